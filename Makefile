@@ -1,0 +1,64 @@
+# Everything runs from a virtual environment that the first target to need it makes.
+PYTHON ?= python3
+VENV ?= .venv
+# More arguments for the command a target runs: make test ARGS="-k frames"
+ARGS ?=
+
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+EXTRAS := connect,plot,dev,docs
+TYPED := $(wildcard src benchmarks examples)
+
+# The theme prints a page about the next MkDocs on every build; pyproject.toml bounds it.
+export NO_MKDOCS_2_WARNING := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test soak bench lint format docs clean java constraints
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(STAMP) java ## Run the freeway example
+	$(BIN)/python examples/freeway.py $(ARGS)
+
+test: $(STAMP) java ## Run the tests, without the slow ones
+	$(BIN)/pytest $(ARGS)
+
+# A soak test that needs longer than an hour says so with its own timeout mark.
+soak: $(STAMP) java ## Run the slow tests
+	$(BIN)/pytest -m slow --timeout=3600 $(ARGS)
+
+bench: $(STAMP) java ## Run the benchmarks
+	$(BIN)/python -m benchmarks $(ARGS)
+
+lint: $(STAMP) ## Check format, style and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy --strict $(TYPED)
+
+format: $(STAMP) ## Format the code and fix what can be fixed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(STAMP) ## Build the documentation into site/
+	$(BIN)/mkdocs build --strict
+
+clean: ## Remove what was built or cached; the virtual environment stays
+	rm -rf build dist site spark-warehouse metastore_db derby.log artifacts
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -exec rm -rf {} +
+
+java:
+	@bash scripts/ensure-java.sh
+
+# The build backend goes in first and builds without isolation: a constraints file does not
+# reach an isolated build, and an unpinned backend could break a build that worked.
+$(STAMP): pyproject.toml constraints.txt
+	@bash scripts/ensure-venv.sh $(PYTHON) $(VENV)
+	$(PIP) install -q -c constraints.txt hatchling editables
+	$(PIP) install -q -c constraints.txt --no-build-isolation -e '.[$(EXTRAS)]'
+	@touch $@
+
+constraints: ## Resolve constraints.txt anew (with the oldest Python: PYTHON=...)
+	PYTHON=$(PYTHON) EXTRAS=$(EXTRAS) bash scripts/resolve-constraints.sh

@@ -1,0 +1,157 @@
+"""What a pane keeps of its rows.
+
+Aggregates share a few kinds of accumulator: ``avg(x)``, ``sum(x)`` and ``stddev(x)`` of one
+query keep one sum of ``x`` and one count between them. An accumulator says which physical
+columns it has and lifts rows to them; how columns of many panes become one is the operator's
+business and depends on the kind alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin.aggregates import double_double
+from muntin.aggregates.decimals import limbs_of_decimals, limbs_of_integers
+
+Ints = npt.NDArray[np.int64]
+
+
+class Kind(StrEnum):
+    """How columns of several panes become one."""
+
+    ADD = "add"  # integers in limbs of 32 bits
+    ADD_EXACTLY = "add exactly"  # double-doubles
+    LEAST = "least"
+    GREATEST = "greatest"
+    EARLIEST = "earliest"
+    LATEST = "latest"
+
+
+@dataclass(frozen=True)
+class Accumulator:
+    """``what`` to keep of the columns in ``slots``; see the subclasses' ``lift``."""
+
+    slots: tuple[int, ...]
+    type: pa.DataType | None = None
+
+    @property
+    def kind(self) -> Kind:
+        raise NotImplementedError
+
+    @property
+    def columns(self) -> list[pa.DataType]:
+        """The physical columns in which a pane keeps it."""
+        raise NotImplementedError
+
+    def lift(self, slots: Sequence[pa.Array], ticks: Ints) -> list[pa.Array]:
+        """A column of one-row panes from the rows themselves."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Count(Accumulator):
+    """How many rows there are, or how many have a value in the slot."""
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.ADD
+
+    @property
+    def columns(self) -> list[pa.DataType]:
+        return [pa.int64()]
+
+    def lift(self, slots: Sequence[pa.Array], ticks: Ints) -> list[pa.Array]:
+        if not self.slots or slots[self.slots[0]].null_count == 0:
+            return [pa.array(np.ones(len(ticks), np.int64))]
+        valid = pc.is_valid(slots[self.slots[0]]).to_numpy(zero_copy_only=False)
+        return [pa.array(valid.astype(np.int64))]
+
+
+@dataclass(frozen=True)
+class WholeSum(Accumulator):
+    """The exact sum of integers or decimals."""
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.ADD
+
+    @property
+    def columns(self) -> list[pa.DataType]:
+        return [pa.int64()] * (4 if pa.types.is_decimal(self.type) else 2)
+
+    def lift(self, slots: Sequence[pa.Array], ticks: Ints) -> list[pa.Array]:
+        column = slots[self.slots[0]]
+        if pa.types.is_decimal(column.type):
+            return [pa.array(limb) for limb in limbs_of_decimals(column)]
+        values = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+        return [pa.array(limb) for limb in limbs_of_integers(values)]
+
+
+@dataclass(frozen=True)
+class DoubleSum(Accumulator):
+    """The sum of doubles, or of their squares, in double-double."""
+
+    squares: bool = False
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.ADD_EXACTLY
+
+    @property
+    def columns(self) -> list[pa.DataType]:
+        return [pa.float64(), pa.float64()]
+
+    def lift(self, slots: Sequence[pa.Array], ticks: Ints) -> list[pa.Array]:
+        column = slots[self.slots[0]].cast(pa.float64())
+        values = column.fill_null(0.0).to_numpy(zero_copy_only=False)
+        if not self.squares:
+            return [pa.array(values), pa.array(np.zeros(len(values)))]
+        high, low = double_double.square(values)
+        return [pa.array(high), pa.array(low)]
+
+
+@dataclass(frozen=True)
+class Extreme(Accumulator):
+    """The least or the greatest value."""
+
+    greatest: bool = False
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.GREATEST if self.greatest else Kind.LEAST
+
+    @property
+    def columns(self) -> list[pa.DataType]:
+        return [self.type]
+
+    def lift(self, slots: Sequence[pa.Array], ticks: Ints) -> list[pa.Array]:
+        return [slots[self.slots[0]]]
+
+
+@dataclass(frozen=True)
+class Edge(Accumulator):
+    """The value at the least or the greatest tick; a second slot says which rows count."""
+
+    latest: bool = False
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.LATEST if self.latest else Kind.EARLIEST
+
+    @property
+    def columns(self) -> list[pa.DataType]:
+        return [pa.int64(), self.type]
+
+    def lift(self, slots: Sequence[pa.Array], ticks: Ints) -> list[pa.Array]:
+        absent = None
+        if len(self.slots) == 2:
+            counts = slots[self.slots[1]].fill_null(False)
+            absent = pc.invert(counts).to_numpy(zero_copy_only=False)
+        return [pa.array(ticks, pa.int64(), mask=absent), slots[self.slots[0]]]

@@ -1,0 +1,103 @@
+"""128-bit decimals as NumPy words, and integers as sums of 32-bit limbs.
+
+Integer sums must not overflow silently. A value is split into limbs of 32 bits that are added
+as plain 64-bit integers, which leaves room for two thousand million rows before carries must be
+settled; :func:`settle` does that after every reduction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+Mask = npt.NDArray[np.bool_]
+_LIMB = np.int64(32)
+_LOW_BITS = np.int64(0xFFFF_FFFF)
+
+
+def words(column: pa.Array) -> tuple[Words, Ints]:
+    """The low and the high 64 bits of 128-bit decimals; zero where the column is null."""
+    pairs = np.frombuffer(column.buffers()[1], np.uint64).reshape(-1, 2)
+    pairs = pairs[column.offset : column.offset + len(column)]
+    low, high = pairs[:, 0].copy(), pairs[:, 1].copy().view(np.int64)
+    if column.null_count:
+        missing = pc.is_null(column).to_numpy(zero_copy_only=False)
+        low[missing] = 0
+        high[missing] = 0
+    return low, high
+
+
+def from_words(low: Words, high: Ints, type_: pa.DataType, valid: Mask) -> pa.Array:
+    """128-bit decimals from their words, null where not valid."""
+    pairs = np.empty((len(low), 2), np.uint64)
+    pairs[:, 0] = low
+    pairs[:, 1] = high.view(np.uint64)
+    bits = pa.py_buffer(np.packbits(valid, bitorder="little").tobytes())
+    return pa.Array.from_buffers(type_, len(low), [bits, pa.py_buffer(pairs)])
+
+
+def limbs_of_integers(values: Ints) -> list[Ints]:
+    return [values & _LOW_BITS, values >> _LIMB]
+
+
+def limbs_of_decimals(column: pa.Array) -> list[Ints]:
+    low, high = words(column)
+    signed = low.view(np.int64)
+    return [
+        signed & _LOW_BITS,
+        (low >> np.uint64(32)).view(np.int64),
+        high & _LOW_BITS,
+        high >> _LIMB,
+    ]
+
+
+def settle(limbs: Sequence[Ints]) -> list[Ints]:
+    """Carry what exceeds 32 bits into the next limb; the last keeps the sign."""
+    settled = list(limbs)
+    for place in range(len(settled) - 1):
+        settled[place + 1] = settled[place + 1] + (settled[place] >> _LIMB)
+        settled[place] = settled[place] & _LOW_BITS
+    return settled
+
+
+def wrapped(limbs: Sequence[Ints]) -> tuple[Ints, Mask]:
+    """Two settled limbs as 64-bit integers, and where they do not fit."""
+    low, high = limbs
+    overflow = (high >= 2**31) | (high < -(2**31))
+    return (high << _LIMB) | low, overflow
+
+
+def as_integers(limbs: Sequence[Ints]) -> list[int]:
+    """Settled limbs as Python integers of any size."""
+    columns = [limb.tolist() for limb in limbs]
+    return [
+        sum(part << (32 * place) for place, part in enumerate(parts))
+        for parts in zip(*columns, strict=True)
+    ]
+
+
+def as_words(limbs: Sequence[Ints], precision: int) -> tuple[Words, Ints, Mask]:
+    """Four settled limbs as 128-bit words, and where they exceed so many digits."""
+    first, second, third, fourth = limbs
+    low = (first | (second << _LIMB)).view(np.uint64)
+    high = third | (fourth << _LIMB)
+    overflow = (fourth >= 2**31) | (fourth < -(2**31))
+    bound = 10**precision - 1
+    overflow |= _beyond(low, high, bound) | _below(low, high, -bound)
+    return low, high, overflow
+
+
+def _beyond(low: Words, high: Ints, bound: int) -> Mask:
+    bound_low, bound_high = np.uint64(bound & (2**64 - 1)), np.int64(bound >> 64)
+    return (high > bound_high) | ((high == bound_high) & (low > bound_low))
+
+
+def _below(low: Words, high: Ints, bound: int) -> Mask:
+    bound_low, bound_high = np.uint64(bound & (2**64 - 1)), np.int64(bound >> 64)
+    return (high < bound_high) | ((high == bound_high) & (low < bound_low))

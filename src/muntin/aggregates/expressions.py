@@ -1,0 +1,95 @@
+"""What an aggregate is applied to, before Spark has seen it.
+
+Muntin never evaluates these: they are handed to Spark, which computes them natively before the
+exchange, so that only the columns an aggregate needs travel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Name:
+    """A column by its name, taken literally."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Sql:
+    """SQL text that has been parsed and written out again by the parser."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, eq=False)
+class Native:
+    """A PySpark Column. Equal only to itself: two different functions may print alike."""
+
+    column: object
+
+    def __str__(self) -> str:
+        return str(self.column).removeprefix("Column<'").removesuffix("'>")
+
+
+@dataclass(frozen=True)
+class Where:
+    """``value`` where ``condition`` is true, else null."""
+
+    condition: Expression
+    value: Expression | None  # None stands for a row: 1 where it counts
+
+    def __str__(self) -> str:
+        return f"{self.value or '*'} WHERE {self.condition}"
+
+
+@dataclass(frozen=True)
+class NotNull:
+    """Whether every operand has a value."""
+
+    operands: tuple[Expression, ...]
+
+    def __str__(self) -> str:
+        return f"{', '.join(map(str, self.operands))} IS NOT NULL"
+
+
+@dataclass(frozen=True)
+class Both:
+    """Whether two conditions are both true."""
+
+    left: Expression
+    right: Expression
+
+    def __str__(self) -> str:
+        return f"{self.left} AND {self.right}"
+
+
+@dataclass(frozen=True)
+class Times:
+    """A product of doubles."""
+
+    left: Expression
+    right: Expression
+
+    def __str__(self) -> str:
+        return f"{self.left} * {self.right}"
+
+
+@dataclass(frozen=True)
+class AsDouble:
+    """The operand as a double, cast by Spark and therefore rounded as Spark rounds."""
+
+    operand: Expression
+
+    def __str__(self) -> str:
+        return f"{self.operand}"
+
+
+Expression = Name | Sql | Native | Where | NotNull | Both | Times | AsDouble

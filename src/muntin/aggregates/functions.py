@@ -1,0 +1,210 @@
+"""The aggregates that users write: ``mt.max("speed").alias("hi")``.
+
+An :class:`Aggregate` is a frozen description. :mod:`muntin.aggregates.binding` gives it types
+and turns it into accumulators and a result column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from muntin.aggregates.expressions import Both, Expression, Name, Native, NotNull, Sql
+from muntin.semantics.errors import ArgumentError
+
+#: SQL spellings and the aggregate each stands for.
+SYNONYMS = {
+    "count": "count",
+    "count_if": "count_if",
+    "sum": "sum",
+    "min": "min",
+    "max": "max",
+    "avg": "avg",
+    "mean": "avg",
+    "variance": "var_samp",
+    "var_samp": "var_samp",
+    "var_pop": "var_pop",
+    "std": "stddev_samp",
+    "stddev": "stddev_samp",
+    "stddev_samp": "stddev_samp",
+    "stddev_pop": "stddev_pop",
+    "first": "first",
+    "first_value": "first",
+    "last": "last",
+    "last_value": "last",
+    "any": "any",
+    "some": "any",
+    "bool_or": "any",
+    "all": "all",
+    "every": "all",
+    "bool_and": "all",
+    "weighted_avg": "weighted_avg",
+}
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """An aggregate function, what it is applied to, and which rows it counts."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    condition: Expression | None = None
+    name: str | None = None
+
+    def alias(self, name: str) -> Aggregate:
+        """Name the result column, as ``Column.alias`` does."""
+        return replace(self, name=name)
+
+    def filter(self, condition: object) -> Aggregate:
+        """Count only rows where a condition is true: ``FILTER (WHERE ...)``.
+
+        >>> print(avg("speed").filter("lane = 1").alias("left_lane").column_name)
+        left_lane
+        """
+        parsed = _condition("condition", condition)
+        return replace(
+            self, condition=parsed if self.condition is None else Both(self.condition, parsed)
+        )
+
+    @property
+    def column_name(self) -> str:
+        """The result column: the alias, or the call as Spark would print it."""
+        return self.name if self.name is not None else str(self)
+
+    def __str__(self) -> str:
+        inside = ", ".join(map(str, self.arguments)) or "*"
+        suffix = "" if self.condition is None else f" FILTER (WHERE {self.condition})"
+        return f"{self.function}({inside}){suffix}"
+
+
+Column = object  # a column name or a PySpark Column; this package does not import PySpark
+
+
+def count(column: Column = "*") -> Aggregate:
+    """How many rows a window holds, or how many have a value in ``column``.
+
+    >>> print(count(), count("speed"))
+    count(*) count(speed)
+    """
+    if column == "*" or column == 1:
+        return Aggregate("count", ())
+    return _of("count", column)
+
+
+def sum(column: Column) -> Aggregate:
+    """The sum: exact for integers and decimals; for doubles correctly rounded, order-free."""
+    return _of("sum", column)
+
+
+def min(column: Column) -> Aggregate:
+    """The least value of any ordered type; NaN is greater than every number, as in Spark."""
+    return _of("min", column)
+
+
+def max(column: Column) -> Aggregate:
+    """The greatest value of any ordered type; NaN is greater than every number, as in Spark."""
+    return _of("max", column)
+
+
+def avg(column: Column) -> Aggregate:
+    """The mean: a double, or for decimals a decimal with four more digits, as in Spark."""
+    return _of("avg", column)
+
+
+def var_samp(column: Column) -> Aggregate:
+    """The variance of a sample (divided by n - 1); null for a single value."""
+    return _of("var_samp", column)
+
+
+def var_pop(column: Column) -> Aggregate:
+    """The variance of a population (divided by n)."""
+    return _of("var_pop", column)
+
+
+def stddev_samp(column: Column) -> Aggregate:
+    """The standard deviation of a sample."""
+    return _of("stddev_samp", column)
+
+
+def stddev_pop(column: Column) -> Aggregate:
+    """The standard deviation of a population."""
+    return _of("stddev_pop", column)
+
+
+def first(column: Column, *, ignore_nulls: bool = False) -> Aggregate:
+    """The value at the least ``on`` of the window; of equal ``on`` the least value, null first."""
+    return _edge("first", column, ignore_nulls)
+
+
+def last(column: Column, *, ignore_nulls: bool = False) -> Aggregate:
+    """The value at the greatest ``on`` of the window; of equal ``on`` the greatest value."""
+    return _edge("last", column, ignore_nulls)
+
+
+def weighted_avg(value: Column, weight: Column) -> Aggregate:
+    """``sum(value * weight) / sum(weight)`` over rows that have both; null if weights add to 0.
+
+    >>> print(weighted_avg("speed", "volume"))
+    weighted_avg(speed, volume)
+    """
+    return Aggregate("weighted_avg", (_column("value", value), _column("weight", weight)))
+
+
+def any(condition: object) -> Aggregate:
+    """Whether a condition is true for some row; nulls do not count."""
+    return Aggregate("any", (_condition("condition", condition),))
+
+
+def all(condition: object) -> Aggregate:
+    """Whether a condition is true for every row that has a value."""
+    return Aggregate("all", (_condition("condition", condition),))
+
+
+def count_if(condition: object) -> Aggregate:
+    """How many rows a condition is true for.
+
+    >>> print(count_if("speed < 30"))
+    count_if(speed < 30)
+    """
+    return Aggregate("count_if", (_condition("condition", condition),))
+
+
+def ignoring_nulls(aggregate: Aggregate) -> Aggregate:
+    """The same aggregate over rows whose first argument is not null."""
+    present = NotNull(aggregate.arguments[:1])
+    both = present if aggregate.condition is None else Both(aggregate.condition, present)
+    return replace(aggregate, condition=both)
+
+
+def _edge(function: str, column: Column, ignore_nulls: bool) -> Aggregate:
+    plain = _of(function, column)
+    return replace(ignoring_nulls(plain), name=str(plain)) if ignore_nulls else plain
+
+
+def _of(function: str, column: Column) -> Aggregate:
+    return Aggregate(function, (_column("column", column),))
+
+
+def _column(argument: str, given: Column) -> Expression:
+    if isinstance(given, str) and given and given != "*":
+        return Name(given)
+    if _is_native(given):
+        return Native(given)
+    raise ArgumentError(argument, given, "it must be a column name or a PySpark Column")
+
+
+def _condition(argument: str, given: object) -> Expression:
+    # Deferred: the parser builds aggregates itself.
+    from muntin.aggregates.text import parse_condition
+
+    if isinstance(given, str) and given:
+        return Sql(parse_condition(given))
+    if _is_native(given):
+        return Native(given)
+    raise ArgumentError(argument, given, "it must be SQL text such as 'speed < 30', or a Column")
+
+
+def _is_native(given: object) -> bool:
+    return type(given).__name__ == "Column" and callable(getattr(given, "alias", None))
+
+

@@ -1,0 +1,212 @@
+"""Aggregates from SQL text: ``"max(speed) - min(speed) AS spread"``.
+
+The text is parsed, never pasted: the tree tells which calls are Muntin's aggregates and what
+Spark is to evaluate, and only text written out again by the parser reaches Spark.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from muntin.aggregates.expressions import Expression, Sql
+from muntin.aggregates.functions import SYNONYMS, Aggregate, ignoring_nulls
+from muntin.semantics.errors import ExpressionError, did_you_mean
+
+_DIALECT = "spark"
+_REFUSED: dict[type[exp.Expression], str] = {
+    exp.Subquery: "a subquery cannot stand in an aggregate",
+    exp.Select: "a subquery cannot stand in an aggregate",
+    exp.Window: "OVER has no place here: the window is the one this is aggregated over",
+    exp.Distinct: "DISTINCT aggregates are not available; count(DISTINCT x) needs every value",
+}
+#: What sqlglot calls a function where that differs from SQL.
+_NODE_NAMES = {
+    exp.Any: "any",
+    exp.All: "all",
+    exp.LogicalOr: "bool_or",
+    exp.LogicalAnd: "bool_and",
+    exp.Stddev: "stddev",
+    exp.StddevPop: "stddev_pop",
+    exp.StddevSamp: "stddev_samp",
+    exp.Variance: "var_samp",
+    exp.VariancePop: "var_pop",
+    exp.CountIf: "count_if",
+    exp.FirstValue: "first",
+    exp.LastValue: "last",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A result column: aggregates, and the SQL that combines them unless it is just one.
+
+    ``outer`` refers to the aggregates as ``placeholder(0)``, ``placeholder(1)`` and so on.
+    """
+
+    name: str
+    aggregates: tuple[Aggregate, ...]
+    outer: str | None = None
+
+
+def placeholder(place: int) -> str:
+    """The name under which the text of a result column refers to one of its aggregates."""
+    return f"__muntin_aggregate_{place}"
+
+
+def parse_column(text: str, known: Sequence[str]) -> Column:
+    """Read one result column; ``known`` are the columns that may stand beside aggregates."""
+    tree = _parse(text)
+    name = tree.alias if isinstance(tree, exp.Alias) else text.strip()
+    body = tree.this if isinstance(tree, exp.Alias) else tree
+    _refuse(body, text)
+    found: list[Aggregate] = []
+    outer = _replace(body, text, found)
+    if not found:
+        raise ExpressionError(f"there is no aggregate in it{_hint(body)}", text)
+    for column in outer.find_all(exp.Column):
+        if column.name not in known and not column.name.startswith(placeholder(0)[:-1]):
+            raise ExpressionError(
+                f"column {column.name!r} stands outside an aggregate and is not in `by`",
+                text,
+                text.find(column.name),
+            )
+    if len(found) == 1 and isinstance(outer, exp.Column):
+        return Column(name, (found[0],))
+    return Column(name, tuple(found), outer.sql(dialect=_DIALECT))
+
+
+def parse_condition(text: str) -> str:
+    """Check a condition (``"speed > 30"``) and write it out again."""
+    tree = _parse(text)
+    _refuse(tree, text)
+    if isinstance(tree, exp.Alias):
+        raise ExpressionError("a condition has no alias", text)
+    return tree.sql(dialect=_DIALECT)
+
+
+def _parse(text: str) -> exp.Expression:
+    try:
+        # In a select list, so that an alias is read as in SQL and one statement is all there is.
+        statements = sqlglot.parse(f"SELECT {text}", dialect=_DIALECT)
+    except (SqlglotError, RecursionError) as error:
+        raise ExpressionError(_problem(error), text, _position(error)) from None
+    select = statements[0] if len(statements) == 1 else None
+    if not isinstance(select, exp.Select) or len(select.expressions) != 1:
+        raise ExpressionError("write one expression, such as 'max(speed) AS hi'", text)
+    if [part for part, value in select.args.items() if value and part not in _EXPECTED_PARTS]:
+        raise ExpressionError("write an expression, not a query", text)
+    tree: exp.Expression = select.expressions[0]
+    return tree
+
+
+_EXPECTED_PARTS = {"expressions", "kind"}
+
+
+def _problem(error: Exception) -> str:
+    details = getattr(error, "errors", None)
+    what = details[0]["description"] if details else str(error).splitlines()[0]
+    return f"this is not SQL that can be read: {what.rstrip('.')}"
+
+
+def _position(error: Exception) -> int | None:
+    details = getattr(error, "errors", None)
+    if not details or details[0].get("line") != 1:
+        return None
+    column = details[0]["col"] - len("SELECT ") - len(details[0].get("highlight") or "")
+    return int(column) if column >= 0 else 0
+
+
+def _refuse(tree: exp.Expression, text: str) -> None:
+    for node in tree.walk():
+        for kind, why in _REFUSED.items():
+            if isinstance(node, kind):
+                raise ExpressionError(why, text)
+
+
+def _replace(node: exp.Expression, text: str, found: list[Aggregate]) -> exp.Expression:
+    """The tree with placeholders where its aggregates were, which are added to ``found``."""
+    aggregate = _aggregate(node, text)
+    if aggregate is not None:
+        if aggregate not in found:
+            found.append(aggregate)
+        return exp.column(placeholder(found.index(aggregate)))
+    copy = node.copy()
+    for child in list(copy.iter_expressions()):
+        child.replace(_replace(child, text, found))
+    return copy
+
+
+def _aggregate(node: exp.Expression, text: str) -> Aggregate | None:
+    if isinstance(node, exp.Filter):
+        inner = _aggregate(node.this, text)
+        if inner is None:
+            raise ExpressionError("FILTER belongs to an aggregate such as max(...)", text)
+        return inner.filter(node.expression.this.sql(dialect=_DIALECT))
+    if isinstance(node, exp.IgnoreNulls):
+        inner = _aggregate(node.this, text)
+        return None if inner is None else ignoring_nulls(inner)
+    name = _function_name(node)
+    if name is None:
+        return None
+    arguments = _arguments(node)
+    for argument in arguments:
+        if any(_function_name(inner) for inner in argument.walk()):
+            raise ExpressionError("an aggregate cannot stand inside another", text)
+    return _build(name, arguments, text)
+
+
+def _build(name: str, arguments: list[exp.Expression], text: str) -> Aggregate:
+    function = SYNONYMS[name]
+    if function == "count" and _counts_rows(arguments):
+        return Aggregate("count", ())
+    flag = arguments[1:2] if function in ("first", "last") else []
+    operands = arguments[:1] if flag else arguments
+    wanted = 2 if function == "weighted_avg" else 1
+    if len(operands) != wanted:
+        plural = "" if wanted == 1 else "s"
+        raise ExpressionError(f"{name} takes {wanted} argument{plural}", text, text.find(name))
+    expressions: tuple[Expression, ...] = tuple(Sql(_written(part)) for part in operands)
+    built = Aggregate(function, expressions)
+    ignore = bool(flag) and isinstance(flag[0], exp.Boolean) and bool(flag[0].this)
+    return ignoring_nulls(built) if ignore else built
+
+
+def _counts_rows(arguments: list[exp.Expression]) -> bool:
+    return len(arguments) == 1 and isinstance(arguments[0], exp.Star | exp.Literal)
+
+
+def _written(node: exp.Expression) -> str:
+    return node.sql(dialect=_DIALECT)
+
+
+def _arguments(node: exp.Expression) -> list[exp.Expression]:
+    if isinstance(node, exp.Anonymous):
+        return list(node.expressions)
+    operand = node.this.unnest() if isinstance(node.this, exp.Paren) else node.this
+    return [operand, *node.expressions] if operand is not None else list(node.expressions)
+
+
+def _function_name(node: exp.Expression) -> str | None:
+    if isinstance(node, exp.Anonymous):
+        name = str(node.this).lower()
+    elif type(node) in _NODE_NAMES:
+        name = _NODE_NAMES[type(node)]
+    elif isinstance(node, exp.Func):
+        name = node.sql_name().lower()
+    else:
+        return None
+    return name if name in SYNONYMS else None
+
+
+def _hint(body: exp.Expression) -> str:
+    called = body.this if isinstance(body, exp.Anonymous) else None
+    if isinstance(called, str):
+        return f": {called} is not an aggregate Muntin knows{did_you_mean(called.lower(), SYNONYMS)}"
+    match = re.match(r"\w+", body.sql(dialect=_DIALECT))
+    return f"{did_you_mean(match.group().lower(), SYNONYMS)}" if match else ""

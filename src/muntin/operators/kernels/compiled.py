@@ -1,0 +1,36 @@
+"""One way to compile a kernel: explicit signature, no GIL, cached beside the source.
+
+Explicit signatures compile at import and once per machine; workers that get the package shipped
+unpack it to a folder of real files, so the cache works there too (findings, Shipping).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+
+#: Arrow's memory is read-only, so that is what kernels declare for what they only read.
+INTS = numba.types.Array(numba.int64, 1, "C", readonly=True)
+FLOATS = numba.types.Array(numba.float64, 1, "C", readonly=True)
+OUT_INTS = numba.types.Array(numba.int64, 1, "C")
+OUT_FLOATS = numba.types.Array(numba.float64, 1, "C")
+INT = numba.int64
+NONE = numba.void
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+
+def kernel(result: Any, *arguments: Any) -> Callable[[Kernel], Kernel]:
+    """Compile a function for one signature, keeping its Python type for the type checker."""
+
+    def compile_(function: Kernel) -> Kernel:
+        return cast(Kernel, numba.njit(result(*arguments), cache=True, nogil=True)(function))
+
+    return compile_
+
+
+def inline(function: Kernel) -> Kernel:
+    """A helper that kernels call; compiled into each of them."""
+    return cast(Kernel, numba.njit(inline="always")(function))

@@ -1,0 +1,79 @@
+"""Numbering groups: rows with equal key columns, and rows with equal key and pane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin.operators.kernels.compiled import INT, INTS, OUT_INTS, kernel
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """A group number for every row, and for every group a row that belongs to it."""
+
+    number: Ints
+    member: Ints
+
+    def __len__(self) -> int:
+        return len(self.member)
+
+
+def key_codes(columns: Sequence[pa.Array], rows: int) -> tuple[Ints, int]:
+    """A small number for each distinct key, equal for equal keys; null is a key like any other."""
+    codes = np.zeros(rows, np.int64)
+    size = 1
+    for column in columns:
+        encoded = pc.dictionary_encode(column, null_encoding="encode")
+        more = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        codes = codes * len(encoded.dictionary) + more
+        size *= max(1, len(encoded.dictionary))
+        if size > 4 * rows + 1024:
+            # Many column pairs do not occur; renumber so that the product cannot overflow.
+            groups = _by_sorting(codes)
+            codes, size = groups.number, len(groups)
+    return codes, size
+
+
+def key_and_pane(codes: Ints, size: int, panes: Ints) -> Groups:
+    """Groups of equal key and pane."""
+    if len(codes) == 0:
+        return Groups(codes, codes)
+    least = panes.min()
+    span = int(panes.max()) - int(least) + 1
+    if span * size <= 8 * len(codes) + 65_536:
+        cell = codes * span + (panes - least)
+        number = np.empty(len(cell), np.int64)
+        member = np.empty(len(cell), np.int64)
+        seen = np.full(span * size, -1, np.int64)
+        return Groups(number, member[: _number_cells(cell, seen, number, member)])
+    if span >= 2**62 // size:
+        ranked = _by_sorting(panes)
+        return _by_sorting(codes * len(ranked) + ranked.number)
+    return _by_sorting(codes * span + (panes - least))
+
+
+@kernel(INT, INTS, OUT_INTS, OUT_INTS, OUT_INTS)
+def _number_cells(cell: Ints, seen: Ints, number: Ints, member: Ints) -> int:
+    groups = 0
+    for row in range(len(cell)):
+        known = seen[cell[row]]
+        if known < 0:
+            known = groups
+            seen[cell[row]] = known
+            member[known] = row
+            groups += 1
+        number[row] = known
+    return groups
+
+
+def _by_sorting(codes: Ints) -> Groups:
+    _, member, number = np.unique(codes, return_index=True, return_inverse=True)
+    return Groups(number.astype(np.int64), member.astype(np.int64))

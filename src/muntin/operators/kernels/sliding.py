@@ -1,0 +1,146 @@
+"""Sliding aggregation in constant time per pane, whatever the overlap.
+
+Panes are sorted by key and position. :func:`intervals` finds, for every window that holds a
+pane, the stretch ``[low, high)`` of panes it covers; both ends only move forward. The aggregates
+then run the two-stack scheme over these stretches: a suffix aggregate for the older half, a
+running one for the newer, never a subtraction for doubles.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from muntin.aggregates.ordering import NOTHING
+from muntin.operators.kernels.compiled import FLOATS, INT, INTS, NONE, OUT_FLOATS, OUT_INTS, inline, kernel
+from muntin.operators.kernels.reduce import add_exactly
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@inline
+def start_pane(wid: int, per_slide: int, whole_slides: int) -> int:
+    """As ``Edges.start_pane``; ``whole_slides`` below zero means a landmark window."""
+    if whole_slides < 0:
+        return 0
+    if per_slide == 1:
+        return wid + 1 - whole_slides
+    return 2 * (wid - whole_slides) + 1
+
+
+@kernel(INT, INTS, INTS, INT, INT, INT, INT, OUT_INTS, OUT_INTS, OUT_INTS, OUT_INTS)
+def intervals(
+    key_starts: Ints,
+    panes: Ints,
+    per_slide: int,
+    whole_slides: int,
+    first: int,
+    last: int,
+    out_key: Ints,
+    out_wid: Ints,
+    out_low: Ints,
+    out_high: Ints,
+) -> int:
+    """The windows ``first..last`` that hold a pane, key by key; returns how many there are.
+
+    Call it with empty outputs to count, and again with room to fill. ``key_starts`` has the row
+    where each key begins and, last, the number of rows.
+    """
+    found = 0
+    room = len(out_wid)
+    for key in range(len(key_starts) - 1):
+        stop = key_starts[key + 1]
+        low = high = key_starts[key]
+        wid = max(first, panes[low] // per_slide)
+        while wid <= last:
+            start = start_pane(wid, per_slide, whole_slides)
+            end = (wid + 1) * per_slide
+            while high < stop and panes[high] < end:
+                high += 1
+            while low < high and panes[low] < start:
+                low += 1
+            if low < high:
+                if found < room:
+                    out_key[found] = key
+                    out_wid[found] = wid
+                    out_low[found] = low
+                    out_high[found] = high
+                found += 1
+                wid += 1
+            elif high < stop:
+                # Nothing here: go on where the next pane is, not slide by slide.
+                wid = max(wid + 1, panes[high] // per_slide)
+            else:
+                break
+    return found
+
+
+@kernel(NONE, INTS, INTS, INTS, OUT_INTS)
+def slide_least(values: Ints, low: Ints, high: Ints, out: Ints) -> None:
+    """The least value of each stretch."""
+    older = np.empty(len(values), np.int64)
+    middle = 0
+    reached = 0
+    newer = NOTHING
+    for window in range(len(low)):
+        start = low[window]
+        if start >= middle:
+            middle = high[window]
+            running = NOTHING
+            for row in range(middle - 1, start - 1, -1):
+                running = min(running, values[row])
+                older[row] = running
+            newer = NOTHING
+            reached = middle
+        while reached < high[window]:
+            newer = min(newer, values[reached])
+            reached += 1
+        out[window] = min(older[start], newer)
+
+
+@kernel(NONE, FLOATS, FLOATS, INTS, INTS, OUT_FLOATS, OUT_FLOATS)
+def slide_add_exactly(
+    value_high: Floats,
+    value_low: Floats,
+    low: Ints,
+    high: Ints,
+    out_high: Floats,
+    out_low: Floats,
+) -> None:
+    """The double-double sum of each stretch."""
+    older_high = np.empty(len(value_high), np.float64)
+    older_low = np.empty(len(value_high), np.float64)
+    middle = 0
+    reached = 0
+    newer_high = 0.0
+    newer_low = 0.0
+    for window in range(len(low)):
+        start = low[window]
+        if start >= middle:
+            middle = high[window]
+            sum_high = 0.0
+            sum_low = 0.0
+            for row in range(middle - 1, start - 1, -1):
+                sum_high, sum_low = add_exactly(sum_high, sum_low, value_high[row], value_low[row])
+                older_high[row] = sum_high
+                older_low[row] = sum_low
+            newer_high = 0.0
+            newer_low = 0.0
+            reached = middle
+        while reached < high[window]:
+            newer_high, newer_low = add_exactly(
+                newer_high, newer_low, value_high[reached], value_low[reached]
+            )
+            reached += 1
+        out_high[window], out_low[window] = add_exactly(
+            older_high[start], older_low[start], newer_high, newer_low
+        )
+
+
+def slide_add(values: Ints, low: Ints, high: Ints) -> Ints:
+    """Integer sums of each stretch: differences of running sums are exact modulo 2**64."""
+    running = np.zeros(len(values) + 1, np.int64)
+    np.cumsum(values, out=running[1:])
+    sums: Ints = running[high] - running[low]
+    return sums

@@ -1,0 +1,115 @@
+"""The step protocol: what an operator is to the drivers that run it.
+
+    step(state, inputs, punctuation) -> results, and what changes in the state
+
+An operator is a pure function over Arrow tables. It is given what has arrived, what is now known
+to be complete and what it remembered; it returns what it knows for sure and what it must
+remember. It knows nothing of Spark, files or time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import pyarrow as pa
+
+#: A chunk of state: the name of a table, and a bucket of it.
+ChunkKey = tuple[str, int]
+#: Why rows are refused, in the order in which they are reported.
+REASONS = ("late", "null_on", "nan_on", "before_origin", "out_of_range")
+
+
+@dataclass(frozen=True)
+class Punctuation:
+    """What is complete before and after a micro-batch: no more rows below these ticks.
+
+    ``largest`` is the largest tick of the whole input so far; ``ended`` says the input is over
+    after this micro-batch, ``over`` that it was over before it.
+    """
+
+    before: int | None
+    after: int | None
+    largest: int | None
+    ended: bool = False
+    over: bool = False
+
+
+class State(Protocol):
+    """What was remembered, in chunks that are read only when asked for."""
+
+    def buckets(self, table: str) -> Sequence[int]:
+        """The buckets of a table that hold something."""
+
+    def read(self, table: str, bucket: int) -> pa.Table:
+        """One chunk."""
+
+
+@dataclass(frozen=True)
+class Routed:
+    """What the map side sends for some rows: partial results, progress, and what it refused.
+
+    Every table has a column ``shard`` that says where its rows go.
+    """
+
+    partial: pa.Table
+    progress: int | None
+    refused: Mapping[str, int]
+    rows: pa.Table | None = None
+    refused_rows: pa.Table | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a step knows for sure, and what it wants remembered (None forgets a chunk)."""
+
+    results: pa.Table
+    changes: Mapping[ChunkKey, pa.Table | None] = field(default_factory=dict)
+    rows_used: int = 0
+    rows_late: int = 0
+    rows_between: int = 0
+    late_rows: pa.Table | None = None
+
+
+class Operator(Protocol):
+    """A stateful operator as the drivers see it."""
+
+    @property
+    def result_schema(self) -> pa.Schema:
+        """The columns of ``Step.results``."""
+
+    def route(self, rows: pa.Table) -> Routed:
+        """Map side: take rows in, refuse what has no place, combine what can be combined."""
+
+    def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
+        """Map side and before a step: make fewer partial rows of several tables."""
+
+    def step(
+        self,
+        state: State,
+        partials: Sequence[pa.Table],
+        punctuation: Punctuation,
+        rows: Sequence[pa.Table] = (),
+    ) -> Step:
+        """Take partial results in, close what is complete."""
+
+
+@dataclass
+class MemoryState:
+    """State in memory: for the batch driver, and for tests of the step function."""
+
+    chunks: dict[ChunkKey, pa.Table] = field(default_factory=dict)
+
+    def buckets(self, table: str) -> Sequence[int]:
+        return [bucket for name, bucket in self.chunks if name == table]
+
+    def read(self, table: str, bucket: int) -> pa.Table:
+        return self.chunks[table, bucket]
+
+    def apply(self, changes: Mapping[ChunkKey, pa.Table | None]) -> None:
+        for key, chunk in changes.items():
+            if chunk is None:
+                self.chunks.pop(key, None)
+            else:
+                self.chunks[key] = chunk

@@ -1,0 +1,1 @@
+"""What windows ARE: frozen specifications and the reference evaluators. Standard library only."""

@@ -1,0 +1,145 @@
+"""What each aggregate IS, as a function of a list of plain Python values.
+
+Nulls are None and follow Spark SQL: every aggregate but ``count(*)``, ``first`` and ``last``
+skips them. Sums of doubles are correctly rounded sums of the exact values, which is what the
+kernels aim at as well; a result does not depend on the order of rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from decimal import ROUND_HALF_UP, Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+Values = Sequence[Any]
+#: Wide enough for the sum of any number of 38-digit decimals a test could make.
+_WIDE = Context(prec=120, rounding=ROUND_HALF_UP)
+
+
+def present(values: Values) -> list[Any]:
+    return [value for value in values if value is not None]
+
+
+def count(values: Values) -> int:
+    return len(present(values))
+
+
+def total(values: Values) -> Any:
+    """SUM: exact for integers and decimals, correctly rounded for doubles."""
+    kept = present(values)
+    if not kept:
+        return None
+    if isinstance(kept[0], float):
+        return _float_sum(kept)
+    result = kept[0]
+    for value in kept[1:]:
+        result = _WIDE.add(result, value) if isinstance(result, Decimal) else result + value
+    return result
+
+
+def mean(values: Values, scale: int = 0) -> Any:
+    """AVG: a double, or for decimals a decimal with ``scale`` digits, rounded half up."""
+    kept = present(values)
+    if not kept:
+        return None
+    if isinstance(kept[0], Decimal):
+        return _WIDE.divide(total(kept), Decimal(len(kept))).quantize(
+            Decimal(1).scaleb(-scale), context=_WIDE
+        )
+    if any(isinstance(value, float) and not math.isfinite(value) for value in kept):
+        return total(kept) / len(kept)
+    return float(sum(map(Fraction, kept)) / len(kept))
+
+
+def variance(values: Values, *, sample: bool) -> float | None:
+    """The mean square distance from the mean; null for one value of a sample, as in Spark."""
+    kept = [float(value) for value in present(values)]
+    free = len(kept) - 1 if sample else len(kept)
+    if free <= 0:
+        return None
+    if not all(map(math.isfinite, kept)):
+        return math.nan
+    exact = [Fraction(value) for value in kept]
+    middle = sum(exact) / len(exact)
+    return float(sum((value - middle) ** 2 for value in exact) / free)
+
+
+def deviation(values: Values, *, sample: bool) -> float | None:
+    squared = variance(values, sample=sample)
+    return None if squared is None else math.sqrt(squared)
+
+
+def least(values: Values) -> Any:
+    return min(present(values), key=order, default=None)
+
+
+def greatest(values: Values) -> Any:
+    return max(present(values), key=order, default=None)
+
+
+def first(pairs: Sequence[tuple[Any, Any]]) -> Any:
+    """The value with the least ``on``; among equals the least value, null before all."""
+    return min(pairs, key=lambda pair: (pair[0], order(pair[1])), default=(None, None))[1]
+
+
+def last(pairs: Sequence[tuple[Any, Any]]) -> Any:
+    """The value with the greatest ``on``; among equals the greatest value."""
+    return max(pairs, key=lambda pair: (pair[0], order(pair[1])), default=(None, None))[1]
+
+
+def weighted_mean(pairs: Sequence[tuple[float | None, float | None]]) -> float | None:
+    """Sum of value times weight over sum of weights, over rows that have both."""
+    kept = [(float(v), float(w)) for v, w in pairs if v is not None and w is not None]
+    if not kept:
+        return None
+    weights = _float_sum([weight for _, weight in kept])
+    if weights == 0:
+        return None
+    return _float_sum([value * weight for value, weight in kept]) / weights
+
+
+def any_true(values: Values) -> bool | None:
+    kept = present(values)
+    return any(kept) if kept else None
+
+
+def all_true(values: Values) -> bool | None:
+    kept = present(values)
+    return all(kept) if kept else None
+
+
+def order(value: Any) -> tuple[int, Any]:
+    """Spark's order of values: null first, NaN above every number, strings by their bytes."""
+    if value is None:
+        return (0, 0)
+    if isinstance(value, float) and math.isnan(value):
+        return (2, 0)
+    return (1, value.encode() if isinstance(value, str) else value)
+
+
+def _float_sum(values: Sequence[float]) -> float:
+    if not all(map(math.isfinite, values)):
+        return sum(values)  # infinities and NaN absorb every rounding
+    exact = sum(map(Fraction, values))
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.copysign(math.inf, exact)
+
+
+#: The aggregates of one column by their SQL name.
+FUNCTIONS: dict[str, Callable[[Values], Any]] = {
+    "count": count,
+    "sum": total,
+    "avg": mean,
+    "min": least,
+    "max": greatest,
+    "var_samp": lambda values: variance(values, sample=True),
+    "var_pop": lambda values: variance(values, sample=False),
+    "stddev_samp": lambda values: deviation(values, sample=True),
+    "stddev_pop": lambda values: deviation(values, sample=False),
+    "bool_or": any_true,
+    "bool_and": all_true,
+}

@@ -1,0 +1,68 @@
+"""What Muntin says when something cannot work.
+
+Every error is a :class:`MuntinError` and also the builtin a caller would think of catching, so
+``except ValueError`` keeps working around a bad argument.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+
+class MuntinError(Exception):
+    """The base of every error that Muntin raises on purpose."""
+
+
+class ArgumentError(MuntinError, ValueError):
+    """An argument cannot be used: names it, says what was given and what would work."""
+
+    def __init__(self, argument: str, given: object, expected: str) -> None:
+        self.argument = argument
+        self.given = given
+        super().__init__(f"{argument}={given!r} cannot be used: {expected}")
+
+
+class UnknownColumnError(MuntinError, LookupError):
+    """A column was named that the DataFrame does not have."""
+
+    def __init__(self, argument: str, name: str, columns: Sequence[str]) -> None:
+        self.argument = argument
+        self.name = name
+        super().__init__(
+            f"{argument}={name!r} is not a column of the DataFrame{did_you_mean(name, columns)}; "
+            f"its columns are {', '.join(columns)}"
+        )
+
+
+class UnsupportedTypeError(MuntinError, TypeError):
+    """A column or a value has a type that the operation is not defined for."""
+
+
+class ExpressionError(MuntinError, ValueError):
+    """SQL text that does not say what it must; shows the text with the place marked."""
+
+    def __init__(self, problem: str, text: str, position: int | None = None) -> None:
+        self.text = text
+        shown = f"{problem}\n  {text}"
+        if position is not None:
+            shown += "\n  " + " " * max(0, position) + "^"
+        super().__init__(shown)
+
+
+class RequirementError(MuntinError, RuntimeError):
+    """The Spark session lacks something a run needs; the message has the line to paste."""
+
+
+class CheckpointError(MuntinError, RuntimeError):
+    """A checkpoint belongs to another query; the message says what differs."""
+
+
+class SumOverflowError(MuntinError, ArithmeticError):
+    """A sum left the range of its type while ANSI mode asks for an error."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """``" (did you mean 'speed'?)"`` when a known name is close, else an empty string."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

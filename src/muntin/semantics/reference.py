@@ -1,0 +1,178 @@
+"""The reference driver: windows over a stream, straight from the definitions.
+
+Every row is kept, every window is looked at, nothing is shared. It is the oracle that the batch
+and the stream driver are compared with, and the page to read first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from muntin.semantics.axis import Axis, Domain
+from muntin.semantics.definitions import bounds, wids
+from muntin.semantics.disorder import Late
+from muntin.semantics.window import Edges, Unfinished
+
+Row = Mapping[str, Any]
+#: An aggregate over the rows of a window, given with their ``on`` values.
+Evaluate = Callable[[Sequence[Row]], Any]
+END = "end"
+
+
+@dataclass(frozen=True)
+class MicroBatch:
+    """What arrives together, and the punctuation it brings: a value, ``END``, or nothing."""
+
+    rows: Sequence[Row]
+    punctuation: Any = None
+
+
+@dataclass
+class Outcome:
+    """What a run reports: result rows, and refused rows with their reason."""
+
+    results: list[dict[str, Any]] = field(default_factory=list)
+    refused: list[tuple[Row, str]] = field(default_factory=list)
+    used: int = 0
+
+
+@dataclass
+class Reference:
+    """Windows of ``spec`` over the column ``on``, per value of the ``by`` columns."""
+
+    spec: Edges
+    axis: Axis
+    on: str
+    by: Sequence[str]
+    aggregates: Mapping[str, Evaluate]
+    late: Late = "generous"
+    unfinished: Unfinished = "keep"
+
+    def run(self, batches: Sequence[MicroBatch]) -> Outcome:
+        outcome = Outcome()
+        held: list[tuple[Row, int]] = []  # a row, and the first window it may still enter
+        closed: int | None = None
+        largest: Any = None
+        for batch in batches:
+            for row in batch.rows:
+                verdict = self._admit(row, closed)
+                if isinstance(verdict, str):
+                    outcome.refused.append((row, verdict))
+                    continue
+                outcome.used += 1
+                held.append((row, verdict))
+                largest = row[self.on] if largest is None else max(largest, row[self.on])
+            closed = self._close(outcome, held, closed, batch.punctuation, largest)
+        return outcome
+
+    def _admit(self, row: Row, closed: int | None) -> int | str:
+        """The first window a row may enter, or the reason it is refused."""
+        value = row[self.on]
+        if value is None:
+            return "null_on"
+        if value != value:
+            return "nan_on"
+        if self.axis.tick(value) is None:
+            return "out_of_range"
+        if self.spec.clipped and value < self.axis.value(self.spec.origin):
+            return "before_origin"
+        if closed is None:
+            return -(10**30)
+        if self.spec.landmark:
+            windows = wids(value, self.axis, self.spec, until=closed)
+            return "late" if windows and self.late == "consistent" else closed + 1
+        windows = wids(value, self.axis, self.spec)
+        missed = [wid for wid in windows if wid <= closed]
+        if missed and (self.late == "consistent" or len(missed) == len(windows)):
+            return "late"
+        return closed + 1
+
+    def _close(
+        self,
+        outcome: Outcome,
+        held: list[tuple[Row, int]],
+        closed: int | None,
+        punctuation: Any,
+        largest: Any,
+    ) -> int | None:
+        """Report the windows that a punctuation closes, and return the last one."""
+        if punctuation is None:
+            return closed
+        ends = isinstance(punctuation, str) and punctuation == END
+        tick = None if ends else self.axis.tick(punctuation)
+        last = None if tick is None else self.spec.last_closed(tick)
+        if not ends and (last is None or (closed is not None and last <= closed)):
+            return closed
+        horizon = last if last is not None else self._horizon(largest, closed)
+        for key in dict.fromkeys(self._key(row) for row, _ in held):
+            mine = [(row, entry) for row, entry in held if self._key(row) == key]
+            for wid in self._windows(mine, closed, horizon):
+                self._report(outcome, key, wid, mine, largest, ends)
+        return 10**30 if last is None else last
+
+    def _horizon(self, largest: Any, closed: int | None) -> int:
+        """At the end of input: the first window that ends beyond the largest value."""
+        if largest is None:
+            return -(10**30) if closed is None else closed
+        tick = self.axis.tick(largest)
+        assert tick is not None  # rows without a tick are refused on arrival
+        return self.spec.last_closed(tick) + 1 + (0 if self.spec.landmark else 10**30)
+
+    def _windows(
+        self, mine: Sequence[tuple[Row, int]], closed: int | None, horizon: int
+    ) -> list[int]:
+        values = [row[self.on] for row, _ in mine]
+        if self.spec.landmark:
+            first = min(wids(value, self.axis, self.spec, until=10**6).start for value in values)
+            return list(range(max(first, -1 if closed is None else closed + 1), horizon + 1))
+        found = {wid for value in values for wid in wids(value, self.axis, self.spec)}
+        return sorted(w for w in found if (closed is None or w > closed) and w <= horizon)
+
+    def _report(
+        self,
+        outcome: Outcome,
+        key: tuple[Hashable, ...],
+        wid: int,
+        mine: Sequence[tuple[Row, int]],
+        largest: Any,
+        ends: bool,
+    ) -> None:
+        rows = [
+            row
+            for row, entry in mine
+            if entry <= wid and wid in wids(row[self.on], self.axis, self.spec, until=wid)
+        ]
+        if not rows:
+            return
+        start, end = bounds(wid, self.axis, self.spec)
+        complete = not ends or bool(end <= largest)
+        if self.unfinished == "drop" and not complete:
+            return
+        result = {**dict(zip(self.by, key, strict=True)), "window_start": start, "window_end": end}
+        if self.unfinished == "flag":
+            result["complete"] = complete
+        for name, evaluate in self.aggregates.items():
+            result[name] = evaluate(rows)
+        outcome.results.append(result)
+
+    def _key(self, row: Row) -> tuple[Hashable, ...]:
+        return tuple(row[name] for name in self.by)
+
+
+def punctuate(
+    batches: Sequence[Sequence[Row]], on: str, axis: Axis, slack: int, end: bool = True
+) -> list[MicroBatch]:
+    """Micro-batches with the punctuation that a slack of so many ticks makes, then the end."""
+    largest: int | None = None
+    made: list[MicroBatch] = []
+    for rows in batches:
+        ticks = [axis.tick(row[on]) for row in rows if row[on] is not None]
+        seen = [tick for tick in ticks if tick is not None]
+        largest = max([*seen, *([] if largest is None else [largest])], default=None)
+        made.append(MicroBatch(rows, None if largest is None else axis.value(largest - slack)))
+    return [*made, MicroBatch([], END)] if end else made
+
+
+__all__ = ["END", "Axis", "Domain", "MicroBatch", "Outcome", "Reference", "punctuate"]

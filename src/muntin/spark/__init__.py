@@ -1,0 +1,1 @@
+"""The drivers on Spark: the only package that imports PySpark."""

@@ -1,0 +1,54 @@
+"""The batch driver: the same messages, sorted by shard, one step to the end of input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from muntin.operators.protocol import MemoryState, Operator, Punctuation
+from muntin.spark.exchange import Message, in_order, of_kind
+from muntin.spark.ship import shipped
+
+_ORDER = ("shard", "input", "task", "seq")
+_OUTPUT_ROWS = 200_000
+
+
+def run(messages: DataFrame, operator: Operator, schema: object) -> DataFrame:
+    """The results of all shards."""
+    # No number of partitions: adaptive execution makes few of them where there is little data.
+    sharded = messages.repartition("shard").sortWithinPartitions(*_ORDER)
+    return sharded.mapInArrow(shipped(__name__, "run_shards", operator), schema)  # type: ignore[arg-type]
+
+
+def run_shards(
+    operator: Operator, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Worker side: the shards of one partition, one after the other."""
+    for messages in _by_shard(batches):
+        seen = [m.progress for m in messages if m.progress is not None]
+        end = Punctuation(None, None, max(seen, default=None), ended=True)
+        step = operator.step(MemoryState(), of_kind(messages, "partial"), end)
+        yield from step.results.to_batches(max_chunksize=_OUTPUT_ROWS)
+
+
+def refusals(operator: Operator, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Worker side: the rows that an operator refuses without knowing any other row."""
+    for batch in batches:
+        refused = operator.route(pa.Table.from_batches([batch])).refused_rows
+        if refused is not None:
+            yield from refused.drop_columns(["shard"]).to_batches()
+
+
+def _by_shard(batches: Iterator[pa.RecordBatch]) -> Iterator[list[Message]]:
+    held: list[Message] = []
+    for batch in batches:
+        for row in batch.to_pylist():
+            message = Message(**row)
+            if held and held[0].shard != message.shard:
+                yield in_order(held)
+                held = []
+            held.append(message)
+    if held:
+        yield in_order(held)

@@ -1,0 +1,232 @@
+"""From a plan to an operator and the DataFrame that feeds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as spark_types
+
+from muntin.aggregates.binding import Call, slots_of
+from muntin.aggregates.expressions import Expression
+from muntin.aggregates.text import Column, placeholder
+from muntin.operators.punctuator import Punctuator
+from muntin.operators.windows import Windows
+from muntin.semantics.axis import Axis
+from muntin.semantics.disorder import Disorder
+from muntin.semantics.errors import ArgumentError, ExpressionError
+from muntin.semantics.window import Unfinished, WindowSpec
+from muntin.spark.expressions import column, named
+from muntin.spark.requirements import setting
+from muntin.spark.types import bound_type, progressing, to_arrow, to_spark
+
+#: Live state is cut into about this many buckets, so that a micro-batch rewrites little of it.
+_BUCKETS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The stream as the compiler needs it: a DataFrame and the roles of its columns."""
+
+    df: DataFrame
+    on: str
+    by: tuple[str, ...]
+    disorder: Disorder | None
+    shards: int
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """Windows of a source, typed: everything the drivers, ``explain`` and ``write`` ask for."""
+
+    source: Source
+    spec: WindowSpec
+    columns: tuple[Column, ...]
+    unfinished: Unfinished = "keep"
+    prefix: str = ""
+
+    @cached_property
+    def schema(self) -> spark_types.StructType:
+        return self.source.df.schema
+
+    @cached_property
+    def axis(self) -> Axis:
+        domain, scale = progressing(self.schema[self.source.on].dataType, self.source.on)
+        zone = setting(self.source.df.sparkSession, "spark.sql.session.timeZone", "UTC")
+        slack = None if self.source.disorder is None else self.source.disorder.slack
+        return self.spec.axis(domain, scale=scale, zone=zone, also=slack)
+
+    @cached_property
+    def slack(self) -> int | None:
+        """The slack in ticks; None where only control rows bring punctuation."""
+        disorder = self.source.disorder
+        if disorder is None:
+            return None
+        return 0 if disorder.slack is None else self.axis.length("slack", disorder.slack)
+
+    @cached_property
+    def shards(self) -> int:
+        """Without keys everything meets in one shard, combined to panes before it gets there."""
+        return self.source.shards if self.source.by else 1
+
+    @cached_property
+    def slots(self) -> list[Expression]:
+        """Every expression that Spark evaluates for the aggregates, once each."""
+        wanted = [slot for c in self.columns for a in c.aggregates for slot in slots_of(a)]
+        return list(dict.fromkeys(wanted))
+
+    def prepared(self, *, originals: bool = False) -> DataFrame:
+        """What travels: the shard, ``on``, the keys and the slots, and the rows if wanted."""
+        keys = [self._key(name) for name in self.source.by]
+        shard = F.pmod(F.hash(*keys), F.lit(self.shards)) if keys else F.lit(0)
+        selected = [
+            shard.cast("int").alias("shard"),
+            named(self.source.on).alias("on"),
+            *(key.alias(f"k{place}") for place, key in enumerate(keys)),
+            *(column(slot).alias(f"s{place}") for place, slot in enumerate(self.slots)),
+        ]
+        if originals:
+            selected += [
+                named(name).alias(f"o{place}") for place, name in enumerate(self.schema.names)
+            ]
+        return self._analysed(selected)
+
+    def _key(self, name: str) -> SparkColumn:
+        """A key column; -0.0 is 0.0 and NaN is one value, as in Spark's GROUP BY."""
+        if not isinstance(self.schema[name].dataType, spark_types.FractionalType) or isinstance(
+            self.schema[name].dataType, spark_types.DecimalType
+        ):
+            return named(name)
+        nan = F.lit(float("nan")).cast(self.schema[name].dataType)
+        return F.when(F.isnan(named(name)), nan).otherwise(
+            named(name) + F.lit(0.0).cast(self.schema[name].dataType)
+        )
+
+    def _analysed(self, selected: Sequence[SparkColumn]) -> DataFrame:
+        try:
+            prepared = self.source.df.select(*selected)
+            prepared.schema  # noqa: B018  (Spark Connect analyses only when asked)
+        except AnalysisException as error:
+            asked = ", ".join(column.name for column in self.columns)
+            problem = str(error.getMessage() or error).split(" SQLSTATE")[0].split("\n")[0]
+            raise ExpressionError(
+                f"Spark cannot evaluate this: {problem}; "
+                f"the columns are {', '.join(self.schema.names)}",
+                asked,
+            ) from error
+        return prepared
+
+    @cached_property
+    def operator(self) -> Windows:
+        axis, edges = self.axis, self.spec.edges(self.axis)
+        reach = max(edges.range, edges.slide, self.slack or 0)
+        panes = max(1, reach * edges.panes_per_slide // edges.slide)
+        return Windows(
+            axis=axis,
+            edges=edges,
+            keys=tuple(to_arrow(self.schema[n].dataType, f"by={n!r}") for n in self.source.by),
+            calls=self._calls(),
+            bound_type=bound_type(self.schema[self.source.on].dataType, axis.digits),
+            late=self.source.disorder.late if self.source.disorder else "generous",
+            unfinished=self.unfinished,
+            panes_per_bucket=max(1, panes // _BUCKETS),
+        )
+
+    def _calls(self) -> tuple[Call, ...]:
+        ansi = setting(self.source.df.sparkSession, "spark.sql.ansi.enabled", "true") == "true"
+        types = {field.name: field.dataType for field in self.prepared().schema}
+        calls = []
+        for result in self.columns:
+            for aggregate in result.aggregates:
+                places = tuple(self.slots.index(slot) for slot in slots_of(aggregate))
+                arrow = tuple(to_arrow(types[f"s{p}"], str(aggregate)) for p in places)
+                calls.append(Call(aggregate.function, str(aggregate), places, arrow, ansi))
+        return tuple(calls)
+
+    @cached_property
+    def punctuator(self) -> Punctuator:
+        return Punctuator(self.slack)
+
+    @cached_property
+    def fingerprint(self) -> Mapping[str, str]:
+        """What must not change between runs on one checkpoint, in words for the message."""
+        self.operator  # noqa: B018  (typed before it is described)
+        by = [f"{n} {self.schema[n].dataType.simpleString()}" for n in self.source.by]
+        arguments = [str(t) for call in self.operator.calls for t in call.types]
+        return {
+            "window": f"{self.spec} ({self.axis.domain}, days in {self.axis.zone})",
+            "aggregates": ", ".join(call.label for call in self.operator.calls),
+            "schema": f"on {self.schema[self.source.on].dataType.simpleString()}; by "
+            f"{', '.join(by) or 'nothing'}; arguments {', '.join(arguments) or 'none'}",
+            "shard count": str(self.shards),
+            "unfinished": self.unfinished,
+        }
+
+    @cached_property
+    def flat_schema(self) -> spark_types.StructType:
+        """The operator's result schema in Spark's types."""
+        return _struct(self.operator.result_schema)
+
+    @cached_property
+    def refused_schema(self) -> spark_types.StructType:
+        """The original columns, why a row was refused, and how late it was."""
+        fields = [*self.schema.fields]
+        fields.append(spark_types.StructField("reason", spark_types.StringType()))
+        late = to_spark(self.operator.lateness_type)
+        return spark_types.StructType([*fields, spark_types.StructField("lateness", late)])
+
+    def named_results(self, flat: DataFrame) -> DataFrame:
+        """The operator's columns under the names the user knows, outer expressions applied."""
+        ours = ["window_start", "window_end"]
+        ours += ["complete"] if self.unfinished == "flag" else []
+        keys = [F.col(f"k{place}").alias(n) for place, n in enumerate(self.source.by)]
+        bounds = [F.col(name).alias(self.prefix + name) for name in ours]
+        results: list[SparkColumn] = []
+        place = 0
+        for result in self.columns:
+            if result.outer is None:
+                results.append(F.col(f"r{place}").alias(result.name))
+            else:
+                flat = self._evaluated(flat, result, place)
+                results.append(F.col(f"e{place}").alias(result.name))
+            place += len(result.aggregates)
+        return flat.select(*keys, *bounds, *results)
+
+    def _evaluated(self, flat: DataFrame, result: Column, first: int) -> DataFrame:
+        """The flat results with one more column: an expression over aggregates, by Spark."""
+        names = {f"r{first + p}": placeholder(p) for p in range(len(result.aggregates))}
+        names |= {f"k{place}": name for place, name in enumerate(self.source.by)}
+        assert result.outer is not None
+        value = F.expr(result.outer).alias(f"e{first}")
+        back = [named(names.get(name, name)).alias(name) for name in flat.columns]
+        forth = [F.col(name).alias(names.get(name, name)) for name in flat.columns]
+        return flat.select(*forth).select(*back, value)
+
+    def check_names(self) -> None:
+        """Refuse result columns that would have the same name."""
+        ours = [self.prefix + name for name in ("window_start", "window_end", "complete")]
+        ours = ours if self.unfinished == "flag" else ours[:2]
+        taken = set(ours)
+        for name in (*self.source.by, *(c.name for c in self.columns)):
+            if name in ours:
+                raise ArgumentError(
+                    "prefix",
+                    self.prefix,
+                    f"column {name!r} would clash with Muntin's own; give prefix='mt_' to rename "
+                    "Muntin's, or an alias to rename yours",
+                )
+            if name in taken:
+                raise ArgumentError("agg", name, "two result columns have this name; add an alias")
+            taken.add(name)
+
+
+def _struct(schema: pa.Schema) -> spark_types.StructType:
+    return spark_types.StructType(
+        [spark_types.StructField(field.name, to_spark(field.type)) for field in schema]
+    )

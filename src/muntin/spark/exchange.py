@@ -1,0 +1,208 @@
+"""The exchange: rows in, one message per shard out, and messages back to tables.
+
+A message is a row of a small Spark DataFrame: which shard it is for, where it comes from (so
+that the receiver can put messages in the same order every time), how far its sender has
+progressed, and an Arrow IPC payload. Every task tells every shard of its progress.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from pyspark import TaskContext
+
+from muntin.operators.protocol import Operator
+from muntin.spark.labels import shard_label
+
+MESSAGE = (
+    "shard INT, input INT, task INT, seq INT, kind STRING, progress BIGINT, n BIGINT, payload BINARY"
+)
+_SCHEMA = pa.schema(
+    [
+        ("shard", pa.int32()),
+        ("input", pa.int32()),
+        ("task", pa.int32()),
+        ("seq", pa.int32()),
+        ("kind", pa.string()),
+        ("progress", pa.int64()),
+        ("n", pa.int64()),
+        ("payload", pa.binary()),
+    ]
+)
+CONTROL, DATA = -1, 0
+#: Rows taken together on the map side: enough that combining pays, little enough for memory.
+ROWS_AT_ONCE = 1_000_000
+#: A payload is cut at about this size.
+PAYLOAD_BYTES = 32 * 2**20
+
+
+@dataclass(frozen=True)
+class Message:
+    """One row of the exchange."""
+
+    shard: int
+    input: int
+    task: int
+    seq: int
+    kind: str
+    progress: int | None = None
+    n: int = 0
+    payload: bytes | None = None
+
+    def table(self) -> pa.Table:
+        assert self.payload is not None
+        return decode(self.payload)
+
+
+def encode(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def decode(payload: bytes) -> pa.Table:
+    with pa.ipc.open_stream(payload) as reader:
+        return reader.read_all()
+
+
+def route(operator: Operator, shards: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Map side: what the rows of a task mean to each shard."""
+    sender = _Sender(operator, shards, _task())
+    for rows in _gather(batches):
+        yield from sender.take(rows)
+    yield from sender.finish()
+
+
+class _Sender:
+    """Splits what an operator routes by shard and numbers the messages of a task."""
+
+    def __init__(self, operator: Operator, shards: int, task: int) -> None:
+        self.operator = operator
+        self.labels = [shard_label(shard) for shard in range(shards)]
+        self.task = task
+        self.seq = 0
+        self.progress: int | None = None
+        self.pending: list[list[pa.Table]] = [[] for _ in range(shards)]
+        self.pending_bytes = 0
+
+    def take(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
+        routed = self.operator.route(rows)
+        self.progress = max(
+            (p for p in (self.progress, routed.progress) if p is not None), default=None
+        )
+        for shard, partial in _by_shard(routed.partial):
+            self.pending[shard].append(partial)
+            self.pending_bytes += partial.nbytes
+        for reason, count in routed.refused.items():
+            yield _batch([self._message(0, f"refused:{reason}", n=count)])
+        for kind, table in (("refused_rows", routed.refused_rows), ("rows", routed.rows)):
+            for shard, mine in _by_shard(table):
+                yield from self._payloads(shard, kind, mine)
+        if self.pending_bytes > PAYLOAD_BYTES * len(self.labels):
+            yield from self._flush()
+
+    def finish(self) -> Iterator[pa.RecordBatch]:
+        if self.seq or self.progress is not None:
+            yield from self._flush()
+            yield _batch([self._message(s, "progress") for s in range(len(self.labels))])
+
+    def _flush(self) -> Iterator[pa.RecordBatch]:
+        for shard, tables in enumerate(self.pending):
+            if tables:
+                merged = tables[0] if len(tables) == 1 else self.operator.merge(tables)
+                yield from self._payloads(shard, "partial", merged)
+                self.pending[shard] = []
+        self.pending_bytes = 0
+
+    def _payloads(self, shard: int, kind: str, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        pieces = max(1, -(-table.nbytes // PAYLOAD_BYTES))
+        size = -(-table.num_rows // pieces)
+        for start in range(0, table.num_rows, size):
+            piece = table.slice(start, size)
+            yield _batch([self._message(shard, kind, n=piece.num_rows, payload=encode(piece))])
+
+    def _message(
+        self, shard: int, kind: str, *, n: int = 0, payload: bytes | None = None
+    ) -> Message:
+        self.seq += 1
+        label = self.labels[shard]
+        return Message(label, DATA, self.task, self.seq, kind, self.progress, n, payload)
+
+
+def _by_shard(table: pa.Table | None) -> Iterator[tuple[int, pa.Table]]:
+    """A table cut by its shard column, which is dropped."""
+    if table is None or table.num_rows == 0:
+        return
+    shard = table["shard"].to_numpy()
+    table = table.drop_columns(["shard"])
+    if shard.min() == shard.max():
+        yield int(shard[0]), table
+        return
+    order = np.argsort(shard, kind="stable")
+    table, shard = table.take(pa.array(order)), shard[order]
+    cuts = [0, *(np.flatnonzero(np.diff(shard)) + 1).tolist(), len(shard)]
+    for start, end in itertools.pairwise(cuts):
+        yield int(shard[start]), table.slice(start, end - start)
+
+
+def announce(shards: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Control rows (``kind``, ``tick``) as messages to every shard."""
+    task = _task()
+    seq = 0
+    for batch in batches:
+        for row in batch.to_pylist():
+            seq += 1
+            yield _batch(
+                [
+                    Message(shard_label(s), CONTROL, task, seq, row["kind"], row["tick"])
+                    for s in range(shards)
+                ]
+            )
+
+
+def in_order(messages: Iterable[Message]) -> list[Message]:
+    """Control first, then by task and sequence: the same order however they arrived."""
+    return sorted(messages, key=lambda m: (m.input, m.task, m.seq))
+
+
+def of_kind(messages: Sequence[Message], kind: str) -> list[pa.Table]:
+    return [message.table() for message in messages if message.kind == kind]
+
+
+def refused_counts(messages: Sequence[Message]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for message in messages:
+        if message.kind.startswith("refused:"):
+            reason = message.kind.removeprefix("refused:")
+            counts[reason] = counts.get(reason, 0) + message.n
+    return counts
+
+
+def _gather(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    held: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        if batch.num_rows:
+            held.append(batch)
+            rows += batch.num_rows
+        if rows >= ROWS_AT_ONCE:
+            yield pa.Table.from_batches(held)
+            held, rows = [], 0
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def _batch(messages: Sequence[Message]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([vars(message) for message in messages], schema=_SCHEMA)
+
+
+def _task() -> int:
+    context = TaskContext.get()
+    return 0 if context is None else context.partitionId()
+
+

@@ -1,0 +1,50 @@
+"""Expressions of aggregates as Spark columns, evaluated natively before the exchange."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812  (the name every Spark program uses)
+
+from muntin.aggregates.expressions import (
+    AsDouble,
+    Both,
+    Expression,
+    Name,
+    Native,
+    NotNull,
+    Sql,
+    Times,
+    Where,
+)
+
+
+def named(name: str) -> Column:
+    """A column by its exact name: dots and blanks in it mean nothing."""
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def column(expression: Expression) -> Column:
+    match expression:
+        case Name(name):
+            return named(name)
+        case Sql(text):
+            return F.expr(text)
+        case Native(native):
+            assert isinstance(native, Column)  # checked where the aggregate was made
+            return native
+        case Where(condition, None):
+            return F.when(column(condition), F.lit(1))
+        case Where(condition, value):
+            assert value is not None
+            return F.when(column(condition), column(value))
+        case NotNull(operands):
+            present = F.lit(True)
+            for operand in operands:
+                present = present & column(operand).isNotNull()
+            return present
+        case Both(left, right):
+            return column(left) & column(right)
+        case Times(left, right):
+            return column(left) * column(right)
+        case AsDouble(operand):
+            return column(operand).cast("double")

@@ -1,0 +1,97 @@
+"""Plans: a window and its aggregates over a stream, ready to become a DataFrame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from pyspark.sql import DataFrame
+
+from muntin.semantics.errors import MuntinError
+from muntin.spark import batch, streaming
+from muntin.spark.compile import Compiled
+from muntin.spark.explain import Explanation, explanation
+from muntin.spark.ship import shipped
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What ``.agg(...)`` computes, before it is a DataFrame.
+
+    ``df`` has the results, :func:`muntin.write` sends results and refused rows to two sinks, and
+    ``explain()`` says what it will cost.
+    """
+
+    compiled: Compiled
+    control: DataFrame | None = None
+
+    @property
+    def streaming(self) -> bool:
+        return self.compiled.source.df.isStreaming
+
+    @cached_property
+    def name(self) -> str:
+        """Under which the counts stand in a streaming query's progress."""
+        return "muntin_" + "_".join([*self.compiled.source.by, self.compiled.source.on])
+
+    @cached_property
+    def df(self) -> DataFrame:
+        """The results, one row per key and window."""
+        if not self.streaming:
+            return self._batch()
+        tagged = self.tagged(keep_refused=False)
+        return self.results(tagged)
+
+    def _batch(self) -> DataFrame:
+        compiled = self.compiled
+        messages = streaming.routed(compiled.prepared(), compiled.operator, compiled.shards)
+        flat = batch.run(messages, compiled.operator, compiled.flat_schema)
+        return compiled.named_results(flat)
+
+    def tagged(self, *, keep_refused: bool) -> DataFrame:
+        """Streams: results, refused rows and counts of one query, told apart by ``tag``."""
+        compiled = self.compiled
+        messages = streaming.routed(
+            compiled.prepared(originals=keep_refused), compiled.operator, compiled.shards
+        )
+        if self.control is not None:
+            messages = messages.unionByName(streaming.announced(self.control, compiled.shards))
+        task = streaming.ShardTask(compiled.operator, compiled.punctuator, compiled.fingerprint)
+        return streaming.counted(streaming.run(messages, task), self.name)
+
+    def results(self, tagged: DataFrame) -> DataFrame:
+        """The result rows of tagged output."""
+        flat = streaming.untagged(tagged, streaming.RESULTS, self.compiled.flat_schema)
+        return self.compiled.named_results(flat)
+
+    def refused_of(self, tagged: DataFrame) -> DataFrame:
+        """The refused rows of tagged output."""
+        return streaming.untagged(tagged, streaming.REFUSED, self.compiled.refused_schema)
+
+    @property
+    def refused(self) -> DataFrame:
+        """Batch: the rows that have no place in any window, with the reason.
+
+        In a stream refused rows come from the query that makes the results; use
+        :func:`muntin.write` with ``refused=``.
+        """
+        if self.streaming:
+            raise MuntinError(
+                "a stream's refused rows come from the same query as its results: "
+                "mt.write(plan, results=..., refused=...)"
+            )
+        compiled = self.compiled
+        prepared = compiled.prepared(originals=True)
+        return prepared.mapInArrow(
+            shipped("muntin.spark.batch", "refusals", compiled.operator),  # type: ignore[arg-type]
+            compiled.refused_schema,
+        )
+
+    @property
+    def explanation(self) -> Explanation:
+        """What ``explain`` prints, as data."""
+        return explanation(self.compiled, streaming=self.streaming)
+
+    def explain(self) -> None:
+        """Print which panes, shards and state the plan uses, and what that costs."""
+        print(self.explanation)

@@ -1,0 +1,36 @@
+"""What a streaming run needs, checked when the plan is built rather than when a worker dies."""
+
+from __future__ import annotations
+
+import importlib.util
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from muntin.semantics.errors import RequirementError
+
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+def check_stream(spark: SparkSession) -> None:
+    """Raise what is missing, with the line to paste."""
+    if importlib.util.find_spec("google.protobuf") is None:
+        raise RequirementError(
+            "streams need the package protobuf, in which Spark speaks of its state; run: "
+            "pip install protobuf"
+        )
+    if "RocksDB" not in setting(spark, _PROVIDER, ""):
+        raise RequirementError(
+            "streams need RocksDB as Spark's state store; run before the query starts:\n"
+            f'spark.conf.set("{_PROVIDER}", "{_ROCKSDB}")'
+        )
+
+
+def setting(spark: SparkSession, name: str, default: str) -> str:
+    """A Spark setting, or the default where the session does not know it."""
+    try:
+        value = spark.conf.get(name, default)
+    except PySparkException:
+        return default
+    return default if value is None else str(value)

@@ -1,0 +1,133 @@
+"""Bringing Muntin to the workers of a cluster, without anybody installing it there.
+
+Files added to a session do not reach every worker that a stream uses (findings, Shipping). What
+does is the function itself: PySpark pickles nested functions by value. So every function sent to
+workers carries the package as a zip, and loads it before it does anything else: a Muntin that is
+installed there and is the same to the byte is preferred, else the zip is unpacked once per
+machine to a folder named by its digest, where Numba can cache what it compiles.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+import zipfile
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+
+Batches = Iterator[pa.RecordBatch]
+
+
+@lru_cache(maxsize=1)
+def package() -> tuple[str, bytes]:
+    """The digest of this package's sources, and the sources as a zip."""
+    root = Path(__file__).resolve().parent.parent
+    digest = hashlib.sha256()
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(root.rglob("*")):
+            if path.suffix not in (".py", ".typed"):
+                continue
+            name = path.relative_to(root.parent).as_posix()
+            content = path.read_bytes()
+            digest.update(name.encode() + b"\0" + content)
+            # A fixed date, so that equal sources make equal archives.
+            archive.writestr(zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0)), content)
+    return digest.hexdigest()[:16], buffer.getvalue()
+
+
+def loader() -> Callable[[], None]:
+    """A function that makes this very Muntin importable wherever it is called.
+
+    It must refer to nothing of this module: where it runs there may be no Muntin yet.
+    """
+    digest, archive = package()
+
+    def load() -> None:
+        import importlib
+        import os
+        import sys
+        import tempfile
+        import zipfile as zip_files
+        from io import BytesIO
+
+        if getattr(sys, "_muntin_loaded", None) == digest:
+            return
+        try:
+            from muntin.spark.ship import package as installed
+
+            if installed()[0] == digest:
+                sys._muntin_loaded = digest  # type: ignore[attr-defined]
+                return
+        except ImportError:
+            pass
+        user = os.getuid() if hasattr(os, "getuid") else 0
+        folder = os.path.join(tempfile.gettempdir(), f"muntin-{user}-{digest}")
+        if not os.path.isdir(folder):
+            fresh = tempfile.mkdtemp(prefix="muntin-")
+            with zip_files.ZipFile(BytesIO(archive)) as packed:
+                packed.extractall(fresh)
+            try:
+                os.rename(fresh, folder)
+            except OSError:
+                pass  # another worker was faster; its folder is used
+        if hasattr(os, "getuid") and os.stat(folder).st_uid != user:
+            raise PermissionError(f"{folder} belongs to somebody else; remove it")
+        for name in [name for name in sys.modules if name.split(".")[0] == "muntin"]:
+            del sys.modules[name]
+        sys.path.insert(0, folder)
+        importlib.invalidate_caches()
+        sys._muntin_loaded = digest  # type: ignore[attr-defined]
+
+    return load
+
+
+def shipped(module: str, function: str, *arguments: object) -> Callable[[Batches], Batches]:
+    """A function over Arrow batches that runs ``module.function(arguments..., batches)``."""
+    load = loader()
+    packed = pickle.dumps(arguments)
+
+    def call(batches: Batches) -> Batches:
+        import importlib
+        import pickle as unpickle
+
+        load()
+        run = getattr(importlib.import_module(module), function)
+        yield from run(*unpickle.loads(packed), batches)
+
+    return call
+
+
+def shipped_processor(module: str, function: str, *arguments: object) -> StatefulProcessor:
+    """A stateful processor that runs ``function(arguments..., head, chunks, shard, rows)``.
+
+    ``init`` uses PySpark alone: the driver-side worker that calls it never gets shipped files.
+    """
+    load = loader()
+    packed = pickle.dumps(arguments)
+
+    class Shards(StatefulProcessor):
+        def init(self, handle: StatefulProcessorHandle) -> None:
+            self.head = handle.getValueState("head", "value STRING")
+            self.chunks = handle.getMapState(
+                "chunks", "name STRING, bucket BIGINT, part INT", "payload BINARY"
+            )
+
+        def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
+            import importlib
+            import pickle as unpickle
+
+            load()
+            run = getattr(importlib.import_module(module), function)
+            yield from run(*unpickle.loads(packed), self.head, self.chunks, key[0], rows)
+
+        def close(self) -> None:
+            pass
+
+    return Shards()

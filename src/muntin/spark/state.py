@@ -1,0 +1,127 @@
+"""State of a shard in Spark's state store: Arrow tables in chunks of at most a megabyte.
+
+A head (a small JSON text) says which chunks there are; a chunk is read when a step asks for it
+and written when a step changed it, so that a micro-batch costs what it touches.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from muntin.operators.protocol import ChunkKey
+from muntin.operators.punctuator import Progress
+from muntin.semantics.errors import CheckpointError
+from muntin.spark.exchange import decode, encode
+
+CHUNK_BYTES = 2**20
+
+
+class HeadState(Protocol):
+    """Spark's ValueState, as far as it is used here."""
+
+    def get(self) -> tuple[Any, ...] | None: ...
+    def update(self, newValue: tuple[Any, ...]) -> None: ...  # noqa: N803
+
+
+class ChunkState(Protocol):
+    """Spark's MapState, as far as it is used here."""
+
+    def getValue(self, key: tuple[Any, ...]) -> tuple[Any, ...] | None: ...  # noqa: N802
+    def updateValue(self, key: tuple[Any, ...], value: tuple[Any, ...]) -> None: ...  # noqa: N802
+    def removeKey(self, key: tuple[Any, ...]) -> None: ...  # noqa: N802
+
+
+@dataclass
+class Head:
+    """What a shard knows of itself: its query, its progress, the parts of every chunk."""
+
+    fingerprint: Mapping[str, str]
+    progress: Progress = field(default_factory=Progress)
+    parts: dict[ChunkKey, int] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        chunks = [[name, bucket, parts] for (name, bucket), parts in self.parts.items()]
+        return json.dumps(
+            {
+                "fingerprint": dict(self.fingerprint),
+                "progress": asdict(self.progress),
+                "chunks": chunks,
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Head:
+        stored = json.loads(text)
+        parts = {(name, bucket): count for name, bucket, count in stored["chunks"]}
+        return cls(stored["fingerprint"], Progress(**stored["progress"]), parts)
+
+
+class ShardState:
+    """The state of one shard during one micro-batch."""
+
+    def __init__(
+        self, head: HeadState, chunks: ChunkState, fingerprint: Mapping[str, str]
+    ) -> None:
+        self._head = head
+        self._chunks = chunks
+        stored = head.get()
+        self.head = Head(fingerprint) if stored is None else Head.from_json(stored[0])
+        check_fingerprint(self.head.fingerprint, fingerprint)
+
+    def buckets(self, table: str) -> Sequence[int]:
+        return [bucket for name, bucket in self.head.parts if name == table]
+
+    def read(self, table: str, bucket: int) -> pa.Table:
+        payload = bytearray()
+        for part in range(self.head.parts[table, bucket]):
+            stored = self._chunks.getValue((table, bucket, part))
+            if stored is None:
+                raise CheckpointError(
+                    f"part {part} of {table}/{bucket} is missing from the checkpoint's state"
+                )
+            payload += stored[0]
+        return decode(bytes(payload))
+
+    def write(self, changes: Mapping[ChunkKey, pa.Table | None], progress: Progress) -> int:
+        """Store what changed; returns the bytes written."""
+        written = 0
+        for (table, bucket), chunk in changes.items():
+            payload = b"" if chunk is None else encode(chunk)
+            parts = [payload[i : i + CHUNK_BYTES] for i in range(0, len(payload), CHUNK_BYTES)]
+            for part, piece in enumerate(parts):
+                self._chunks.updateValue((table, bucket, part), (piece,))
+            for part in range(len(parts), self.head.parts.get((table, bucket), 0)):
+                self._chunks.removeKey((table, bucket, part))
+            written += len(payload)
+            self.head.parts.pop((table, bucket), None)
+            if parts:
+                self.head.parts[table, bucket] = len(parts)
+        self.head.progress = progress
+        self._head.update((self.head.to_json(),))
+        return written
+
+
+def check_fingerprint(stored: Mapping[str, str], current: Mapping[str, str]) -> None:
+    """Refuse state that another query wrote, and say what differs.
+
+    >>> check_fingerprint({"window": "RANGE 1 minute"}, {"window": "RANGE 2 minutes"})
+    Traceback (most recent call last):
+    ...
+    muntin.semantics.errors.CheckpointError: this checkpoint belongs to another query: its window \
+is RANGE 1 minute, this query's is RANGE 2 minutes; use a new checkpointLocation or the old query
+    """
+    differing = [
+        f"its {part} is {stored.get(part, 'none')}, this query's is {current.get(part, 'none')}"
+        for part in sorted({*stored, *current})
+        if stored.get(part) != current.get(part)
+    ]
+    if differing:
+        raise CheckpointError(
+            f"this checkpoint belongs to another query: {'; '.join(differing)}; "
+            "use a new checkpointLocation or the old query"
+        )

@@ -1,0 +1,150 @@
+"""The stream driver: one call per shard and micro-batch, state in RocksDB."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from muntin.operators.protocol import REASONS, Operator, Step
+from muntin.operators.punctuator import Punctuator
+from muntin.spark.exchange import (
+    CONTROL,
+    MESSAGE,
+    Message,
+    decode,
+    encode,
+    in_order,
+    of_kind,
+    refused_counts,
+)
+from muntin.spark.ship import shipped, shipped_processor
+from muntin.spark.state import ChunkState, HeadState, ShardState
+
+#: Counts that every shard reports in every micro-batch, summed into the query's progress.
+COUNTS = (
+    "rows_in",
+    "rows_used",
+    "rows_refused",
+    *REASONS,
+    "rows_between",
+    "results",
+    "state_bytes_written",
+)
+TAGGED = ", ".join(["tag STRING", "payload BINARY", *(f"{name} BIGINT" for name in COUNTS)])
+RESULTS, REFUSED = "results", "refused"
+_OUTPUT_ROWS = 500_000
+
+
+@dataclass(frozen=True)
+class ShardTask:
+    """Everything a shard needs, in a form that can be pickled."""
+
+    operator: Operator
+    punctuator: Punctuator
+    fingerprint: Mapping[str, str]
+
+
+def run(messages: DataFrame, task: ShardTask) -> DataFrame:
+    """Tagged output: result and refused payloads, and counts."""
+    return messages.groupBy("shard").transformWithStateInPandas(
+        statefulProcessor=shipped_processor(__name__, "run_shard", task),
+        outputStructType=TAGGED,
+        outputMode="Append",
+        timeMode="None",
+    )
+
+
+def counted(tagged: DataFrame, name: str) -> DataFrame:
+    """The same DataFrame, its counts in the progress of the query under ``name``."""
+    sums: list[Column] = [F.sum(count).alias(count) for count in COUNTS]
+    return tagged.observe(name, *sums)
+
+
+def untagged(tagged: DataFrame, tag: str, schema: object) -> DataFrame:
+    """The rows of one tag."""
+    payloads = tagged.where(F.col("tag") == tag).select("payload")
+    return payloads.mapInArrow(shipped(__name__, "unpack"), schema)  # type: ignore[arg-type]
+
+
+def routed(prepared: DataFrame, operator: Operator, shards: int) -> DataFrame:
+    """The messages of a prepared DataFrame."""
+    return prepared.mapInArrow(
+        shipped("muntin.spark.exchange", "route", operator, shards),  # type: ignore[arg-type]
+        MESSAGE,
+    )
+
+
+def announced(control: DataFrame, shards: int) -> DataFrame:
+    """The messages of control rows."""
+    return control.mapInArrow(
+        shipped("muntin.spark.exchange", "announce", shards),  # type: ignore[arg-type]
+        MESSAGE,
+    )
+
+
+def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Worker side: payloads back to rows."""
+    for batch in batches:
+        for payload in batch.column("payload"):
+            yield from decode(payload.as_py()).to_batches()
+
+
+def run_shard(
+    task: ShardTask,
+    head: HeadState,
+    chunks: ChunkState,
+    shard: int,
+    frames: Iterator[pd.DataFrame],
+) -> Iterator[pd.DataFrame]:
+    """Worker side: one micro-batch of one shard."""
+    messages = in_order(_messages(shard, frames))
+    state = ShardState(head, chunks, task.fingerprint)
+    progress, punctuation = task.punctuator.advance(
+        state.head.progress,
+        seen=[m.progress for m in messages if m.input != CONTROL],
+        told=[m.progress for m in messages if m.kind == "punctuation"],
+        ended=any(m.kind == "end" for m in messages),
+    )
+    partials = of_kind(messages, "partial")
+    step = task.operator.step(state, partials, punctuation, of_kind(messages, "rows"))
+    written = state.write(step.changes, progress)
+    refused = of_kind(messages, "refused_rows")
+    if step.late_rows is not None and step.late_rows.num_rows:
+        refused.append(step.late_rows)
+    yield _output(step, refused_counts(messages), refused, written)
+
+
+def _messages(shard: int, frames: Iterator[pd.DataFrame]) -> Iterator[Message]:
+    for frame in frames:
+        for row in frame.itertuples(index=False):
+            progress = None if pd.isna(row.progress) else int(row.progress)
+            yield Message(
+                shard, row.input, row.task, row.seq, row.kind, progress, int(row.n), row.payload
+            )
+
+
+def _output(
+    step: Step, counts: Mapping[str, int], refused: list[pa.Table], written: int
+) -> pd.DataFrame:
+    refusals = {**counts, "late": step.rows_late}
+    total = sum(refusals.values())
+    made = {
+        **refusals,
+        "rows_in": step.rows_used + total,
+        "rows_used": step.rows_used,
+        "rows_refused": total,
+        "rows_between": step.rows_between,
+        "results": step.results.num_rows,
+        "state_bytes_written": written,
+    }
+    rows: list[dict[str, object]] = [{"tag": "counts", "payload": None, **made}]
+    for start in range(0, step.results.num_rows, _OUTPUT_ROWS):
+        rows.append({"tag": RESULTS, "payload": encode(step.results.slice(start, _OUTPUT_ROWS))})
+    rows += [{"tag": REFUSED, "payload": encode(table)} for table in refused]
+    frame = pd.DataFrame(rows, columns=["tag", "payload", *COUNTS])
+    return frame.fillna({name: 0 for name in COUNTS}).astype({name: "int64" for name in COUNTS})

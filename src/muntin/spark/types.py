@@ -1,0 +1,84 @@
+"""Spark types and Arrow types, for the columns that travel through Muntin."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyarrow import types as arrow
+from pyspark.sql import types as spark
+
+from muntin.semantics.axis import Domain
+from muntin.semantics.errors import UnsupportedTypeError
+
+_SIMPLE: list[tuple[type[spark.DataType], pa.DataType]] = [
+    (spark.BooleanType, pa.bool_()),
+    (spark.ByteType, pa.int8()),
+    (spark.ShortType, pa.int16()),
+    (spark.IntegerType, pa.int32()),
+    (spark.LongType, pa.int64()),
+    (spark.FloatType, pa.float32()),
+    (spark.DoubleType, pa.float64()),
+    (spark.StringType, pa.string()),
+    (spark.BinaryType, pa.binary()),
+    (spark.DateType, pa.date32()),
+    (spark.TimestampType, pa.timestamp("us", tz="UTC")),
+    (spark.TimestampNTZType, pa.timestamp("us")),
+    (spark.DayTimeIntervalType, pa.duration("us")),
+]
+_INTEGERS = (spark.ByteType, spark.ShortType, spark.IntegerType, spark.LongType)
+
+
+def to_arrow(type_: spark.DataType, what: str) -> pa.DataType:
+    """The Arrow type of a Spark column; ``what`` names the column in the error."""
+    if isinstance(type_, spark.DecimalType):
+        return pa.decimal128(type_.precision, type_.scale)
+    for known, arrow_type in _SIMPLE:
+        if isinstance(type_, known):
+            return arrow_type
+    raise UnsupportedTypeError(
+        f"{what} has type {type_.simpleString()}, which Muntin does not carry; "
+        "use numbers, strings, booleans, binary, dates or timestamps"
+    )
+
+
+def to_spark(type_: pa.DataType) -> spark.DataType:
+    """The Spark type of a column that Muntin makes."""
+    if arrow.is_decimal(type_):
+        return spark.DecimalType(type_.precision, type_.scale)
+    for known, arrow_type in _SIMPLE:
+        if arrow_type == type_:
+            return known()
+    raise AssertionError(f"no Spark type for {type_}")
+
+
+def progressing(type_: spark.DataType, name: str) -> tuple[Domain, int]:
+    """The domain of an ``on`` column and the decimals it has."""
+    if isinstance(type_, spark.TimestampType):
+        return Domain.TIMESTAMP, 0
+    if isinstance(type_, spark.TimestampNTZType):
+        return Domain.TIMESTAMP_NTZ, 0
+    if isinstance(type_, spark.DateType):
+        return Domain.DATE, 0
+    if isinstance(type_, _INTEGERS):
+        return Domain.INTEGER, 0
+    if isinstance(type_, spark.DecimalType):
+        return Domain.DECIMAL, type_.scale
+    if isinstance(type_, spark.DoubleType):
+        return Domain.DOUBLE, 0
+    instead = "to_timestamp(...)" if isinstance(type_, spark.StringType) else "a cast to double"
+    raise UnsupportedTypeError(
+        f"on={name!r} has type {type_.simpleString()} and cannot progress; it must be a timestamp, "
+        f"date, integer, decimal or double column, for example through {instead}"
+    )
+
+
+def bound_type(type_: spark.DataType, digits: int) -> pa.DataType:
+    """The type of ``window_start`` and ``window_end`` for an ``on`` column.
+
+    The column's own, except that integers are bigint and decimals have the digits of the
+    lengths, because an edge may lie where no value of a narrow column can.
+    """
+    if isinstance(type_, spark.DecimalType):
+        return pa.decimal128(min(38, max(type_.precision - type_.scale + digits, 20)), digits)
+    if isinstance(type_, _INTEGERS):
+        return pa.int64()
+    return to_arrow(type_, "on")

@@ -1,0 +1,90 @@
+"""Running a plan: results to one sink, refused rows to another, from one query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming import StreamingQuery
+
+from muntin.semantics.errors import ArgumentError, MuntinError
+from muntin.spark.plan import Plan
+
+#: Where rows go: a folder for Parquet, or a function of the rows and the micro-batch's number.
+Sink = str | Path | Callable[[DataFrame, int], None]
+
+
+def write(
+    plan: Plan,
+    *,
+    results: Sink,
+    refused: Sink | None = None,
+    checkpoint: str | Path | None = None,
+    trigger: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> StreamingQuery | None:
+    """Write results and refused rows to two sinks.
+
+    A folder gets Parquet in one subfolder per micro-batch (``batch=17``), written over when a
+    micro-batch is repeated after a failure, so that nothing is doubled. A function is called with
+    a DataFrame and the micro-batch's number and must be as careful itself. A batch plan is
+    written at once, as micro-batch 0; a stream starts and its query is returned.
+
+    ``trigger`` are the arguments of ``DataStreamWriter.trigger``, such as
+    ``{"availableNow": True}``.
+    """
+    if not isinstance(plan, Plan):
+        raise ArgumentError("plan", plan, "it is what .plan(...) returns; .agg(...) is its DataFrame")
+    if not plan.streaming:
+        _put(plan.df, results, 0)
+        if refused is not None:
+            _put(plan.refused, refused, 0)
+        return None
+    if checkpoint is None:
+        raise ArgumentError("checkpoint", None, "a stream needs a folder for its checkpoint")
+    tagged = plan.tagged(keep_refused=refused is not None)
+
+    def split(batch: DataFrame, number: int) -> None:
+        # Persisted, because without it the stateful operator would run once for each sink.
+        batch.persist()
+        try:
+            _put(plan.results(batch), results, number)
+            if refused is not None:
+                _put(plan.refused_of(batch), refused, number)
+        finally:
+            batch.unpersist()
+
+    writer = tagged.writeStream.option("checkpointLocation", str(checkpoint)).foreachBatch(split)
+    if name is not None:
+        writer = writer.queryName(name)
+    if trigger is not None:
+        writer = writer.trigger(**trigger)
+    return writer.start()
+
+
+def progress(query: StreamingQuery) -> dict[str, int]:
+    """The counts of a query since it started, summed over its recent progress reports.
+
+    ``rows_in`` is always ``rows_used`` plus ``rows_refused``, which is the sum of its reasons.
+    """
+    totals: dict[str, int] = {}
+    found = False
+    for report in query.recentProgress:
+        for name, row in report.observedMetrics.items():
+            if not name.startswith("muntin"):
+                continue
+            found = True
+            for count, value in row.asDict().items():
+                totals[count] = totals.get(count, 0) + (value or 0)
+    if not found and query.recentProgress:
+        raise MuntinError("this query has no Muntin plan in it, so it has no counts")
+    return totals
+
+
+def _put(rows: DataFrame, sink: Sink, number: int) -> None:
+    if callable(sink):
+        sink(rows, number)
+    else:
+        rows.write.mode("overwrite").parquet(f"{sink}/batch={number}")
