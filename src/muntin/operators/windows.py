@@ -117,14 +117,15 @@ class Windows:
         return Routed(self._combined(rows, tick, panes), progress, refused, originals, refused_rows)
 
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
-        table = pa.concat_tables(partials) if partials else self.partial_schema.empty_table()
+        """One row per key and pane, keys together and panes in order."""
+        tables = [self._lifted(p) if "tick" in p.column_names else p for p in partials]
+        table = pa.concat_tables(tables) if tables else self.partial_schema.empty_table()
         if table.num_rows < 2:
             return table
         codes, size = self._codes(table)
-        panes = _ints(table["pane"])
-        groups = key_and_pane(codes, size, panes)
+        groups = key_and_pane(codes, size, _ints(table["pane"]))
         if len(groups) == table.num_rows:
-            return table
+            return table.take(pa.array(groups.member))
         columns = [table[name].combine_chunks() for name in table.column_names]
         return self._grouped(columns, groups)
 
@@ -161,20 +162,36 @@ class Windows:
         return panes
 
     def _combined(self, rows: pa.Table, tick: Ints, panes: Ints) -> pa.Table:
+        """Panes, or the rows as they are where a pane holds about one row."""
+        shard = rows["shard"].combine_chunks()
         # Spark labels timestamps with the session's zone; here they are all UTC.
-        slots = [_column(rows, f"s{place}", type_) for place, type_ in self._slot_types.items()]
-        lifted = [a.lift(slots, tick) for a in self.accumulators]
         keys = [_column(rows, n, t) for n, t in zip(self.key_names, self.keys, strict=True)]
-        columns = [*keys, pa.array(panes), *(part for parts in lifted for part in parts)]
+        slots = {f"s{p}": _column(rows, f"s{p}", t) for p, t in self._slot_types.items()}
         codes, size = key_codes(keys, rows.num_rows)
         groups = key_and_pane(codes, size, panes)
-        shard = rows["shard"].combine_chunks()
         if len(groups) > WORTH_COMBINING * rows.num_rows:
-            partial = pa.Table.from_arrays(columns, schema=self.partial_schema)
-            return partial.append_column("shard", shard)
+            named = dict(zip(self.key_names, keys, strict=True))
+            return pa.table({**named, "tick": pa.array(tick), **slots, "shard": shard})
+        columns = self._lift(keys, tick, panes, list(slots.values()))
         return self._grouped(columns, groups).append_column(
             "shard", shard.take(pa.array(groups.member))
         )
+
+    def _lift(
+        self, keys: Sequence[pa.Array], tick: Ints, panes: Ints, slots: Sequence[pa.Array]
+    ) -> list[pa.Array]:
+        """Rows as panes of one row each."""
+        parts = [part for a in self.accumulators for part in a.lift(slots, tick)]
+        return [*keys, pa.array(panes), *parts]
+
+    def _lifted(self, rows: pa.Table) -> pa.Table:
+        """Rows that travelled as they are."""
+        columns = {name: rows[name].combine_chunks() for name in rows.column_names}
+        keys = [columns[name] for name in self.key_names]
+        slots = [columns[f"s{place}"] for place in self._slot_types]
+        tick = _ints(columns["tick"])
+        lifted = self._lift(keys, tick, self._panes(tick), slots)
+        return pa.Table.from_arrays(lifted, schema=self.partial_schema)
 
     @cached_property
     def _slot_types(self) -> dict[int, pa.DataType]:
@@ -302,9 +319,7 @@ class Windows:
         if closing <= closed or panes.num_rows == 0:
             return self.result_schema.empty_table()
         codes, _ = self._codes(panes)
-        order = np.lexsort((_ints(panes["pane"]), codes))
-        panes = panes.take(pa.array(order))
-        codes, pane = codes[order], _ints(panes["pane"])
+        pane = _ints(panes["pane"])
         starts = np.flatnonzero(np.diff(codes, prepend=codes[0] - 1)).astype(np.int64)
         key_starts = np.append(starts, len(codes))
         key, wid, low, high = self._intervals(key_starts, pane, closed + 1, closing)

@@ -17,7 +17,10 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Groups:
-    """A group number for every row, and for every group a row that belongs to it."""
+    """A group number for every row, and for every group a row that belongs to it.
+
+    Groups are numbered in the order of what they are grouped by.
+    """
 
     number: Ints
     member: Ints
@@ -52,8 +55,8 @@ def key_and_pane(codes: Ints, size: int, panes: Ints) -> Groups:
         cell = codes * span + (panes - least)
         number = np.empty(len(cell), np.int64)
         member = np.empty(len(cell), np.int64)
-        seen = np.full(span * size, -1, np.int64)
-        return Groups(number, member[: _number_cells(cell, seen, number, member)])
+        first = np.full(span * size, -1, np.int64)
+        return Groups(number, member[: _number_cells(cell, first, number, member)])
     if span >= 2**62 // size:
         ranked = _by_sorting(panes)
         return _by_sorting(codes * len(ranked) + ranked.number)
@@ -61,16 +64,19 @@ def key_and_pane(codes: Ints, size: int, panes: Ints) -> Groups:
 
 
 @kernel(INT, INTS, OUT_INTS, OUT_INTS, OUT_INTS)
-def _number_cells(cell: Ints, seen: Ints, number: Ints, member: Ints) -> int:
-    groups = 0
+def _number_cells(cell: Ints, first: Ints, number: Ints, member: Ints) -> int:
+    """Number the cells that occur in their order; ``first`` comes with -1 for every cell."""
     for row in range(len(cell)):
-        known = seen[cell[row]]
-        if known < 0:
-            known = groups
-            seen[cell[row]] = known
-            member[known] = row
+        if first[cell[row]] < 0:
+            first[cell[row]] = row
+    groups = 0
+    for place in range(len(first)):
+        if first[place] >= 0:
+            member[groups] = first[place]
+            first[place] = groups
             groups += 1
-        number[row] = known
+    for row in range(len(cell)):
+        number[row] = first[cell[row]]
     return groups
 
 

@@ -1,0 +1,171 @@
+"""A stream that you write down: its micro-batches, its disorder, its punctuation.
+
+A replay is deterministic: every micro-batch holds exactly the rows you gave it, in the tasks you
+gave them to, with the punctuation you said. It runs on real Spark streaming.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from muntin.semantics.disorder import Disorder
+from muntin.semantics.errors import ArgumentError
+from muntin.spark.plan import Plan
+from muntin.spark.stream import Stream, stream
+from muntin.spark.write import progress, write
+
+#: As punctuation: the stream is over.
+END = "end"
+#: File times, on which Spark's file source orders files, are this far apart.
+_SECOND = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Played:
+    """What a replay made: result rows, refused rows, and the counts of the query's progress."""
+
+    results: list[Row]
+    refused: list[Row]
+    counts: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Micro-batches on disk, waiting to be streamed; see :func:`replay`."""
+
+    spark: SparkSession
+    folder: Path
+    schema: pa.Schema
+    ddl: str
+    tasks: int
+
+    @property
+    def df(self) -> DataFrame:
+        """The rows as a streaming DataFrame."""
+        reader = self.spark.readStream.schema(self.ddl)
+        return reader.option("maxFilesPerTrigger", self.tasks).parquet(str(self.folder / "rows"))
+
+    @property
+    def control(self) -> DataFrame:
+        """The punctuation as control rows, one file per micro-batch."""
+        reader = self.spark.readStream.schema("kind STRING, value STRING, tick BIGINT")
+        return reader.option("maxFilesPerTrigger", 1).json(str(self.folder / "control"))
+
+    def stream(
+        self,
+        on: str,
+        by: str | Sequence[str] | None = None,
+        disorder: Disorder | None = None,
+        shards: int | None = None,
+    ) -> Stream:
+        """``mt.stream`` over this replay, told of its punctuation."""
+        return stream(self.df, on, by, disorder, control=self.control, shards=shards)
+
+    def play(self, plan: Plan, checkpoint: str | Path | None = None) -> Played:
+        """Run a plan over the micro-batches that have not been played, and wait for the end."""
+        results, refused = self.folder / "results", self.folder / "refused"
+        query = write(
+            plan,
+            results=results,
+            refused=refused,
+            checkpoint=checkpoint or self.folder / "checkpoint",
+            trigger={"availableNow": True},
+        )
+        assert query is not None  # the plan is a stream's
+        query.awaitTermination()
+        counts = progress(query)
+        return Played(self._read(results), self._read(refused), counts)
+
+    def _read(self, folder: Path) -> list[Row]:
+        try:
+            return self.spark.read.parquet(str(folder)).drop("batch").collect()
+        except AnalysisException:
+            return []  # nothing was ever written there
+
+    def remove(self) -> None:
+        """Delete the files."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def replay(
+    spark: SparkSession,
+    batches: Sequence[Sequence[dict[str, Any]]],
+    schema: str,
+    *,
+    punctuation: Sequence[object] | None = None,
+    end: bool = True,
+    tasks: int = 1,
+    folder: str | Path | None = None,
+) -> Replay:
+    """Write micro-batches down as a stream.
+
+    Args:
+        spark: The session to run in.
+        batches: The rows of each micro-batch, in the order they arrive.
+        schema: The columns as DDL text: ``"k STRING, ts TIMESTAMP, v DOUBLE"``.
+        punctuation: For each micro-batch the value below which no more rows will come, or None.
+        end: Whether the stream ends after the last micro-batch, which reports every window.
+        tasks: Over how many tasks the rows of a micro-batch are dealt, round robin.
+        folder: Where to write; a new temporary folder unless given.
+    """
+    told = list(punctuation) if punctuation is not None else [None] * len(batches)
+    if len(told) != len(batches):
+        raise ArgumentError(
+            "punctuation", punctuation, f"it needs one entry for each of {len(batches)} batches"
+        )
+    arrow = _arrow_schema(spark, schema)
+    root = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="muntin-replay-"))
+    (root / "rows").mkdir(parents=True, exist_ok=True)
+    (root / "control").mkdir(parents=True, exist_ok=True)
+    all_batches = [*batches, []] if end else list(batches)
+    all_told = [*told, END] if end else told
+    for number, (rows, value) in enumerate(zip(all_batches, all_told, strict=True)):
+        _write_rows(root / "rows", number, rows, arrow, tasks)
+        _write_control(root / "control", number, value)
+    return Replay(spark, root, arrow, schema, tasks)
+
+
+def _arrow_schema(spark: SparkSession, ddl: str) -> pa.Schema:
+    from muntin.spark.types import to_arrow
+
+    fields = spark.createDataFrame([], ddl).schema.fields
+    return pa.schema([(f.name, to_arrow(f.dataType, f.name)) for f in fields])
+
+
+def _write_rows(
+    folder: Path, number: int, rows: Sequence[dict[str, Any]], schema: pa.Schema, tasks: int
+) -> None:
+    for task in range(tasks):
+        path = folder / f"{number:06d}-{task:03d}.parquet"
+        pq.write_table(pa.Table.from_pylist(list(rows[task::tasks]), schema=schema), path)
+        _stamp(path, number * tasks + task)
+
+
+def _write_control(folder: Path, number: int, value: object) -> None:
+    path = folder / f"{number:06d}.json"
+    if value is None:
+        row: dict[str, object] = {"kind": "none"}
+    elif isinstance(value, str) and value == END:
+        row = {"kind": "end"}
+    else:
+        row = {"kind": "punctuation", "value": str(value)}
+    path.write_text(json.dumps(row) + "\n")
+    _stamp(path, number)
+
+
+def _stamp(path: Path, place: int) -> None:
+    """Give a file the time of its place: that is the order in which Spark takes files."""
+    moment = 1_000_000_000 * _SECOND + place * _SECOND
+    os.utime(path, ns=(moment, moment))
