@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,7 +21,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from rich.table import Table
@@ -32,12 +33,12 @@ from muntin.simulate.freeway import MILES_APART, Freeway, Incident
 FILES, FILES_PER_BATCH = 28, 2
 #: Traffic below this is slow.
 SLOW_MPH = 45
-#: Of the pictures, in points.
-WIDTH = 864
+#: Of the picture, in pixels.
+WIDTH, STATION_HEIGHT = 864, 16
 
 
 class Kept:
-    """The result rows of every micro-batch, in the driver, where they can be shown at once."""
+    """The rows of every micro-batch, in the driver, where they can be shown at once."""
 
     def __init__(self) -> None:
         self.tables: dict[int, pa.Table] = {}
@@ -63,20 +64,22 @@ def main() -> None:
     # Incidents as often as on the whole day, also when only some hours are asked for.
     incidents = max(1, round(options.hours / 6))
     freeway = Freeway(hours=options.hours, seed=options.seed, incidents=incidents)
-    windows = Kept()
+    windows, refused = Kept(), Kept()
+    options.output.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix="muntin-") as name:
         folder = Path(name)
         with console.status("Starting Spark"):
             rows = write_files(freeway, folder / "readings")
-            spark = start_spark(folder)
+            with errors_to(options.output / "spark.log"):
+                spark = start_spark(folder)
         try:
-            counts = stream(spark, folder, rows, windows, console)
+            query = start_query(averages(spark, folder), folder, windows, refused)
+            counts = watch(query, folder, rows, windows, console)
         finally:
             spark.stop()
-        refused = pq.read_table(folder / "refused").to_pandas()
     results = windows.frame()
     console.print(slowest_stations(results), incidents_seen(results, freeway.happened))
-    console.print(counts_text(counts, refused))
+    console.print(counts_text(counts, refused.frame()))
     with console.status("Drawing"):
         paths = draw(results, freeway, options.output)
     console.print(f"Pictures: {', '.join(map(str, paths))}")
@@ -106,12 +109,33 @@ def write_files(freeway: Freeway, folder: Path) -> int:
     return rows
 
 
+@contextmanager
+def errors_to(path: Path) -> Iterator[None]:
+    """What processes started inside write to standard error goes to a file.
+
+    Spark's start and its Python workers write there, across the line that shows the progress.
+    """
+    usual = os.dup(2)
+    try:
+        with path.open("w") as log:
+            os.dup2(log.fileno(), 2)
+        yield
+    except Exception as error:
+        error.add_note(f"What Spark wrote is in {path}")
+        raise
+    finally:
+        os.dup2(usual, 2)
+        os.close(usual)
+
+
 def start_spark(folder: Path) -> SparkSession:
     """Spark on this machine, with what Muntin's streams need."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     return (
         SparkSession.builder.master("local[*]")
         .appName("freeway")
+        # So short a run does not earn back what the JVM's second compiler costs.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "ERROR")
@@ -146,19 +170,20 @@ def averages(spark: SparkSession, folder: Path) -> mt.Plan:
     )
 
 
-def stream(
-    spark: SparkSession, folder: Path, rows: int, windows: Kept, console: Console
-) -> dict[str, int]:
-    """Run the query until all rows are through it and all windows closed; its counts."""
+def start_query(plan: mt.Plan, folder: Path, windows: Kept, refused: Kept) -> StreamingQuery:
     query = mt.write(
-        averages(spark, folder),
-        results=windows.take,
-        refused=folder / "refused",
-        checkpoint=folder / "checkpoint",
+        plan, results=windows.take, refused=refused.take, checkpoint=folder / "checkpoint"
     )
-    assert query is not None  # a plan on a stream has a query
+    assert query is not None  # only a plan over a batch has none
+    return query
+
+
+def watch(
+    query: StreamingQuery, folder: Path, rows: int, windows: Kept, console: Console
+) -> dict[str, int]:
+    """Follow the query until all rows are through it and all windows closed; its counts."""
     with progress_line(console) as line:
-        task = line.add_task("", total=rows, windows=0, late=0, newest=windows.newest(), rate=0)
+        task = line.add_task("", total=rows, rate=0, windows=0, late=0, newest=windows.newest())
         for counts, seconds in watched(query, rows):
             show(line, task, counts, seconds, windows)
         # The last windows wait for rows that will not come: tell them so.
@@ -170,10 +195,10 @@ def stream(
     return counts
 
 
-def watched(query: StreamingQuery, rows: int) -> Iterator[tuple[Mapping[str, int], float]]:
+def watched(query: StreamingQuery, rows: int) -> Iterator[tuple[dict[str, int], float]]:
     """The counts of the query and the seconds since it started, until it has seen all rows."""
     started = time.monotonic()
-    counts: Mapping[str, int] = {}
+    counts: dict[str, int] = {}
     while counts.get("rows_in", 0) < rows:
         time.sleep(0.2)
         if (failure := query.exception()) is not None:
@@ -227,25 +252,33 @@ def slowest_stations(results: pd.DataFrame) -> Table:
 
 
 def incidents_seen(results: pd.DataFrame, incidents: Sequence[Incident]) -> Table:
-    """What was simulated, and when the first window of the station showed it."""
+    """What was simulated, and the end of the first window of the station that showed it."""
     table = Table(title="Incidents", title_justify="left")
     for heading in ("station", "from", "minutes", "mph before", "mph at worst", "first seen"):
         table.add_column(heading, justify="left" if heading == "station" else "right")
     for incident in incidents:
         here = results[results.station == incident.station].set_index("window_end").speed
+        here = here.sort_index()
         start = pd.Timestamp(incident.start)
         before = here[:start]
         during = here[start : start + pd.Timedelta(minutes=incident.minutes)]
-        seen = during[during < SLOW_MPH]
         table.add_row(
             incident.station,
             f"{start:%H:%M}",
             str(incident.minutes),
             f"{before.iloc[-1]:.1f}" if len(before) else "",
             f"{during.min():.1f}",
-            f"{seen.index[0]:%H:%M}" if len(seen) else "not",
+            first_slow(during),
         )
     return table
+
+
+def first_slow(speeds: pd.Series[float]) -> str:
+    """When traffic became slow, if it was not slow from the beginning."""
+    slow = speeds[speeds < SLOW_MPH]
+    if slow.empty:
+        return "not"
+    return "slow already" if slow.index[0] == speeds.index[0] else f"{slow.index[0]:%H:%M}"
 
 
 def counts_text(counts: Mapping[str, int], refused: pd.DataFrame) -> str:
@@ -255,21 +288,25 @@ def counts_text(counts: Mapping[str, int], refused: pd.DataFrame) -> str:
     )
     if refused.empty:
         return text
-    return f"{text}\nThe latest refused row came {refused.lateness.max()} behind the punctuation"
+    minutes = refused.lateness.max() / pd.Timedelta(minutes=1)
+    return f"{text}\nThe latest of the refused rows came {minutes:.0f} minutes too late"
 
 
 def draw(results: pd.DataFrame, freeway: Freeway, folder: Path) -> list[Path]:
-    """The speeds of the day as a picture and as a page that needs no network."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """The speeds of the day as a picture, and as a page that needs no network."""
     # Windows overlap: those that end every five minutes cover the day once.
-    panes = results[results.window_end.dt.minute % 5 == 0]
-    speeds = speed_map(panes, freeway)
+    once = results[results.window_end.dt.minute % 5 == 0]
+    cells = once.window_end.nunique()
+    # A whole number of pixels to a cell, or thin lines would show between them.
+    width = cells * max(1, WIDTH // cells)
     chart = (
-        alt.vconcat(speeds, flow(panes), spacing=12)
+        alt.vconcat(speed_map(once, freeway, width), flow(once, width), spacing=10)
         .resolve_scale(x="shared")
+        .configure(padding={"left": 8, "top": 10, "right": 16, "bottom": 8})
         .configure_view(stroke=None)
         .configure_axis(labelFontSize=12, titleFontSize=12, titleFontWeight="normal")
-        .configure_title(fontSize=17, subtitleFontSize=13, anchor="start", offset=14)
+        .configure_legend(labelFontSize=12, titleFontSize=12, titleFontWeight="normal")
+        .configure_title(fontSize=18, subtitleFontSize=13, anchor="start", offset=12)
     )
     picture, page = folder / "freeway.png", folder / "freeway.html"
     chart.save(picture)
@@ -277,68 +314,71 @@ def draw(results: pd.DataFrame, freeway: Freeway, folder: Path) -> list[Path]:
     return [picture, page]
 
 
-def speed_map(panes: pd.DataFrame, freeway: Freeway) -> alt.LayerChart:
+def speed_map(once: pd.DataFrame, freeway: Freeway, width: int) -> alt.LayerChart:
     """Milepost by time of day; the colour is the speed."""
-    places = panes.station.map(freeway.mileposts)
-    cells = panes.assign(
-        low=places - MILES_APART / 2, high=places + MILES_APART / 2, speed=panes.speed.round(1)
+    places = once.station.map(freeway.mileposts)
+    cells = once.assign(
+        low=places - MILES_APART / 2, high=places + MILES_APART / 2, speed=once.speed.round(1)
     )
-    # Red is a queue, blue is free flow: told apart also by those who do not see red or green.
+    # Red is a queue and blue is free flow, which most who do not see all colours tell apart.
     colours = alt.Scale(
-        domain=[10, 25, 40, 52, 60, 68],
-        range=["#8e0b26", "#dd3d2d", "#f99b5a", "#fee3a0", "#d5ebf1", "#9ccbe0"],
+        domain=[10, 25, 40, 52, 60, 70],
+        range=["#8e0b26", "#dd3d2d", "#f99b5a", "#fee3a0", "#d5ebf1", "#8cc0da"],
         interpolate="rgb",
         clamp=True,
     )
+    height = STATION_HEIGHT * freeway.stations
+    legend = alt.Legend(gradientLength=height, values=[*range(10, 71, 10)], offset=12)
     title = alt.Title(
         "A day on the freeway, in five-minute windows",
         subtitle="Average speed by place and time. Traffic drives upwards, queues grow downwards.",
     )
-    drawn = alt.Chart(cells, width=WIDTH, height=384, title=title).mark_rect()
+    drawn = alt.Chart(cells, width=width, height=height, title=title).mark_rect()
     speeds = drawn.encode(
-        x=time_of_day("window_start"),
+        x=time_of_day("window_start", labels=False),
         x2="window_end",
         y=alt.Y("low:Q", title="milepost", scale=alt.Scale(zero=False, nice=False)),
         y2="high",
-        color=alt.Color(
-            "speed:Q", title="mph", scale=colours, legend=alt.Legend(gradientLength=384)
-        ),
+        color=alt.Color("speed:Q", title="mph", scale=colours, legend=legend),
         tooltip=["station", "window_start", "window_end", "speed", "volume", "readings"],
     )
-    return speeds + incident_marks(freeway.happened)
+    return alt.LayerChart(layer=[speeds, *incident_marks(freeway.happened)])
 
 
-def incident_marks(incidents: Sequence[Incident]) -> alt.LayerChart:
-    """A ring where an incident began, with its name."""
+def incident_marks(incidents: Sequence[Incident]) -> list[alt.Chart]:
+    """A ring where an incident began, and its time on a white edge."""
     rows = [
         {"start": i.start, "milepost": i.milepost, "label": f"incident {i.start:%H:%M}"}
         for i in incidents
     ]
     where = alt.Chart(pd.DataFrame(rows)).encode(
-        x=time_of_day("start"), y=alt.Y("milepost:Q", title="milepost")
+        x=time_of_day("start", labels=False), y=alt.Y("milepost:Q", title="milepost")
     )
-    ring = where.mark_point(size=60, stroke="black", strokeWidth=1.5, fill="white", opacity=1)
-    text = where.encode(text="label:N").mark_text(align="right", dx=-9, fontSize=12)
-    return ring + text
+    labelled = where.encode(text="label:N")
+    return [
+        labelled.mark_text(align="right", dx=-9, fontSize=12, stroke="white", strokeWidth=3),
+        labelled.mark_text(align="right", dx=-9, fontSize=12),
+        where.mark_point(size=60, stroke="black", strokeWidth=1.5, fill="white", opacity=1),
+    ]
 
 
-def flow(panes: pd.DataFrame) -> alt.Chart:
+def flow(once: pd.DataFrame, width: int) -> alt.Chart:
     """How many vehicles pass a station in an hour, on average over the stations."""
-    passing = (12 * panes.groupby("window_start").volume.mean()).rename("vehicles").reset_index()
-    drawn = alt.Chart(passing, width=WIDTH, height=70).mark_area(color="#90a4ae", line=True)
-    return drawn.encode(
-        x=time_of_day("window_start"),
-        y=alt.Y("vehicles:Q", title="vehicles/h", axis=alt.Axis(tickCount=3)),
+    passing = (12 * once.groupby("window_start").volume.mean()).rename("vehicles").reset_index()
+    area: alt.Chart = (
+        alt.Chart(passing, width=width, height=70)
+        .mark_area(color="#cfd8dc", line={"color": "#78909c", "strokeWidth": 1.5})
+        .encode(
+            x=time_of_day("window_start"),
+            y=alt.Y("vehicles:Q", title="vehicles/h", axis=alt.Axis(tickCount=3)),
+        )
     )
+    return area
 
 
-def time_of_day(column: str) -> alt.X:
-    return alt.X(
-        f"{column}:T",
-        title=None,
-        scale=alt.Scale(type="utc"),
-        axis=alt.Axis(format="%H:%M", tickCount=12, grid=False),
-    )
+def time_of_day(column: str, *, labels: bool = True) -> alt.X:
+    axis = alt.Axis(format="%H:%M", labels=labels, grid=False, tickCount=8)
+    return alt.X(f"{column}:T", title=None, scale=alt.Scale(type="utc"), axis=axis)
 
 
 if __name__ == "__main__":

@@ -130,15 +130,13 @@ def _avg(call: Call, place: tuple[int, ...], type_: pa.DataType) -> Bound:
     kept = (WholeSum(place, type_), Count(place))
     if pa.types.is_decimal(type_):
         finer = _decimal_type(type_.precision + 4, type_.scale + 4)
-        return Bound(kept, finer, _finish_decimal_avg(type_.scale, finer))
+        return Bound(kept, finer, _finish_decimal_avg(call, type_.scale, finer))
     _require(call, type_, pa.types.is_integer(type_), "a number")
     return Bound(kept, pa.float64(), _finish_integer_avg)
 
 
 def _decimal_type(precision: int, scale: int) -> pa.DataType:
     return pa.decimal128(builtins.min(38, precision), builtins.min(38, scale))
-
-
 
 
 def _ints(columns: Sequence[pa.Array]) -> list[Ints]:
@@ -202,7 +200,7 @@ def _finish_integer_avg(given: Columns) -> pa.Array:
     return _doubles(double_double.divide(sums, counts.astype(np.float64)), counts > 0)
 
 
-def _finish_decimal_avg(scale: int, type_: pa.DataType) -> Finish:
+def _finish_decimal_avg(call: Call, scale: int, type_: pa.DataType) -> Finish:
     shift = 10 ** (type_.scale - scale)
 
     def finish(given: Columns) -> pa.Array:
@@ -213,6 +211,8 @@ def _finish_decimal_avg(scale: int, type_: pa.DataType) -> Finish:
         for total, count in zip(sums, counts, strict=True):
             unscaled = _half_up(total * shift, count) if count else limit
             fits = abs(unscaled) < limit
+            if call.ansi and count and not fits:
+                raise _overflow(call, str(type_), "cast its argument to double")
             sign, digits = int(unscaled < 0), tuple(map(int, str(abs(unscaled))))
             made.append(Decimal((sign, digits, -type_.scale)) if fits else None)
         return pa.array(made, type_)
@@ -240,7 +240,9 @@ def _finish_moments(function: str) -> Finish:
         counts = _counts(given[0])
         n = counts.astype(np.float64)
         # n * sum(x^2) - sum(x)^2 in double-double, so that a large mean does not drown it.
-        spread = double_double.minus_square(double_double.times(_pair(given[2]), n), _pair(given[1]))
+        spread = double_double.minus_square(
+            double_double.times(_pair(given[2]), n), _pair(given[1])
+        )
         free = n * (n - 1) if sample else n * n
         variance = np.maximum(double_double.divide(spread, free), 0.0)
         values = np.sqrt(variance) if root else variance

@@ -95,9 +95,11 @@ def as_words(limbs: Sequence[Ints], precision: int) -> tuple[Words, Ints, Mask]:
 
 def _beyond(low: Words, high: Ints, bound: int) -> Mask:
     bound_low, bound_high = np.uint64(bound & (2**64 - 1)), np.int64(bound >> 64)
-    return (high > bound_high) | ((high == bound_high) & (low > bound_low))
+    beyond: Mask = (high > bound_high) | ((high == bound_high) & (low > bound_low))
+    return beyond
 
 
 def _below(low: Words, high: Ints, bound: int) -> Mask:
     bound_low, bound_high = np.uint64(bound & (2**64 - 1)), np.int64(bound >> 64)
-    return (high < bound_high) | ((high == bound_high) & (low < bound_low))
+    below: Mask = (high < bound_high) | ((high == bound_high) & (low < bound_low))
+    return below

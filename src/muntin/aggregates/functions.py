@@ -6,7 +6,6 @@ and turns it into accumulators and a result column.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from muntin.aggregates.expressions import Both, Expression, Name, Native, NotNull, Sql
@@ -86,7 +85,8 @@ def count(column: Column = "*") -> Aggregate:
     >>> print(count(), count("speed"))
     count(*) count(speed)
     """
-    if column == "*" or column == 1:
+    # Asked by type first: a PySpark Column answers == with a Column.
+    if (isinstance(column, str) and column == "*") or (isinstance(column, int) and column == 1):
         return Aggregate("count", ())
     return _of("count", column)
 
@@ -206,5 +206,3 @@ def _condition(argument: str, given: object) -> Expression:
 
 def _is_native(given: object) -> bool:
     return type(given).__name__ == "Column" and callable(getattr(given, "alias", None))
-
-

@@ -19,14 +19,21 @@ from muntin.aggregates.functions import SYNONYMS, Aggregate, ignoring_nulls
 from muntin.semantics.errors import ExpressionError, did_you_mean
 
 _DIALECT = "spark"
-_REFUSED: dict[type[exp.Expression], str] = {
+#: In a select list, so that an alias is read as in SQL and one statement is all there is; not the
+#: first of it, because there ALL and DISTINCT would belong to the query.
+_BEFORE = "SELECT 1, "
+_REFUSED: dict[type[exp.Expr], str] = {
     exp.Subquery: "a subquery cannot stand in an aggregate",
     exp.Select: "a subquery cannot stand in an aggregate",
     exp.Window: "OVER has no place here: the window is the one this is aggregated over",
     exp.Distinct: "DISTINCT aggregates are not available; count(DISTINCT x) needs every value",
+    exp.Order: "ORDER BY has no place here: first and last go by the stream's `on`",
+    exp.Aliases: "a result column has one name",
+    exp.Parameter: "a parameter cannot stand in an aggregate",
+    exp.Placeholder: "a parameter cannot stand in an aggregate",
 }
 #: What sqlglot calls a function where that differs from SQL.
-_NODE_NAMES = {
+_NODE_NAMES: dict[type[exp.Expr], str] = {
     exp.Any: "any",
     exp.All: "all",
     exp.LogicalOr: "bool_or",
@@ -61,7 +68,16 @@ def placeholder(place: int) -> str:
 
 def parse_column(text: str, known: Sequence[str]) -> Column:
     """Read one result column; ``known`` are the columns that may stand beside aggregates."""
+    try:
+        return _column(text, known)
+    except RecursionError:
+        raise ExpressionError(_DEEP, text) from None
+
+
+def _column(text: str, known: Sequence[str]) -> Column:
     tree = _parse(text)
+    if not isinstance(tree, exp.Alias) and re.search(r"\bas\s*$", text, re.IGNORECASE):
+        raise ExpressionError("the name behind AS is missing", text, len(text))
     name = tree.alias if isinstance(tree, exp.Alias) else text.strip()
     body = tree.this if isinstance(tree, exp.Alias) else tree
     _refuse(body, text)
@@ -83,34 +99,47 @@ def parse_column(text: str, known: Sequence[str]) -> Column:
 
 def parse_condition(text: str) -> str:
     """Check a condition (``"speed > 30"``) and write it out again."""
+    try:
+        return _condition(text)
+    except RecursionError:
+        raise ExpressionError(_DEEP, text) from None
+
+
+def _condition(text: str) -> str:
     tree = _parse(text)
     _refuse(tree, text)
     if isinstance(tree, exp.Alias):
         raise ExpressionError("a condition has no alias", text)
+    _refuse_aggregates(tree, text, "an aggregate cannot stand in a condition on rows")
     return tree.sql(dialect=_DIALECT)
 
 
-def _parse(text: str) -> exp.Expression:
+def _parse(text: str) -> exp.Expr:
     try:
-        # In a select list, so that an alias is read as in SQL and one statement is all there is.
-        statements = sqlglot.parse(f"SELECT {text}", dialect=_DIALECT)
-    except (SqlglotError, RecursionError) as error:
+        statements = sqlglot.parse(_BEFORE + text, dialect=_DIALECT)
+    except SqlglotError as error:
         raise ExpressionError(_problem(error), text, _position(error)) from None
+    except (IndexError, KeyError, AttributeError, TypeError, ValueError):
+        # The parser trips over some broken text itself, such as "map(limit<sort".
+        raise ExpressionError("this is not SQL that can be read", text) from None
     select = statements[0] if len(statements) == 1 else None
-    if not isinstance(select, exp.Select) or len(select.expressions) != 1:
+    if not isinstance(select, exp.Select) or len(select.expressions) != 2:
         raise ExpressionError("write one expression, such as 'max(speed) AS hi'", text)
     if [part for part, value in select.args.items() if value and part not in _EXPECTED_PARTS]:
         raise ExpressionError("write an expression, not a query", text)
-    tree: exp.Expression = select.expressions[0]
+    tree: exp.Expr = select.expressions[1]
     return tree
 
 
-_EXPECTED_PARTS = {"expressions", "kind"}
+_EXPECTED_PARTS = {"expressions"}
+_DEEP = "it is nested too deeply to be read"
 
 
 def _problem(error: Exception) -> str:
     details = getattr(error, "errors", None)
     what = details[0]["description"] if details else str(error).splitlines()[0]
+    if what.startswith("Required keyword"):  # goes on about the parser's classes
+        what = "something is missing"
     return f"this is not SQL that can be read: {what.rstrip('.')}"
 
 
@@ -118,81 +147,89 @@ def _position(error: Exception) -> int | None:
     details = getattr(error, "errors", None)
     if not details or details[0].get("line") != 1:
         return None
-    column = details[0]["col"] - len("SELECT ") - len(details[0].get("highlight") or "")
+    column = details[0]["col"] - len(_BEFORE) - len(details[0].get("highlight") or "")
     return int(column) if column >= 0 else 0
 
 
-def _refuse(tree: exp.Expression, text: str) -> None:
+def _refuse(tree: exp.Expr, text: str) -> None:
     for node in tree.walk():
         for kind, why in _REFUSED.items():
             if isinstance(node, kind):
                 raise ExpressionError(why, text)
 
 
-def _replace(node: exp.Expression, text: str, found: list[Aggregate]) -> exp.Expression:
+def _refuse_aggregates(tree: exp.Expr, text: str, why: str) -> None:
+    if any(_function_name(node) for node in tree.walk()):
+        raise ExpressionError(why, text)
+
+
+def _replace(tree: exp.Expr, text: str, found: list[Aggregate]) -> exp.Expr:
     """The tree with placeholders where its aggregates were, which are added to ``found``."""
-    aggregate = _aggregate(node, text)
-    if aggregate is not None:
+
+    def placed(node: exp.Expr) -> exp.Expr:
+        aggregate = _aggregate(node, text)
+        if aggregate is None:
+            return node
         if aggregate not in found:
             found.append(aggregate)
         return exp.column(placeholder(found.index(aggregate)))
-    copy = node.copy()
-    for child in list(copy.iter_expressions()):
-        child.replace(_replace(child, text, found))
-    return copy
+
+    return tree.transform(placed)
 
 
-def _aggregate(node: exp.Expression, text: str) -> Aggregate | None:
+def _aggregate(node: exp.Expr, text: str) -> Aggregate | None:
     if isinstance(node, exp.Filter):
         inner = _aggregate(node.this, text)
         if inner is None:
             raise ExpressionError("FILTER belongs to an aggregate such as max(...)", text)
-        return inner.filter(node.expression.this.sql(dialect=_DIALECT))
-    if isinstance(node, exp.IgnoreNulls):
+        _refuse_aggregates(node.expression, text, "an aggregate cannot stand in a FILTER")
+        return inner.filter(_written(node.expression.this))
+    if isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
         inner = _aggregate(node.this, text)
-        return None if inner is None else ignoring_nulls(inner)
+        if inner is None or inner.function not in ("first", "last"):
+            raise ExpressionError("IGNORE NULLS and RESPECT NULLS belong to first and last", text)
+        return ignoring_nulls(inner) if isinstance(node, exp.IgnoreNulls) else inner
     name = _function_name(node)
     if name is None:
         return None
     arguments = _arguments(node)
     for argument in arguments:
-        if any(_function_name(inner) for inner in argument.walk()):
-            raise ExpressionError("an aggregate cannot stand inside another", text)
+        _refuse_aggregates(argument, text, "an aggregate cannot stand inside another")
     return _build(name, arguments, text)
 
 
-def _build(name: str, arguments: list[exp.Expression], text: str) -> Aggregate:
+def _build(name: str, arguments: list[exp.Expr], text: str) -> Aggregate:
     function = SYNONYMS[name]
     if function == "count" and _counts_rows(arguments):
         return Aggregate("count", ())
-    flag = arguments[1:2] if function in ("first", "last") else []
-    operands = arguments[:1] if flag else arguments
     wanted = 2 if function == "weighted_avg" else 1
-    if len(operands) != wanted:
+    if len(arguments) != wanted:
         plural = "" if wanted == 1 else "s"
         raise ExpressionError(f"{name} takes {wanted} argument{plural}", text, text.find(name))
-    expressions: tuple[Expression, ...] = tuple(Sql(_written(part)) for part in operands)
-    built = Aggregate(function, expressions)
-    ignore = bool(flag) and isinstance(flag[0], exp.Boolean) and bool(flag[0].this)
-    return ignoring_nulls(built) if ignore else built
+    if any(part.is_star for part in arguments):
+        raise ExpressionError(f"{name} takes a column; count(*) counts rows", text, text.find("*"))
+    expressions: tuple[Expression, ...] = tuple(Sql(_written(part)) for part in arguments)
+    return Aggregate(function, expressions)
 
 
-def _counts_rows(arguments: list[exp.Expression]) -> bool:
+def _counts_rows(arguments: list[exp.Expr]) -> bool:
     return len(arguments) == 1 and isinstance(arguments[0], exp.Star | exp.Literal)
 
 
-def _written(node: exp.Expression) -> str:
+def _written(node: exp.Expr) -> str:
     return node.sql(dialect=_DIALECT)
 
 
-def _arguments(node: exp.Expression) -> list[exp.Expression]:
+def _arguments(node: exp.Expr) -> list[exp.Expr]:
     if isinstance(node, exp.Anonymous):
         return list(node.expressions)
     operand = node.this.unnest() if isinstance(node.this, exp.Paren) else node.this
     return [operand, *node.expressions] if operand is not None else list(node.expressions)
 
 
-def _function_name(node: exp.Expression) -> str | None:
+def _function_name(node: exp.Expr) -> str | None:
+    if isinstance(node.parent, exp.Like | exp.ILike) and isinstance(node, exp.Any | exp.All):
+        return None  # ``name LIKE ANY ('a%', 'b%')``: a quantifier
     if isinstance(node, exp.Anonymous):
         name = str(node.this).lower()
     elif type(node) in _NODE_NAMES:
@@ -204,9 +241,11 @@ def _function_name(node: exp.Expression) -> str | None:
     return name if name in SYNONYMS else None
 
 
-def _hint(body: exp.Expression) -> str:
+def _hint(body: exp.Expr) -> str:
     called = body.this if isinstance(body, exp.Anonymous) else None
     if isinstance(called, str):
-        return f": {called} is not an aggregate Muntin knows{did_you_mean(called.lower(), SYNONYMS)}"
+        return (
+            f": {called} is not an aggregate Muntin knows{did_you_mean(called.lower(), SYNONYMS)}"
+        )
     match = re.match(r"\w+", body.sql(dialect=_DIALECT))
     return f"{did_you_mean(match.group().lower(), SYNONYMS)}" if match else ""

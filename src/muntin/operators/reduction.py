@@ -100,9 +100,7 @@ def _edge(kind: Kind, columns: Columns, least: Reduce) -> list[pa.Array]:
     return [tick.take(rows), value.take(rows)]
 
 
-def _edge_of_groups(
-    kind: Kind, columns: Columns, groups: Groups, least: Reduce
-) -> list[pa.Array]:
+def _edge_of_groups(kind: Kind, columns: Columns, groups: Groups, least: Reduce) -> list[pa.Array]:
     """As :func:`_edge`, but ranks only the rows at their group's edge, not all of them."""
     keys = order_keys(columns[0])
     ticks = ~keys.key if kind is Kind.LATEST else keys.key

@@ -50,7 +50,7 @@ def mean(values: Values, scale: int = 0) -> Any:
         )
     if any(isinstance(value, float) and not math.isfinite(value) for value in kept):
         return total(kept) / len(kept)
-    return float(sum(map(Fraction, kept)) / len(kept))
+    return _nearest(sum(map(Fraction, kept), Fraction()) / len(kept))
 
 
 def variance(values: Values, *, sample: bool) -> float | None:
@@ -62,8 +62,8 @@ def variance(values: Values, *, sample: bool) -> float | None:
     if not all(map(math.isfinite, kept)):
         return math.nan
     exact = [Fraction(value) for value in kept]
-    middle = sum(exact) / len(exact)
-    return float(sum((value - middle) ** 2 for value in exact) / free)
+    middle = sum(exact, Fraction()) / len(exact)
+    return _nearest(sum(((value - middle) ** 2 for value in exact), Fraction()) / free)
 
 
 def deviation(values: Values, *, sample: bool) -> float | None:
@@ -122,7 +122,11 @@ def order(value: Any) -> tuple[int, Any]:
 def _float_sum(values: Sequence[float]) -> float:
     if not all(map(math.isfinite, values)):
         return sum(values)  # infinities and NaN absorb every rounding
-    exact = sum(map(Fraction, values))
+    return _nearest(sum(map(Fraction, values), Fraction()))
+
+
+def _nearest(exact: Fraction) -> float:
+    """The double nearest to an exact value, infinite beyond the largest."""
     try:
         return float(exact)
     except OverflowError:

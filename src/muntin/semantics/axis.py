@@ -11,12 +11,13 @@ A double column compares with the double nearest to the exact decimal edge, so t
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from muntin.semantics.errors import ArgumentError, UnsupportedTypeError
 from muntin.semantics.lengths import Duration, Length, Number
@@ -25,10 +26,13 @@ from muntin.semantics.lengths import Duration, Length, Number
 TICK_LIMIT = 2**62
 #: A double holds every integer up to here, so edges of double columns are exact up to here.
 DOUBLE_TICK_LIMIT = 2**53
+#: 10**22 is the largest power of ten that is a double, so edges divide exactly up to here.
+DOUBLE_DIGITS = 22
 
 _DAY = timedelta(days=1) // timedelta(microseconds=1)
 _EPOCH = datetime(1970, 1, 1)
 _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
+_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{1,2}))?(?::?(\d{2}))?")
 
 
 class Domain(StrEnum):
@@ -80,13 +84,22 @@ class Axis:
         else:
             if not isinstance(length, Number):
                 raise ArgumentError(
-                    argument, str(length), f"on a number column ({self.domain}) it is a plain number: 10"
+                    argument,
+                    str(length),
+                    f"on a number column ({self.domain}) it is a plain number: 10",
                 )
             if self.domain is Domain.INTEGER and length.digits:
                 raise ArgumentError(
                     argument,
                     str(length),
-                    "on an integer column it is a whole number; cast the column to decimal for finer",
+                    "on an integer column it is a whole number; cast the column to decimal "
+                    "for finer ones",
+                )
+            if self.domain is Domain.DOUBLE and length.digits > DOUBLE_DIGITS:
+                raise ArgumentError(
+                    argument,
+                    str(length),
+                    f"on a double column it has at most {DOUBLE_DIGITS} decimals",
                 )
             ticks = int(Fraction(length.value) * 10**self.digits)
         if ticks >= self.limit:
@@ -100,7 +113,7 @@ class Axis:
         midnight in the session's time zone, so that days are the user's days.
         """
         if self.domain is Domain.TIMESTAMP and length % _DAY == 0:
-            midnight = _EPOCH.replace(tzinfo=ZoneInfo(self.zone))
+            midnight = _EPOCH.replace(tzinfo=self._zone)
             return (midnight - _EPOCH_UTC) // timedelta(microseconds=1)
         return 0
 
@@ -111,7 +124,9 @@ class Axis:
         except (TypeError, ValueError, ArithmeticError):
             example = "'2026-01-01'" if self.domain.temporal else "0"
             raise ArgumentError(
-                argument, given, f"it must be a value of the {self.domain} column, such as {example}"
+                argument,
+                given,
+                f"it must be a value of the {self.domain} column, such as {example}",
             ) from None
         if abs(ticks) >= self.limit:
             raise ArgumentError(argument, given, "it is farther out than this column can reach")
@@ -127,14 +142,16 @@ class Axis:
         if self.domain.temporal or isinstance(given, bool):
             raise TypeError(given)
         number = Decimal(repr(given) if isinstance(given, float) else str(given))
-        scaled = Fraction(number) * 10**self.digits
-        if scaled.denominator != 1:
+        scaled = Fraction(number) * Fraction(10**self.digits)
+        if scaled.denominator != 1 or (
+            self.domain is Domain.DOUBLE and self.digits > DOUBLE_DIGITS
+        ):
             raise ValueError(given)
         return scaled.numerator
 
     def _instant(self, moment: datetime) -> int:
         if self.domain is Domain.TIMESTAMP:
-            aware = moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(self.zone))
+            aware = moment if moment.tzinfo else moment.replace(tzinfo=self._zone)
             return (aware - _EPOCH_UTC) // timedelta(microseconds=1)
         if moment.tzinfo is not None or not self.domain.temporal:
             raise ValueError(moment)
@@ -145,6 +162,23 @@ class Axis:
         if rest:
             raise ValueError(moment)
         return days
+
+    @property
+    def _zone(self) -> tzinfo:
+        """The time zone by its region, or by its offset, which Spark takes as well."""
+        offset = _OFFSET.fullmatch(self.zone)
+        try:
+            if offset is None:
+                return UTC if self.zone == "Z" else ZoneInfo(self.zone)
+            sign, hours, minutes, seconds = offset.groups(default="0")
+            behind = timedelta(hours=int(hours), minutes=int(minutes), seconds=int(seconds))
+            return timezone(-behind if sign == "-" else behind)
+        except (ZoneInfoNotFoundError, ValueError):
+            raise ArgumentError(
+                "spark.sql.session.timeZone",
+                self.zone,
+                "it must be a region such as 'Europe/Berlin' or an offset such as '+02:00'",
+            ) from None
 
     def value(self, tick: int) -> datetime | date | int | Decimal | float:
         """The column's value at a tick; for doubles the nearest one."""
@@ -158,9 +192,11 @@ class Axis:
             case Domain.INTEGER:
                 return tick
             case Domain.DECIMAL:
-                return Decimal(tick).scaleb(-self.digits)
+                # Built from its digits, because Decimal arithmetic rounds as the context says.
+                return Decimal((int(tick < 0), Decimal(abs(tick)).as_tuple().digits, -self.digits))
             case Domain.DOUBLE:
-                return tick / 10**self.digits  # correctly rounded: both are integers
+                nearest: float = tick / 10**self.digits  # correctly rounded: both are integers
+                return nearest
 
     def tick(self, value: object) -> int | None:
         """The tick of a value: the largest whose :meth:`value` does not exceed it.

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
+from fractions import Fraction
 
 from muntin.semantics.errors import ArgumentError
 
@@ -32,6 +33,10 @@ _MICROSECONDS = {
 }
 _CALENDAR = {"month", "quarter", "year", "decade", "century"}
 _DAY = _MICROSECONDS["day"]
+#: The most digits a column can have, before or behind the decimal point.
+_COLUMN_DIGITS = 38
+#: Wide enough for every number that is let in, whatever context the caller has set.
+_EXACT = Context(prec=2 * _COLUMN_DIGITS)
 _TERM = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([a-zA-Z]+)\s*")
 
 
@@ -71,7 +76,7 @@ class Number:
     @property
     def digits(self) -> int:
         """How many digits stand behind the decimal point."""
-        exponent = self.value.normalize().as_tuple().exponent
+        exponent = self.value.normalize(_EXACT).as_tuple().exponent
         assert isinstance(exponent, int)  # parse_length lets only finite numbers in
         return max(0, -exponent)
 
@@ -84,7 +89,7 @@ class Number:
         return self.value < 0
 
     def __str__(self) -> str:
-        return f"{self.value.normalize():f}"
+        return f"{self.value.normalize(_EXACT):f}"
 
 
 Length = Duration | Number
@@ -117,7 +122,9 @@ def positive_length(argument: str, given: object) -> Length:
     """A length above zero, which is what ranges and slides must be."""
     length = parse_length(argument, given)
     if not length.positive:
-        raise ArgumentError(argument, given, "it must be longer than zero, such as '5 minutes' or 10")
+        raise ArgumentError(
+            argument, given, "it must be longer than zero, such as '5 minutes' or 10"
+        )
     return length
 
 
@@ -131,6 +138,10 @@ def _number(argument: str, given: object, text: str) -> Number:
         raise ArgumentError(argument, given, _EXPECTED) from None
     if not value.is_finite():
         raise ArgumentError(argument, given, "a length must be finite")
+    exponent = value.as_tuple().exponent
+    assert isinstance(exponent, int)  # it is finite
+    if value.adjusted() >= _COLUMN_DIGITS or exponent < -_COLUMN_DIGITS:
+        raise ArgumentError(argument, given, f"a column holds at most {_COLUMN_DIGITS} digits")
     return Number(value)
 
 
@@ -154,7 +165,7 @@ def _micros(argument: str, given: str, amount: str, unit: str) -> int:
     if singular not in _MICROSECONDS:
         known = "microseconds, milliseconds, seconds, minutes, hours, days, weeks"
         raise ArgumentError(argument, given, f"{unit!r} is not a unit; the units are {known}")
-    micros = Decimal(amount) * _MICROSECONDS[singular]
-    if micros != micros.to_integral_value():
+    micros = Fraction(amount) * _MICROSECONDS[singular]
+    if micros.denominator != 1:
         raise ArgumentError(argument, given, "it is finer than a microsecond, Spark's resolution")
-    return int(micros)
+    return micros.numerator

@@ -248,17 +248,19 @@ class Freeway:
         free = np.ones((len(self._seconds), self.stations))
         for slowdown in (*self._rush_hours(), *self._queues()):
             free *= 1 - slowdown.strength(self._hour, self._places)
-        return np.clip((1 - free) * (1 + self._waves()), 0, 1)
+        jam: Floats = np.clip((1 - free) * (1 + self._waves()), 0, 1)
+        return jam
 
     def _waves(self) -> Floats:
         """Stop and go: what a place has now, the next one upstream has a little later."""
         turns = (self._hour[:, None] + (self._places - self._places[0]) / _WAVE_MPH) / _WAVE_HOURS
         knots = np.arange(math.floor(turns[0, 0]), math.ceil(turns[-1, -1]) + 1)
         heights = self._rng("waves").uniform(-0.35, 0.25, len(knots))
-        return np.interp(turns, knots, heights)
+        waves: Floats = np.interp(turns, knots, heights)
+        return waves
 
     def _rush_hours(self) -> Iterator[Slowdown]:
-        """Every day's a little different."""
+        """A little different every day."""
         rng = self._rng("rush hours")
         first, last = self._places[0], self._places[-1]
         for day in range(math.ceil(self._hour[-1] / 24)):

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from muntin.operators.kernels.compiled import FLOATS, INTS, NONE, OUT_FLOATS, OUT_INTS, inline, kernel
+from muntin.operators.kernels.compiled import (
+    FLOATS,
+    INTS,
+    NONE,
+    OUT_FLOATS,
+    OUT_INTS,
+    inline,
+    kernel,
+)
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

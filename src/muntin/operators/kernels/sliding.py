@@ -12,7 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from muntin.aggregates.ordering import NOTHING
-from muntin.operators.kernels.compiled import FLOATS, INT, INTS, NONE, OUT_FLOATS, OUT_INTS, inline, kernel
+from muntin.operators.kernels.compiled import (
+    FLOATS,
+    INT,
+    INTS,
+    NONE,
+    OUT_FLOATS,
+    OUT_INTS,
+    inline,
+    kernel,
+)
 from muntin.operators.kernels.reduce import add_exactly
 
 Ints = npt.NDArray[np.int64]

@@ -79,7 +79,8 @@ def _decimals(column: pa.Array, axis: Axis, refusal: npt.NDArray[np.uint8]) -> I
     reach = (axis.limit - 1) // factor
     fits &= (tick <= reach) & (tick >= -reach)
     refusal[(refusal == 0) & ~fits] = _OUT
-    return np.where(fits & (refusal == 0), tick, 0) * np.int64(factor)
+    # Where nothing but zero is within reach, the factor itself may not fit 64 bits.
+    return np.where(fits & (refusal == 0), tick, 0) * np.int64(factor if reach else 0)
 
 
 def from_ticks(ticks: Ints, axis: Axis, type_: pa.DataType) -> pa.Array:

@@ -1,0 +1,107 @@
+"""Streams for benchmarks: rows as files that arrive in micro-batches, and what a query reports."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+#: Files to a micro-batch, so that the cores of a small machine have one each.
+FILES = 2
+SECOND = 1_000_000
+#: Rows come at most this late after rows with greater times, in microseconds.
+DELAY = 900_000
+
+
+@dataclass(frozen=True)
+class Load:
+    """How many rows come with each micro-batch: every key has as many in every second."""
+
+    keys: int
+    rows_per_pane: int
+    seconds: int
+    batches: int
+
+    @property
+    def rows_per_batch(self) -> int:
+        return self.keys * self.rows_per_pane * self.seconds
+
+    @property
+    def rows(self) -> int:
+        return self.batches * self.rows_per_batch
+
+    def write(self, folder: Path) -> None:
+        """The micro-batches as Parquet files in the order of their arrival."""
+        folder.mkdir(parents=True)
+        for batch in range(self.batches):
+            rows = self._table(batch)
+            size = -(-rows.num_rows // FILES)
+            for part in range(FILES):
+                number = batch * FILES + part
+                path = folder / f"{number:04d}.parquet"
+                pq.write_table(rows.slice(part * size, size), path)
+                # Spark takes files in the order of their times, equal for quick writes.
+                os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
+
+    def _table(self, batch: int) -> pa.Table:
+        """Slightly out of order; no row is later than the slack that the queries allow."""
+        random = np.random.default_rng(batch)
+        every = np.tile(np.arange(self.keys, dtype=np.int32), (self.seconds, self.rows_per_pane))
+        key = random.permuted(every, axis=1).ravel()
+        ts = np.arange(len(key), dtype=np.int64) * self.seconds * SECOND // len(key)
+        arrival = np.argsort(ts + random.integers(0, DELAY, len(key)), kind="stable")
+        ts += batch * self.seconds * SECOND
+        return pa.table(
+            {
+                "ts": pa.array(ts[arrival], pa.timestamp("us", tz="UTC")),
+                "k": pa.array(key[arrival]),
+                "v": pa.array(random.uniform(0, 100, len(key))),
+            }
+        )
+
+
+def arriving(spark: SparkSession, folder: Path) -> DataFrame:
+    """The files of a folder as a stream, a micro-batch at a time."""
+    schema = "ts TIMESTAMP, k INT, v DOUBLE"
+    reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", FILES)
+    return reader.parquet(str(folder))
+
+
+@dataclass(frozen=True)
+class MicroBatch:
+    """What a query's progress says of one micro-batch."""
+
+    rows: int
+    seconds: float
+    dropped: int
+    state_rows: int
+    state_memory: int
+    counts: Mapping[str, int]
+
+
+def micro_batches(query: StreamingQuery) -> Iterator[MicroBatch]:
+    """Those that did something, in order; ``counts`` are Muntin's, empty for Spark's queries."""
+    for report in query.recentProgress:
+        if "addBatch" not in report.durationMs:
+            continue
+        counts = [
+            {name: int(value or 0) for name, value in row.asDict().items()}
+            for name, row in report.observedMetrics.items()
+            if name.startswith("muntin")
+        ]
+        states = report.stateOperators
+        yield MicroBatch(
+            rows=report.numInputRows,
+            seconds=report.durationMs["triggerExecution"] / 1000,
+            dropped=sum(state.numRowsDroppedByWatermark for state in states),
+            state_rows=sum(state.numRowsTotal for state in states),
+            state_memory=sum(state.memoryUsedBytes for state in states),
+            counts=counts[0] if counts else {},
+        )

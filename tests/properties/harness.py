@@ -1,0 +1,248 @@
+"""Random windows, rows and arrivals, and the step function run over them without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from muntin.aggregates.binding import Call
+from muntin.operators.protocol import MemoryState
+from muntin.operators.punctuator import Progress, Punctuator
+from muntin.operators.windows import Windows
+from muntin.semantics import aggregation
+from muntin.semantics.axis import Axis, Domain
+from muntin.semantics.disorder import Disorder, slack
+from muntin.semantics.reference import Evaluate
+from muntin.semantics.window import Edges, Landmark, Unfinished, Window
+
+EPOCH = datetime(2026, 1, 1)
+#: For each domain: the Arrow type of ``on``, that of window bounds, and values from small integers.
+ON_TYPES: dict[Domain, tuple[pa.DataType, pa.DataType, Callable[[int], Any]]] = {
+    Domain.TIMESTAMP: (
+        pa.timestamp("us", tz="UTC"),
+        pa.timestamp("us", tz="UTC"),
+        lambda n: EPOCH.replace(tzinfo=UTC) + timedelta(seconds=n),
+    ),
+    Domain.TIMESTAMP_NTZ: (
+        pa.timestamp("us"),
+        pa.timestamp("us"),
+        lambda n: EPOCH + timedelta(seconds=n),
+    ),
+    Domain.DATE: (pa.date32(), pa.date32(), lambda n: date(2026, 1, 1) + timedelta(days=n)),
+    Domain.INTEGER: (pa.int32(), pa.int64(), lambda n: n),
+    Domain.DECIMAL: (pa.decimal128(12, 1), pa.decimal128(20, 1), lambda n: Decimal(n).scaleb(-1)),
+    Domain.DOUBLE: (pa.float64(), pa.float64(), lambda n: n / 10),
+}
+#: How a length of n small units is written for each domain.
+LENGTHS: dict[Domain, Callable[[int], object]] = {
+    Domain.TIMESTAMP: lambda n: f"{n} seconds",
+    Domain.TIMESTAMP_NTZ: lambda n: f"{n} seconds",
+    Domain.DATE: lambda n: f"{n} days",
+    Domain.INTEGER: lambda n: n,
+    Domain.DECIMAL: lambda n: str(Decimal(n).scaleb(-1)),
+    Domain.DOUBLE: lambda n: str(Decimal(n).scaleb(-1)),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A query and what arrives for it, in small integers for one domain."""
+
+    domain: Domain
+    range: int
+    slide: int
+    origin: int | None
+    landmark: bool
+    slack: int
+    late: Any
+    unfinished: Unfinished
+    batches: Sequence[Sequence[dict[str, Any]]]
+
+    @property
+    def spec(self) -> Window | Landmark:
+        length = LENGTHS[self.domain]
+        origin = None if self.origin is None else ON_TYPES[self.domain][2](self.origin)
+        if self.landmark:
+            return Landmark(length(self.slide), "on", origin)
+        return Window(length(self.range), length(self.slide), "on", origin)
+
+    @property
+    def disorder(self) -> Disorder:
+        return slack(LENGTHS[self.domain](self.slack), late=self.late)
+
+    @property
+    def axis(self) -> Axis:
+        scale = 1 if self.domain is Domain.DECIMAL else 0
+        return self.spec.axis(self.domain, scale=scale, zone="UTC", also=self.disorder.slack)
+
+    @property
+    def edges(self) -> Edges:
+        return self.spec.edges(self.axis)
+
+    @property
+    def slack_ticks(self) -> int:
+        assert self.disorder.slack is not None
+        return self.axis.length("slack", self.disorder.slack)
+
+
+CALLS: tuple[tuple[str, tuple[int, ...]], ...] = (
+    ("count", ()),
+    ("count", (0,)),
+    ("sum", (0,)),
+    ("avg", (0,)),
+    ("min", (0,)),
+    ("max", (0,)),
+    ("var_samp", (0,)),
+    ("stddev_pop", (0,)),
+    ("first", (0,)),
+    ("last", (0,)),
+    ("sum", (1,)),
+    ("avg", (1,)),
+    ("max", (2,)),
+    ("last", (2,)),
+    ("any", (3,)),
+    ("sum", (4,)),
+    ("avg", (4,)),
+)
+SLOTS = ("v", "i", "s", "b", "d")
+SLOT_TYPES = (pa.float64(), pa.int64(), pa.string(), pa.bool_(), pa.decimal128(10, 2))
+
+
+def evaluators() -> dict[str, Evaluate]:
+    """What each call means, over the rows of a window."""
+    made: dict[str, Evaluate] = {}
+    for place, (function, slots) in enumerate(CALLS):
+        made[f"r{place}"] = _evaluator(function, SLOTS[slots[0]] if slots else None)
+    return made
+
+
+def _evaluator(function: str, slot: str | None) -> Evaluate:
+    def evaluate(rows: Sequence[Any]) -> Any:
+        if slot is None:
+            return len(rows)
+        if function in ("first", "last"):
+            pick = aggregation.first if function == "first" else aggregation.last
+            return pick([(row["on"], row[slot]) for row in rows])
+        values = [row[slot] for row in rows]
+        if function == "any":
+            return aggregation.any_true(values)
+        if function == "avg" and slot == "d":
+            return aggregation.mean(values, scale=6)
+        return aggregation.FUNCTIONS[function](values)
+
+    return evaluate
+
+
+def operator(case: Case) -> Windows:
+    calls = tuple(
+        Call(function, function, slots, tuple(SLOT_TYPES[s] for s in slots), ansi=True)
+        for function, slots in CALLS
+    )
+    return Windows(
+        axis=case.axis,
+        edges=case.edges,
+        keys=(pa.string(),),
+        calls=calls,
+        bound_type=ON_TYPES[case.domain][1],
+        late=case.late,
+        unfinished=case.unfinished,
+        panes_per_bucket=max(1, case.edges.panes_per_window // 3),
+    )
+
+
+@dataclass
+class Ran:
+    """What the step function made of a case."""
+
+    results: list[dict[str, Any]] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    lateness: list[Any] = field(default_factory=list)
+    used: int = 0
+    chunks_left: int = 0
+
+
+def run_steps(case: Case) -> Ran:
+    """Route and step every micro-batch as a driver would, then end the stream."""
+    work, state, progress, ran = operator(case), MemoryState(), Progress(), Ran()
+    punctuator = Punctuator(case.slack_ticks)
+    for number, rows in enumerate([*case.batches, []]):
+        routed = [work.route(_table(case, part)) for part in (rows[::2], rows[1::2]) if part]
+        progress, punctuation = punctuator.advance(
+            progress, [r.progress for r in routed], [], ended=number == len(case.batches)
+        )
+        partials = [r.partial.drop_columns(["shard"]) for r in routed]
+        originals = [r.rows.drop_columns(["shard"]) for r in routed if r.rows is not None]
+        step = work.step(state, partials, punctuation, originals)
+        state.apply(step.changes)
+        ran.results += step.results.to_pylist()
+        ran.used += step.rows_used
+        for one in routed:
+            ran.refused += [reason for reason, n in one.refused.items() for _ in range(n)]
+        ran.refused += ["late"] * step.rows_late
+        if step.late_rows is not None:
+            assert step.late_rows.num_rows == step.rows_late
+            ran.lateness += step.late_rows["lateness"].to_pylist()
+    ran.chunks_left = len(state.chunks)
+    return ran
+
+
+def _table(case: Case, rows: Sequence[dict[str, Any]]) -> pa.Table:
+    columns: dict[str, pa.Array] = {
+        "shard": pa.array([0] * len(rows), pa.int32()),
+        "on": pa.array([row["on"] for row in rows], ON_TYPES[case.domain][0]),
+        "k0": pa.array([row["k"] for row in rows], pa.string()),
+    }
+    for place, (name, type_) in enumerate(zip(SLOTS, SLOT_TYPES, strict=True)):
+        columns[f"s{place}"] = pa.array([row[name] for row in rows], type_)
+    columns["o0"] = pa.array([row["k"] for row in rows], pa.string())
+    return pa.table(columns)
+
+
+@st.composite
+def cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> Case:
+    domain = draw(st.sampled_from(domains))
+    landmark = draw(st.integers(0, 4)) == 0
+    origin = draw(st.one_of(st.none(), st.integers(-3, 6)))
+    if landmark and origin is None:
+        origin = draw(st.integers(-3, 6))
+    rows = draw(st.lists(_row(domain), max_size=14))
+    return Case(
+        domain=domain,
+        range=draw(st.integers(1, 12)),
+        slide=draw(st.integers(1, 8)),
+        origin=origin,
+        landmark=landmark,
+        slack=draw(st.integers(0, 6)),
+        late=draw(st.sampled_from(["generous", "consistent"])),
+        unfinished=draw(st.sampled_from(["keep", "drop", "flag"])),
+        batches=_split(rows, draw(st.lists(st.integers(0, 14), max_size=3))),
+    )
+
+
+def _split(rows: Sequence[dict[str, Any]], cuts: Sequence[int]) -> list[list[dict[str, Any]]]:
+    edges = [0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]
+    return [list(rows[a:b]) for a, b in zip(edges, edges[1:], strict=False)]
+
+
+def _row(domain: Domain) -> st.SearchStrategy[dict[str, Any]]:
+    value = ON_TYPES[domain][2]
+    on: st.SearchStrategy[Any] = st.integers(-8, 30).map(value)
+    odd: list[Any] = [None, float("nan"), float("inf")] if domain is Domain.DOUBLE else [None]
+    return st.fixed_dictionaries(
+        {
+            "on": st.one_of(on, on, on, on, on, on, st.sampled_from(odd)),
+            "k": st.sampled_from(["a", "b", None]),
+            # Sixty-fourths: sums and squares of them are exact, so equality is equality.
+            "v": st.one_of(st.none(), st.integers(-4096, 4096).map(lambda n: n / 64)),
+            "i": st.one_of(st.none(), st.integers(-(2**40), 2**40)),
+            "s": st.one_of(st.none(), st.sampled_from(["", "a", "B", "é", "zz"])),
+            "b": st.one_of(st.none(), st.booleans()),
+            "d": st.one_of(st.none(), st.integers(-(10**9), 10**9).map(lambda n: Decimal(n).scaleb(-2))),
+        }
+    )

@@ -1,0 +1,71 @@
+"""Random cases of the step property, as rows and plans for Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from muntin.semantics.axis import Domain
+from muntin.semantics.reference import MicroBatch, Outcome, Reference, punctuate
+from muntin.spark.plan import Plan
+from muntin.spark.stream import Stream
+from tests.properties.harness import CALLS, LENGTHS, ON_TYPES, SLOTS, Case, evaluators
+
+ON_DDL = {
+    Domain.TIMESTAMP: "TIMESTAMP",
+    Domain.TIMESTAMP_NTZ: "TIMESTAMP_NTZ",
+    Domain.DATE: "DATE",
+    Domain.INTEGER: "INT",
+    Domain.DECIMAL: "DECIMAL(12,1)",
+    Domain.DOUBLE: "DOUBLE",
+}
+
+
+COLUMNS = ("on", "k", *SLOTS)
+
+
+def ddl(case: Case) -> str:
+    slots = "v DOUBLE, i BIGINT, s STRING, b BOOLEAN, d DECIMAL(10,2)"
+    return f"`on` {ON_DDL[case.domain]}, k STRING, {slots}"
+
+
+def plan(case: Case, stream: Stream) -> Plan:
+    length = LENGTHS[case.domain]
+    origin = None if case.origin is None else ON_TYPES[case.domain][2](case.origin)
+    if case.landmark:
+        windowed = stream.landmark(length(case.slide), origin, unfinished=case.unfinished)
+    else:
+        windowed = stream.window(
+            length(case.range), length(case.slide), origin, unfinished=case.unfinished
+        )
+    return windowed.plan(*texts())
+
+
+def texts() -> list[str]:
+    return [
+        f"{function}({SLOTS[slots[0]] if slots else '*'}) AS r{place}"
+        for place, (function, slots) in enumerate(CALLS)
+    ]
+
+
+def reference(case: Case, batches: Sequence[MicroBatch] | None = None) -> Outcome:
+    evaluator = Reference(
+        case.edges, case.axis, "on", ("k",), evaluators(), case.late, case.unfinished
+    )
+    if batches is None:
+        batches = punctuate(case.batches, "on", case.axis, case.slack_ticks)
+    return evaluator.run(batches)
+
+
+def naive(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Zoned timestamps as PySpark hands them to Python: without their zone."""
+    return [
+        {name: _naive(value) for name, value in row.items()}
+        for row in rows
+    ]
+
+
+def _naive(value: Any) -> Any:
+    return value.replace(tzinfo=None) if getattr(value, "tzinfo", None) else value
+
+
