@@ -24,8 +24,9 @@ from muntin.semantics.lengths import Duration, Length, Number
 
 #: Ticks beyond this are refused rather than risked: sums of a tick and a range must fit 64 bits.
 TICK_LIMIT = 2**62
-#: A double holds every integer up to here, so edges of double columns are exact up to here.
-DOUBLE_TICK_LIMIT = 2**53
+#: Up to here neighbouring ticks are different doubles, whatever the decimals: they are 1/tick of
+#: their value apart, and doubles at most 1/2**52.
+DOUBLE_TICK_LIMIT = 2**52
 #: 10**22 is the largest power of ten that is a double, so edges divide exactly up to here.
 DOUBLE_DIGITS = 22
 

@@ -60,11 +60,10 @@ class Duration:
         return self.micros < 0
 
     def __str__(self) -> str:
-        for unit in ("week", "day", "hour", "minute", "second", "millisecond"):
-            count, rest = divmod(self.micros, _MICROSECONDS[unit])
-            if rest == 0:
-                return f"{count} {unit}{'' if count == 1 else 's'}"
-        return f"{self.micros} microseconds"
+        units = ("week", "day", "hour", "minute", "second", "millisecond", "microsecond")
+        unit = next(unit for unit in units if self.micros % _MICROSECONDS[unit] == 0)
+        count = self.micros // _MICROSECONDS[unit]
+        return f"{count} {unit}{'' if count == 1 else 's'}"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,123 @@
+"""Every mistake a user can make gets a sentence that names it and says what would work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+import muntin as mt
+from muntin.testing import replay
+
+
+@pytest.fixture(scope="module")
+def df(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame(
+        [], "ts TIMESTAMP, day DATE, x INT, real DOUBLE, name STRING, list ARRAY<INT>, single FLOAT"
+    )
+
+
+Wrong = Callable[[DataFrame], Any]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "says"),
+    [
+        (lambda d: mt.stream(d, on="tss"), LookupError, "did you mean 'ts'"),
+        (lambda d: mt.stream(d, on="ts", by="nam"), mt.UnknownColumnError, "by='nam'"),
+        (lambda d: mt.stream(d, on="name"), TypeError, "to_timestamp"),
+        (lambda d: mt.stream(d, on="single"), mt.UnsupportedTypeError, "cast to double"),
+        (lambda d: mt.stream(d, on="ts", by=["x", "x"]), mt.ArgumentError, "twice"),
+        (lambda d: mt.stream(d, on=""), mt.ArgumentError, "on=''"),
+        (lambda d: mt.stream("no", on="ts"), mt.ArgumentError, "Spark DataFrame"),  # type: ignore[arg-type]
+        (lambda d: mt.stream(d, on="ts", shards=0), mt.ArgumentError, "shards=0"),
+        (lambda d: mt.stream(d, on="ts", disorder="late"), mt.ArgumentError, "mt.slack"),  # type: ignore[arg-type]
+        (lambda d: mt.slack("-1 second"), mt.ArgumentError, "must not be negative"),
+        (lambda d: mt.slack("1 second", late="never"), mt.ArgumentError, "late='never'"),  # type: ignore[arg-type]
+        (lambda d: _time(d).window("-5 minutes", "1 minute"), ValueError, "range='-5 minutes'"),
+        (lambda d: _time(d).window("5 minutes", "0 seconds"), ValueError, "longer than zero"),
+        (lambda d: _time(d).window("1 hour", "1 month"), ValueError, "slide='1 month'.*30 days"),
+        (lambda d: _time(d).window("1 hour", "5 foo"), ValueError, "not a unit"),
+        (lambda d: _time(d).window("1 hour", 5), ValueError, "both be durations or both numbers"),
+        (lambda d: _time(d).window(10, 5), ValueError, "needs a unit"),
+        (lambda d: _time(d).window(None, 5), ValueError, "range=None"),
+        (lambda d: _time(d).landmark("1 hour"), ValueError, "needs its landmark"),
+        (lambda d: _time(d).landmark("1 hour", "soon"), ValueError, "origin='soon'"),
+        (lambda d: _time(d).tumbling("1 hour", unfinished="?"), ValueError, "unfinished='\\?'"),  # type: ignore[arg-type]
+        (lambda d: mt.stream(d, on="day").tumbling("36 hours"), ValueError, "whole days"),
+        (lambda d: mt.stream(d, on="x").tumbling("1 minute"), ValueError, "plain number"),
+        (lambda d: mt.stream(d, on="x").tumbling(2.5), ValueError, "whole number"),
+        (lambda d: _hour(d).agg(), mt.ArgumentError, "at least one"),
+        (lambda d: _hour(d).agg(F.max("x")), mt.ArgumentError, "write 'max\\(x\\)' as text"),  # type: ignore[arg-type]
+        (lambda d: _hour(d).agg(7), mt.ArgumentError, "SQL text"),  # type: ignore[arg-type]
+        (lambda d: _hour(d).agg("max(speeed)"), mt.ExpressionError, "speeed.*columns are ts"),
+        (lambda d: _hour(d).agg("mox(x)"), mt.ExpressionError, "did you mean 'max'"),
+        (lambda d: _hour(d).agg("max(x"), mt.ExpressionError, "\\^"),
+        (lambda d: _hour(d).agg("sum(name)"), TypeError, "sum\\(name\\) needs a number"),
+        (lambda d: _hour(d).agg("max(list)"), TypeError, "array<int>"),
+        (lambda d: _hour(d).agg("any(x)"), TypeError, "condition"),
+        (lambda d: _hour(d).agg("max(x) AS a", "min(x) AS a"), mt.ArgumentError, "alias"),
+        (lambda d: _hour(d).agg("max(x) AS window_end"), mt.ArgumentError, "prefix='mt_'"),
+        (lambda d: mt.write(d, results="r"), mt.ArgumentError, ".plan"),  # type: ignore[arg-type]
+        (lambda d: _time(d).landmark("1 hour", "2026-01-01").rows(), mt.MuntinError, "last_wid"),
+    ],
+)
+def test_a_mistake_is_named(
+    df: DataFrame, wrong: Wrong, error: type[Exception], says: str
+) -> None:
+    with pytest.raises(mt.MuntinError, match=f"(?s){says}") as caught:
+        wrong(df)
+    assert isinstance(caught.value, error)
+
+
+def _time(df: DataFrame) -> mt.Stream:
+    return mt.stream(df, on="ts")
+
+
+def _hour(df: DataFrame) -> mt.Windowed:
+    return mt.stream(df, on="ts", by="name").tumbling("1 hour")
+
+
+def test_a_stream_must_say_how_disordered_it_is(spark: SparkSession) -> None:
+    streaming = spark.readStream.format("rate").load()
+    windowed = mt.stream(streaming, on="timestamp").tumbling("1 minute")
+    with pytest.raises(mt.ArgumentError, match="mt.ordered\\(\\).*mt.slack"):
+        windowed.agg("count(*)")
+
+
+def test_a_stream_needs_rocksdb(spark: SparkSession) -> None:
+    name = "spark.sql.streaming.stateStore.providerClass"
+    before = spark.conf.get(name)
+    streaming = spark.readStream.format("rate").load()
+    windowed = mt.stream(streaming, on="timestamp", disorder=mt.ordered()).tumbling("1 minute")
+    hdfs = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+    spark.conf.set(name, hdfs)
+    try:
+        with pytest.raises(mt.RequirementError, match="spark.conf.set.*RocksDB"):
+            windowed.agg("count(*)")
+    finally:
+        spark.conf.set(name, str(before))
+
+
+def test_refused_rows_of_a_stream_come_by_write(spark: SparkSession) -> None:
+    streaming = spark.readStream.format("rate").load()
+    plan = mt.stream(streaming, on="timestamp", disorder=mt.ordered()).tumbling("1 hour")
+    with pytest.raises(mt.MuntinError, match="mt.write"):
+        plan.plan("count(*)").refused  # noqa: B018
+
+
+def test_a_prefix_renames_what_is_muntins(spark: SparkSession) -> None:
+    df = spark.createDataFrame([(1, 2)], "x INT, window_start INT")
+    made = mt.stream(df, on="x", by="window_start").tumbling(5, prefix="mt_").agg("count(*) AS n")
+    assert made.columns == ["window_start", "mt_window_start", "mt_window_end", "n"]
+    row = made.first()
+    assert row is not None
+    assert tuple(row) == (2, 0, 5, 1)
+
+
+def test_a_replay_needs_punctuation_for_every_batch(spark: SparkSession) -> None:
+    with pytest.raises(mt.ArgumentError, match="one entry for each of 1 batches"):
+        replay(spark, [[]], "x INT", punctuation=[1, 2])
