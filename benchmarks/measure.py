@@ -7,7 +7,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -81,15 +81,29 @@ def _processor() -> str:
     return names[0] if names else platform.machine()
 
 
-def race(contestants: Mapping[str, Callable[[], object]], runs: int = RUNS) -> dict[str, float]:
-    """The median seconds of each contestant, who take turns so that all share the weather."""
-    taken: dict[str, list[float]] = {name: [] for name in contestants}
-    for turn in range(runs):
+def turns(
+    contestants: Mapping[str, Callable[[], object]], runs: int = RUNS
+) -> Iterator[tuple[str, float]]:
+    """Names and seconds; contestants take turns, so that all share the weather."""
+    for _ in range(runs):
         for name, contestant in contestants.items():
             began = time.perf_counter()
             contestant()
-            taken[name].append(time.perf_counter() - began)
-            say(f"{name}: {taken[name][-1]:.3f} s ({turn + 1} of {runs})")
+            yield name, time.perf_counter() - began
+
+
+def told(timed: Iterable[tuple[str, float]]) -> Iterator[tuple[str, float]]:
+    """The same, each said as it happens."""
+    for name, seconds in timed:
+        say(f"{name}: {seconds:.2f} s")
+        yield name, seconds
+
+
+def medians(timed: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """The median seconds of each contestant."""
+    taken: dict[str, list[float]] = {}
+    for name, seconds in timed:
+        taken.setdefault(name, []).append(seconds)
     return {name: median(seconds) for name, seconds in taken.items()}
 
 

@@ -53,7 +53,9 @@ class Kept:
 
     def newest(self) -> str:
         """The end of the newest window, as a time of day."""
-        ends = [table["window_end"].to_numpy().max() for table in self.tables.values() if table]
+        # A copy, because the query's thread may add a table meanwhile.
+        tables = [*self.tables.values()]
+        ends = [table["window_end"].to_numpy().max() for table in tables if table]
         return f"{pd.Timestamp(max(ends)):%H:%M}" if ends else "--:--"
 
 

@@ -130,7 +130,7 @@ def _nearest(exact: Fraction) -> float:
     try:
         return float(exact)
     except OverflowError:
-        return math.copysign(math.inf, exact)
+        return math.inf if exact > 0 else -math.inf
 
 
 #: The aggregates of one column by their SQL name.

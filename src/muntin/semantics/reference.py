@@ -19,6 +19,8 @@ Row = Mapping[str, Any]
 #: An aggregate over the rows of a window, given with their ``on`` values.
 Evaluate = Callable[[Sequence[Row]], Any]
 END = "end"
+#: Beyond every window.
+_FOREVER = 10**30
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,9 @@ class Reference:
         if self.spec.clipped and value < self.axis.value(self.spec.origin):
             return "before_origin"
         if closed is None:
-            return -(10**30)
+            return -_FOREVER
+        if closed == _FOREVER:
+            return "late"  # the input has ended
         if self.spec.landmark:
             windows = wids(value, self.axis, self.spec, until=closed)
             return "late" if windows and self.late == "consistent" else closed + 1
@@ -110,15 +114,15 @@ class Reference:
             mine = [(row, entry) for row, entry in held if self._key(row) == key]
             for wid in self._windows(mine, closed, horizon):
                 self._report(outcome, key, wid, mine, largest, ends)
-        return 10**30 if last is None else last
+        return _FOREVER if last is None else last
 
     def _horizon(self, largest: Any, closed: int | None) -> int:
         """At the end of input: the first window that ends beyond the largest value."""
         if largest is None:
-            return -(10**30) if closed is None else closed
+            return -_FOREVER if closed is None else closed
         tick = self.axis.tick(largest)
         assert tick is not None  # rows without a tick are refused on arrival
-        return self.spec.last_closed(tick) + 1 + (0 if self.spec.landmark else 10**30)
+        return self.spec.last_closed(tick) + 1 if self.spec.landmark else _FOREVER
 
     def _windows(
         self, mine: Sequence[tuple[Row, int]], closed: int | None, horizon: int

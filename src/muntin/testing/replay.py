@@ -94,6 +94,24 @@ class Replay:
         except AnalysisException:
             return []  # nothing was ever written there
 
+    def extend(
+        self,
+        batches: Sequence[Sequence[dict[str, Any]]],
+        *,
+        punctuation: Sequence[object] | None = None,
+        end: bool = True,
+    ) -> None:
+        """Append micro-batches, to be played after those that are there."""
+        told = list(punctuation) if punctuation is not None else [None] * len(batches)
+        if len(told) != len(batches):
+            expected = f"it needs one entry for each of {len(batches)} batches"
+            raise ArgumentError("punctuation", punctuation, expected)
+        pairs = [*zip(batches, told, strict=True), *([([], END)] if end else [])]
+        first = len(list((self.folder / "control").iterdir()))
+        for number, (rows, value) in enumerate(pairs, first):
+            _write_rows(self.folder / "rows", number, rows, self.schema, self.tasks)
+            _write_control(self.folder / "control", number, value)
+
     def remove(self) -> None:
         """Delete the files."""
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -120,21 +138,12 @@ def replay(
         tasks: Over how many tasks the rows of a micro-batch are dealt, round robin.
         folder: Where to write; a new temporary folder unless given.
     """
-    told = list(punctuation) if punctuation is not None else [None] * len(batches)
-    if len(told) != len(batches):
-        raise ArgumentError(
-            "punctuation", punctuation, f"it needs one entry for each of {len(batches)} batches"
-        )
-    arrow = _arrow_schema(spark, schema)
     root = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="muntin-replay-"))
     (root / "rows").mkdir(parents=True, exist_ok=True)
     (root / "control").mkdir(parents=True, exist_ok=True)
-    all_batches = [*batches, []] if end else list(batches)
-    all_told = [*told, END] if end else told
-    for number, (rows, value) in enumerate(zip(all_batches, all_told, strict=True)):
-        _write_rows(root / "rows", number, rows, arrow, tasks)
-        _write_control(root / "control", number, value)
-    return Replay(spark, root, arrow, schema, tasks)
+    made = Replay(spark, root, _arrow_schema(spark, schema), schema, tasks)
+    made.extend(batches, punctuation=punctuation, end=end)
+    return made
 
 
 def _arrow_schema(spark: SparkSession, ddl: str) -> pa.Schema:

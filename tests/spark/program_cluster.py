@@ -1,0 +1,86 @@
+"""Batch and stream on a Spark whose workers have no Muntin; prints what they made as JSON.
+
+Arguments: ``local-cluster`` or ``connect``, and a folder to work in.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+import muntin as mt
+from muntin.testing import replay
+
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+def session(kind: str) -> SparkSession:
+    builder = SparkSession.builder
+    if kind == "connect":
+        builder = builder.remote("local[2]")
+    else:
+        builder = builder.master("local-cluster[2,1,1024]")
+        builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
+        builder = builder.config("spark.driver.host", "127.0.0.1")
+    for name, value in {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "3",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+    }.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def rows() -> list[list[dict[str, Any]]]:
+    """Doubles whose sums depend on the order of addition, unless the order does not matter."""
+    chance = random.Random(3)
+    return [
+        [
+            {"k": f"k{chance.randint(0, 9)}", "x": n * 40 + chance.randint(0, 50), "v": chance.random()}
+            for _ in range(200)
+        ]
+        for n in range(3)
+    ]
+
+
+def worker_has_muntin(spark: SparkSession) -> bool:
+    def look(batches: Any) -> Any:
+        import importlib.util
+
+        import pyarrow as pa
+
+        for _ in batches:
+            pass
+        found = importlib.util.find_spec("muntin") is not None
+        yield pa.RecordBatch.from_pydict({"found": [found]})
+
+    return any(row.found for row in spark.range(2).mapInArrow(look, "found BOOLEAN").collect())
+
+
+def main(kind: str, folder: Path) -> None:
+    spark = session(kind)
+    had = worker_has_muntin(spark)
+    data = rows()
+    aggregates = ("sum(v) AS total", "stddev_samp(v) AS sd", "count(*) AS n", "first(v) AS f")
+    flat = [tuple(row.values()) for batch in data for row in batch]
+    df = spark.createDataFrame(flat, "k STRING, x BIGINT, v DOUBLE").repartition(4)
+    batch = mt.stream(df, on="x", by="k").window(range=30, slide=7).agg(*aggregates).collect()
+    made: dict[str, Any] = {"had": had, "batch": sorted(map(tuple, batch))}
+    for run in ("first", "second"):
+        played = replay(spark, data, "k STRING, x BIGINT, v DOUBLE", tasks=3, folder=folder / run)
+        stream = played.stream("x", "k", mt.slack(60), shards=5)
+        out = played.play(stream.window(range=30, slide=7).plan(*aggregates))
+        made[run] = sorted(map(tuple, out.results))
+        made[f"{run}_counts"] = out.counts
+    print(json.dumps(made))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))
