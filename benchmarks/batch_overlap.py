@@ -157,7 +157,8 @@ def drawn(seconds: Mapping[str, float]) -> alt.TopLevelMixin:
             if f"{engine} {case}" in seconds
         ]
     )
-    points["label"] = points.seconds.map("{:.1f} s".format)
+    points["label"] = points.seconds.map("{:.3g} s".format)
+    ticks = [mantissa * 10.0**power for power in range(-2, 4) for mantissa in (1, 2, 5)]
     base = alt.Chart(points, width=560, height=300, title="Batch: seconds by overlap").encode(
         x=alt.X(
             "overlap:Q",
@@ -166,7 +167,7 @@ def drawn(seconds: Mapping[str, float]) -> alt.TopLevelMixin:
             axis=alt.Axis(values=[case.range for case in (LOW, SIXTY, HIGH, HUGE)], format=","),
         ),
         y=alt.Y(
-            "seconds:Q", title="seconds", scale=alt.Scale(type="log"), axis=alt.Axis(tickCount=4)
+            "seconds:Q", title="seconds", scale=alt.Scale(type="log"), axis=alt.Axis(values=ticks)
         ),
         color=alt.Color("engine:N", title=None, scale=COLOURS),
     )

@@ -194,10 +194,12 @@ def table(grid: Grid, ratios: Mapping[Cell, Mapping[str, float]], stage: str) ->
 
 
 def shown(ratio: float) -> str:
-    """Two digits, whatever the size."""
+    """Two digits, or one where that is enough to say how small it is."""
     if ratio >= 10:
         return f"{ratio:.0f}"
-    return f"{ratio:.1f}" if ratio >= 1 else f"{ratio:.2g}"
+    if ratio >= 1:
+        return f"{ratio:.1f}"
+    return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.3f}"
 
 
 def heat_map(
@@ -216,9 +218,9 @@ def heat_map(
         y=alt.Y("rows:O", title="rows a pane"),
     )
     scale = alt.Scale(
-        domain=[-2, -1, 0, 1], range=["#1f6fb4", "#9cc5e6", "#ffffff", "#d95f02"], clamp=True
+        domain=[-2, 0, 1], range=["#5b9bd0", "#ffffff", "#f0a35e"], interpolate="rgb", clamp=True
     )
     return alt.layer(
         base.mark_rect(stroke="#dddddd").encode(color=alt.Color("log:Q", scale=scale, legend=None)),
-        base.mark_text(fontSize=12).encode(text="label:N"),
+        base.mark_text(fontSize=11).encode(text="label:N"),
     )

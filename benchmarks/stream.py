@@ -148,7 +148,7 @@ def drawn(large: Mapping[str, float], load: Load) -> alt.TopLevelMixin:
             for label in (SLIDING, TUMBLING, OURS)
         ]
     )
-    bars["label"] = bars.seconds.map("{:.1f} s".format)
+    bars["label"] = bars.seconds.map("{:.3g} s".format)
     title = f"Streams: seconds per micro-batch of {load.rows_per_batch:,} rows"
     base = alt.Chart(bars, width=560, height=150, title=title).encode(
         x=alt.X("seconds:Q", title="seconds, steady state"),

@@ -1,9 +1,4 @@
-"""Pairs of doubles against exact fractions.
-
-Every bound below is derived, with u = 2**-53 the relative error of one rounded operation. Where
-a result is rounded from a value that is off by at most d, it lies between the doubles nearest to
-exact - d and exact + d, because rounding keeps order; that is what :func:`within` asserts.
-"""
+"""Pairs of doubles against exact fractions; ``rounding`` derives the bounds."""
 
 from __future__ import annotations
 
@@ -20,12 +15,15 @@ from hypothesis import strategies as st
 
 from muntin.aggregates import double_double as dd
 from muntin.operators.kernels.reduce import add_exactly_by_group
-
-U = Fraction(1, 2**53)
-#: Far from overflow, and so far from underflow that the error of a product is a normal double.
-MODERATE = st.one_of(
-    st.just(0.0), st.floats(1e-60, 1e60), st.floats(-1e60, -1e-60), st.integers(-9, 9).map(float)
+from tests.aggregates.rounding import (
+    MODERATE,
+    QUOTIENT_ERROR,
+    U,
+    exactly,
+    sum_error,
+    within,
 )
+
 NONZERO = MODERATE.filter(bool)
 
 
@@ -38,20 +36,12 @@ def fraction(pair: dd.Pair) -> Fraction:
     return Fraction(float(high[0])) + Fraction(float(low[0]))
 
 
-def within(result: float, exact: Fraction, off: Fraction) -> bool:
-    return float(exact - off) <= result <= float(exact + off)
-
-
 def summed(values: Sequence[float]) -> dd.Pair:
     """As panes add rows: one after the other, in double-double."""
     group = np.zeros(len(values), np.int64)
     high, low = np.zeros(1), np.zeros(1)
     add_exactly_by_group(group, np.array(values), np.zeros(len(values)), high, low)
     return high, low
-
-
-def exactly(values: Sequence[float]) -> Fraction:
-    return sum(map(Fraction, values), Fraction())
 
 
 # -- the exact steps -------------------------------------------------------------------------------
@@ -107,21 +97,6 @@ def test_a_product_whose_halves_overflow_has_no_error_term(value: float) -> None
 # -- sums ------------------------------------------------------------------------------------------
 
 
-def sum_error(values: Sequence[float]) -> Fraction:
-    """A bound for the error of a double-double sum, before it is rounded to a double.
-
-    One addition of pairs, with low parts of at most 7u of the high ones, whose magnitudes are
-    together M: the two high parts add exactly and leave at most uM; adding the low parts rounds
-    7uM by at most 7u**2 M; adding the two errors, together at most 8uM, by 8u**2 M. The last
-    step is exact unless the total is smaller than the error; then each of its operands is at
-    most 3 times 8uM and it rounds by at most 24u**2 M, and leaves a low part of at most 7u of
-    the high one. Together 39u**2 M, with terms of higher order less than 40u**2 M. A partial sum
-    is at most the sum of magnitudes, so n additions have an M of at most n + 1 times that sum,
-    and are off by at most 40(n + 1)u**2 of it, which is no more than 80nu**2.
-    """
-    return 80 * len(values) * U**2 * exactly([abs(value) for value in values])
-
-
 @given(st.lists(MODERATE, min_size=1, max_size=40), st.randoms())
 def test_a_sum_is_rounded_once_whatever_the_order(values: list[float], order: Any) -> None:
     exact = exactly(values)
@@ -158,12 +133,6 @@ def test_a_thousand_doubles_in_a_hundred_orders() -> None:
 
 
 # -- quotients -------------------------------------------------------------------------------------
-
-
-#: The quotient is off by at most u of itself, so its remainder, which is a double, is at most
-#: u(1+u)|high|; with |low| <= 7u|high| the correction is at most 8u(1+u)**2 of the quotient and is
-#: rounded twice: 16u**2 and terms of higher order, before the last rounding.
-QUOTIENT_ERROR = 17 * U**2
 
 
 @given(NONZERO, st.floats(-1, 1), st.integers(1, 2**52))

@@ -10,14 +10,12 @@ import sysconfig
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 def start(program: Path, *arguments: str, **environment: str) -> subprocess.Popen[str]:
     """A Python program in a process group of its own, so that its JVM can be killed with it."""
     return subprocess.Popen(
         [sys.executable, str(program), *arguments],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]), **environment},
+        env={**os.environ, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

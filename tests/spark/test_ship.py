@@ -15,7 +15,6 @@ PROGRAM = Path(__file__).with_name("program_cluster.py")
 @pytest.mark.parametrize("kind", ["local-cluster", "connect"])
 def test_batch_and_streams_run_without_installing(kind: str, tmp_path: Path) -> None:
     python = python_without_muntin(tmp_path / "venv")
-    # The driver of this process finds Muntin by PYTHONPATH; workers must not.
     made: Any = answer(start(PROGRAM, kind, str(tmp_path), PYSPARK_PYTHON=python))
     assert made["had"] is False
     assert len(made["batch"]) > 100

@@ -91,7 +91,8 @@ def _restore_whole(type_: pa.DataType) -> Callable[[Ints, Mask], pa.Array]:
 
 def _float_keys(column: pa.Array, valid: Mask) -> Ints:
     """IEEE bits turned so that integers order as Spark does: NaN last, -0.0 equal to 0.0."""
-    value = column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False) + 0.0
+    with np.errstate(invalid="ignore"):  # a signalling NaN
+        value = column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False) + 0.0
     value[np.isnan(value)] = np.nan
     bits = value.view(np.int64)
     key: Ints = bits ^ ((bits >> np.int64(63)) & _MAGNITUDE)

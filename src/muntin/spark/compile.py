@@ -15,7 +15,7 @@ from pyspark.sql import types as spark_types
 
 from muntin.aggregates.binding import Call, slots_of
 from muntin.aggregates.expressions import Expression
-from muntin.aggregates.text import Column, placeholder
+from muntin.aggregates.text import Column
 from muntin.operators.punctuator import Punctuator
 from muntin.operators.windows import Windows
 from muntin.semantics.axis import Axis
@@ -23,6 +23,7 @@ from muntin.semantics.disorder import Disorder
 from muntin.semantics.errors import ArgumentError, ExpressionError
 from muntin.semantics.window import Unfinished, WindowSpec
 from muntin.spark.expressions import column, named
+from muntin.spark.naming import Naming
 from muntin.spark.requirements import setting
 from muntin.spark.types import bound_type, progressing, to_arrow, to_spark
 
@@ -181,37 +182,19 @@ class Compiled:
         late = to_spark(self.operator.lateness_type)
         return spark_types.StructType([*fields, spark_types.StructField("lateness", late)])
 
-    def named_results(self, flat: DataFrame) -> DataFrame:
-        """The operator's columns under the names the user knows, outer expressions applied."""
-        ours = ["window_start", "window_end"]
-        ours += ["complete"] if self.unfinished == "flag" else []
-        keys = [F.col(f"k{place}").alias(n) for place, n in enumerate(self.source.by)]
-        bounds = [F.col(name).alias(self.prefix + name) for name in ours]
-        results: list[SparkColumn] = []
-        place = 0
-        for result in self.columns:
-            if result.outer is None:
-                results.append(F.col(f"r{place}").alias(result.name))
-            else:
-                flat = self._evaluated(flat, result, place)
-                results.append(F.col(f"e{place}").alias(result.name))
-            place += len(result.aggregates)
-        return flat.select(*keys, *bounds, *results)
-
-    def _evaluated(self, flat: DataFrame, result: Column, first: int) -> DataFrame:
-        """The flat results with one more column: an expression over aggregates, by Spark."""
-        names = {f"r{first + p}": placeholder(p) for p in range(len(result.aggregates))}
-        names |= {f"k{place}": name for place, name in enumerate(self.source.by)}
-        assert result.outer is not None
-        value = F.expr(result.outer).alias(f"e{first}")
-        back = [named(names.get(name, name)).alias(name) for name in flat.columns]
-        forth = [F.col(name).alias(names.get(name, name)) for name in flat.columns]
-        return flat.select(*forth).select(*back, value)
+    @cached_property
+    def naming(self) -> Naming:
+        """The names of the results, as the user knows them."""
+        return Naming(
+            by=self.source.by,
+            bounds=("window_start", "window_end", *(["complete"] * (self.unfinished == "flag"))),
+            prefix=self.prefix,
+            results=tuple((c.name, len(c.aggregates), c.outer) for c in self.columns),
+        )
 
     def check_names(self) -> None:
         """Refuse result columns that would have the same name."""
-        ours = [self.prefix + name for name in ("window_start", "window_end", "complete")]
-        ours = ours if self.unfinished == "flag" else ours[:2]
+        ours = [self.prefix + name for name in self.naming.bounds]
         taken = set(ours)
         for name in (*self.source.by, *(c.name for c in self.columns)):
             if name in ours:

@@ -39,14 +39,13 @@ class Plan:
         """The results, one row per key and window."""
         if not self.streaming:
             return self._batch()
-        tagged = self.tagged(keep_refused=False)
-        return self.results(tagged)
+        return self.output.results(self.tagged(keep_refused=False))
 
     def _batch(self) -> DataFrame:
         compiled = self.compiled
         messages = streaming.routed(compiled.prepared(), compiled.operator, compiled.shards)
         flat = batch.run(messages, compiled.operator, compiled.flat_schema)
-        return compiled.named_results(flat)
+        return compiled.naming.apply(flat)
 
     def tagged(self, *, keep_refused: bool) -> DataFrame:
         """Streams: results, refused rows and counts of one query, told apart by ``tag``."""
@@ -59,14 +58,11 @@ class Plan:
         task = streaming.ShardTask(compiled.operator, compiled.punctuator, compiled.fingerprint)
         return streaming.counted(streaming.run(messages, task), self.name)
 
-    def results(self, tagged: DataFrame) -> DataFrame:
-        """The result rows of tagged output."""
-        flat = streaming.untagged(tagged, streaming.RESULTS, self.compiled.flat_schema)
-        return self.compiled.named_results(flat)
-
-    def refused_of(self, tagged: DataFrame) -> DataFrame:
-        """The refused rows of tagged output."""
-        return streaming.untagged(tagged, streaming.REFUSED, self.compiled.refused_schema)
+    @cached_property
+    def output(self) -> streaming.Output:
+        """How tagged output is told apart."""
+        compiled = self.compiled
+        return streaming.Output(compiled.naming, compiled.flat_schema, compiled.refused_schema)
 
     @property
     def refused(self) -> DataFrame:

@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StructType
 
 from muntin.operators.protocol import REASONS, Operator, Step
 from muntin.operators.punctuator import Punctuator
@@ -22,6 +23,7 @@ from muntin.spark.exchange import (
     of_kind,
     refused_counts,
 )
+from muntin.spark.naming import Naming
 from muntin.spark.ship import shipped, shipped_processor
 from muntin.spark.state import ChunkState, HeadState, ShardState
 
@@ -65,8 +67,24 @@ def counted(tagged: DataFrame, name: str) -> DataFrame:
     return tagged.observe(name, *sums)
 
 
-def untagged(tagged: DataFrame, tag: str, schema: object) -> DataFrame:
-    """The rows of one tag."""
+@dataclass(frozen=True)
+class Output:
+    """How tagged output is told apart; a plain value, so that it can be sent to a sink."""
+
+    naming: Naming
+    flat_schema: StructType
+    refused_schema: StructType
+
+    def results(self, tagged: DataFrame) -> DataFrame:
+        """The result rows."""
+        return self.naming.apply(_untagged(tagged, RESULTS, self.flat_schema))
+
+    def refused(self, tagged: DataFrame) -> DataFrame:
+        """The refused rows, with reason and lateness."""
+        return _untagged(tagged, REFUSED, self.refused_schema)
+
+
+def _untagged(tagged: DataFrame, tag: str, schema: StructType) -> DataFrame:
     payloads = tagged.where(F.col("tag") == tag).select("payload")
     return payloads.mapInArrow(shipped(__name__, "unpack"), schema)  # type: ignore[arg-type]
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql.streaming import StreamingQuery
 
 from muntin.semantics.errors import ArgumentError, MuntinError
 from muntin.spark.plan import Plan
+from muntin.spark.ship import loader
+from muntin.spark.streaming import COUNTS, Output
 
 #: Where rows go: a folder for Parquet, or a function of the rows and the micro-batch's number.
 Sink = str | Path | Callable[[DataFrame, int], None]
@@ -45,18 +48,8 @@ def write(
     if checkpoint is None:
         raise ArgumentError("checkpoint", None, "a stream needs a folder for its checkpoint")
     tagged = plan.tagged(keep_refused=refused is not None)
-
-    def split(batch: DataFrame, number: int) -> None:
-        # Persisted, because without it the stateful operator would run once for each sink.
-        batch.persist()
-        try:
-            _put(plan.results(batch), results, number)
-            if refused is not None:
-                _put(plan.refused_of(batch), refused, number)
-        finally:
-            batch.unpersist()
-
-    writer = tagged.writeStream.option("checkpointLocation", str(checkpoint)).foreachBatch(split)
+    splitter = _splitter(plan, results, refused)
+    writer = tagged.writeStream.option("checkpointLocation", str(checkpoint)).foreachBatch(splitter)
     if name is not None:
         writer = writer.queryName(name)
     if trigger is not None:
@@ -70,17 +63,54 @@ def progress(query: StreamingQuery) -> dict[str, int]:
     ``rows_in`` is always ``rows_used`` plus ``rows_refused``, which is the sum of its reasons.
     """
     totals: dict[str, int] = {}
-    found = False
     for report in query.recentProgress:
         for name, row in report.observedMetrics.items():
-            if not name.startswith("muntin"):
-                continue
-            found = True
-            for count, value in row.asDict().items():
-                totals[count] = totals.get(count, 0) + (value or 0)
-    if not found and query.recentProgress:
+            if name.startswith("muntin"):
+                for count, value in _counts(row).items():
+                    totals[count] = totals.get(count, 0) + (value or 0)
+    if not totals and query.recentProgress:
         raise MuntinError("this query has no Muntin plan in it, so it has no counts")
     return totals
+
+
+def _counts(row: Row) -> dict[str, int | None]:
+    """The observed counts; Spark Connect hands them as values beside their schema."""
+    fields = row.asDict()
+    if set(fields) == {"values", "schema"}:
+        return dict(zip(COUNTS, fields["values"], strict=True))
+    return fields
+
+
+def split(
+    output: Output, results: Sink, refused: Sink | None, batch: DataFrame, number: int
+) -> None:
+    """One micro-batch to its sinks; runs in the driver, or on the server of Spark Connect."""
+    # Persisted, because without it the stateful operator would run once for each sink.
+    batch.persist()
+    try:
+        _put(output.results(batch), results, number)
+        if refused is not None:
+            _put(output.refused(batch), refused, number)
+    finally:
+        batch.unpersist()
+
+
+def _splitter(
+    plan: Plan, results: Sink, refused: Sink | None
+) -> Callable[[DataFrame, int], None]:
+    """:func:`split` as a function that brings Muntin along: a Connect server may not have it."""
+    load = loader()
+    packed = pickle.dumps(plan.output)
+
+    def call(batch: DataFrame, number: int) -> None:
+        import pickle as unpickle
+
+        load()
+        from muntin.spark.write import split as run
+
+        run(unpickle.loads(packed), results, refused, batch, number)
+
+    return call
 
 
 def _put(rows: DataFrame, sink: Sink, number: int) -> None:

@@ -1,0 +1,50 @@
+"""From the operator's columns to the names and expressions that the user wrote."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from muntin.aggregates.text import placeholder
+from muntin.spark.expressions import named
+
+
+@dataclass(frozen=True)
+class Naming:
+    """Names of results; a plain value, so that it can be sent to where a sink runs.
+
+    ``results`` are the name of a column, how many aggregates it is made of, and the SQL over
+    them unless it is just one.
+    """
+
+    by: tuple[str, ...]
+    bounds: tuple[str, ...]
+    prefix: str
+    results: tuple[tuple[str, int, str | None], ...]
+
+    def apply(self, flat: DataFrame) -> DataFrame:
+        """The operator's columns under the user's names, outer expressions applied by Spark."""
+        keys = [F.col(f"k{place}").alias(name) for place, name in enumerate(self.by)]
+        bounds = [F.col(name).alias(self.prefix + name) for name in self.bounds]
+        made: list[Column] = []
+        place = 0
+        for name, count, outer in self.results:
+            if outer is None:
+                made.append(F.col(f"r{place}").alias(name))
+            else:
+                flat = self._evaluated(flat, outer, place, count)
+                made.append(F.col(f"e{place}").alias(name))
+            place += count
+        return flat.select(*keys, *bounds, *made)
+
+    def _evaluated(self, flat: DataFrame, outer: str, first: int, count: int) -> DataFrame:
+        """The flat results with one more column: an expression over aggregates."""
+        names = {f"r{first + place}": placeholder(place) for place in range(count)}
+        names |= {f"k{place}": name for place, name in enumerate(self.by)}
+        names |= {name: self.prefix + name for name in self.bounds}
+        value = F.expr(outer).alias(f"e{first}")
+        forth = [F.col(name).alias(names.get(name, name)) for name in flat.columns]
+        back = [named(names.get(name, name)).alias(name) for name in flat.columns]
+        return flat.select(*forth).select(*back, value)
