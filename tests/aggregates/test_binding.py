@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import muntin.aggregates.functions as mt
@@ -243,6 +243,7 @@ def test_count(values: list[int | None]) -> None:
 
 @pytest.mark.parametrize("type_", ORDERED, ids=str)
 def test_extremes_and_edges_of_every_type(type_: pa.DataType) -> None:
+    @settings(max_examples=40)
     @given(maybe(ORDERED[type_]), st.data())
     def check(values: list[Any], data: st.DataObject) -> None:
         column = pa.array(values, type_)
@@ -447,6 +448,7 @@ def test_a_group_without_values(function: str, type_: pa.DataType) -> None:
 
 @pytest.mark.parametrize(("function", "type_"), EVERY, ids=lambda part: str(part))
 def test_groups_do_not_mix(function: str, type_: pa.DataType) -> None:
+    @settings(max_examples=30)
     @given(st.lists(st.tuples(st.integers(0, 3), st.one_of(st.none(), small(type_))), min_size=1))
     def check(rows: list[tuple[int, Any]]) -> None:
         # Groups come from rows, so none is empty.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muntin.aggregates.ordering import NOTHING, order_keys, orderable
@@ -60,6 +60,7 @@ def same(left: Sequence[Any], right: Sequence[Any]) -> bool:
 
 @pytest.mark.parametrize("type_", TYPES, ids=str)
 def test_keys_have_the_order_of_the_values(type_: pa.DataType) -> None:
+    @settings(max_examples=50)
     @given(columns(type_))
     def check(values: list[Any]) -> None:
         column = pa.array(values, type_)
@@ -85,6 +86,7 @@ def test_keys_have_the_order_of_the_values(type_: pa.DataType) -> None:
 
 @pytest.mark.parametrize("type_", TYPES, ids=str)
 def test_restore_is_the_inverse(type_: pa.DataType) -> None:
+    @settings(max_examples=50)
     @given(columns(type_), st.data())
     def check(values: list[Any], data: st.DataObject) -> None:
         column = pa.array(values, type_)

@@ -362,7 +362,7 @@ TEXTS = st.one_of(
 )
 
 
-@settings(max_examples=1_000)
+@settings(max_examples=600)
 @given(TEXTS)
 @example("map(LIMIT<SUBSTRINGSUBSTRINGisLATERAL")  # an IndexError inside the parser
 def test_any_text_is_a_column_or_an_error_of_ours(text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -227,7 +228,7 @@ def cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> Case:
 
 def _split(rows: Sequence[dict[str, Any]], cuts: Sequence[int]) -> list[list[dict[str, Any]]]:
     edges = [0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]
-    return [list(rows[a:b]) for a, b in zip(edges, edges[1:], strict=False)]
+    return [list(rows[a:b]) for a, b in itertools.pairwise(edges)]
 
 
 def _row(domain: Domain) -> st.SearchStrategy[dict[str, Any]]:
@@ -243,6 +244,8 @@ def _row(domain: Domain) -> st.SearchStrategy[dict[str, Any]]:
             "i": st.one_of(st.none(), st.integers(-(2**40), 2**40)),
             "s": st.one_of(st.none(), st.sampled_from(["", "a", "B", "é", "zz"])),
             "b": st.one_of(st.none(), st.booleans()),
-            "d": st.one_of(st.none(), st.integers(-(10**9), 10**9).map(lambda n: Decimal(n).scaleb(-2))),
+            "d": st.one_of(
+                st.none(), st.integers(-(10**9), 10**9).map(lambda n: Decimal(n).scaleb(-2))
+            ),
         }
     )

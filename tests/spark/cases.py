@@ -59,13 +59,8 @@ def reference(case: Case, batches: Sequence[MicroBatch] | None = None) -> Outcom
 
 def naive(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Zoned timestamps as PySpark hands them to Python: without their zone."""
-    return [
-        {name: _naive(value) for name, value in row.items()}
-        for row in rows
-    ]
+    return [{name: _naive(value) for name, value in row.items()} for row in rows]
 
 
 def _naive(value: Any) -> Any:
     return value.replace(tzinfo=None) if getattr(value, "tzinfo", None) else value
-
-

@@ -42,7 +42,11 @@ def rows() -> list[list[dict[str, Any]]]:
     chance = random.Random(3)
     return [
         [
-            {"k": f"k{chance.randint(0, 9)}", "x": n * 40 + chance.randint(0, 50), "v": chance.random()}
+            {
+                "k": f"k{chance.randint(0, 9)}",
+                "x": n * 40 + chance.randint(0, 50),
+                "v": chance.random(),
+            }
             for _ in range(200)
         ]
         for n in range(3)

@@ -130,11 +130,15 @@ def test_nan_and_infinity_follow_spark(spark: SparkSession) -> None:
 def test_first_and_last_go_by_on(spark: SparkSession) -> None:
     data = [(3, "c"), (1, "a"), (2, None), (1, "b"), (9, "z")]
     df = spark.createDataFrame(data, "x INT, s STRING")
-    made = mt.stream(df, on="x").tumbling(5).agg(
-        mt.first("s").alias("f"),
-        mt.last("s").alias("l"),
-        mt.first("s", ignore_nulls=True).filter("x > 1").alias("g"),
-        "last(s, true) FILTER (WHERE x < 3) AS h",
+    made = (
+        mt.stream(df, on="x")
+        .tumbling(5)
+        .agg(
+            mt.first("s").alias("f"),
+            mt.last("s").alias("l"),
+            mt.first("s", ignore_nulls=True).filter("x > 1").alias("g"),
+            "last(s, true) FILTER (WHERE x < 3) AS h",
+        )
     )
     found = [(row.window_start, row.f, row.l, row.g, row.h) for row in made.collect()]
     assert sorted(found) == [(0, "a", "c", "c", "b"), (5, "z", "z", "z", None)]
@@ -142,13 +146,17 @@ def test_first_and_last_go_by_on(spark: SparkSession) -> None:
 
 def test_columns_and_weights(spark: SparkSession) -> None:
     df = spark.createDataFrame([(1, 10.0, 1), (2, 20.0, 3), (3, None, 5)], "x INT, v DOUBLE, w INT")
-    made = mt.stream(df, on="x").tumbling(10).agg(
-        mt.max(F.col("v") * 2).alias("twice"),
-        mt.weighted_avg("v", "w").alias("mean"),
-        mt.count().alias("n"),
-        mt.count("v").alias("values"),
-        mt.any("v > 15").alias("any"),
-        mt.all(F.col("v") > 15).alias("all"),
+    made = (
+        mt.stream(df, on="x")
+        .tumbling(10)
+        .agg(
+            mt.max(F.col("v") * 2).alias("twice"),
+            mt.weighted_avg("v", "w").alias("mean"),
+            mt.count().alias("n"),
+            mt.count("v").alias("values"),
+            mt.any("v > 15").alias("any"),
+            mt.all(F.col("v") > 15).alias("all"),
+        )
     )
     row = made.first()
     assert row is not None
@@ -190,9 +198,13 @@ def test_days_begin_at_the_sessions_midnight(spark: SparkSession) -> None:
     spark.conf.set("spark.sql.session.timeZone", "America/New_York")
     try:
         df = spark.sql("SELECT TIMESTAMP'2026-01-15 23:30:00' AS ts, 1 AS v")
-        row = mt.stream(df, on="ts").tumbling("1 day").agg("sum(v) AS s").selectExpr(
-            "string(window_start) AS s", "string(window_end) AS e"
-        ).first()
+        row = (
+            mt.stream(df, on="ts")
+            .tumbling("1 day")
+            .agg("sum(v) AS s")
+            .selectExpr("string(window_start) AS s", "string(window_end) AS e")
+            .first()
+        )
         assert row is not None
         assert (row.s, row.e) == ("2026-01-15 00:00:00", "2026-01-16 00:00:00")
     finally:

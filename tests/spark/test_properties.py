@@ -11,7 +11,6 @@ from muntin.testing import assert_same_rows, replay
 from tests.properties.harness import Case, cases
 from tests.spark.cases import COLUMNS, ddl, naive, plan, reference
 
-
 #: Shrinking a failure on Spark takes minutes; the step property finds the small example.
 on_spark = settings(max_examples=20, phases=[Phase.explicit, Phase.generate])
 

@@ -292,7 +292,8 @@ class Windows:
         """Panes in the gaps of a slide that is longer than the range."""
         if self.edges.landmark or self.edges.range >= self.edges.slide:
             return np.zeros(len(pane), np.bool_)
-        return pane % 2 == 0
+        gaps: Mask = pane % 2 == 0
+        return gaps
 
     def _last_wids(self, pane: Ints) -> Ints:
         if self.edges.panes_per_slide == 1:
@@ -427,5 +428,3 @@ def _original_names(rows: pa.Table) -> list[str]:
 def _ints(column: pa.ChunkedArray | pa.Array) -> Ints:
     values: Ints = np.ascontiguousarray(column.to_numpy())
     return values
-
-

@@ -133,6 +133,18 @@ class Axis:
             raise ArgumentError(argument, given, "it is farther out than this column can reach")
         return ticks
 
+    def floor(self, argument: str, given: object) -> int:
+        """The largest tick not above a point: what a punctuation says of windows' ends."""
+        if self.domain.temporal:
+            return self.point(argument, given)
+        try:
+            exact = Fraction(str(given))
+        except (ValueError, ZeroDivisionError):
+            raise ArgumentError(argument, given, "it must be a finite number") from None
+        tick = self.tick(float(exact)) if self.domain is Domain.DOUBLE else None
+        tick = math.floor(exact * 10**self.digits) if tick is None else tick
+        return max(-self.limit, min(self.limit, tick))
+
     def _point(self, given: object) -> int:
         if isinstance(given, str) and self.domain.temporal:
             given = datetime.fromisoformat(given)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 from muntin.operators.protocol import MemoryState, Operator, Punctuation
 from muntin.spark.exchange import Message, in_order, of_kind
@@ -15,16 +16,14 @@ _ORDER = ("shard", "input", "task", "seq")
 _OUTPUT_ROWS = 200_000
 
 
-def run(messages: DataFrame, operator: Operator, schema: object) -> DataFrame:
+def run(messages: DataFrame, operator: Operator, schema: StructType) -> DataFrame:
     """The results of all shards."""
     # No number of partitions: adaptive execution makes few of them where there is little data.
     sharded = messages.repartition("shard").sortWithinPartitions(*_ORDER)
-    return sharded.mapInArrow(shipped(__name__, "run_shards", operator), schema)  # type: ignore[arg-type]
+    return sharded.mapInArrow(shipped(__name__, "run_shards", operator), schema)
 
 
-def run_shards(
-    operator: Operator, batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
+def run_shards(operator: Operator, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Worker side: the shards of one partition, one after the other."""
     for messages in _by_shard(batches):
         seen = [m.progress for m in messages if m.progress is not None]

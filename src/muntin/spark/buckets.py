@@ -48,13 +48,15 @@ def bucketed(compiled: Compiled, *, explode: bool) -> DataFrame:
     for name in added:
         if name in compiled.schema.names:
             raise ArgumentError(
-                "prefix", compiled.prefix, f"the DataFrame has a column {name!r} already; give prefix='mt_'"
+                "prefix",
+                compiled.prefix,
+                f"the DataFrame has a column {name!r} already; give prefix='mt_'",
             )
     fields = [spark_types.StructField(name, kind) for name, kind in added.items()]
     schema = spark_types.StructType([*compiled.schema.fields, *fields])
     work = Buckets(compiled.axis, edges, compiled.source.on, type_, explode)
     names = list(added)
-    return compiled.source.df.mapInArrow(shipped(__name__, "tag", work, names), schema)  # type: ignore[arg-type]
+    return compiled.source.df.mapInArrow(shipped(__name__, "tag", work, names), schema)
 
 
 def tag(

@@ -7,18 +7,15 @@ micro-batch by itself and reaches every shard.
 from __future__ import annotations
 
 import json
-import os
 import time
 import uuid
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812
 
-from muntin.semantics.axis import Axis
 from muntin.semantics.errors import ArgumentError
 
-_SCHEMA = "kind STRING, value STRING, tick BIGINT"
+_SCHEMA = "kind STRING, value STRING"
 
 
 def control(spark: SparkSession, folder: str | Path) -> DataFrame:
@@ -40,21 +37,6 @@ def punctuate(folder: str | Path, value: object) -> None:
     _write(folder, {"kind": "punctuation", "value": str(value)})
 
 
-def ticked(rows: DataFrame, axis: Axis) -> DataFrame:
-    """Control rows with their values as ticks of the stream's axis."""
-    if axis.domain.temporal:
-        type_ = {"timestamp": "timestamp", "timestamp_ntz": "timestamp_ntz", "date": "date"}
-        moment = F.col("value").cast(type_[axis.domain.value])
-        whole = F.unix_date(moment) if axis.domain.value == "date" else _micros(moment)
-    else:
-        whole = (F.col("value").cast("decimal(38,18)") * F.lit(10**axis.digits)).cast("bigint")
-    return rows.select("kind", F.coalesce(F.col("tick"), whole).alias("tick"))
-
-
-def _micros(moment: object) -> object:
-    return F.unix_micros(moment)  # type: ignore[arg-type]
-
-
 def _write(folder: str | Path, row: dict[str, object]) -> None:
     target = Path(folder)
     if not target.is_dir():
@@ -62,4 +44,4 @@ def _write(folder: str | Path, row: dict[str, object]) -> None:
     name = f"{time.time_ns():020d}-{uuid.uuid4().hex[:8]}.json"
     hidden = target / f".{name}"
     hidden.write_text(json.dumps(row) + "\n")
-    os.replace(hidden, target / name)  # Spark never sees half a file
+    hidden.replace(target / name)  # Spark never sees half a file

@@ -16,11 +16,13 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from muntin.operators.protocol import Operator
+from muntin.semantics.axis import Axis
 from muntin.spark.labels import shard_label
 
-MESSAGE = (
-    "shard INT, input INT, task INT, seq INT, kind STRING, progress BIGINT, n BIGINT, payload BINARY"
-)
+MESSAGE = """
+    shard INT, input INT, task INT, seq INT,
+    kind STRING, progress BIGINT, n BIGINT, payload BINARY
+"""
 _SCHEMA = pa.schema(
     [
         ("shard", pa.int32()),
@@ -70,7 +72,9 @@ def decode(payload: bytes) -> pa.Table:
         return reader.read_all()
 
 
-def route(operator: Operator, shards: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def route(
+    operator: Operator, shards: int, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     """Map side: what the rows of a task mean to each shard."""
     sender = _Sender(operator, shards, _task())
     for rows in _gather(batches):
@@ -150,19 +154,18 @@ def _by_shard(table: pa.Table | None) -> Iterator[tuple[int, pa.Table]]:
         yield int(shard[start]), table.slice(start, end - start)
 
 
-def announce(shards: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Control rows (``kind``, ``tick``) as messages to every shard."""
+def announce(
+    axis: Axis, shards: int, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Control rows (``kind``, ``value``) as messages to every shard."""
     task = _task()
     seq = 0
     for batch in batches:
         for row in batch.to_pylist():
             seq += 1
-            yield _batch(
-                [
-                    Message(shard_label(s), CONTROL, task, seq, row["kind"], row["tick"])
-                    for s in range(shards)
-                ]
-            )
+            tick = None if row["value"] is None else axis.floor("punctuation", row["value"])
+            labels = [shard_label(shard) for shard in range(shards)]
+            yield _batch([Message(s, CONTROL, task, seq, row["kind"], tick) for s in labels])
 
 
 def in_order(messages: Iterable[Message]) -> list[Message]:
@@ -204,5 +207,3 @@ def _batch(messages: Sequence[Message]) -> pa.RecordBatch:
 def _task() -> int:
     context = TaskContext.get()
     return 0 if context is None else context.partitionId()
-
-

@@ -26,7 +26,7 @@ class Plan:
     control: DataFrame | None = None
 
     @property
-    def streaming(self) -> bool:
+    def is_streaming(self) -> bool:
         return self.compiled.source.df.isStreaming
 
     @cached_property
@@ -37,7 +37,7 @@ class Plan:
     @cached_property
     def df(self) -> DataFrame:
         """The results, one row per key and window."""
-        if not self.streaming:
+        if not self.is_streaming:
             return self._batch()
         return self.output.results(self.tagged(keep_refused=False))
 
@@ -54,7 +54,9 @@ class Plan:
             compiled.prepared(originals=keep_refused), compiled.operator, compiled.shards
         )
         if self.control is not None:
-            messages = messages.unionByName(streaming.announced(self.control, compiled.shards))
+            messages = messages.unionByName(
+                streaming.announced(self.control, compiled.axis, compiled.shards)
+            )
         task = streaming.ShardTask(compiled.operator, compiled.punctuator, compiled.fingerprint)
         return streaming.counted(streaming.run(messages, task), self.name)
 
@@ -71,7 +73,7 @@ class Plan:
         In a stream refused rows come from the query that makes the results; use
         :func:`muntin.write` with ``refused=``.
         """
-        if self.streaming:
+        if self.is_streaming:
             raise MuntinError(
                 "a stream's refused rows come from the same query as its results: "
                 "mt.write(plan, results=..., refused=...)"
@@ -79,14 +81,14 @@ class Plan:
         compiled = self.compiled
         prepared = compiled.prepared(originals=True)
         return prepared.mapInArrow(
-            shipped("muntin.spark.batch", "refusals", compiled.operator),  # type: ignore[arg-type]
+            shipped("muntin.spark.batch", "refusals", compiled.operator),
             compiled.refused_schema,
         )
 
     @property
     def explanation(self) -> Explanation:
         """What ``explain`` prints, as data."""
-        return explanation(self.compiled, streaming=self.streaming)
+        return explanation(self.compiled, streaming=self.is_streaming)
 
     def explain(self) -> None:
         """Print which panes, shards and state the plan uses, and what that costs."""

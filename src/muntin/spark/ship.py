@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -49,41 +49,42 @@ def loader() -> Callable[[], None]:
     """
     digest, archive = package()
 
-    def load() -> None:
-        import importlib
+    def unpacked() -> str:
         import os
-        import sys
         import tempfile
         import zipfile as zip_files
+        from contextlib import suppress
         from io import BytesIO
+        from pathlib import Path as Folder
+
+        user = os.getuid()
+        folder = Folder(tempfile.gettempdir()) / f"muntin-{user}-{digest}"
+        if not folder.is_dir():
+            fresh = Folder(tempfile.mkdtemp(prefix="muntin-"))
+            with zip_files.ZipFile(BytesIO(archive)) as packed:
+                packed.extractall(fresh)
+            with suppress(OSError):  # another worker was faster; its folder is used
+                fresh.rename(folder)
+        if folder.stat().st_uid != user:
+            raise PermissionError(f"{folder} belongs to somebody else; remove it")
+        return str(folder)
+
+    def load() -> None:
+        import importlib
+        import sys
 
         if getattr(sys, "_muntin_loaded", None) == digest:
             return
         try:
-            from muntin.spark.ship import package as installed
-
-            if installed()[0] == digest:
-                sys._muntin_loaded = digest  # type: ignore[attr-defined]
-                return
+            installed = importlib.import_module("muntin.spark.ship").package()[0]
         except ImportError:
-            pass
-        user = os.getuid() if hasattr(os, "getuid") else 0
-        folder = os.path.join(tempfile.gettempdir(), f"muntin-{user}-{digest}")
-        if not os.path.isdir(folder):
-            fresh = tempfile.mkdtemp(prefix="muntin-")
-            with zip_files.ZipFile(BytesIO(archive)) as packed:
-                packed.extractall(fresh)
-            try:
-                os.rename(fresh, folder)
-            except OSError:
-                pass  # another worker was faster; its folder is used
-        if hasattr(os, "getuid") and os.stat(folder).st_uid != user:
-            raise PermissionError(f"{folder} belongs to somebody else; remove it")
-        for name in [name for name in sys.modules if name.split(".")[0] == "muntin"]:
-            del sys.modules[name]
-        sys.path.insert(0, folder)
-        importlib.invalidate_caches()
-        sys._muntin_loaded = digest  # type: ignore[attr-defined]
+            installed = None
+        if installed != digest:
+            for name in [name for name in sys.modules if name.split(".")[0] == "muntin"]:
+                del sys.modules[name]
+            sys.path.insert(0, unpacked())
+            importlib.invalidate_caches()
+        sys._muntin_loaded = digest  # type: ignore[attr-defined]  # a worker serves many calls
 
     return load
 

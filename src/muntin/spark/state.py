@@ -64,9 +64,7 @@ class Head:
 class ShardState:
     """The state of one shard during one micro-batch."""
 
-    def __init__(
-        self, head: HeadState, chunks: ChunkState, fingerprint: Mapping[str, str]
-    ) -> None:
+    def __init__(self, head: HeadState, chunks: ChunkState, fingerprint: Mapping[str, str]) -> None:
         self._head = head
         self._chunks = chunks
         stored = head.get()

@@ -22,7 +22,6 @@ from muntin.semantics.window import (
 )
 from muntin.spark.buckets import bucketed
 from muntin.spark.compile import Compiled, Source
-from muntin.spark.control import ticked
 from muntin.spark.explain import explanation, measure
 from muntin.spark.plan import Plan
 from muntin.spark.requirements import check_stream, setting
@@ -116,11 +115,9 @@ class Windowed:
         compiled = self.compiled(columns)
         compiled.check_names()
         compiled.operator.accumulators  # noqa: B018  (a type that does not suit is said here)
-        control = self.stream.control
         if self.stream.df.isStreaming:
             self._check_stream()
-            control = None if control is None else ticked(control, compiled.axis)
-        return Plan(compiled, control)
+        return Plan(compiled, self.stream.control)
 
     def rows(self, *, explode: bool = False) -> DataFrame:
         """Every input row with ``first_wid`` and ``last_wid``, the windows it belongs to.
@@ -134,10 +131,10 @@ class Windowed:
     def explain(self, *aggregates: str | Aggregate, measured: bool = False) -> None:
         """Print panes, shards, state and cost; with ``measured`` look at some of the rows."""
         plan = self.plan(*(aggregates or ("count(*)",)))
-        if measured and plan.streaming:
+        if measured and plan.is_streaming:
             raise ArgumentError("measured", True, "only a batch DataFrame can be looked at ahead")
         found = measure(plan.compiled) if measured else None
-        print(explanation(plan.compiled, streaming=plan.streaming, measured=found))
+        print(explanation(plan.compiled, streaming=plan.is_streaming, measured=found))
 
     def compiled(self, columns: Sequence[Column]) -> Compiled:
         stream = self.stream
@@ -172,7 +169,7 @@ class Windowed:
                 "disorder",
                 None,
                 "a stream must say how disordered it is, or no window would ever close: "
-                "disorder=mt.ordered(), disorder=mt.slack('10 seconds'), or control=mt.control(...)",
+                "disorder=mt.ordered(), mt.slack('10 seconds'), or control=mt.control(...)",
             )
         check_stream(self.stream.df.sparkSession)
 
@@ -209,7 +206,7 @@ def stream(
     if len(set(keys)) != len(keys):
         raise ArgumentError("by", by, "it names a column twice")
     progressing(df.schema[on].dataType, on)
-    if shards is not None and (not isinstance(shards, int) or isinstance(shards, bool) or shards < 1):
+    if shards is not None and not (type(shards) is int and shards > 0):
         raise ArgumentError("shards", shards, "it must be a whole number above zero")
     return Stream(df, on, keys, disorder_or_none(disorder), control, shards)
 

@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 
 from muntin.operators.protocol import REASONS, Operator, Step
 from muntin.operators.punctuator import Punctuator
+from muntin.semantics.axis import Axis
 from muntin.spark.exchange import (
     CONTROL,
     MESSAGE,
@@ -86,21 +87,21 @@ class Output:
 
 def _untagged(tagged: DataFrame, tag: str, schema: StructType) -> DataFrame:
     payloads = tagged.where(F.col("tag") == tag).select("payload")
-    return payloads.mapInArrow(shipped(__name__, "unpack"), schema)  # type: ignore[arg-type]
+    return payloads.mapInArrow(shipped(__name__, "unpack"), schema)
 
 
 def routed(prepared: DataFrame, operator: Operator, shards: int) -> DataFrame:
     """The messages of a prepared DataFrame."""
     return prepared.mapInArrow(
-        shipped("muntin.spark.exchange", "route", operator, shards),  # type: ignore[arg-type]
+        shipped("muntin.spark.exchange", "route", operator, shards),
         MESSAGE,
     )
 
 
-def announced(control: DataFrame, shards: int) -> DataFrame:
+def announced(control: DataFrame, axis: Axis, shards: int) -> DataFrame:
     """The messages of control rows."""
     return control.mapInArrow(
-        shipped("muntin.spark.exchange", "announce", shards),  # type: ignore[arg-type]
+        shipped("muntin.spark.exchange", "announce", axis, shards),
         MESSAGE,
     )
 
@@ -139,11 +140,10 @@ def run_shard(
 
 def _messages(shard: int, frames: Iterator[pd.DataFrame]) -> Iterator[Message]:
     for frame in frames:
-        for row in frame.itertuples(index=False):
-            progress = None if pd.isna(row.progress) else int(row.progress)
-            yield Message(
-                shard, row.input, row.task, row.seq, row.kind, progress, int(row.n), row.payload
-            )
+        for row in frame.to_dict("records"):
+            told = None if pd.isna(row["progress"]) else int(row["progress"])
+            place = (int(row["input"]), int(row["task"]), int(row["seq"]))
+            yield Message(shard, *place, row["kind"], told, int(row["n"]), row["payload"])
 
 
 def _output(
@@ -165,4 +165,4 @@ def _output(
         rows.append({"tag": RESULTS, "payload": encode(step.results.slice(start, _OUTPUT_ROWS))})
     rows += [{"tag": REFUSED, "payload": encode(table)} for table in refused]
     frame = pd.DataFrame(rows, columns=["tag", "payload", *COUNTS])
-    return frame.fillna({name: 0 for name in COUNTS}).astype({name: "int64" for name in COUNTS})
+    return frame.fillna(dict.fromkeys(COUNTS, 0)).astype(dict.fromkeys(COUNTS, "int64"))

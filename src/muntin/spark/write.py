@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, Row
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from muntin.semantics.errors import ArgumentError, MuntinError
 from muntin.spark.plan import Plan
@@ -39,8 +39,10 @@ def write(
     ``{"availableNow": True}``.
     """
     if not isinstance(plan, Plan):
-        raise ArgumentError("plan", plan, "it is what .plan(...) returns; .agg(...) is its DataFrame")
-    if not plan.streaming:
+        raise ArgumentError(
+            "plan", plan, "it is what .plan(...) returns; .agg(...) is its DataFrame"
+        )
+    if not plan.is_streaming:
         _put(plan.df, results, 0)
         if refused is not None:
             _put(plan.refused, refused, 0)
@@ -95,9 +97,7 @@ def split(
         batch.unpersist()
 
 
-def _splitter(
-    plan: Plan, results: Sink, refused: Sink | None
-) -> Callable[[DataFrame, int], None]:
+def _splitter(plan: Plan, results: Sink, refused: Sink | None) -> Callable[[DataFrame, int], None]:
     """:func:`split` as a function that brings Muntin along: a Connect server may not have it."""
     load = loader()
     packed = pickle.dumps(plan.output)

@@ -60,7 +60,7 @@ class Replay:
     @property
     def control(self) -> DataFrame:
         """The punctuation as control rows, one file per micro-batch."""
-        reader = self.spark.readStream.schema("kind STRING, value STRING, tick BIGINT")
+        reader = self.spark.readStream.schema("kind STRING, value STRING")
         return reader.option("maxFilesPerTrigger", 1).json(str(self.folder / "control"))
 
     def stream(

@@ -1,0 +1,168 @@
+"""Streams on real Spark: when windows close, what is refused, and how a stream ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+import muntin as mt
+from muntin.testing import END, assert_same_rows, replay
+
+SCHEMA = "k STRING, x BIGINT, v DOUBLE"
+
+
+def row(x: int | None, v: float = 1.0, k: str = "a") -> dict[str, Any]:
+    return {"k": k, "x": x, "v": v}
+
+
+def wait_until(happened: Callable[[], bool], seconds: float = 60) -> None:
+    limit = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < limit
+        time.sleep(0.1)
+
+
+def test_a_window_closes_in_the_micro_batch_of_its_punctuation(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    # x      0    5    10   15   20
+    # batch 0  . .                     punctuation 6: closes [0, 5)
+    # batch 1       .    .             punctuation 12: closes [5, 10)
+    # batch 2                          the end: closes [10, 15)
+    batches = [[row(1), row(6)], [row(7), row(12)]]
+    played = replay(spark, batches, SCHEMA, folder=tmp_path)
+    plan = played.stream("x", "k", mt.ordered()).tumbling(5).plan("count(*) AS n")
+    played.play(plan)
+    written = spark.read.parquet(str(tmp_path / "results"))
+    found = {(r.batch, r.window_start, r.n) for r in written.collect()}
+    assert found == {(0, 0, 1), (1, 5, 2), (2, 10, 1)}
+
+
+def test_late_rows_come_with_their_columns_and_how_late_they_were(spark: SparkSession) -> None:
+    batches = [[row(1), row(30)], [row(4, v=4.0), row(26, v=26.0), row(None, v=0.5)]]
+    # Punctuation 28 after the first batch closes [15, 25) and [10, 20), not [20, 30): 26 is in
+    # time, 22 is late for one of its two windows, 4 for both.
+    batches[1].append(row(22, v=22.0))
+    null = (None, 0.5, "null_on", None)
+    for late, refused in [
+        ("generous", {(4, 4.0, "late", 24), null}),
+        ("consistent", {(4, 4.0, "late", 24), (22, 22.0, "late", 6), null}),
+    ]:
+        played = replay(spark, batches, SCHEMA)
+        stream = played.stream("x", "k", mt.slack(2, late=late))  # type: ignore[arg-type]
+        made = played.play(stream.window(range=10, slide=5).plan("sum(v) AS s"))
+        played.remove()
+        assert {(r.x, r.v, r.reason, r.lateness) for r in made.refused} == refused
+        counts = made.counts
+        assert counts["rows_in"] == 6 == counts["rows_used"] + counts["rows_refused"]
+        assert counts["rows_refused"] == len(refused) == counts["late"] + counts["null_on"]
+
+
+def test_written_punctuation_closes_windows_without_any_disorder_rule(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    batches = [[row(1), row(9)], [row(3)], []]
+    played = replay(spark, batches, SCHEMA, punctuation=[None, 5, 10], end=False, folder=tmp_path)
+    made = played.play(played.stream("x", "k").tumbling(5).plan("sum(v) AS s", "count(*) AS n"))
+    assert_same_rows(
+        made.results,
+        [
+            {"k": "a", "window_start": 0, "window_end": 5, "s": 2.0, "n": 2},
+            {"k": "a", "window_start": 5, "window_end": 10, "s": 1.0, "n": 1},
+        ],
+    )
+    written = spark.read.parquet(str(tmp_path / "results"))
+    assert {(r.batch, r.window_start) for r in written.collect()} == {(1, 0), (2, 5)}
+
+
+def test_nothing_enters_a_stream_that_is_over(spark: SparkSession) -> None:
+    played = replay(spark, [[row(1)], [row(2)]], SCHEMA, punctuation=[END, None], end=False)
+    made = played.play(played.stream("x", "k", mt.slack(100)).tumbling(5).plan("count(*) AS n"))
+    played.remove()
+    assert [(r.window_start, r.n) for r in made.results] == [(0, 1)]
+    assert [(r.x, r.reason) for r in made.refused] == [(2, "late")]
+
+
+def test_a_running_query_is_told_and_ended(spark: SparkSession, tmp_path: Path) -> None:
+    """The public way: ``mt.control``, ``mt.punctuate`` and ``mt.end`` on a query that runs."""
+    start = datetime(2026, 1, 1)
+    rows = [(start + timedelta(seconds=s), float(s)) for s in (0, 30, 70)]
+    source = tmp_path / "rows"
+    spark.createDataFrame(rows, "ts TIMESTAMP, v DOUBLE").coalesce(1).write.parquet(str(source))
+    df = spark.readStream.schema("ts TIMESTAMP, v DOUBLE").parquet(str(source))
+    told = mt.control(spark, tmp_path / "control")
+    made = mt.stream(df, on="ts", control=told).tumbling("1 minute").agg("sum(v) AS s")
+    query = (
+        made.writeStream.format("memory")
+        .queryName("told")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .start()
+    )
+    try:
+        wait_until(lambda: mt.progress(query).get("rows_in", 0) == 3)
+        mt.punctuate(tmp_path / "control", "2026-01-01 00:01:00")
+        wait_until(lambda: mt.progress(query)["results"] == 1)
+        assert [r.s for r in spark.table("told").collect()] == [30.0]
+        mt.end(tmp_path / "control")
+        wait_until(lambda: mt.progress(query)["results"] == 2)
+        assert sorted(r.s for r in spark.table("told").collect()) == [30.0, 70.0]
+    finally:
+        query.stop()
+
+
+def test_state_is_forgotten_with_the_windows(spark: SparkSession) -> None:
+    batches = [[row(n * 100 + x) for x in range(0, 100, 5)] for n in range(4)]
+    played = replay(spark, batches, SCHEMA, end=False)
+    plan = played.stream("x", "k", mt.ordered(), shards=1).window(range=20, slide=10)
+    query = mt.write(
+        plan.plan("count(*) AS n"),
+        results=played.folder / "results",
+        checkpoint=played.folder / "checkpoint",
+        trigger={"availableNow": True},
+    )
+    assert query is not None
+    query.awaitTermination()
+    written = [
+        report.observedMetrics["muntin_k_x"].state_bytes_written for report in query.recentProgress
+    ]
+    held = spark.read.format("statestore").option("stateVarName", "chunks")
+    chunks = held.load(str(played.folder / "checkpoint"))
+    live = chunks.select(F.length("user_map_value.payload").alias("size")).collect()
+    played.remove()
+    assert len(written) == 4
+    assert written[3] == written[1]  # the fourth hundred costs what the second did
+    assert sum(r.size for r in live) < 4096
+
+
+def test_freeway_day_of_the_shared_data_equals_spark(spark: SparkSession) -> None:
+    path = Path(__file__).resolve().parents[3] / "shared/data/freeway/loopdata_1day.csv.gz"
+    if not path.exists():
+        pytest.skip("the shared data folder is not beside this checkout")
+    raw = spark.read.csv(str(path), header=True)
+    second, detector, speed = raw.columns[0], raw.columns[2], raw.columns[4]
+    df = raw.select(
+        F.timestamp_seconds(F.col(second).cast("bigint")).alias("ts"),
+        F.col(detector).cast("int").alias("detector"),
+        F.expr(f"try_cast(`{speed}` AS DECIMAL(10,2))").alias("speed"),
+    ).cache()
+    ours = mt.stream(df, on="ts", by="detector").window("5 minutes", "1 minute")
+    made = ours.agg("avg(speed) AS mean", "count(*) AS n", "max(speed) AS hi")
+    window = F.window("ts", "5 minutes", "1 minute")
+    theirs = df.groupBy("detector", window).agg(
+        F.avg("speed").alias("mean"), F.count("*").alias("n"), F.max("speed").alias("hi")
+    )
+    flat = theirs.select(
+        "detector",
+        F.col("window.start").alias("window_start"),
+        F.col("window.end").alias("window_end"),
+        *("mean", "n", "hi"),
+    )
+    assert made.count() == flat.count() > 10_000
+    assert made.exceptAll(flat).count() == 0
