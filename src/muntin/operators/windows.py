@@ -15,13 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.aggregates.accumulators import Accumulator, Count
-from muntin.aggregates.binding import Bound, Call, bind
-from muntin.operators.kernels.grouping import Groups, key_and_pane, key_codes
+from muntin.aggregates.binding import Call
 from muntin.operators.kernels.sliding import intervals
-from muntin.operators.kernels.ticks import REFUSALS, Ticks, from_ticks, lengths_from_ticks, to_ticks
+from muntin.operators.kernels.ticks import from_ticks, lengths_from_ticks
+from muntin.operators.panes import Panes, ints
 from muntin.operators.protocol import ChunkKey, Punctuation, Routed, State, Step
-from muntin.operators.reduction import combine, slide
+from muntin.operators.reduction import slide
 from muntin.semantics.axis import Axis
 from muntin.semantics.disorder import Late
 from muntin.semantics.window import Edges, Unfinished
@@ -31,17 +30,13 @@ Mask = npt.NDArray[np.bool_]
 PANES = "panes"
 #: Beyond every window; small enough that panes of it fit 64 bits.
 _FOREVER = 2**60
-#: Combining pays where it leaves at most this share of the rows; else rows travel as they are.
-WORTH_COMBINING = 0.8
 
 
 @dataclass(frozen=True)
 class Windows:
     """Sliding, tumbling and landmark windows with their aggregates.
 
-    Rows come with columns ``shard``, ``on``, ``k0..`` (keys) and ``s0..`` (slots of the calls),
-    and, when refused rows are wanted, ``o0..`` (the original columns). Partial tables have the
-    keys, ``pane`` and the columns of the accumulators, of which the first counts rows.
+    Results have the keys ``k0..``, the bounds of the window and ``r0..``, one for each call.
     """
 
     axis: Axis
@@ -58,170 +53,30 @@ class Windows:
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @cached_property
-    def bound(self) -> tuple[Bound, ...]:
-        return tuple(bind(call) for call in self.calls)
-
-    @cached_property
-    def accumulators(self) -> tuple[Accumulator, ...]:
-        """The accumulators of all calls, each once; the first counts the rows of a pane."""
-        wanted = [a for bound in self.bound for a in bound.accumulators]
-        return tuple(dict.fromkeys([Count(()), *wanted]))
-
-    @cached_property
-    def key_names(self) -> list[str]:
-        return [f"k{place}" for place in range(len(self.keys))]
-
-    @cached_property
-    def partial_schema(self) -> pa.Schema:
-        fields = [pa.field(n, t) for n, t in zip(self.key_names, self.keys, strict=True)]
-        fields.append(pa.field("pane", pa.int64()))
-        for place, accumulator in enumerate(self.accumulators):
-            for part, type_ in enumerate(accumulator.columns):
-                fields.append(pa.field(f"a{place}_{part}", type_))
-        return pa.schema(fields)
+    def panes(self) -> Panes:
+        return Panes(self.axis, self.edges, self.keys, self.calls, self.lateness_type)
 
     @cached_property
     def result_schema(self) -> pa.Schema:
-        fields = [pa.field(n, t) for n, t in zip(self.key_names, self.keys, strict=True)]
-        fields += [pa.field("window_start", self.bound_type)]
-        fields += [pa.field("window_end", self.bound_type)]
+        made = [*self.panes.key_fields]
+        made += [pa.field(name, self.bound_type) for name in ("window_start", "window_end")]
         if self.unfinished == "flag":
-            fields.append(pa.field("complete", pa.bool_()))
-        fields += [pa.field(f"r{place}", bound.type) for place, bound in enumerate(self.bound)]
-        return pa.schema(fields)
+            made.append(pa.field("complete", pa.bool_()))
+        results = enumerate(self.panes.bound)
+        return pa.schema([*made, *(pa.field(f"r{place}", b.type) for place, b in results)])
 
     @cached_property
     def lateness_type(self) -> pa.DataType:
         """How late a row came: a length of time, or a number like those of the column."""
         return pa.duration("us") if self.axis.domain.temporal else self.bound_type
 
-    # -- map side ------------------------------------------------------------------------------
-
     def route(self, rows: pa.Table) -> Routed:
-        ticks = to_ticks(rows["on"].combine_chunks(), self.axis)
-        kept, refused, reasons = self._admit(ticks)
-        seen = ticks.tick[ticks.refusal == 0]
-        progress = int(seen.max()) if len(seen) else None
-        names = ["shard", *_original_names(rows)]
-        refused_rows = None
-        if refused and len(names) > 1:
-            refused_rows = self._refused_rows(rows.select(names), kept, reasons)
-        if refused:
-            rows = rows.filter(pa.array(kept))
-        tick = ticks.tick[kept] if refused else ticks.tick
-        panes = self._panes(tick)
-        originals = None
-        if len(names) > 1:
-            originals = rows.select(names).append_column("pane", pa.array(panes))
-            originals = originals.append_column("tick", pa.array(tick))
-        return Routed(self._combined(rows, tick, panes), progress, refused, originals, refused_rows)
+        """Map side: rows to panes."""
+        return self.panes.route(rows)
 
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
-        """One row per key and pane, keys together and panes in order."""
-        tables = [self._lifted(p) if "tick" in p.column_names else p for p in partials]
-        table = pa.concat_tables(tables) if tables else self.partial_schema.empty_table()
-        if table.num_rows < 2:
-            return table
-        codes, size = self._codes(table)
-        groups = key_and_pane(codes, size, _ints(table["pane"]))
-        if len(groups) == table.num_rows:
-            return table.take(pa.array(groups.member))
-        columns = [table[name].combine_chunks() for name in table.column_names]
-        return self._grouped(columns, groups)
-
-    def _codes(self, table: pa.Table) -> tuple[Ints, int]:
-        columns = [table[name].combine_chunks() for name in self.key_names]
-        return key_codes(columns, table.num_rows)
-
-    def _admit(self, ticks: Ticks) -> tuple[Mask, dict[str, int], npt.NDArray[np.object_]]:
-        """Which rows have a place in the windows, and why the others have none."""
-        names = np.array(REFUSALS, dtype=object)
-        reasons = names[ticks.refusal]
-        kept = ticks.refusal == 0
-        if self.edges.clipped:
-            before = kept & (ticks.tick < self.edges.origin)
-            reasons[before] = "before_origin"
-            kept = kept & ~before
-        if kept.all():
-            return kept, {}, reasons
-        found, counts = np.unique(reasons[~kept].astype(str), return_counts=True)
-        return kept, dict(zip(found.tolist(), counts.tolist(), strict=True)), reasons
-
-    def _refused_rows(
-        self, rows: pa.Table, kept: Mask, reasons: npt.NDArray[np.object_]
-    ) -> pa.Table:
-        rows = rows.filter(pa.array(~kept))
-        rows = rows.append_column("reason", pa.array(reasons[~kept].tolist(), pa.string()))
-        return rows.append_column("lateness", pa.nulls(rows.num_rows, self.lateness_type))
-
-    def _panes(self, tick: Ints) -> Ints:
-        slides, offset = np.divmod(tick - self.edges.origin, self.edges.slide)
-        if self.edges.panes_per_slide == 1:
-            return slides
-        panes: Ints = 2 * slides + (offset >= self.edges.start_offset)
-        return panes
-
-    def _combined(self, rows: pa.Table, tick: Ints, panes: Ints) -> pa.Table:
-        """Panes, or the rows as they are where a pane holds about one row."""
-        shard = rows["shard"].combine_chunks()
-        # Spark labels timestamps with the session's zone; here they are all UTC.
-        keys = [_column(rows, n, t) for n, t in zip(self.key_names, self.keys, strict=True)]
-        slots = {f"s{p}": _column(rows, f"s{p}", t) for p, t in self._slot_types.items()}
-        codes, size = key_codes(keys, rows.num_rows)
-        groups = key_and_pane(codes, size, panes)
-        if len(groups) > WORTH_COMBINING * rows.num_rows:
-            named = dict(zip(self.key_names, keys, strict=True))
-            return pa.table({**named, "tick": pa.array(tick), **slots, "shard": shard})
-        columns = self._lift(keys, tick, panes, list(slots.values()))
-        return self._grouped(columns, groups).append_column(
-            "shard", shard.take(pa.array(groups.member))
-        )
-
-    def _lift(
-        self, keys: Sequence[pa.Array], tick: Ints, panes: Ints, slots: Sequence[pa.Array]
-    ) -> list[pa.Array]:
-        """Rows as panes of one row each."""
-        parts = [part for a in self.accumulators for part in a.lift(slots, tick)]
-        return [*keys, pa.array(panes), *parts]
-
-    def _lifted(self, rows: pa.Table) -> pa.Table:
-        """Rows that travelled as they are."""
-        columns = {name: rows[name].combine_chunks() for name in rows.column_names}
-        keys = [columns[name] for name in self.key_names]
-        slots = [columns[f"s{place}"] for place in self._slot_types]
-        tick = _ints(columns["tick"])
-        lifted = self._lift(keys, tick, self._panes(tick), slots)
-        return pa.Table.from_arrays(lifted, schema=self.partial_schema)
-
-    @cached_property
-    def _slot_types(self) -> dict[int, pa.DataType]:
-        found = {
-            slot: type_
-            for call in self.calls
-            for slot, type_ in zip(call.slots, call.types, strict=True)
-        }
-        return dict(sorted(found.items()))
-
-    def _grouped(self, columns: Sequence[pa.Array], groups: Groups) -> pa.Table:
-        """One row per group: its key and pane, and its accumulators combined."""
-        member = pa.array(groups.member)
-        fixed = len(self.keys) + 1
-        made = [column.take(member) for column in columns[:fixed]]
-        for accumulator, parts in self._by_accumulator(columns[fixed:]):
-            made += combine(accumulator.kind, parts, groups)
-        return pa.Table.from_arrays(made, schema=self.partial_schema)
-
-    def _by_accumulator(
-        self, columns: Sequence[pa.Array]
-    ) -> list[tuple[Accumulator, list[pa.Array]]]:
-        grouped, place = [], 0
-        for accumulator in self.accumulators:
-            width = len(accumulator.columns)
-            grouped.append((accumulator, list(columns[place : place + width])))
-            place += width
-        return grouped
-
-    # -- the step ------------------------------------------------------------------------------
+        """One row per key and pane."""
+        return self.panes.merge(partials)
 
     def step(
         self,
@@ -234,7 +89,7 @@ class Windows:
         closing = self._closed(punctuation.after, punctuation.ended, punctuation.largest)
         closing = max(closed, closing)
         arrived, used, late, between = self._on_time(self.merge(partials), closed)
-        touched = self._buckets(_ints(arrived["pane"]))
+        touched = self._buckets(ints(arrived["pane"]))
         remembered = state.buckets(PANES)
         wanted = set(remembered) & set(touched)
         if closing > closed:
@@ -263,7 +118,7 @@ class Windows:
 
     def _on_time(self, panes: pa.Table, closed: int) -> tuple[pa.Table, int, int, int]:
         """Panes that may still enter a window, and rows used, late and between windows."""
-        pane, rows = _ints(panes["pane"]), _ints(panes["a0_0"])
+        pane, rows = ints(panes["pane"]), ints(panes["a0_0"])
         late = self._late(pane, closed)
         between = ~late & self._in_no_window(pane)
         counted = rows[~late].sum(), rows[late].sum(), rows[between].sum()
@@ -271,7 +126,7 @@ class Windows:
             panes = panes.filter(pa.array(~late & ~between))
         if self.edges.landmark and closed >= 0:
             # A late row of a generous query enters the windows that are still open.
-            clamped = np.maximum(_ints(panes["pane"]), closed)
+            clamped = np.maximum(ints(panes["pane"]), closed)
             place = panes.schema.get_field_index("pane")
             panes = panes.set_column(place, "pane", pa.array(clamped))
         return panes, int(counted[0]), int(counted[1]), int(counted[2])
@@ -303,11 +158,11 @@ class Windows:
     def _late_rows(self, rows: Sequence[pa.Table], closed: int, before: int | None) -> pa.Table:
         """The original rows that were refused, and how far behind the punctuation they came."""
         table = pa.concat_tables(rows)
-        late = table.filter(pa.array(self._late(_ints(table["pane"]), closed)))
+        late = table.filter(pa.array(self._late(ints(table["pane"]), closed)))
         if before is None:
             lateness = pa.nulls(late.num_rows, self.lateness_type)
         else:
-            behind = before - _ints(late["tick"])
+            behind = before - ints(late["tick"])
             lateness = lengths_from_ticks(behind, self.axis, self.lateness_type)
         why = pa.array(["late"] * late.num_rows, pa.string())
         late = late.drop_columns(["pane", "tick"]).append_column("reason", why)
@@ -319,8 +174,8 @@ class Windows:
         """The windows behind ``closed`` up to ``closing`` that hold a row."""
         if closing <= closed or panes.num_rows == 0:
             return self.result_schema.empty_table()
-        codes, _ = self._codes(panes)
-        pane = _ints(panes["pane"])
+        codes, _ = self.panes.codes(panes)
+        pane = ints(panes["pane"])
         starts = np.flatnonzero(np.diff(codes, prepend=codes[0] - 1)).astype(np.int64)
         key_starts = np.append(starts, len(codes))
         key, wid, low, high = self._intervals(key_starts, pane, closed + 1, closing)
@@ -348,7 +203,7 @@ class Windows:
         columns = [panes[name].combine_chunks() for name in panes.column_names]
         slid = {
             accumulator: slide(accumulator.kind, parts, low, high)
-            for accumulator, parts in self._by_accumulator(columns[len(self.keys) + 1 :])
+            for accumulator, parts in self.panes.by_accumulator(columns[len(self.keys) + 1 :])
         }
         made = [column.take(pa.array(row)) for column in columns[: len(self.keys)]]
         ends = self.edges.origin + (wid + 1) * self.edges.slide
@@ -356,7 +211,7 @@ class Windows:
         made += [from_ticks(ends, self.axis, self.bound_type)]
         if self.unfinished == "flag":
             made.append(pa.nulls(len(wid), pa.bool_()))
-        made += [bound.finish([slid[a] for a in bound.accumulators]) for bound in self.bound]
+        made += [bound.finish([slid[a] for a in bound.accumulators]) for bound in self.panes.bound]
         return pa.Table.from_arrays(made, schema=self.result_schema)
 
     def _starts(self, ends: Ints) -> Ints:
@@ -389,7 +244,7 @@ class Windows:
             return self._remember_landmark(panes, closing, loaded, touched)
         needed = self.edges.start_pane(closing + 1)
         changes: dict[ChunkKey, pa.Table | None] = {}
-        pane = _ints(panes["pane"])
+        pane = ints(panes["pane"])
         for bucket in sorted({*touched, *remembered}):
             end = (bucket + 1) * self.panes_per_bucket
             if end <= needed:
@@ -407,24 +262,10 @@ class Windows:
     ) -> dict[ChunkKey, pa.Table | None]:
         """Landmark windows only grow: what is closed is kept as one pane a key."""
         place = panes.schema.get_field_index("pane")
-        pane = np.maximum(_ints(panes["pane"]), closing)
+        pane = np.maximum(ints(panes["pane"]), closing)
         panes = self.merge([panes.set_column(place, "pane", pa.array(pane))])
-        buckets = _ints(panes["pane"]) // self.panes_per_bucket
+        buckets = ints(panes["pane"]) // self.panes_per_bucket
         changes: dict[ChunkKey, pa.Table | None] = {(PANES, b): None for b in {*loaded, *touched}}
         for bucket in np.unique(buckets).tolist():
             changes[PANES, bucket] = panes.filter(pa.array(buckets == bucket))
         return changes
-
-
-def _column(rows: pa.Table, name: str, type_: pa.DataType) -> pa.Array:
-    column = rows[name].combine_chunks()
-    return column if column.type == type_ else column.cast(type_)
-
-
-def _original_names(rows: pa.Table) -> list[str]:
-    return [name for name in rows.column_names if name.startswith("o") and name != "on"]
-
-
-def _ints(column: pa.ChunkedArray | pa.Array) -> Ints:
-    values: Ints = np.ascontiguousarray(column.to_numpy())
-    return values

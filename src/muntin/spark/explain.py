@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import functions as F  # noqa: N812
 
-from muntin.operators.windows import WORTH_COMBINING
+from muntin.operators.panes import WORTH_COMBINING
 from muntin.semantics.axis import Domain
 from muntin.semantics.lengths import Duration
 from muntin.semantics.window import Edges
@@ -105,7 +105,7 @@ def _length(compiled: Compiled, ticks: int) -> str:
 
 
 def _state(compiled: Compiled, edges: Edges) -> str:
-    columns = len(compiled.operator.partial_schema) - len(compiled.source.by)
+    columns = len(compiled.operator.panes.schema) - len(compiled.source.by)
     size = 8 * columns
     if edges.landmark:
         return f"bounded: one pane per key and open slide, {size} bytes and the key each"

@@ -114,7 +114,7 @@ class Windowed:
         columns = tuple(self._column(aggregate) for aggregate in aggregates)
         compiled = self.compiled(columns)
         compiled.check_names()
-        compiled.operator.accumulators  # noqa: B018  (a type that does not suit is said here)
+        compiled.operator.panes.accumulators  # noqa: B018  (a type that does not suit is said here)
         if self.stream.df.isStreaming:
             self._check_stream()
         return Plan(compiled, self.stream.control)
