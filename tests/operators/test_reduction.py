@@ -92,6 +92,7 @@ def test_add(way: Way) -> None:
         limbs = [pa.array(limb) for limb in limbs_of_integers(np.array(values))]
         found = reduce(Kind.ADD, limbs, parts)
         assert as_integers([column.to_numpy() for column in found]) == expected
+        assert all(0 <= low < 2**32 for low in found[0].to_pylist())  # carries are settled
         counts = reduce(Kind.ADD, [pa.array([1] * len(values))], parts)
         assert counts[0].to_pylist() == [len(rows) for rows in parts]
 

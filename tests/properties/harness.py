@@ -234,6 +234,8 @@ def _split(rows: Sequence[dict[str, Any]], cuts: Sequence[int]) -> list[list[dic
 def _row(domain: Domain) -> st.SearchStrategy[dict[str, Any]]:
     value = ON_TYPES[domain][2]
     on: st.SearchStrategy[Any] = st.integers(-8, 30).map(value)
+    if domain is Domain.DOUBLE:  # also values between the ticks
+        on = st.tuples(on, st.sampled_from([0.0, 0.03, 0.07])).map(sum)
     odd: list[Any] = [None, float("nan"), float("inf")] if domain is Domain.DOUBLE else [None]
     return st.fixed_dictionaries(
         {

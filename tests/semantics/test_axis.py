@@ -76,7 +76,8 @@ def test_doubles_without_a_place(value: float) -> None:
 
 
 def test_the_limit_of_each_domain() -> None:
-    assert INTEGER.limit == DATE.limit == TIMESTAMP.limit == TICK_LIMIT == 2**62
+    assert INTEGER.limit == NTZ.limit == TIMESTAMP.limit == TICK_LIMIT == 2**62
+    assert DATE.limit == 2**30  # a date and a length of days together fit 32 bits
     assert Axis(Domain.DOUBLE).limit == DOUBLE_TICK_LIMIT == 2**52
     assert INTEGER.tick(2**62 - 1) == 2**62 - 1
     assert INTEGER.tick(-(2**62) + 1) == -(2**62) + 1
@@ -237,6 +238,11 @@ def test_a_length_in_ticks(axis: Axis, text: object, ticks: int) -> None:
             INTEGER,
             2**62,
             "'4611686018427387904' cannot be used: it is longer than this column can reach",
+        ),
+        (
+            DATE,
+            f"{2**30} days",
+            "'1073741824 days' cannot be used: it is longer than this column can reach",
         ),
         (
             Axis(Domain.DOUBLE, 1),

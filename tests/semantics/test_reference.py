@@ -193,6 +193,16 @@ def test_unfinished(unfinished: Any, ends: list[int]) -> None:
         assert all("complete" not in r for r in outcome.results)
 
 
+#   the largest row says that nothing below it is missing, so [2, 6) is complete at 6
+def test_a_window_that_ends_at_the_largest_row_is_complete() -> None:
+    outcome = over_integers(SLIDING, unfinished="flag").run([MicroBatch(rows(5, 6), END)])
+    assert [(r["window_end"], r["complete"]) for r in outcome.results] == [
+        (6, True),
+        (8, False),
+        (10, False),
+    ]
+
+
 def test_what_a_punctuation_closes_is_complete() -> None:
     outcome = over_integers(SLIDING, unfinished="flag").run([MicroBatch(rows(5), 8)])
     assert [(r["window_end"], r["complete"]) for r in outcome.results] == [(6, True), (8, True)]

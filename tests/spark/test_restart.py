@@ -89,10 +89,10 @@ def test_a_restart_with_other_partitions_goes_on(spark: SparkSession, tmp_path: 
 @pytest.mark.parametrize(
     ("range_", "aggregate", "column", "shards", "differs"),
     [
-        (30, "sum(v) AS total", "k", None, "window is RANGE 20 SLIDE 7.*RANGE 30 SLIDE 7"),
-        (20, "max(v) AS total", "k", None, "aggregates is sum\\(v\\).*is max\\(v\\)"),
-        (20, "sum(v) AS total", "x", None, "schema is .*by k string.*by x bigint"),
-        (20, "sum(v) AS total", "k", 3, "shard count is 16, this query's is 3"),
+        (30, "sum(v) AS total", "k", None, "window RANGE 20 SLIDE 7.* there, RANGE 30 SLIDE 7"),
+        (20, "max(v) AS total", "k", None, "aggregates sum\\(v\\) there, max\\(v\\) here"),
+        (20, "sum(v) AS total", "x", None, "schema .*by k string.* there, .*by x bigint"),
+        (20, "sum(v) AS total", "k", 3, "shard count 16 there, 3 here"),
     ],
 )
 def test_another_query_on_the_checkpoint_is_refused(

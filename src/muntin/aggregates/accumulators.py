@@ -1,7 +1,7 @@
 """What a pane keeps of its rows.
 
-Aggregates share a few kinds of accumulator: ``avg(x)``, ``sum(x)`` and ``stddev(x)`` of one
-query keep one sum of ``x`` and one count between them. An accumulator says which physical
+Aggregates share a few kinds of accumulator: ``avg(x)``, ``sum(x)`` and ``count(x)`` of one query
+keep one sum of ``x`` and one count between them. An accumulator says which physical
 columns it has and lifts rows to them; how columns of many panes become one is the operator's
 business and depends on the kind alone.
 """
@@ -50,8 +50,8 @@ class Accumulator:
         """The physical columns in which a pane keeps it."""
         raise NotImplementedError
 
-    def lift(self, slots: Sequence[pa.Array], ticks: Ints) -> list[pa.Array]:
-        """A column of one-row panes from the rows themselves."""
+    def lift(self, slots: Sequence[pa.Array], order: Ints) -> list[pa.Array]:
+        """A column of one-row panes from the rows themselves, and their order along ``on``."""
         raise NotImplementedError
 
 
@@ -67,9 +67,9 @@ class Count(Accumulator):
     def columns(self) -> list[pa.DataType]:
         return [pa.int64()]
 
-    def lift(self, slots: Sequence[pa.Array], ticks: Ints) -> list[pa.Array]:
+    def lift(self, slots: Sequence[pa.Array], order: Ints) -> list[pa.Array]:
         if not self.slots or slots[self.slots[0]].null_count == 0:
-            return [pa.array(np.ones(len(ticks), np.int64))]
+            return [pa.array(np.ones(len(order), np.int64))]
         valid = pc.is_valid(slots[self.slots[0]]).to_numpy(zero_copy_only=False)
         return [pa.array(valid.astype(np.int64))]
 
@@ -86,7 +86,7 @@ class WholeSum(Accumulator):
     def columns(self) -> list[pa.DataType]:
         return [pa.int64()] * (4 if pa.types.is_decimal(self.type) else 2)
 
-    def lift(self, slots: Sequence[pa.Array], ticks: Ints) -> list[pa.Array]:
+    def lift(self, slots: Sequence[pa.Array], order: Ints) -> list[pa.Array]:
         column = slots[self.slots[0]]
         if pa.types.is_decimal(column.type):
             return [pa.array(limb) for limb in limbs_of_decimals(column)]
@@ -108,7 +108,7 @@ class DoubleSum(Accumulator):
     def columns(self) -> list[pa.DataType]:
         return [pa.float64(), pa.float64()]
 
-    def lift(self, slots: Sequence[pa.Array], ticks: Ints) -> list[pa.Array]:
+    def lift(self, slots: Sequence[pa.Array], order: Ints) -> list[pa.Array]:
         column = slots[self.slots[0]].cast(pa.float64())
         values = column.fill_null(0.0).to_numpy(zero_copy_only=False)
         if not self.squares:
@@ -131,13 +131,13 @@ class Extreme(Accumulator):
     def columns(self) -> list[pa.DataType]:
         return [self.type]
 
-    def lift(self, slots: Sequence[pa.Array], ticks: Ints) -> list[pa.Array]:
+    def lift(self, slots: Sequence[pa.Array], order: Ints) -> list[pa.Array]:
         return [slots[self.slots[0]]]
 
 
 @dataclass(frozen=True)
 class Edge(Accumulator):
-    """The value at the least or the greatest tick; a second slot says which rows count."""
+    """The value at the least or the greatest ``on``; a second slot says which rows count."""
 
     latest: bool = False
 
@@ -149,9 +149,9 @@ class Edge(Accumulator):
     def columns(self) -> list[pa.DataType]:
         return [pa.int64(), self.type]
 
-    def lift(self, slots: Sequence[pa.Array], ticks: Ints) -> list[pa.Array]:
+    def lift(self, slots: Sequence[pa.Array], order: Ints) -> list[pa.Array]:
         absent = None
         if len(self.slots) == 2:
             counts = slots[self.slots[1]].fill_null(False)
             absent = pc.invert(counts).to_numpy(zero_copy_only=False)
-        return [pa.array(ticks, pa.int64(), mask=absent), slots[self.slots[0]]]
+        return [pa.array(order, pa.int64(), mask=absent), slots[self.slots[0]]]

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.aggregates.accumulators import Accumulator, Count
+from muntin.aggregates.accumulators import Accumulator, Count, Edge
 from muntin.aggregates.binding import Bound, Call, bind
 from muntin.operators.kernels.grouping import Groups, key_and_pane, key_codes
 from muntin.operators.kernels.ticks import REFUSALS, Ticks, to_ticks
@@ -82,17 +82,18 @@ class Panes:
             refused_rows = self._refused_rows(rows.select(names), kept, reasons)
         if refused:
             rows = rows.filter(pa.array(kept))
-        tick = ticks.tick[kept] if refused else ticks.tick
+        tick, order = ticks.tick[kept], ticks.order[kept]
         panes = self.panes_of(tick)
         originals = None
         if len(names) > 1:
             originals = rows.select(names).append_column("pane", pa.array(panes))
             originals = originals.append_column("tick", pa.array(tick))
-        return Routed(self._combined(rows, tick, panes), progress, refused, originals, refused_rows)
+        partial = self._combined(rows, order, panes)
+        return Routed(partial, progress, refused, originals, refused_rows)
 
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
         """One row per key and pane, keys together and panes in order."""
-        tables = [self._lifted(p) if "tick" in p.column_names else p for p in partials]
+        tables = [p if p.schema.names == self.schema.names else self._lifted(p) for p in partials]
         table = pa.concat_tables(tables) if tables else self.schema.empty_table()
         if table.num_rows < 2:
             return table
@@ -132,7 +133,7 @@ class Panes:
         panes: Ints = 2 * slides + (offset >= self.edges.start_offset)
         return panes
 
-    def _combined(self, rows: pa.Table, tick: Ints, panes: Ints) -> pa.Table:
+    def _combined(self, rows: pa.Table, order: Ints, panes: Ints) -> pa.Table:
         """Panes, or the rows as they are where a pane holds about one row."""
         shard = rows["shard"].combine_chunks()
         # Spark labels timestamps with the session's zone; here they are all UTC.
@@ -142,17 +143,18 @@ class Panes:
         groups = key_and_pane(codes, size, panes)
         if len(groups) > WORTH_COMBINING * rows.num_rows:
             named = dict(zip(self.key_names, keys, strict=True))
-            return pa.table({**named, "tick": pa.array(tick), **slots, "shard": shard})
-        columns = self._lift(keys, tick, panes, list(slots.values()))
+            sent = {**named, "pane": pa.array(panes), **slots, "shard": shard}
+            return pa.table({"order": pa.array(order), **sent} if self._needs_order else sent)
+        columns = self._lift(keys, order, panes, list(slots.values()))
         return self._grouped(columns, groups).append_column(
             "shard", shard.take(pa.array(groups.member))
         )
 
     def _lift(
-        self, keys: Sequence[pa.Array], tick: Ints, panes: Ints, slots: Sequence[pa.Array]
+        self, keys: Sequence[pa.Array], order: Ints, panes: Ints, slots: Sequence[pa.Array]
     ) -> list[pa.Array]:
         """Rows as panes of one row each."""
-        parts = [part for a in self.accumulators for part in a.lift(slots, tick)]
+        parts = [part for a in self.accumulators for part in a.lift(slots, order)]
         return [*keys, pa.array(panes), *parts]
 
     def _lifted(self, rows: pa.Table) -> pa.Table:
@@ -160,9 +162,14 @@ class Panes:
         columns = {name: rows[name].combine_chunks() for name in rows.column_names}
         keys = [columns[name] for name in self.key_names]
         slots = [columns[f"s{place}"] for place in self._slot_types]
-        tick = ints(columns["tick"])
-        lifted = self._lift(keys, tick, self.panes_of(tick), slots)
-        return pa.Table.from_arrays(lifted, schema=self.schema)
+        panes = ints(columns["pane"])
+        order = ints(columns["order"]) if self._needs_order else panes
+        return pa.Table.from_arrays(self._lift(keys, order, panes, slots), schema=self.schema)
+
+    @cached_property
+    def _needs_order(self) -> bool:
+        """Whether an accumulator looks at where in a pane a row lies."""
+        return any(isinstance(accumulator, Edge) for accumulator in self.accumulators)
 
     @cached_property
     def _slot_types(self) -> dict[int, pa.DataType]:

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from muntin.aggregates.binding import Call
 from muntin.operators.kernels.sliding import intervals
@@ -164,6 +165,8 @@ class Windows:
         else:
             behind = before - ints(late["tick"])
             lateness = lengths_from_ticks(behind, self.axis, self.lateness_type)
+            # A row can be refused without being behind: after the end of its stream.
+            lateness = pc.if_else(pa.array(behind > 0), lateness, None)
         why = pa.array(["late"] * late.num_rows, pa.string())
         late = late.drop_columns(["pane", "tick"]).append_column("reason", why)
         return late.append_column("lateness", lateness)

@@ -24,6 +24,8 @@ from muntin.semantics.lengths import Duration, Length, Number
 
 #: Ticks beyond this are refused rather than risked: sums of a tick and a range must fit 64 bits.
 TICK_LIMIT = 2**62
+#: The same for dates, which are 32-bit days.
+DATE_TICK_LIMIT = 2**30
 #: Up to here neighbouring ticks are different doubles, whatever the decimals: they are 1/tick of
 #: their value apart, and doubles at most 1/2**52.
 DOUBLE_TICK_LIMIT = 2**52
@@ -66,7 +68,13 @@ class Axis:
     @property
     def limit(self) -> int:
         """The largest tick, either side of zero, that this axis computes with."""
-        return DOUBLE_TICK_LIMIT if self.domain is Domain.DOUBLE else TICK_LIMIT
+        match self.domain:
+            case Domain.DATE:
+                return DATE_TICK_LIMIT
+            case Domain.DOUBLE:
+                return DOUBLE_TICK_LIMIT
+            case _:
+                return TICK_LIMIT
 
     def length(self, argument: str, length: Length) -> int:
         """A length in ticks, or an error that says why this column cannot have it."""
@@ -111,7 +119,8 @@ class Axis:
         """The tick where windows are anchored when no origin is given.
 
         The Unix epoch or zero; for lengths of whole days on zoned timestamps it is the epoch's
-        midnight in the session's time zone, so that days are the user's days.
+        midnight in the session's time zone. A day is 24 hours: where clocks change in summer, days
+        begin an hour later then; on a column without zone they begin at midnight all year.
         """
         if self.domain is Domain.TIMESTAMP and length % _DAY == 0:
             midnight = _EPOCH.replace(tzinfo=self._zone)

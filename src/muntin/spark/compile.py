@@ -165,6 +165,7 @@ class Compiled:
             "aggregates": ", ".join(call.label for call in self.operator.calls),
             "schema": f"on {self.schema[self.source.on].dataType.simpleString()}; by "
             f"{', '.join(by) or 'nothing'}; arguments {', '.join(arguments) or 'none'}",
+            "resolution": f"{self.axis.digits} decimals",
             "shard count": str(self.shards),
             "unfinished": self.unfinished,
         }

@@ -110,11 +110,11 @@ def check_fingerprint(stored: Mapping[str, str], current: Mapping[str, str]) -> 
     >>> check_fingerprint({"window": "RANGE 1 minute"}, {"window": "RANGE 2 minutes"})
     Traceback (most recent call last):
     ...
-    muntin.semantics.errors.CheckpointError: this checkpoint belongs to another query: its window \
-is RANGE 1 minute, this query's is RANGE 2 minutes; use a new checkpointLocation or the old query
+    muntin.semantics.errors.CheckpointError: this checkpoint belongs to another query: window \
+RANGE 1 minute there, RANGE 2 minutes here; use a new checkpointLocation or the old query
     """
     differing = [
-        f"its {part} is {stored.get(part, 'none')}, this query's is {current.get(part, 'none')}"
+        f"{part} {stored.get(part, 'none')} there, {current.get(part, 'none')} here"
         for part in sorted({*stored, *current})
         if stored.get(part) != current.get(part)
     ]

@@ -60,7 +60,7 @@ def write(
 
 
 def progress(query: StreamingQuery) -> dict[str, int]:
-    """The counts of a query since it started, summed over its recent progress reports.
+    """The counts of a query, summed over the progress reports that Spark keeps (the last 100).
 
     ``rows_in`` is always ``rows_used`` plus ``rows_refused``, which is the sum of its reasons.
     """

@@ -58,6 +58,18 @@ def test_dates(values: list[date | None]) -> None:
     check(values, pa.date32(), Axis(Domain.DATE))
 
 
+def test_dates_so_far_out_that_a_window_could_leave_32_bits() -> None:
+    days = pa.array([2**30, 2**30 - 1, -(2**30), -(2**30) + 1, 2**31 - 1], pa.int32())
+    made = to_ticks(days.cast(pa.date32()), Axis(Domain.DATE))
+    assert [REFUSALS[refusal] for refusal in made.refusal] == [
+        "out_of_range",
+        "",
+        "out_of_range",
+        "",
+        "out_of_range",
+    ]
+
+
 @given(columns(LONGS))
 def test_integers(values: list[int | None]) -> None:
     check(values, pa.int64(), Axis(Domain.INTEGER))

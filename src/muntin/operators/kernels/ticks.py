@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.aggregates.decimals import from_words, words
+from muntin.aggregates.ordering import order_keys
 from muntin.semantics.axis import Axis, Domain
 
 Ints = npt.NDArray[np.int64]
@@ -23,9 +24,13 @@ _NULL, _NAN, _OUT = 1, 2, 3
 
 @dataclass(frozen=True)
 class Ticks:
-    """Ticks of a column; where ``refusal`` is not 0 the tick means nothing."""
+    """Ticks of a column; where ``refusal`` is not 0 the tick means nothing.
+
+    ``order`` orders the values themselves: a tick of a double column covers many of them.
+    """
 
     tick: Ints
+    order: Ints
     refusal: npt.NDArray[np.uint8]
 
 
@@ -42,7 +47,8 @@ def to_ticks(column: pa.Array, axis: Axis) -> Ticks:
             tick = _integers(column.cast(pa.date32()).cast(pa.int32()), axis, refusal)
         case _:
             tick = _integers(column, axis, refusal)
-    return Ticks(tick, refusal)
+    order = order_keys(column).key if axis.domain is Domain.DOUBLE else tick
+    return Ticks(tick, order, refusal)
 
 
 def _integers(column: pa.Array, axis: Axis, refusal: npt.NDArray[np.uint8]) -> Ints:
