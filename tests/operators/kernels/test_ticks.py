@@ -124,6 +124,19 @@ def test_doubles_at_and_beside_the_edges(digits: int, ticks: list[int]) -> None:
     check([*at, *beside], pa.float64(), axis)
 
 
+@given(st.lists(st.floats(-10, 10), max_size=8))
+def test_the_order_of_doubles_inside_a_tick(values: list[float]) -> None:
+    made = to_ticks(pa.array(values, pa.float64()), Axis(Domain.DOUBLE, 0))
+    for one, one_order in zip(values, made.order.tolist(), strict=True):
+        for other, other_order in zip(values, made.order.tolist(), strict=True):
+            assert (one < other) == (one_order < other_order)
+
+
+def test_the_order_of_other_values_is_that_of_their_ticks() -> None:
+    made = to_ticks(pa.array([5, -3, None, 2**62]), Axis(Domain.INTEGER))
+    assert made.order.tolist() == made.tick.tolist()
+
+
 def test_a_slice_of_a_column() -> None:
     column = pa.array([9.5, None, 0.3], pa.float64()).slice(1)
     made = to_ticks(column, Axis(Domain.DOUBLE, 1))
