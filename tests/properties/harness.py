@@ -177,8 +177,8 @@ def run_steps(case: Case) -> Ran:
         progress, punctuation = punctuator.advance(
             progress, [r.progress for r in routed], [], ended=number == len(case.batches)
         )
-        partials = [r.partial.drop_columns(["shard"]) for r in routed]
-        originals = [r.rows.drop_columns(["shard"]) for r in routed if r.rows is not None]
+        partials = [r.partial for r in routed]
+        originals = [r.rows for r in routed if r.rows is not None]
         step = work.step(state, partials, punctuation, originals)
         state.apply(step.changes)
         ran.results += step.results.to_pylist()
@@ -195,7 +195,6 @@ def run_steps(case: Case) -> Ran:
 
 def _table(case: Case, rows: Sequence[dict[str, Any]]) -> pa.Table:
     columns: dict[str, pa.Array] = {
-        "shard": pa.array([0] * len(rows), pa.int32()),
         "on": pa.array([row["on"] for row in rows], ON_TYPES[case.domain][0]),
         "k0": pa.array([row["k"] for row in rows], pa.string()),
     }

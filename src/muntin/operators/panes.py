@@ -33,7 +33,7 @@ WORTH_COMBINING = 0.8
 class Panes:
     """Rows to partial tables.
 
-    Rows come with columns ``shard``, ``on``, ``k0..`` (keys) and ``s0..`` (slots of the calls),
+    Rows come with columns ``on``, ``k0..`` (keys) and ``s0..`` (slots of the calls),
     and, when refused rows are wanted, ``o0..`` (the original columns). Partial tables have the
     keys, ``pane`` and the columns of the accumulators, of which the first counts rows.
     """
@@ -76,33 +76,35 @@ class Panes:
         kept, refused, reasons = self._admit(ticks)
         seen = ticks.tick[ticks.refusal == 0]
         progress = int(seen.max()) if len(seen) else None
-        names = ["shard", *_original_names(rows)]
+        names = _original_names(rows)
         refused_rows = None
-        if refused and len(names) > 1:
+        if refused and names:
             refused_rows = self._refused_rows(rows.select(names), kept, reasons)
         if refused:
             rows = rows.filter(pa.array(kept))
         tick, order = ticks.tick[kept], ticks.order[kept]
         panes = self.panes_of(tick)
         originals = None
-        if len(names) > 1:
-            originals = rows.select(names).append_column("pane", pa.array(panes))
+        if names:
+            originals = rows.select([*self.key_names, *names]).append_column(
+                "pane", pa.array(panes)
+            )
             originals = originals.append_column("tick", pa.array(tick))
         partial = self._combined(rows, order, panes)
         return Routed(partial, progress, refused, originals, refused_rows)
 
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
         """One row per key and pane, keys together and panes in order."""
-        tables = [p if p.schema.names == self.schema.names else self._lifted(p) for p in partials]
-        table = pa.concat_tables(tables) if tables else self.schema.empty_table()
-        if table.num_rows < 2:
-            return table
+        if len({len(p.schema) for p in partials}) > 1:
+            partials = [p if p.schema == self.schema else self._lifted(p) for p in partials]
+        table = pa.concat_tables(partials) if partials else self.schema.empty_table()
         codes, size = self.codes(table)
         groups = key_and_pane(codes, size, ints(table["pane"]))
         if len(groups) == table.num_rows:
-            return table.take(pa.array(groups.member))
-        columns = [table[name].combine_chunks() for name in table.column_names]
-        return self._grouped(columns, groups)
+            table = table.take(pa.array(groups.member))
+            return table if table.schema == self.schema else self._lifted(table)
+        table = table if table.schema == self.schema else self._lifted(table)
+        return self._grouped([column.combine_chunks() for column in table.columns], groups)
 
     def codes(self, table: pa.Table) -> tuple[Ints, int]:
         columns = [table[name].combine_chunks() for name in self.key_names]
@@ -135,7 +137,6 @@ class Panes:
 
     def _combined(self, rows: pa.Table, order: Ints, panes: Ints) -> pa.Table:
         """Panes, or the rows as they are where a pane holds about one row."""
-        shard = rows["shard"].combine_chunks()
         # Spark labels timestamps with the session's zone; here they are all UTC.
         keys = [_column(rows, n, t) for n, t in zip(self.key_names, self.keys, strict=True)]
         slots = {f"s{p}": _column(rows, f"s{p}", t) for p, t in self._slot_types.items()}
@@ -143,12 +144,9 @@ class Panes:
         groups = key_and_pane(codes, size, panes)
         if len(groups) > WORTH_COMBINING * rows.num_rows:
             named = dict(zip(self.key_names, keys, strict=True))
-            sent = {**named, "pane": pa.array(panes), **slots, "shard": shard}
-            return pa.table({"order": pa.array(order), **sent} if self._needs_order else sent)
-        columns = self._lift(keys, order, panes, list(slots.values()))
-        return self._grouped(columns, groups).append_column(
-            "shard", shard.take(pa.array(groups.member))
-        )
+            sent = {**named, "pane": pa.array(panes), **slots}
+            return pa.table({**sent, "order": pa.array(order)} if self._needs_order else sent)
+        return self._grouped(self._lift(keys, order, panes, list(slots.values())), groups)
 
     def _lift(
         self, keys: Sequence[pa.Array], order: Ints, panes: Ints, slots: Sequence[pa.Array]

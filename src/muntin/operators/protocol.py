@@ -50,7 +50,7 @@ class State(Protocol):
 class Routed:
     """What the map side sends for some rows: partial results, progress, and what it refused.
 
-    Every table has a column ``shard`` that says where its rows go.
+    Tables have the key columns ``k0..``, by which their rows go to shards.
     """
 
     partial: pa.Table

@@ -168,7 +168,9 @@ class Windows:
             # A row can be refused without being behind: after the end of its stream.
             lateness = pc.if_else(pa.array(behind > 0), lateness, None)
         why = pa.array(["late"] * late.num_rows, pa.string())
-        late = late.drop_columns(["pane", "tick"]).append_column("reason", why)
+        late = late.drop_columns([*self.panes.key_names, "pane", "tick"]).append_column(
+            "reason", why
+        )
         return late.append_column("lateness", lateness)
 
     def _close(

@@ -1,4 +1,4 @@
-"""The batch driver: the same messages, sorted by shard, one step to the end of input."""
+"""The batch driver: the same messages, one step per shard to the end of input."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from muntin.operators.protocol import MemoryState, Operator, Punctuation
 from muntin.spark.exchange import Message, in_order, of_kind
 from muntin.spark.ship import shipped
 
-_ORDER = ("shard", "input", "task", "seq")
 _OUTPUT_ROWS = 200_000
 
 
 def run(messages: DataFrame, operator: Operator, schema: StructType) -> DataFrame:
     """The results of all shards."""
     # No number of partitions: adaptive execution makes few of them where there is little data.
-    sharded = messages.repartition("shard").sortWithinPartitions(*_ORDER)
+    sharded = messages.repartition("shard")
     return sharded.mapInArrow(shipped(__name__, "run_shards", operator), schema)
 
 
@@ -37,17 +36,15 @@ def refusals(operator: Operator, batches: Iterator[pa.RecordBatch]) -> Iterator[
     for batch in batches:
         refused = operator.route(pa.Table.from_batches([batch])).refused_rows
         if refused is not None:
-            yield from refused.drop_columns(["shard"]).to_batches()
+            yield from refused.to_batches()
 
 
 def _by_shard(batches: Iterator[pa.RecordBatch]) -> Iterator[list[Message]]:
-    held: list[Message] = []
+    """The messages of each shard; gathered here, because a sort in the JVM copies payloads."""
+    held: dict[int, list[Message]] = {}
     for batch in batches:
         for row in batch.to_pylist():
             message = Message(**row)
-            if held and held[0].shard != message.shard:
-                yield in_order(held)
-                held = []
-            held.append(message)
-    if held:
-        yield in_order(held)
+            held.setdefault(message.shard, []).append(message)
+    for shard in sorted(held):
+        yield in_order(held.pop(shard))

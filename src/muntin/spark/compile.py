@@ -83,11 +83,9 @@ class Compiled:
         return list(dict.fromkeys(wanted))
 
     def prepared(self, *, originals: bool = False) -> DataFrame:
-        """What travels: the shard, ``on``, the keys and the slots, and the rows if wanted."""
+        """What travels: ``on``, the keys and the slots, and the rows if wanted."""
         keys = [self._key(name) for name in self.source.by]
-        shard = F.pmod(F.hash(*keys), F.lit(self.shards)) if keys else F.lit(0)
         selected = [
-            shard.cast("int").alias("shard"),
             named(self.source.on).alias("on"),
             *(key.alias(f"k{place}") for place, key in enumerate(keys)),
             *(column(slot).alias(f"s{place}") for place, slot in enumerate(self.slots)),

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 
+from muntin.operators.kernels.hashing import shard_of
 from muntin.operators.protocol import Operator
 from muntin.semantics.axis import Axis
 from muntin.spark.labels import shard_label
@@ -99,14 +100,15 @@ class _Sender:
         self.progress = max(
             (p for p in (self.progress, routed.progress) if p is not None), default=None
         )
-        for shard, partial in _by_shard(routed.partial):
+        for shard, partial in self._by_shard(routed.partial):
             self.pending[shard].append(partial)
             self.pending_bytes += partial.nbytes
         for reason, count in routed.refused.items():
             yield _batch([self._message(0, f"refused:{reason}", n=count)])
-        for kind, table in (("refused_rows", routed.refused_rows), ("rows", routed.rows)):
-            for shard, mine in _by_shard(table):
-                yield from self._payloads(shard, kind, mine)
+        if routed.refused_rows is not None:
+            yield from self._payloads(0, "refused_rows", routed.refused_rows)
+        for shard, mine in self._by_shard(routed.rows):
+            yield from self._payloads(shard, "rows", mine)
         if self.pending_bytes > PAYLOAD_BYTES * len(self.labels):
             yield from self._flush()
 
@@ -114,6 +116,21 @@ class _Sender:
         if self.seq or self.progress is not None:
             yield from self._flush()
             yield _batch([self._message(s, "progress") for s in range(len(self.labels))])
+
+    def _by_shard(self, table: pa.Table | None) -> Iterator[tuple[int, pa.Table]]:
+        """A table cut by the shards of its keys."""
+        if table is None or table.num_rows == 0:
+            return
+        if len(self.labels) == 1:
+            yield 0, table
+            return
+        keys = [table[n].combine_chunks() for n in table.column_names if n.startswith("k")]
+        shard = shard_of(keys, table.num_rows, len(self.labels))
+        order = np.argsort(shard, kind="stable")
+        table, shard = table.take(pa.array(order)), shard[order]
+        cuts = [0, *(np.flatnonzero(np.diff(shard)) + 1).tolist(), len(shard)]
+        for start, end in itertools.pairwise(cuts):
+            yield int(shard[start]), table.slice(start, end - start)
 
     def _flush(self) -> Iterator[pa.RecordBatch]:
         for shard, tables in enumerate(self.pending):
@@ -136,22 +153,6 @@ class _Sender:
         self.seq += 1
         label = self.labels[shard]
         return Message(label, DATA, self.task, self.seq, kind, self.progress, n, payload)
-
-
-def _by_shard(table: pa.Table | None) -> Iterator[tuple[int, pa.Table]]:
-    """A table cut by its shard column, which is dropped."""
-    if table is None or table.num_rows == 0:
-        return
-    shard = table["shard"].to_numpy()
-    table = table.drop_columns(["shard"])
-    if shard.min() == shard.max():
-        yield int(shard[0]), table
-        return
-    order = np.argsort(shard, kind="stable")
-    table, shard = table.take(pa.array(order)), shard[order]
-    cuts = [0, *(np.flatnonzero(np.diff(shard)) + 1).tolist(), len(shard)]
-    for start, end in itertools.pairwise(cuts):
-        yield int(shard[start]), table.slice(start, end - start)
 
 
 def announce(
