@@ -119,7 +119,8 @@ def report(
         "results go to the `noop` sink. A figure is the median of the micro-batches after the "
         f"first. Spark's sliding window is measured on fewer rows ({sizes.fewer.rows:,}, in "
         f"micro-batches of {sizes.fewer.rows_per_batch:,}); the table has Muntin on the same rows "
-        "beside it, the ratio below is per row. The last two lines have {sizes.dense.rows_per_pane} rows a key and second."
+        "beside it, the ratio below is per row. The last two lines have "
+        f"{sizes.dense.rows_per_pane} rows a key and second."
     )
     rows = [*_lines(sizes.claim, claim), *_lines(sizes.fewer, fewer), *_lines(sizes.dense, dense)]
     return Report(
