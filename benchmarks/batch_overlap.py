@@ -78,7 +78,7 @@ def run(spark: SparkSession, quick: bool) -> Report:
         if case.spark:
             contestants[f"{SPARK} {case}"] = draining(theirs, given, case)
         contestants[f"{MUNTIN} {case}"] = draining(ours, given, case)
-    seconds = medians(told(turns(contestants)))
+    seconds = medians(told(turns(contestants, pause=3)))
     rows.unpersist()
     dense.unpersist()
     return report(seconds, sizes)
