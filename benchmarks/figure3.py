@@ -129,14 +129,13 @@ def max_over(length: int, slide: int) -> Windows:
 
 def prepared(on: Ints, value: Floats) -> pa.Table:
     """Rows as Spark hands them to the operator."""
-    shard = np.zeros(len(on), np.int32)
-    return pa.table({"shard": pa.array(shard), "on": pa.array(on), "s0": pa.array(value)})
+    return pa.table({"on": pa.array(on), "s0": pa.array(value)})
 
 
 def operated(operator: Windows, tables: Iterable[pa.Table]) -> Floats:
     """Route and step as the batch driver does, all rows in one shard."""
     routed = [operator.route(table) for table in tables]
-    partials = [part.partial.drop_columns(["shard"]) for part in routed]
+    partials = [part.partial for part in routed]
     end = Punctuation(None, None, routed[-1].progress, ended=True)
     found: Floats = operator.step(MemoryState(), partials, end).results["r0"].to_numpy()
     return found
