@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from muntin.semantics.axis import Axis, Domain
+from muntin.semantics.axis import Axis
 from muntin.semantics.definitions import bounds, wids
 from muntin.semantics.disorder import Late
 from muntin.semantics.window import Edges, Unfinished
@@ -177,6 +177,3 @@ def punctuate(
         largest = max([*seen, *([] if largest is None else [largest])], default=None)
         made.append(MicroBatch(rows, None if largest is None else axis.value(largest - slack)))
     return [*made, MicroBatch([], END)] if end else made
-
-
-__all__ = ["END", "Axis", "Domain", "MicroBatch", "Outcome", "Reference", "punctuate"]

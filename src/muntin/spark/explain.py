@@ -44,7 +44,6 @@ class Explanation:
     copies_by_spark: int
     shards: int
     state: str
-    bounded: bool
     travels: str
     aggregates: str
 
@@ -75,7 +74,6 @@ def explanation(
         copies_by_spark=1 if edges.landmark else -(-edges.range // edges.slide),
         shards=compiled.shards,
         state=_state(compiled, edges) if streaming else "none: a batch is one pass",
-        bounded=True,
         travels=_travels(measured),
         aggregates=", ".join(call.label for call in compiled.operator.calls),
     )
