@@ -28,7 +28,7 @@ class Call:
     """An aggregate with its types known, in a form that can be shipped to workers.
 
     ``slots`` are the places of the expressions of :func:`slots_of` among all slots of the query,
-    ``types`` their types, ``label`` what messages call it.
+    ``types`` their types, ``label`` what messages call it, ``options`` its constants.
     """
 
     function: str
@@ -36,6 +36,7 @@ class Call:
     slots: tuple[int, ...]
     types: tuple[pa.DataType, ...]
     ansi: bool
+    options: tuple[object, ...] = ()
 
 
 @dataclass(frozen=True)

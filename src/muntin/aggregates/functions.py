@@ -43,12 +43,16 @@ SYNONYMS = {
 
 @dataclass(frozen=True)
 class Aggregate:
-    """An aggregate function, what it is applied to, and which rows it counts."""
+    """An aggregate function, what it is applied to, and which rows it counts.
+
+    ``options`` are its constants, such as the share that a quantile asks for.
+    """
 
     function: str
     arguments: tuple[Expression, ...]
     condition: Expression | None = None
     name: str | None = None
+    options: tuple[object, ...] = ()
 
     def alias(self, name: str) -> Aggregate:
         """Name the result column, as ``Column.alias`` does."""
@@ -71,7 +75,7 @@ class Aggregate:
         return self.name if self.name is not None else str(self)
 
     def __str__(self) -> str:
-        inside = ", ".join(map(str, self.arguments)) or "*"
+        inside = ", ".join(map(str, (*self.arguments, *self.options))) or "*"
         suffix = "" if self.condition is None else f" FILTER (WHERE {self.condition})"
         return f"{self.function}({inside}){suffix}"
 

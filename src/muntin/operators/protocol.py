@@ -13,8 +13,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.operators.kernels.grouping import find_keys
+
+Ints = npt.NDArray[np.int64]
+#: Below every tick: what the punctuation is before there is any.
+NEVER = -(2**63)
 #: A chunk of state: the name of a table, and a bucket of it.
 ChunkKey = tuple[str, int]
 #: Why rows are refused, in the order in which they are reported.
@@ -26,7 +33,8 @@ class Punctuation:
     """What is complete before and after a micro-batch: no more rows below these ticks.
 
     ``largest`` is the largest tick of the whole input so far; ``ended`` says the input is over
-    after this micro-batch, ``over`` that it was over before it.
+    after this micro-batch, ``over`` that it was over before it. ``by_key`` has the keys ``k0..``
+    that are ahead of the whole stream, with their own ``before`` and ``after``.
     """
 
     before: int | None
@@ -34,6 +42,19 @@ class Punctuation:
     largest: int | None
     ended: bool = False
     over: bool = False
+    by_key: pa.Table | None = None
+
+    def of(self, keys: pa.Table) -> tuple[Ints, Ints]:
+        """What is complete before and after for each row of a table of keys; NEVER if nothing."""
+        stream = [NEVER if tick is None else tick for tick in (self.before, self.after)]
+        before, after = (np.full(keys.num_rows, tick, np.int64) for tick in stream)
+        if self.by_key is not None and self.by_key.num_rows:
+            place = find_keys(keys, self.by_key.select(keys.column_names))
+            found = place >= 0
+            for own, column in ((before, "before"), (after, "after")):
+                told = self.by_key[column].to_numpy()[place[found]]
+                own[found] = np.maximum(own[found], told)
+        return before, after
 
 
 class State(Protocol):

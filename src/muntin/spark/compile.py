@@ -145,7 +145,9 @@ class Compiled:
             for aggregate in result.aggregates:
                 places = tuple(self.slots.index(slot) for slot in slots_of(aggregate))
                 arrow = tuple(to_arrow(types[f"s{p}"], str(aggregate)) for p in places)
-                calls.append(Call(aggregate.function, str(aggregate), places, arrow, ansi))
+                constants = aggregate.options
+                label = str(aggregate)
+                calls.append(Call(aggregate.function, label, places, arrow, ansi, constants))
         return tuple(calls)
 
     @cached_property

@@ -45,6 +45,21 @@ def key_codes(columns: Sequence[pa.Array], rows: int) -> tuple[Ints, int]:
     return codes, size
 
 
+def find_keys(keys: pa.Table, among: pa.Table) -> Ints:
+    """For each row of ``keys`` the row of ``among`` with the same key, or -1.
+
+    Rows of ``keys`` may repeat; those of ``among`` are all different.
+    """
+    if not keys.column_names:
+        return np.zeros(keys.num_rows, np.int64) if among.num_rows else np.full(keys.num_rows, -1)
+    both = pa.concat_tables([among, keys])
+    codes, size = key_codes([column.combine_chunks() for column in both.columns], both.num_rows)
+    place = np.full(size, -1, np.int64)
+    place[codes[: among.num_rows]] = np.arange(among.num_rows)
+    found: Ints = place[codes[among.num_rows :]]
+    return found
+
+
 def key_and_pane(codes: Ints, size: int, panes: Ints) -> Groups:
     """Groups of equal key and pane."""
     if len(codes) == 0:

@@ -1,0 +1,55 @@
+"""Synopses: bounded summaries of one key's rows, fed in order of ``on``.
+
+An accumulator can be merged, so it goes through panes. A synopsis cannot, or not within its
+bounds: it must see the rows one after the other, and in return needs little memory however many
+rows a window holds. The operator holds rows back until punctuation has passed them, feeds them
+in order, and asks where a window ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Ints = npt.NDArray[np.int64]
+#: A column of the rows that are fed; NaN stands for null.
+Floats = npt.NDArray[np.float64]
+
+
+class Synopsis(Protocol):
+    """The summary of one key; it changes as it is fed."""
+
+    def run(
+        self, ticks: Ints, values: Sequence[Floats], starts: Ints, ends: Ints
+    ) -> Sequence[Floats]:
+        """Feed rows and answer questions in between.
+
+        ``ticks`` never fall. Question ``i`` asks about the rows in ``[starts[i], ends[i])``; it is
+        answered when all rows below ``ends[i]`` have been fed, and those behind have not. Neither
+        ends nor starts ever fall. Every question is answered by this call; rows beyond the last
+        end are fed as well. Returns the columns of the answer, NaN for null.
+        """
+
+    def forget(self, below: int) -> None:
+        """No later question starts below this tick."""
+
+    def dump(self) -> bytes:
+        """Everything it remembers."""
+
+
+class SynopsisKind(Protocol):
+    """How synopses of one aggregate are made; a frozen value that can be pickled."""
+
+    @property
+    def result(self) -> pa.DataType:
+        """The type of the aggregate: a double, or a struct of doubles named as the answers are."""
+
+    def new(self) -> Synopsis:
+        """An empty synopsis."""
+
+    def load(self, dumped: bytes) -> Synopsis:
+        """A synopsis from what :meth:`Synopsis.dump` gave."""
