@@ -211,7 +211,7 @@ def cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> Case:
     origin = draw(st.one_of(st.none(), st.integers(-3, 6)))
     if landmark and origin is None:
         origin = draw(st.integers(-3, 6))
-    rows = draw(st.lists(_row(domain), max_size=14))
+    rows = draw(st.lists(row_values(domain), max_size=14))
     return Case(
         domain=domain,
         range=draw(st.integers(1, 12)),
@@ -221,16 +221,16 @@ def cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> Case:
         slack=draw(st.integers(0, 6)),
         late=draw(st.sampled_from(["generous", "consistent"])),
         unfinished=draw(st.sampled_from(["keep", "drop", "flag"])),
-        batches=_split(rows, draw(st.lists(st.integers(0, 14), max_size=3))),
+        batches=split(rows, draw(st.lists(st.integers(0, 14), max_size=3))),
     )
 
 
-def _split(rows: Sequence[dict[str, Any]], cuts: Sequence[int]) -> list[list[dict[str, Any]]]:
+def split(rows: Sequence[dict[str, Any]], cuts: Sequence[int]) -> list[list[dict[str, Any]]]:
     edges = [0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]
     return [list(rows[a:b]) for a, b in itertools.pairwise(edges)]
 
 
-def _row(domain: Domain) -> st.SearchStrategy[dict[str, Any]]:
+def row_values(domain: Domain) -> st.SearchStrategy[dict[str, Any]]:
     value = ON_TYPES[domain][2]
     on: st.SearchStrategy[Any] = st.integers(-8, 30).map(value)
     if domain is Domain.DOUBLE:  # also values between the ticks

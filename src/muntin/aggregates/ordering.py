@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Ints = npt.NDArray[np.int64]
+Doubles = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 #: The key of a null: nothing is greater, so a minimum ignores it.
 NOTHING = np.iinfo(np.int64).max
@@ -89,22 +90,33 @@ def _restore_whole(type_: pa.DataType) -> Callable[[Ints, Mask], pa.Array]:
     return restore
 
 
-def _float_keys(column: pa.Array, valid: Mask) -> Ints:
+def doubles_order(values: Doubles) -> Ints:
     """IEEE bits turned so that integers order as Spark does: NaN last, -0.0 equal to 0.0."""
     with np.errstate(invalid="ignore"):  # a signalling NaN
-        value = column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False) + 0.0
+        value = values + 0.0
     value[np.isnan(value)] = np.nan
     bits = value.view(np.int64)
-    key: Ints = bits ^ ((bits >> np.int64(63)) & _MAGNITUDE)
+    order: Ints = bits ^ ((bits >> np.int64(63)) & _MAGNITUDE)
+    return order
+
+
+def order_doubles(order: Ints) -> Doubles:
+    """The way back from :func:`doubles_order`."""
+    bits: Ints = order ^ ((order >> np.int64(63)) & _MAGNITUDE)
+    return bits.view(np.float64)
+
+
+def _float_keys(column: pa.Array, valid: Mask) -> Ints:
+    values = column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+    key = doubles_order(values)
     key[~valid] = NOTHING
     return key
 
 
 def _restore_floats(type_: pa.DataType) -> Callable[[Ints, Mask], pa.Array]:
     def restore(key: Ints, valid: Mask) -> pa.Array:
-        key = np.where(valid, key, 0)
-        bits = key ^ ((key >> np.int64(63)) & _MAGNITUDE)
-        return pa.array(bits.view(np.float64), pa.float64(), mask=~valid).cast(type_)
+        values = order_doubles(np.where(valid, key, 0))
+        return pa.array(values, pa.float64(), mask=~valid).cast(type_)
 
     return restore
 

@@ -104,7 +104,7 @@ class Panes:
             table = table.take(pa.array(groups.member))
             return table if table.schema == self.schema else self._lifted(table)
         table = table if table.schema == self.schema else self._lifted(table)
-        return self._grouped([column.combine_chunks() for column in table.columns], groups)
+        return self.grouped([column.combine_chunks() for column in table.columns], groups)
 
     def codes(self, table: pa.Table) -> tuple[Ints, int]:
         columns = [table[name].combine_chunks() for name in self.key_names]
@@ -139,14 +139,14 @@ class Panes:
         """Panes, or the rows as they are where a pane holds about one row."""
         # Spark labels timestamps with the session's zone; here they are all UTC.
         keys = [_column(rows, n, t) for n, t in zip(self.key_names, self.keys, strict=True)]
-        slots = {f"s{p}": _column(rows, f"s{p}", t) for p, t in self._slot_types.items()}
+        slots = {f"s{p}": _column(rows, f"s{p}", t) for p, t in self.slot_types.items()}
         codes, size = key_codes(keys, rows.num_rows)
         groups = key_and_pane(codes, size, panes)
         if len(groups) > WORTH_COMBINING * rows.num_rows:
             named = dict(zip(self.key_names, keys, strict=True))
             sent = {**named, "pane": pa.array(panes), **slots}
             return pa.table({**sent, "order": pa.array(order)} if self._needs_order else sent)
-        return self._grouped(self._lift(keys, order, panes, list(slots.values())), groups)
+        return self.grouped(self._lift(keys, order, panes, list(slots.values())), groups)
 
     def _lift(
         self, keys: Sequence[pa.Array], order: Ints, panes: Ints, slots: Sequence[pa.Array]
@@ -157,12 +157,19 @@ class Panes:
 
     def _lifted(self, rows: pa.Table) -> pa.Table:
         """Rows that travelled as they are."""
-        columns = {name: rows[name].combine_chunks() for name in rows.column_names}
-        keys = [columns[name] for name in self.key_names]
-        slots = [columns[f"s{place}"] for place in self._slot_types]
-        panes = ints(columns["pane"])
-        order = ints(columns["order"]) if self._needs_order else panes
+        panes = ints(rows["pane"])
+        return self.lifted(rows, ints(rows["order"]) if self._needs_order else panes, panes)
+
+    def lifted(self, rows: pa.Table, order: Ints, panes: Ints) -> pa.Table:
+        """Rows as panes of one row each, given their order and their panes."""
+        keys = [rows[name].combine_chunks() for name in self.key_names]
+        slots = [rows[f"s{place}"].combine_chunks() for place in self.slot_types]
         return pa.Table.from_arrays(self._lift(keys, order, panes, slots), schema=self.schema)
+
+    def columns_of(self, call: int) -> list[str]:
+        """The columns in which a pane keeps the first accumulator of a call."""
+        place = self.accumulators.index(self.bound[call].accumulators[0])
+        return [name for name in self.schema.names if name.startswith(f"a{place}_")]
 
     @cached_property
     def _needs_order(self) -> bool:
@@ -170,7 +177,7 @@ class Panes:
         return any(isinstance(accumulator, Edge) for accumulator in self.accumulators)
 
     @cached_property
-    def _slot_types(self) -> dict[int, pa.DataType]:
+    def slot_types(self) -> dict[int, pa.DataType]:
         found = {
             slot: type_
             for call in self.calls
@@ -178,7 +185,7 @@ class Panes:
         }
         return dict(sorted(found.items()))
 
-    def _grouped(self, columns: Sequence[pa.Array], groups: Groups) -> pa.Table:
+    def grouped(self, columns: Sequence[pa.Array], groups: Groups) -> pa.Table:
         """One row per group: its key and pane, and its accumulators combined."""
         member = pa.array(groups.member)
         fixed = len(self.keys) + 1

@@ -25,7 +25,16 @@ NEVER = -(2**63)
 #: A chunk of state: the name of a table, and a bucket of it.
 ChunkKey = tuple[str, int]
 #: Why rows are refused, in the order in which they are reported.
-REASONS = ("late", "null_on", "nan_on", "before_origin", "out_of_range")
+REASONS = (
+    "late",
+    "null_on",
+    "nan_on",
+    "before_origin",
+    "out_of_range",
+    "null_slide_on",
+    "slide_on_fell",
+    "no_gap",
+)
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,14 @@ class Punctuation:
     ended: bool = False
     over: bool = False
     by_key: pa.Table | None = None
+
+    @property
+    def latest(self) -> int:
+        """The furthest that any key is complete after the micro-batch; NEVER if none is."""
+        told = NEVER if self.after is None else self.after
+        if self.by_key is None or not self.by_key.num_rows:
+            return told
+        return max(told, int(self.by_key["after"].to_numpy().max()))
 
     def of(self, keys: pa.Table) -> tuple[Ints, Ints]:
         """What is complete before and after for each row of a table of keys; NEVER if nothing."""
@@ -91,6 +108,7 @@ class Step:
     rows_late: int = 0
     rows_between: int = 0
     late_rows: pa.Table | None = None
+    fallen: pa.Table | None = None  # rows of this or an earlier step that broke a promised order
 
 
 class Operator(Protocol):

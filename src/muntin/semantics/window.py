@@ -27,11 +27,13 @@ class Context(Enum):
     CF = "context free"
     FCF = "forward-context free"
     FCA = "forward-context aware"
+    FCB = "forward-context bounded"
+    FCU = "forward-context unbounded"
 
     @property
     def forward_context_free(self) -> bool:
-        """Context free windows are forward-context free as well."""
-        return self is not Context.FCA
+        """Context free windows are forward-context free as well; FCB and FCU are kinds of FCA."""
+        return self in (Context.CF, Context.FCF)
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,7 @@ class Window:
 
     def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
         """The axis for a column of this domain, fine enough for every length in play."""
-        digits = _digits(domain, scale, self.range, self.slide, _origin_length(self.origin), also)
+        digits = digits_for(domain, scale, self.range, self.slide, origin_length(self.origin), also)
         return Axis(domain, digits, zone)
 
     def edges(self, axis: Axis) -> Edges:
@@ -199,7 +201,7 @@ class Landmark:
 
     def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
         """The axis for a column of this domain, fine enough for every length in play."""
-        digits = _digits(domain, scale, self.slide, _origin_length(self.origin), also)
+        digits = digits_for(domain, scale, self.slide, origin_length(self.origin), also)
         return Axis(domain, digits, zone)
 
     def edges(self, axis: Axis) -> Edges:
@@ -228,13 +230,15 @@ def unfinished_policy(given: object) -> Unfinished:
     return given
 
 
-def _digits(domain: Domain, scale: int, *lengths: Length | None) -> int:
+def digits_for(domain: Domain, scale: int, *lengths: Length | None) -> int:
+    """The decimals an axis of this domain needs for a column's scale and some lengths."""
     if domain in (Domain.DECIMAL, Domain.DOUBLE):
         return decimals_needed(scale, *lengths)
     return 0
 
 
-def _origin_length(origin: object) -> Length | None:
+def origin_length(origin: object) -> Length | None:
+    """An origin on a number column is a number, whose decimals the axis must have."""
     try:
         return parse_length("origin", origin)
     except ArgumentError:

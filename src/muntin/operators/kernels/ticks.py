@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.aggregates.decimals import from_words, words
-from muntin.aggregates.ordering import order_keys
+from muntin.aggregates.ordering import doubles_order, order_doubles, order_keys
 from muntin.semantics.axis import Axis, Domain
 
 Ints = npt.NDArray[np.int64]
@@ -101,6 +101,27 @@ def from_ticks(ticks: Ints, axis: Axis, type_: pa.DataType) -> pa.Array:
             return pa.array(ticks.astype(np.int32), pa.int32()).cast(pa.date32())
         case _:
             return pa.array(ticks).cast(type_)
+
+
+def shift_order(order: Ints, axis: Axis, ticks: int) -> Ints:
+    """The order of values moved by a length; on doubles in double arithmetic, as Spark's."""
+    if axis.domain is not Domain.DOUBLE:
+        return order + ticks
+    return doubles_order(order_doubles(order) + ticks / 10**axis.digits)
+
+
+def order_of_ticks(ticks: Ints, axis: Axis) -> Ints:
+    """The order of the values at ticks."""
+    if axis.domain is not Domain.DOUBLE:
+        return ticks
+    return doubles_order(ticks.astype(np.float64) / float(10**axis.digits))
+
+
+def from_order(order: Ints, axis: Axis, type_: pa.DataType) -> pa.Array:
+    """Values of the column type from their order."""
+    if axis.domain is Domain.DOUBLE:
+        return pa.array(order_doubles(order))
+    return from_ticks(order, axis, type_)
 
 
 def lengths_from_ticks(ticks: Ints, axis: Axis, type_: pa.DataType) -> pa.Array:

@@ -1,0 +1,88 @@
+"""Which rows have a place on the axis, and why the others have none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin.operators.kernels.ticks import REFUSALS, lengths_from_ticks, to_ticks
+from muntin.operators.protocol import NEVER
+from muntin.semantics.axis import Axis
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Reasons = npt.NDArray[np.object_]
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """Rows that have a place, with it, and what was refused."""
+
+    rows: pa.Table
+    tick: Ints
+    order: Ints
+    progress: int | None
+    counts: Mapping[str, int]
+    refused_rows: pa.Table | None
+
+
+@dataclass(frozen=True)
+class Admission:
+    """Rows need a value of ``on`` that the axis reaches, and not before the origin."""
+
+    axis: Axis
+    lateness_type: pa.DataType
+    origin: int | None = None
+
+    def admit(self, rows: pa.Table, also: Reasons | None = None) -> Admitted:
+        """Split rows; ``also`` has reasons found elsewhere, empty where there is none."""
+        ticks = to_ticks(rows["on"].combine_chunks(), self.axis)
+        placed = ticks.refusal == 0
+        progress = int(ticks.tick[placed].max()) if placed.any() else None
+        kept = placed if self.origin is None else placed & (ticks.tick >= self.origin)
+        if also is not None:
+            kept = kept & (also == "")
+        if kept.all():
+            return Admitted(rows, ticks.tick, ticks.order, progress, {}, None)
+        reasons = np.array(REFUSALS, dtype=object)[ticks.refusal]
+        if also is not None:
+            reasons = np.where(placed, also, reasons)
+        reasons[placed & ~kept & (reasons == "")] = "before_origin"
+        found, counts = np.unique(reasons[~kept].astype(str), return_counts=True)
+        return Admitted(
+            rows=rows.filter(pa.array(kept)),
+            tick=ticks.tick[kept],
+            order=ticks.order[kept],
+            progress=progress,
+            counts=dict(zip(found.tolist(), counts.tolist(), strict=True)),
+            refused_rows=self._refused(rows, ~kept, reasons),
+        )
+
+    def _refused(self, rows: pa.Table, refused: Mask, reasons: Reasons) -> pa.Table | None:
+        names = original_names(rows)
+        if not names:
+            return None
+        gone = rows.select(names).filter(pa.array(refused))
+        gone = gone.append_column("reason", pa.array(reasons[refused].tolist(), pa.string()))
+        return gone.append_column("lateness", pa.nulls(gone.num_rows, self.lateness_type))
+
+    def late(self, table: pa.Table, late: Mask, before: Ints) -> pa.Table:
+        """The original rows that came too late, and how far behind the punctuation."""
+        gone = table.select(original_names(table)).filter(pa.array(late))
+        told = before[late] != NEVER
+        behind = np.where(told, before[late], 0) - table["tick"].to_numpy()[late]
+        lateness = lengths_from_ticks(behind, self.axis, self.lateness_type)
+        # A row can be refused without being behind: after the end of its stream.
+        lateness = pc.if_else(pa.array(told & (behind > 0)), lateness, None)
+        gone = gone.append_column("reason", pa.array(["late"] * gone.num_rows, pa.string()))
+        return gone.append_column("lateness", lateness)
+
+
+def original_names(rows: pa.Table) -> list[str]:
+    """The original columns that travel with rows when refused ones are wanted."""
+    return [name for name in rows.column_names if name.startswith("o") and name[1:].isdigit()]

@@ -1,0 +1,426 @@
+"""Windows over the rows of a key in their order.
+
+Rows are held until punctuation has passed them; then their order is final. They are ranked,
+lifted into cells (rows that will always be in the same windows share one) and a cut tells which
+stretches of cells are windows. Both ends of these stretches only move forward, so the same
+constant-time kernels slide over them as over panes. How this compares with the bins of
+window-id.txt, section 6, is in docs/decisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin.aggregates.binding import Call
+from muntin.aggregates.ordering import order_keys
+from muntin.operators.admission import Admission, original_names
+from muntin.operators.cuts import EVER, Cut, Cutting, Held, Progressed, Run
+from muntin.operators.kernels.grouping import key_and_pane
+from muntin.operators.kernels.sequence import stretches
+from muntin.operators.kernels.ticks import from_order, order_of_ticks, to_ticks
+from muntin.operators.keyed import Keyed, places
+from muntin.operators.panes import Panes, ints
+from muntin.operators.protocol import NEVER, ChunkKey, Punctuation, Routed, State, Step
+from muntin.operators.reduction import slide
+from muntin.semantics.axis import Axis
+from muntin.semantics.sequence import Order
+from muntin.semantics.window import Edges, Unfinished
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Changes = dict[ChunkKey, pa.Table | None]
+PENDING, CELLS, MEMORY = "pending", "cells", "memory"
+#: Cells are appended as one more chunk a step; so many chunks become one again.
+_CHUNKS = 32
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """Windows that a cut makes of the rows of each key, with their aggregates.
+
+    Rows come with ``on``, the keys ``k0..``, ``m0..`` (the marks of the cut), ``t0..`` (what
+    breaks ties) and the slots ``s0..``. The first ``ranked_keys`` keys say which rows are in one
+    order; the others are groups inside a window. Where ``by_rank`` the bounds of windows are
+    ranks, and the first two calls are the ``on`` of a window's first and last row.
+    """
+
+    axis: Axis
+    keys: tuple[pa.DataType, ...]
+    ranked_keys: int
+    calls: tuple[Call, ...]
+    cut: Cut
+    bound_type: pa.DataType
+    lateness_type: pa.DataType
+    order: Order = "on"
+    by_rank: bool = False
+    unfinished: Unfinished = "keep"
+    origin: int | None = None
+    marks: int = 0
+    ties: tuple[pa.DataType, ...] = ()
+    ticks_per_bucket: int = 1
+
+    def __getstate__(self) -> dict[str, object]:
+        # What is derived holds closures and is derived again where this arrives.
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    @cached_property
+    def cells(self) -> Panes:
+        """Cells are panes whose numbers a cut gives."""
+        return Panes(self.axis, Edges(1, 1, 0, False), self.keys, self.calls, self.lateness_type)
+
+    @cached_property
+    def admission(self) -> Admission:
+        return Admission(self.axis, self.lateness_type, self.origin)
+
+    @cached_property
+    def by_names(self) -> list[str]:
+        """The keys within which rows have an order."""
+        return self.cells.key_names[: self.ranked_keys]
+
+    @cached_property
+    def row_schema(self) -> pa.Schema:
+        """The columns of a row on its way."""
+        whole = pa.int64()
+        made = [*self.cells.key_fields, *(pa.field(name, whole) for name in ("tick", "order"))]
+        made += [pa.field(f"m{place}", whole) for place in range(self.marks)]
+        made += [pa.field(f"t{place}", type_) for place, type_ in enumerate(self.ties)]
+        made += [pa.field(f"s{place}", type_) for place, type_ in self.cells.slot_types.items()]
+        return pa.schema(made)
+
+    @cached_property
+    def memory_schema(self) -> pa.Schema:
+        by = self.cells.key_fields[: self.ranked_keys]
+        return pa.schema([*by, *(pa.field(name, pa.int64()) for name in self.memory_names)])
+
+    @cached_property
+    def memory_names(self) -> tuple[str, ...]:
+        """What is remembered of a key: its rows so far, which cells it needs, and the cut's own."""
+        return ("n", "needed", *self.cut.memory)
+
+    @cached_property
+    def result_schema(self) -> pa.Schema:
+        types = [bound.type for bound in self.cells.bound]
+        made = [*self.cells.key_fields]
+        bound_type = pa.int64() if self.by_rank else self.bound_type
+        made += [pa.field(name, bound_type) for name in ("window_start", "window_end")]
+        if self.by_rank:
+            made += [pa.field("on_start", types.pop(0)), pa.field("on_end", types.pop(0))]
+        if self.unfinished == "flag":
+            made.append(pa.field("complete", pa.bool_()))
+        return pa.schema([*made, *(pa.field(f"r{p}", type_) for p, type_ in enumerate(types))])
+
+    def route(self, rows: pa.Table) -> Routed:
+        """Map side: rows with their place on the axis; they cannot be combined yet."""
+        admitted = self.admission.admit(rows)
+        rows = admitted.rows
+        columns: dict[str, pa.Array] = {}
+        for field in self.row_schema:
+            if field.name in ("tick", "order"):
+                values = admitted.tick if field.name == "tick" else admitted.order
+                columns[field.name] = pa.array(values)
+                continue
+            column = rows[field.name].combine_chunks()
+            columns[field.name] = column if column.type == field.type else column.cast(field.type)
+        originals = None
+        names = original_names(rows)
+        if names:
+            originals = rows.select([*self.cells.key_names, *names])
+            originals = originals.append_column("tick", pa.array(admitted.tick))
+            if self.cut.may_refuse:
+                columns |= {name: rows[name].combine_chunks() for name in names}
+        partial = pa.table(columns)
+        progress = admitted.progress
+        return Routed(partial, progress, admitted.counts, originals, admitted.refused_rows)
+
+    def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
+        """The rows of several tables, in the order of the tables: that is their arrival."""
+        if not partials:
+            return self.row_schema.empty_table()
+        return pa.concat_tables(partials, promote_options="default")
+
+    def step(
+        self,
+        state: State,
+        partials: Sequence[pa.Table],
+        punctuation: Punctuation,
+        rows: Sequence[pa.Table] = (),
+    ) -> Step:
+        arrived = self.merge(partials)
+        late = self._late(arrived, punctuation)
+        arrived = arrived.filter(pa.array(~late)) if late.any() else arrived
+        pool, buckets = self._pool(state, arrived, punctuation)
+        remembered = self._read(state, MEMORY, self.memory_schema)
+        cells = self._read(state, CELLS, self.cells.schema)
+        keyed = Keyed.of(self.by_names, [remembered, pool, cells])
+        run, final, keys, changes = self._final(
+            keyed, remembered, pool, arrived.num_rows, punctuation, buckets
+        )
+        run, final, fallen = self._refuse(run, final, keys)
+        new, new_key, between = self._lift(run, final, keys)
+        live, key = self._live(keyed, cells, keys, new, new_key)
+        cutting = self.cut.windows(run, keys, self._held(live, key, len(keyed)))
+        changes |= self._remember(state, cells, keyed.numbers[2], new, new_key, cutting)
+        if cutting.settled is not None or len(state.buckets(CELLS)) >= _CHUNKS:
+            changes |= self._rewrite(state, live, key, cutting)
+        changes |= self._memorize(keyed, keys, cutting)
+        return Step(
+            results=self._results(live, key, cutting, len(keyed)),
+            changes=changes,
+            rows_used=arrived.num_rows - fallen.num_rows,
+            rows_late=int(late.sum()),
+            rows_between=between,
+            late_rows=self._late_rows(rows, punctuation) if rows else None,
+            fallen=fallen,
+        )
+
+    @property
+    def _at_once(self) -> bool:
+        """Rows ranked by arrival are final when they arrive, and never late."""
+        return self.by_rank and self.order == "arrival"
+
+    def _late(self, table: pa.Table, punctuation: Punctuation) -> Mask:
+        if punctuation.over:
+            return np.ones(table.num_rows, np.bool_)
+        if self._at_once:
+            return np.zeros(table.num_rows, np.bool_)
+        before, _ = punctuation.of(table.select(self.by_names))
+        late: Mask = ints(table["tick"]) < before
+        return late
+
+    def _late_rows(self, rows: Sequence[pa.Table], punctuation: Punctuation) -> pa.Table:
+        table = pa.concat_tables(rows)
+        before, _ = punctuation.of(table.select(self.by_names))
+        return self.admission.late(table, self._late(table, punctuation), before)
+
+    def _pool(
+        self, state: State, arrived: pa.Table, punctuation: Punctuation
+    ) -> tuple[pa.Table, set[int]]:
+        """What arrived, then what was held in the buckets that this step touches."""
+        touched = np.unique(ints(arrived["tick"]) // self.ticks_per_bucket).tolist()
+        latest = EVER if punctuation.ended else punctuation.latest
+        buckets = {
+            bucket
+            for bucket in state.buckets(PENDING)
+            if bucket in touched or bucket * self.ticks_per_bucket < latest
+        }
+        arrived = arrived.append_column("rank", pa.array(np.zeros(arrived.num_rows, np.int64)))
+        held = [state.read(PENDING, bucket) for bucket in sorted(buckets)]
+        return pa.concat_tables([arrived, *held], promote_options="default"), buckets
+
+    @staticmethod
+    def _read(state: State, table: str, schema: pa.Schema) -> pa.Table:
+        """All chunks of a table, with the chunk of each row."""
+        chunks = [schema.empty_table().append_column("chunk", pa.array([], pa.int64()))]
+        for bucket in sorted(state.buckets(table)):
+            rows = state.read(table, bucket)
+            number = pa.array(np.full(rows.num_rows, bucket, np.int64))
+            chunks.append(rows.append_column("chunk", number))
+        return pa.concat_tables(chunks)
+
+    def _final(
+        self,
+        keyed: Keyed,
+        remembered: pa.Table,
+        pool: pa.Table,
+        arrived: int,
+        punctuation: Punctuation,
+        buckets: set[int],
+    ) -> tuple[Run, pa.Table, Progressed, Changes]:
+        """The rows whose order is final, in that order; the others are held."""
+        memory = {
+            name: keyed.spread(0, remembered[name], 0 if name == "n" else NEVER)
+            for name in self.memory_names
+        }
+        key, rank = keyed.numbers[1], ints(pool["rank"]).copy()
+        counted = memory["n"].copy()
+        if self.order == "arrival":
+            by_key = np.argsort(key[:arrived], kind="stable")
+            rank[by_key] = counted[key[by_key]] + places(key[by_key])
+            np.add.at(counted, key[:arrived], 1)
+        _, complete = punctuation.of(keyed.keys)
+        if punctuation.ended or self._at_once:
+            final = np.ones(len(key), np.bool_)
+        else:
+            final = ints(pool["tick"]) < complete[key]
+        pool = pool.set_column(pool.schema.get_field_index("rank"), "rank", pa.array(rank))
+        changes = self._hold(pool.filter(pa.array(~final)), buckets)
+        row = np.flatnonzero(final)[self._sorted(pool.filter(pa.array(final)), key[final])]
+        pool, key, rank = pool.take(pa.array(row)), key[row], rank[row]
+        if self.order == "on":
+            rank = counted[key] + places(key)
+            np.add.at(counted, key, 1)
+        marks = tuple(ints(pool[f"m{place}"]) for place in range(self.marks))
+        keys = Progressed(counted, memory, complete, punctuation.ended, self._largest(punctuation))
+        return Run(key, ints(pool["order"]), rank, marks), pool, keys, changes
+
+    def _sorted(self, rows: pa.Table, key: Ints) -> Ints:
+        """Key by key, by ``on`` and what breaks ties; or by arrival."""
+        if self._at_once:
+            return np.argsort(key, kind="stable").astype(np.int64)
+        ties = [order_keys(rows[f"t{p}"].combine_chunks()).key for p in range(len(self.ties))]
+        return np.lexsort((*reversed(ties), ints(rows["order"]), key)).astype(np.int64)
+
+    def _largest(self, punctuation: Punctuation) -> int:
+        if punctuation.largest is None:
+            return NEVER
+        return int(order_of_ticks(np.array([punctuation.largest]), self.axis)[0])
+
+    def _hold(self, waiting: pa.Table, buckets: set[int]) -> Changes:
+        """Rows that are not final, by stretches of the axis; what was read is written again."""
+        bucket = ints(waiting["tick"]) // self.ticks_per_bucket
+        changes: Changes = {(PENDING, number): None for number in buckets}
+        for number in np.unique(bucket).tolist():
+            changes[PENDING, number] = waiting.filter(pa.array(bucket == number))
+        return changes
+
+    def _refuse(
+        self, run: Run, final: pa.Table, keys: Progressed
+    ) -> tuple[Run, pa.Table, pa.Table]:
+        """Rows that break the order a cut relies on come out again, as refused rows."""
+        refused = self.cut.refuse(run, keys)
+        names = original_names(final)
+        if refused is None or not refused.any():
+            return run, final, final.slice(0, 0).select(names)
+        fallen = final.filter(pa.array(refused)).select(names)
+        kept = np.flatnonzero(~refused)
+        marks = tuple(mark[kept] for mark in run.marks)
+        run = Run(run.key[kept], run.order[kept], run.rank[kept], marks)
+        return run, final.take(pa.array(kept)), fallen
+
+    def _lift(self, run: Run, final: pa.Table, keys: Progressed) -> tuple[pa.Table, Ints, int]:
+        """Rows as cells, combined where they share one, and their keys; and rows in no window."""
+        number = self.cut.number(run, keys)
+        inside = np.flatnonzero(number != NEVER)
+        if len(inside) < len(run):
+            final, number = final.take(pa.array(inside)), number[inside]
+        place = run.rank if self.by_rank else run.order
+        lifted = self.cells.lifted(final, place[inside], number)
+        codes, size = self.cells.codes(lifted)
+        groups = key_and_pane(codes, size, number)
+        key = run.key[inside]
+        if len(groups) < len(number):
+            columns = [column.combine_chunks() for column in lifted.columns]
+            lifted, key = self.cells.grouped(columns, groups), key[groups.member]
+        return lifted, key, len(run) - len(inside)
+
+    def _live(
+        self, keyed: Keyed, cells: pa.Table, keys: Progressed, new: pa.Table, new_key: Ints
+    ) -> tuple[pa.Table, Ints]:
+        """Cells that a window may still need, old and new, by key and number; and their keys."""
+        needed = keys.memory["needed"][keyed.numbers[2]]
+        live = np.flatnonzero(ints(cells["pane"]) >= needed)
+        old = cells.drop_columns(["chunk"]).take(pa.array(live))
+        both = pa.concat_tables([old, new])
+        key = np.concatenate([keyed.numbers[2][live], new_key])
+        codes, size = self.cells.codes(both)
+        groups = key_and_pane(codes, size, ints(both["pane"]))
+        if len(groups) == both.num_rows:
+            return both.take(pa.array(groups.member)), key[groups.member]
+        columns = [column.combine_chunks() for column in both.columns]
+        return self.cells.grouped(columns, groups), key[groups.member]
+
+    def _held(self, live: pa.Table, key: Ints, keys: int) -> Held | None:
+        """The rows of each key by rank, where the cut looks at them; cells then are single rows."""
+        if not self.cut.holds_rows:
+            return None
+        rank = ints(live["pane"])
+        place = np.lexsort((rank, key))
+        starts = np.searchsorted(key[place], np.arange(keys + 1))
+        # The first call keeps the `on` of a cell's first row.
+        on = live[self.cells.columns_of(0)[1]].combine_chunks().take(pa.array(place))
+        return Held(starts.astype(np.int64), rank[place], to_ticks(on, self.axis).order)
+
+    def _remember(
+        self,
+        state: State,
+        cells: pa.Table,
+        cell_key: Ints,
+        new: pa.Table,
+        new_key: Ints,
+        cutting: Cutting,
+    ) -> Changes:
+        """New cells are one more chunk; a chunk is forgotten when no key needs a cell of it."""
+        needed = ints(cells["pane"]) >= cutting.needed[cell_key]
+        in_use = set(ints(cells["chunk"])[needed].tolist())
+        chunks = state.buckets(CELLS)
+        changes: Changes = {(CELLS, chunk): None for chunk in chunks if chunk not in in_use}
+        kept = new.filter(pa.array(ints(new["pane"]) >= cutting.needed[new_key]))
+        if kept.num_rows:
+            changes[CELLS, max(chunks, default=-1) + 1] = kept
+        return changes
+
+    def _rewrite(self, state: State, live: pa.Table, key: Ints, cutting: Cutting) -> Changes:
+        """All cells as one chunk, those that will always be together as one."""
+        number = ints(live["pane"])
+        kept = number >= cutting.needed[key]
+        live, number, key = live.filter(pa.array(kept)), number[kept], key[kept]
+        if cutting.settled is not None:
+            together = number < cutting.settled[key]
+            number = np.where(together, cutting.needed[key], number)
+            place = live.schema.get_field_index("pane")
+            live = self.cells.merge([live.set_column(place, "pane", pa.array(number))])
+        chunks = state.buckets(CELLS)
+        changes: Changes = {(CELLS, chunk): None for chunk in chunks}
+        following = max(chunks, default=-1) + 1
+        changes[CELLS, following] = live if live.num_rows else None
+        return changes
+
+    def _memorize(self, keyed: Keyed, keys: Progressed, cutting: Cutting) -> Changes:
+        if keys.ended:
+            return {(MEMORY, 0): None}
+        if not self.cut.remembers:
+            return {}
+        memory = {"n": keys.counted, "needed": cutting.needed, **cutting.memory}
+        table = keyed.keys
+        for name in self.memory_names:
+            table = table.append_column(name, pa.array(memory[name]))
+        return {(MEMORY, 0): table if table.num_rows else None}
+
+    def _results(self, live: pa.Table, key: Ints, cutting: Cutting, keys: int) -> pa.Table:
+        """The windows of every group that hold a cell."""
+        if not len(cutting.key) or not live.num_rows:
+            return self.result_schema.empty_table()
+        codes, _ = self.cells.codes(live)
+        starts = np.flatnonzero(np.diff(codes, prepend=codes[0] - 1)).astype(np.int64)
+        row, window, low, high = self._stretches(live, starts, key[starts], cutting, keys)
+        columns = [column.combine_chunks() for column in live.columns]
+        slid = {
+            accumulator: slide(accumulator.kind, parts, low, high)
+            for accumulator, parts in self.cells.by_accumulator(columns[len(self.keys) + 1 :])
+        }
+        made = [column.take(pa.array(starts[row])) for column in columns[: len(self.keys)]]
+        made += [self._bound(bound[window]) for bound in (cutting.start, cutting.end)]
+        results = [b.finish([slid[a] for a in b.accumulators]) for b in self.cells.bound]
+        hidden = 2 if self.by_rank else 0
+        made += results[:hidden]
+        complete = cutting.complete[window]
+        if self.unfinished == "flag":
+            made.append(pa.array(complete))
+        table = pa.Table.from_arrays([*made, *results[hidden:]], schema=self.result_schema)
+        return table.filter(pa.array(complete)) if self.unfinished == "drop" else table
+
+    def _stretches(
+        self, live: pa.Table, starts: Ints, run_key: Ints, cutting: Cutting, keys: int
+    ) -> tuple[Ints, Ints, Ints, Ints]:
+        key_windows = np.searchsorted(cutting.key, np.arange(keys + 1)).astype(np.int64)
+        ends = np.append(starts, live.num_rows)
+        given = ends, run_key, ints(live["pane"]), key_windows, cutting.low, cutting.high
+        none = np.empty(0, np.int64)
+        found = stretches(*given, none, none, none, none)
+        filled = [np.empty(found, np.int64) for _ in range(4)]
+        stretches(*given, *filled)
+        return filled[0], filled[1], filled[2], filled[3]
+
+    def _bound(self, bound: Ints) -> pa.Array:
+        if self.by_rank:
+            return pa.array(bound)
+        known = bound != EVER
+        values = from_order(np.where(known, bound, 0), self.axis, self.bound_type)
+        return values if known.all() else pc.if_else(pa.array(known), values, None)
