@@ -14,12 +14,15 @@ from hypothesis import strategies as st
 
 from muntin.aggregates.binding import Call
 from muntin.operators.protocol import MemoryState
-from muntin.operators.punctuator import Progress, Punctuator
-from muntin.operators.windows import Windows
+from muntin.operators.punctuators.build import punctuator
+from muntin.operators.punctuators.progress import Heard, Progress
+from muntin.operators.windows import PANES, Windows
 from muntin.semantics import aggregation
 from muntin.semantics.axis import Axis, Domain
-from muntin.semantics.disorder import Disorder, slack
-from muntin.semantics.reference import Evaluate
+from muntin.semantics.disorder import Disorder, each, per_key, punctuated, slack
+from muntin.semantics.idle import Idle, clock, follow, wait
+from muntin.semantics.punctuation import Arrived, Rule
+from muntin.semantics.reference import Evaluate, MicroBatch
 from muntin.semantics.window import Edges, Landmark, Unfinished, Window
 
 EPOCH = datetime(2026, 1, 1)
@@ -51,6 +54,10 @@ LENGTHS: dict[Domain, Callable[[int], object]] = {
 }
 
 
+RULES = ("slack", "rows", "marks", "key marks", "per key", "each")
+SENSORS = ("x", "y", None)
+
+
 @dataclass(frozen=True)
 class Case:
     """A query and what arrives for it, in small integers for one domain."""
@@ -60,10 +67,15 @@ class Case:
     slide: int
     origin: int | None
     landmark: bool
+    rule: str
     slack: int
+    idle: str
+    idle_length: int
+    expect: Sequence[str | None]
     late: Any
     unfinished: Unfinished
     batches: Sequence[Sequence[dict[str, Any]]]
+    clocks: Sequence[int | None]
 
     @property
     def spec(self) -> Window | Landmark:
@@ -75,21 +87,49 @@ class Case:
 
     @property
     def disorder(self) -> Disorder:
-        return slack(LENGTHS[self.domain](self.slack), late=self.late)
+        length = LENGTHS[self.domain](self.slack)
+        match self.rule:
+            case "slack":
+                return slack(length, late=self.late)
+            case "rows":
+                return slack(rows=self.slack, late=self.late)
+            case "marks" | "key marks":
+                return punctuated("mark", key=self.rule == "key marks", late=self.late)
+            case "per key":
+                return per_key(length, idle=self._idle, late=self.late)
+        return each("q", length, idle=self._idle, expect=self.expect, late=self.late)
+
+    @property
+    def _idle(self) -> Idle:
+        match self.idle:
+            case "follow":
+                return follow(LENGTHS[self.domain](self.idle_length))
+            case "clock":
+                return clock(f"{self.idle_length + 1} seconds")
+        return wait()
 
     @property
     def axis(self) -> Axis:
         scale = 1 if self.domain is Domain.DECIMAL else 0
-        return self.spec.axis(self.domain, scale=scale, zone="UTC", also=self.disorder.slack)
+        return self.spec.axis(self.domain, scale=scale, zone="UTC", also=self.disorder.finest)
 
     @property
     def edges(self) -> Edges:
         return self.spec.edges(self.axis)
 
-    @property
-    def slack_ticks(self) -> int:
-        assert self.disorder.slack is not None
-        return self.axis.length("slack", self.disorder.slack)
+    def punctuated(self) -> list[MicroBatch]:
+        """What arrives, with the punctuation that the rule makes of it by its definition."""
+        rule = Rule(self.disorder, self.axis, "on", ("k",), lambda row: bool(row["mark"]))
+        pairs = zip(self.batches, self.clocks, strict=True)
+        return rule.punctuate([Arrived(rows, _micros(clock)) for rows, clock in pairs])
+
+    def data(self) -> list[dict[str, Any]]:
+        """All rows that are not punctuation."""
+        return [row for batch in self.punctuated() for row in batch.rows]  # type: ignore[misc]
+
+
+def _micros(seconds: int | None) -> int | None:
+    return None if seconds is None else seconds * 1_000_000
 
 
 CALLS: tuple[tuple[str, tuple[int, ...]], ...] = (
@@ -171,25 +211,33 @@ class Ran:
 def run_steps(case: Case) -> Ran:
     """Route and step every micro-batch as a driver would, then end the stream."""
     work, state, progress, ran = operator(case), MemoryState(), Progress(), Ran()
-    punctuator = Punctuator(case.slack_ticks)
-    for number, rows in enumerate([*case.batches, []]):
-        routed = [work.route(_table(case, part)) for part in (rows[::2], rows[1::2]) if part]
-        progress, punctuation = punctuator.advance(
-            progress, [r.progress for r in routed], [], ended=number == len(case.batches)
+    rule = punctuator(case.disorder, case.axis, (pa.string(),), (pa.string(),))
+    for rows, clock in [*zip(case.batches, case.clocks, strict=True), (None, None)]:
+        parts = [part for part in ((rows or [])[::2], (rows or [])[1::2]) if part]
+        observed = [rule.observe(_table(case, part)) for part in parts]
+        routed = [work.route(one.rows) for one in observed if one.rows.num_rows]
+        heard = Heard(
+            seen=[r.progress for r in routed],
+            clock=[_micros(clock)],
+            ended=rows is None,
+            everywhere=[one.everywhere for one in observed if one.everywhere is not None],
+            keyed=[one.keyed for one in observed if one.keyed is not None],
         )
+        advanced = rule.advance(state, progress, heard)
+        progress = advanced.progress
         partials = [r.partial for r in routed]
         originals = [r.rows for r in routed if r.rows is not None]
-        step = work.step(state, partials, punctuation, originals)
-        state.apply(step.changes)
+        step = work.step(state, partials, advanced.punctuation, originals)
+        state.apply({**step.changes, **advanced.changes})
         ran.results += step.results.to_pylist()
-        ran.used += step.rows_used
+        ran.used += step.rows_used + sum(one.punctuations for one in observed)
         for one in routed:
             ran.refused += [reason for reason, n in one.refused.items() for _ in range(n)]
         ran.refused += ["late"] * step.rows_late
         if step.late_rows is not None:
             assert step.late_rows.num_rows == step.rows_late
             ran.lateness += step.late_rows["lateness"].to_pylist()
-    ran.chunks_left = len(state.chunks)
+    ran.chunks_left = len(state.buckets(PANES))
     return ran
 
 
@@ -200,6 +248,8 @@ def _table(case: Case, rows: Sequence[dict[str, Any]]) -> pa.Table:
     }
     for place, (name, type_) in enumerate(zip(SLOTS, SLOT_TYPES, strict=True)):
         columns[f"s{place}"] = pa.array([row[name] for row in rows], type_)
+    columns["p"] = pa.array([row["mark"] for row in rows], pa.bool_())
+    columns["v0"] = pa.array([row["q"] for row in rows], pa.string())
     columns["o0"] = pa.array([row["k"] for row in rows], pa.string())
     return pa.table(columns)
 
@@ -212,16 +262,23 @@ def cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> Case:
     if landmark and origin is None:
         origin = draw(st.integers(-3, 6))
     rows = draw(st.lists(row_values(domain), max_size=14))
+    batches = split(rows, draw(st.lists(st.integers(0, 14), max_size=4)))
+    some = {"min_size": len(batches), "max_size": len(batches)}
     return Case(
         domain=domain,
         range=draw(st.integers(1, 12)),
         slide=draw(st.integers(1, 8)),
         origin=origin,
         landmark=landmark,
+        rule=draw(st.sampled_from(RULES)),
         slack=draw(st.integers(0, 6)),
+        idle=draw(st.sampled_from(["wait", "follow", "clock"])),
+        idle_length=draw(st.integers(0, 6)),
+        expect=draw(st.lists(st.sampled_from(SENSORS), max_size=2)),
         late=draw(st.sampled_from(["generous", "consistent"])),
         unfinished=draw(st.sampled_from(["keep", "drop", "flag"])),
-        batches=split(rows, draw(st.lists(st.integers(0, 14), max_size=3))),
+        batches=batches,
+        clocks=draw(st.lists(st.one_of(st.none(), st.integers(0, 12)), **some)),
     )
 
 
@@ -240,6 +297,8 @@ def row_values(domain: Domain) -> st.SearchStrategy[dict[str, Any]]:
         {
             "on": st.one_of(on, on, on, on, on, on, st.sampled_from(odd)),
             "k": st.sampled_from(["a", "b", None]),
+            "q": st.sampled_from(SENSORS),
+            "mark": st.sampled_from([None, False, False, True]),
             # Sixty-fourths: sums and squares of them are exact, so equality is equality.
             "v": st.one_of(st.none(), st.integers(-4096, 4096).map(lambda n: n / 64)),
             "i": st.one_of(st.none(), st.integers(-(2**40), 2**40)),

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import given, settings
 
-from muntin.semantics.reference import Outcome, Reference, punctuate
+from muntin.semantics.reference import Outcome, Reference
 from muntin.testing import assert_same_rows
 from tests.properties.harness import Case, cases, evaluators, run_steps
 
@@ -16,7 +16,7 @@ def expected(case: Case) -> Outcome:
     reference = Reference(
         case.edges, case.axis, "on", ("k",), evaluators(), case.late, case.unfinished
     )
-    return reference.run(punctuate(case.batches, "on", case.axis, case.slack_ticks))
+    return reference.run(case.punctuated())
 
 
 def renamed(row: dict[str, Any]) -> dict[str, Any]:

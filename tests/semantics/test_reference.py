@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.definitions import extent, windows
-from muntin.semantics.reference import END, MicroBatch, Outcome, Reference, Row, punctuate
+from muntin.semantics.disorder import slack
+from muntin.semantics.punctuation import Rule
+from muntin.semantics.reference import END, MicroBatch, Outcome, Reference, Row
 from muntin.semantics.window import Edges, Window
 from tests.semantics.strategies import edges
 
@@ -270,7 +272,7 @@ def test_in_one_batch_every_window_is_its_extent(spec: Edges, ticks: list[int]) 
 
 @given(edges(longest=12), st.lists(TICKS, max_size=4), st.sampled_from(["generous", "consistent"]))
 def test_every_row_is_used_or_refused(spec: Edges, split: list[list[int]], late: Any) -> None:
-    batches = punctuate([rows(*ticks) for ticks in split], "x", INTEGER, slack=5)
+    batches = Rule(slack(5), INTEGER, "x").punctuate([rows(*ticks) for ticks in split])
     outcome = over_integers(spec, late=late).run(batches)
     assert outcome.used + len(outcome.refused) == sum(map(len, split))
     ends = Counter((r["window_start"], r["window_end"]) for r in outcome.results)
@@ -283,15 +285,7 @@ def test_the_split_into_micro_batches_changes_nothing_within_the_slack(
 ) -> None:
     whole = over_integers(spec).run([MicroBatch(rows(*ticks), END)])
     split = [rows(*ticks[:cut]), rows(*ticks[cut:])]
-    batches = punctuate(split, "x", INTEGER, slack=120)
+    batches = Rule(slack(120), INTEGER, "x").punctuate(split)
     parts = over_integers(spec).run(batches)
     assert sorted(found(parts)) == sorted(found(whole))
     assert parts.used == whole.used
-
-
-def test_punctuate() -> None:
-    made = punctuate([rows(5, None), rows(), rows(3), rows(9)], "x", INTEGER, slack=2)
-    assert [batch.punctuation for batch in made] == [3, 3, 3, 7, END]
-    assert [batch.punctuation for batch in punctuate([[]], "x", INTEGER, slack=2, end=False)] == [
-        None
-    ]

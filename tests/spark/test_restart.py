@@ -15,7 +15,8 @@ from pyspark.sql import SparkSession
 import muntin as mt
 from muntin.semantics import aggregation
 from muntin.semantics.axis import Axis, Domain
-from muntin.semantics.reference import Outcome, Reference, punctuate
+from muntin.semantics.punctuation import Rule
+from muntin.semantics.reference import Outcome, Reference
 from muntin.semantics.window import Window
 from muntin.testing import assert_same_rows, replay
 from tests.spark.programs import finish, start, wait_for
@@ -47,7 +48,7 @@ def expected(batches: list[list[dict[str, Any]]]) -> Outcome:
         "n": len,
     }
     reference = Reference(Window(20, 7, "x").edges(axis), axis, "x", ("k",), evaluate)
-    return reference.run(punctuate(batches, "x", axis, slack=5))
+    return reference.run(Rule(mt.slack(5), axis, "x").punctuate(batches))
 
 
 def test_kill_9_loses_and_doubles_nothing(spark: SparkSession, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ complete. Every row of a pane belongs to the same windows, so lateness is decide
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.aggregates.binding import Call
+from muntin.operators.closing import FOREVER, Closing, Last
 from muntin.operators.kernels.sliding import intervals
 from muntin.operators.kernels.ticks import from_ticks, lengths_from_ticks
 from muntin.operators.panes import Panes, ints
@@ -29,8 +30,9 @@ from muntin.semantics.window import Edges, Unfinished
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 PANES = "panes"
-#: Beyond every window; small enough that panes of it fit 64 bits.
-_FOREVER = 2**60
+#: A chunk without columns whose bucket is the number of panes in a bucket of PANES.
+LAYOUT = "layout"
+_NO_COLUMNS = pa.table({})
 
 
 @dataclass(frozen=True)
@@ -86,56 +88,69 @@ class Windows:
         punctuation: Punctuation,
         rows: Sequence[pa.Table] = (),
     ) -> Step:
-        closed = self._closed(punctuation.before, punctuation.over, None)
-        closing = self._closed(punctuation.after, punctuation.ended, punctuation.largest)
-        closing = max(closed, closing)
-        arrived, used, late, between = self._on_time(self.merge(partials), closed)
+        layout = state.buckets(LAYOUT)
+        if layout and layout[0] != self.panes_per_bucket:
+            # Written under another slack, which sets the size of buckets.
+            work = replace(self, panes_per_bucket=layout[0])
+            return work.step(state, partials, punctuation, rows)
+        closing = Closing(self.edges, punctuation)
+        arrived, used, late, between = self._on_time(self.merge(partials), closing)
         touched = self._buckets(ints(arrived["pane"]))
         remembered = state.buckets(PANES)
-        wanted = set(remembered) & set(touched)
-        if closing > closed:
-            wanted |= {b for b in remembered if b * self.panes_per_bucket < self._end_pane(closing)}
-        panes = self.merge([arrived, *(state.read(PANES, bucket) for bucket in sorted(wanted))])
-        results = self._close(panes, closed, closing, punctuation)
+        loaded = set(remembered) & set(touched)
+        for start, end in closing.panes():
+            loaded |= {bucket for bucket in remembered if self._overlaps(bucket, start, end)}
+        panes = self.merge([arrived, *(state.read(PANES, bucket) for bucket in sorted(loaded))])
+        ends = self._ends(panes, closing)
+        changes = self._remember(panes, ends, closing, remembered, loaded, touched)
+        if changes and not layout:
+            changes[LAYOUT, self.panes_per_bucket] = _NO_COLUMNS
         return Step(
-            results=results,
-            changes=self._remember(panes, closing, remembered, wanted, touched),
+            results=self._close(panes, ends, punctuation),
+            changes=changes,
             rows_used=used,
             rows_late=late,
             rows_between=between,
-            late_rows=self._late_rows(rows, closed, punctuation.before) if rows else None,
+            late_rows=self._late_rows(rows, closing) if rows else None,
         )
 
-    def _closed(self, punctuation: int | None, ended: bool, largest: int | None) -> int:
-        """The last window that is closed; far below all windows when none is."""
-        if ended:
-            if self.edges.landmark and largest is not None:
-                return self.edges.last_closed(largest) + 1
-            return _FOREVER
-        return -_FOREVER if punctuation is None else self.edges.last_closed(punctuation)
+    def _overlaps(self, bucket: int, start: int, end: int) -> bool:
+        first = bucket * self.panes_per_bucket
+        return first < end and start < first + self.panes_per_bucket
 
-    def _end_pane(self, wid: int) -> int:
-        return min(self.edges.end_pane(wid), 2 * _FOREVER)
+    def _ends(self, panes: pa.Table, closing: Closing) -> KeyEnds:
+        """Where each key begins, and its last windows closed before and after."""
+        if not closing.by_key and closing.closed == closing.closing:
+            # Nothing closes, for nobody: the keys need not be told apart.
+            one = np.array([closing.closed])
+            return KeyEnds(np.array([0, panes.num_rows]), one, one)
+        codes, _ = self.panes.codes(panes)
+        starts = np.flatnonzero(np.diff(codes, prepend=-1)).astype(np.int64)
+        names = panes.select(self.panes.key_names)
+        if closing.by_key:
+            names = names.take(pa.array(starts))
+        closed, after = (np.broadcast_to(last, len(starts)) for last in closing.of(names))
+        return KeyEnds(np.append(starts, len(codes)), closed, after)
 
-    def _on_time(self, panes: pa.Table, closed: int) -> tuple[pa.Table, int, int, int]:
+    def _on_time(self, panes: pa.Table, closing: Closing) -> tuple[pa.Table, int, int, int]:
         """Panes that may still enter a window, and rows used, late and between windows."""
         pane, rows = ints(panes["pane"]), ints(panes["a0_0"])
+        closed, _ = closing.of(panes.select(self.panes.key_names))
         late = self._late(pane, closed)
         between = ~late & self._in_no_window(pane)
         counted = rows[~late].sum(), rows[late].sum(), rows[between].sum()
+        if self.edges.landmark and np.any(np.greater_equal(closed, 0)):
+            # A late row of a generous query enters the windows that are still open.
+            place = panes.schema.get_field_index("pane")
+            panes = panes.set_column(place, "pane", pa.array(np.maximum(pane, closed)))
         if late.any() or between.any():
             panes = panes.filter(pa.array(~late & ~between))
-        if self.edges.landmark and closed >= 0:
-            # A late row of a generous query enters the windows that are still open.
-            clamped = np.maximum(ints(panes["pane"]), closed)
-            place = panes.schema.get_field_index("pane")
-            panes = panes.set_column(place, "pane", pa.array(clamped))
         return panes, int(counted[0]), int(counted[1]), int(counted[2])
 
-    def _late(self, pane: Ints, closed: int) -> Mask:
+    def _late(self, pane: Ints, closed: Last) -> Mask:
         """Refused for lateness: all windows of the pane are closed, or one where that is enough."""
         first = pane // self.edges.panes_per_slide
-        if closed >= _FOREVER:
+        if isinstance(closed, int) and closed >= FOREVER:
             return np.ones(len(pane), np.bool_)
         if self.late == "consistent":
             missed: Mask = (first <= closed) & ~self._in_no_window(pane)
@@ -156,35 +171,28 @@ class Windows:
             return pane + (self.edges.whole_slides - 1)
         return self.edges.whole_slides + (pane - 1) // 2
 
-    def _late_rows(self, rows: Sequence[pa.Table], closed: int, before: int | None) -> pa.Table:
+    def _late_rows(self, rows: Sequence[pa.Table], closing: Closing) -> pa.Table:
         """The original rows that were refused, and how far behind the punctuation they came."""
         table = pa.concat_tables(rows)
+        closed, _ = closing.of(table.select(self.panes.key_names))
         late = table.filter(pa.array(self._late(ints(table["pane"]), closed)))
-        if before is None:
-            lateness = pa.nulls(late.num_rows, self.lateness_type)
-        else:
-            behind = before - ints(late["tick"])
-            lateness = lengths_from_ticks(behind, self.axis, self.lateness_type)
-            # A row can be refused without being behind: after the end of its stream.
-            lateness = pc.if_else(pa.array(behind > 0), lateness, None)
+        before, _ = closing.punctuation.of(late.select(self.panes.key_names))
+        # A row can be refused without being behind: after the end of its stream.
+        behind = np.maximum(before, ints(late["tick"])) - ints(late["tick"])
+        lateness = lengths_from_ticks(behind, self.axis, self.lateness_type)
+        lateness = pc.if_else(pa.array(behind > 0), lateness, None)
         why = pa.array(["late"] * late.num_rows, pa.string())
         late = late.drop_columns([*self.panes.key_names, "pane", "tick"]).append_column(
             "reason", why
         )
         return late.append_column("lateness", lateness)
 
-    def _close(
-        self, panes: pa.Table, closed: int, closing: int, punctuation: Punctuation
-    ) -> pa.Table:
-        """The windows behind ``closed`` up to ``closing`` that hold a row."""
-        if closing <= closed or panes.num_rows == 0:
+    def _close(self, panes: pa.Table, ends: KeyEnds, punctuation: Punctuation) -> pa.Table:
+        """The windows behind what was closed that close now and hold a row."""
+        if not np.any(ends.closing > ends.closed):
             return self.result_schema.empty_table()
-        codes, _ = self.panes.codes(panes)
-        pane = ints(panes["pane"])
-        starts = np.flatnonzero(np.diff(codes, prepend=codes[0] - 1)).astype(np.int64)
-        key_starts = np.append(starts, len(codes))
-        key, wid, low, high = self._intervals(key_starts, pane, closed + 1, closing)
-        results = self._finish(panes, starts[key], wid, low, high)
+        key, wid, low, high = self._intervals(panes, ends)
+        results = self._finish(panes, ends.starts[key], wid, low, high)
         complete = self._complete(wid, punctuation)
         if self.unfinished == "drop" and not complete.all():
             return results.filter(pa.array(complete))
@@ -193,11 +201,10 @@ class Windows:
             results = results.set_column(place, "complete", pa.array(complete))
         return results
 
-    def _intervals(
-        self, key_starts: Ints, pane: Ints, first: int, last: int
-    ) -> tuple[Ints, Ints, Ints, Ints]:
+    def _intervals(self, panes: pa.Table, ends: KeyEnds) -> tuple[Ints, Ints, Ints, Ints]:
         slides = -1 if self.edges.landmark else self.edges.whole_slides
-        given = key_starts, pane, self.edges.panes_per_slide, slides, first, last
+        bounds = ends.closed + 1, np.ascontiguousarray(ends.closing)
+        given = ends.starts, ints(panes["pane"]), self.edges.panes_per_slide, slides, *bounds
         none = np.empty(0, np.int64)
         found = intervals(*given, none, none, none, none)
         filled = [np.empty(found, np.int64) for _ in range(4)]
@@ -239,34 +246,48 @@ class Windows:
     def _remember(
         self,
         panes: pa.Table,
-        closing: int,
+        ends: KeyEnds,
+        closing: Closing,
         remembered: Sequence[int],
         loaded: set[int],
         touched: Sequence[int],
     ) -> dict[ChunkKey, pa.Table | None]:
         """Write the buckets that rows fell into, forget those that no open window reaches."""
         if self.edges.landmark:
-            return self._remember_landmark(panes, closing, loaded, touched)
-        needed = self.edges.start_pane(closing + 1)
+            return self._remember_landmark(panes, ends, loaded, touched)
+        needed = self.edges.start_pane(closing.closing + 1)
         changes: dict[ChunkKey, pa.Table | None] = {}
         pane = ints(panes["pane"])
-        for bucket in sorted({*touched, *remembered}):
+        live = pane >= self._needed(ends, closing)
+        # Where keys move by themselves, old panes of some lie among live ones of others.
+        looked_at = {*touched, *loaded} if closing.by_key else {*touched}
+        for bucket in sorted({*looked_at, *remembered}):
             end = (bucket + 1) * self.panes_per_bucket
             if end <= needed:
                 if bucket in remembered:
                     changes[PANES, bucket] = None
-            elif bucket in touched:
-                inside = (pane >= max(needed, end - self.panes_per_bucket)) & (pane < end)
-                kept = panes.filter(pa.array(inside))
-                if kept.num_rows or bucket in remembered:
-                    changes[PANES, bucket] = kept if kept.num_rows else None
+            elif bucket in looked_at:
+                inside = (pane >= end - self.panes_per_bucket) & (pane < end)
+                kept = int((inside & live).sum())
+                if kept and (bucket in touched or 2 * kept <= int(inside.sum())):
+                    changes[PANES, bucket] = panes.filter(pa.array(inside & live))
+                elif not kept and bucket in remembered:
+                    changes[PANES, bucket] = None
         return changes
 
+    def _needed(self, ends: KeyEnds, closing: Closing) -> Last:
+        """The first pane that a window of the row's key may still need."""
+        if not closing.by_key:
+            return self.edges.start_pane(closing.closing + 1)
+        per_key = self.edges.start_pane(0) + (ends.closing + 1) * self.edges.panes_per_slide
+        return np.repeat(per_key, np.diff(ends.starts))
+
     def _remember_landmark(
-        self, panes: pa.Table, closing: int, loaded: set[int], touched: Sequence[int]
+        self, panes: pa.Table, ends: KeyEnds, loaded: set[int], touched: Sequence[int]
     ) -> dict[ChunkKey, pa.Table | None]:
         """Landmark windows only grow: what is closed is kept as one pane a key."""
         place = panes.schema.get_field_index("pane")
+        closing = np.repeat(ends.closing, np.diff(ends.starts))
         pane = np.maximum(ints(panes["pane"]), closing)
         panes = self.merge([panes.set_column(place, "pane", pa.array(pane))])
         buckets = ints(panes["pane"]) // self.panes_per_bucket
@@ -274,3 +295,12 @@ class Windows:
         for bucket in np.unique(buckets).tolist():
             changes[PANES, bucket] = panes.filter(pa.array(buckets == bucket))
         return changes
+
+
+@dataclass(frozen=True)
+class KeyEnds:
+    """The keys of sorted panes: where each begins, and its last windows closed and closing."""
+
+    starts: Ints
+    closed: Ints
+    closing: Ints

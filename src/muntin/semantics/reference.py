@@ -16,6 +16,8 @@ from muntin.semantics.disorder import Late
 from muntin.semantics.window import Edges, Unfinished
 
 Row = Mapping[str, Any]
+#: The values of the ``by`` columns.
+Key = tuple[Hashable, ...]
 #: An aggregate over the rows of a window, given with their ``on`` values.
 Evaluate = Callable[[Sequence[Row]], Any]
 END = "end"
@@ -25,10 +27,16 @@ _FOREVER = 10**30
 
 @dataclass(frozen=True)
 class MicroBatch:
-    """What arrives together, and the punctuation it brings: a value, ``END``, or nothing."""
+    """What arrives together, and the punctuation it brings: a value, ``END``, or nothing.
+
+    ``keys`` has punctuation of single keys, and ``punctuations`` counts rows that arrived as
+    punctuation and not as data.
+    """
 
     rows: Sequence[Row]
     punctuation: Any = None
+    keys: Mapping[Key, Any] = field(default_factory=dict)
+    punctuations: int = 0
 
 
 @dataclass
@@ -55,19 +63,27 @@ class Reference:
     def run(self, batches: Sequence[MicroBatch]) -> Outcome:
         outcome = Outcome()
         held: list[tuple[Row, int]] = []  # a row, and the first window it may still enter
-        closed: int | None = None
+        closed: dict[Key | None, int] = {}  # the last closed window of a key; None is all keys
         largest: Any = None
         for batch in batches:
+            outcome.used += batch.punctuations
             for row in batch.rows:
-                verdict = self._admit(row, closed)
+                value = row[self.on]
+                if value is not None and self.axis.tick(value) is not None:
+                    largest = value if largest is None else max(largest, value)
+                verdict = self._admit(row, self._closed(closed, self._key(row)))
                 if isinstance(verdict, str):
                     outcome.refused.append((row, verdict))
                     continue
                 outcome.used += 1
                 held.append((row, verdict))
-                largest = row[self.on] if largest is None else max(largest, row[self.on])
-            closed = self._close(outcome, held, closed, batch.punctuation, largest)
+            closed = self._close(outcome, held, closed, batch, largest)
         return outcome
+
+    def _closed(self, closed: Mapping[Key | None, int], key: Key) -> int | None:
+        """The last window of a key that is closed, by its own punctuation or by the stream's."""
+        known = [closed[name] for name in (None, key) if name in closed]
+        return max(known, default=None)
 
     def _admit(self, row: Row, closed: int | None) -> int | str:
         """The first window a row may enter, or the reason it is refused."""
@@ -97,24 +113,26 @@ class Reference:
         self,
         outcome: Outcome,
         held: list[tuple[Row, int]],
-        closed: int | None,
-        punctuation: Any,
+        closed: Mapping[Key | None, int],
+        batch: MicroBatch,
         largest: Any,
-    ) -> int | None:
-        """Report the windows that a punctuation closes, and return the last one."""
-        if punctuation is None:
-            return closed
-        ends = isinstance(punctuation, str) and punctuation == END
-        tick = None if ends else self.axis.tick(punctuation)
-        last = None if tick is None else self.spec.last_closed(tick)
-        if not ends and (last is None or (closed is not None and last <= closed)):
-            return closed
-        horizon = last if last is not None else self._horizon(largest, closed)
+    ) -> dict[Key | None, int]:
+        """Report the windows that a micro-batch closes, and return the last ones."""
+        after = dict(closed)
+        ends = isinstance(batch.punctuation, str) and batch.punctuation == END
+        told = {None: None if ends else batch.punctuation, **batch.keys}
+        for name, punctuation in told.items():
+            tick = None if punctuation is None else self.axis.tick(punctuation)
+            if tick is not None:
+                after[name] = max(self.spec.last_closed(tick), after.get(name, -_FOREVER))
         for key in dict.fromkeys(self._key(row) for row, _ in held):
             mine = [(row, entry) for row, entry in held if self._key(row) == key]
-            for wid in self._windows(mine, closed, horizon):
-                self._report(outcome, key, wid, mine, largest, ends)
-        return _FOREVER if last is None else last
+            last = self._closed(closed, key)
+            horizon = self._horizon(largest, last) if ends else self._closed(after, key)
+            if horizon is not None:
+                for wid in self._windows(mine, last, horizon):
+                    self._report(outcome, key, wid, mine, largest, ends)
+        return {None: _FOREVER} if ends else after
 
     def _horizon(self, largest: Any, closed: int | None) -> int:
         """At the end of input: the first window that ends beyond the largest value."""
@@ -137,7 +155,7 @@ class Reference:
     def _report(
         self,
         outcome: Outcome,
-        key: tuple[Hashable, ...],
+        key: Key,
         wid: int,
         mine: Sequence[tuple[Row, int]],
         largest: Any,
@@ -161,19 +179,5 @@ class Reference:
             result[name] = evaluate(rows)
         outcome.results.append(result)
 
-    def _key(self, row: Row) -> tuple[Hashable, ...]:
+    def _key(self, row: Row) -> Key:
         return tuple(row[name] for name in self.by)
-
-
-def punctuate(
-    batches: Sequence[Sequence[Row]], on: str, axis: Axis, slack: int, end: bool = True
-) -> list[MicroBatch]:
-    """Micro-batches with the punctuation that a slack of so many ticks makes, then the end."""
-    largest: int | None = None
-    made: list[MicroBatch] = []
-    for rows in batches:
-        ticks = [axis.tick(row[on]) for row in rows if row[on] is not None]
-        seen = [tick for tick in ticks if tick is not None]
-        largest = max([*seen, *([] if largest is None else [largest])], default=None)
-        made.append(MicroBatch(rows, None if largest is None else axis.value(largest - slack)))
-    return [*made, MicroBatch([], END)] if end else made

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from muntin.operators.protocol import MemoryState, Operator, Punctuation
+from muntin.operators.punctuators.slack import Punctuator
 from muntin.spark.exchange import Message, in_order, of_kind
 from muntin.spark.ship import shipped
 
@@ -31,10 +32,13 @@ def run_shards(operator: Operator, batches: Iterator[pa.RecordBatch]) -> Iterato
         yield from step.results.to_batches(max_chunksize=_OUTPUT_ROWS)
 
 
-def refusals(operator: Operator, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def refusals(
+    operator: Operator, punctuator: Punctuator, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     """Worker side: the rows that an operator refuses without knowing any other row."""
     for batch in batches:
-        refused = operator.route(pa.Table.from_batches([batch])).refused_rows
+        rows = punctuator.observe(pa.Table.from_batches([batch])).rows
+        refused = operator.route(rows).refused_rows
         if refused is not None:
             yield from refused.to_batches()
 

@@ -16,13 +16,14 @@ from pyspark.sql import types as spark_types
 from muntin.aggregates.binding import Call, slots_of
 from muntin.aggregates.expressions import Expression
 from muntin.aggregates.text import Column
-from muntin.operators.punctuator import Punctuator
+from muntin.operators.punctuators.build import punctuator
+from muntin.operators.punctuators.slack import Punctuator
 from muntin.operators.windows import Windows
 from muntin.semantics.axis import Axis
-from muntin.semantics.disorder import Disorder
+from muntin.semantics.disorder import Disorder, Each, Punctuated
 from muntin.semantics.errors import ArgumentError, ExpressionError
 from muntin.semantics.window import Unfinished, WindowSpec
-from muntin.spark.expressions import column, named
+from muntin.spark.expressions import column, condition, named
 from muntin.spark.naming import Naming
 from muntin.spark.requirements import setting
 from muntin.spark.types import bound_type, progressing, to_arrow, to_spark
@@ -60,16 +61,15 @@ class Compiled:
     def axis(self) -> Axis:
         domain, scale = progressing(self.schema[self.source.on].dataType, self.source.on)
         zone = setting(self.source.df.sparkSession, "spark.sql.session.timeZone", "UTC")
-        slack = None if self.source.disorder is None else self.source.disorder.slack
-        return self.spec.axis(domain, scale=scale, zone=zone, also=slack)
+        finest = None if self.source.disorder is None else self.source.disorder.finest
+        return self.spec.axis(domain, scale=scale, zone=zone, also=finest)
 
     @cached_property
-    def slack(self) -> int | None:
-        """The slack in ticks; None where only control rows bring punctuation."""
+    def behind(self) -> int:
+        """How far the punctuation follows the rows by the rule's own lengths, in ticks."""
         disorder = self.source.disorder
-        if disorder is None:
-            return None
-        return 0 if disorder.slack is None else self.axis.length("slack", disorder.slack)
+        lengths = () if disorder is None else disorder.lengths
+        return sum(self.axis.length("slack", length) for length in lengths)
 
     @cached_property
     def shards(self) -> int:
@@ -89,12 +89,22 @@ class Compiled:
             named(self.source.on).alias("on"),
             *(key.alias(f"k{place}") for place, key in enumerate(keys)),
             *(column(slot).alias(f"s{place}") for place, slot in enumerate(self.slots)),
+            *self._for_the_rule(),
         ]
         if originals:
             selected += [
                 named(name).alias(f"o{place}") for place, name in enumerate(self.schema.names)
             ]
         return self._analysed(selected)
+
+    def _for_the_rule(self) -> list[SparkColumn]:
+        """What only the punctuator looks at: ``p``, or the columns ``v0..`` of ``mt.each``."""
+        match self.source.disorder:
+            case Punctuated(where=where):
+                return [condition(where).alias("p")]
+            case Each(columns=names):
+                return [self._key(name).alias(f"v{place}") for place, name in enumerate(names)]
+        return []
 
     def _key(self, name: str) -> SparkColumn:
         """A key column; -0.0 is 0.0 and NaN is one value, as in Spark's GROUP BY."""
@@ -124,12 +134,12 @@ class Compiled:
     @cached_property
     def operator(self) -> Windows:
         axis, edges = self.axis, self.spec.edges(self.axis)
-        reach = max(edges.range, edges.slide, self.slack or 0)
+        reach = max(edges.range, edges.slide, self.behind)
         panes = max(1, reach * edges.panes_per_slide // edges.slide)
         return Windows(
             axis=axis,
             edges=edges,
-            keys=tuple(to_arrow(self.schema[n].dataType, f"by={n!r}") for n in self.source.by),
+            keys=self.key_types,
             calls=self._calls(),
             bound_type=bound_type(self.schema[self.source.on].dataType, axis.digits),
             late=self.source.disorder.late if self.source.disorder else "generous",
@@ -151,8 +161,15 @@ class Compiled:
         return tuple(calls)
 
     @cached_property
+    def key_types(self) -> tuple[pa.DataType, ...]:
+        return tuple(to_arrow(self.schema[n].dataType, f"by={n!r}") for n in self.source.by)
+
+    @cached_property
     def punctuator(self) -> Punctuator:
-        return Punctuator(self.slack)
+        disorder = self.source.disorder
+        names = disorder.columns if isinstance(disorder, Each) else ()
+        values = [to_arrow(self.schema[n].dataType, f"each={n!r}") for n in names]
+        return punctuator(disorder, self.axis, self.key_types, values)
 
     @cached_property
     def fingerprint(self) -> Mapping[str, str]:
@@ -168,6 +185,7 @@ class Compiled:
             "resolution": f"{self.axis.digits} decimals",
             "shard count": str(self.shards),
             "unfinished": self.unfinished,
+            "disorder": self.source.disorder.state_kind if self.source.disorder else "told",
         }
 
     @cached_property

@@ -1,7 +1,8 @@
 """Control: telling a running stream that it is complete up to a point, or over.
 
 A control folder is a second, tiny source of the same exchange. A row written to it starts a
-micro-batch by itself and reaches every shard.
+micro-batch by itself and reaches every shard. A heartbeat is another: it brings the clock as rows,
+so that what it causes is in the checkpoint's log and happens again when a micro-batch is repeated.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ import time
 import uuid
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 
 from muntin.semantics.errors import ArgumentError
+from muntin.semantics.lengths import Duration, parse_length
 
 _SCHEMA = "kind STRING, value STRING"
+_CLOCK, _PUNCTUATES = "muntin.clock", "muntin.punctuates"
 
 
 def control(spark: SparkSession, folder: str | Path) -> DataFrame:
@@ -35,6 +39,66 @@ def end(folder: str | Path) -> None:
 def punctuate(folder: str | Path, value: object) -> None:
     """Say that no more rows below ``value`` will come."""
     _write(folder, {"kind": "punctuation", "value": str(value)})
+
+
+def heartbeat(
+    spark: SparkSession,
+    every: object = "5 seconds",
+    behind: object = "30 seconds",
+    *,
+    punctuate: bool = True,
+) -> DataFrame:
+    """Control rows made by the clock, for streams that go silent.
+
+    Give it to ``mt.stream(..., control=...)``, alone or in a list with ``mt.control(...)``.
+
+    Args:
+        spark: The session.
+        every: How often, in whole seconds. Spark's ``rate`` source, from which the rows come,
+            looks at the clock once a second; a trigger of the query makes it less often.
+        behind: How far behind the clock the stream may be: every row of the heartbeat is a
+            punctuation that long ago. Only for a timestamp ``on`` with zone.
+        punctuate: False brings the clock alone, which is what ``mt.clock(...)`` needs, and suits
+            every kind of ``on``.
+    """
+    seconds = _whole_seconds(every)
+    late = parse_length("behind", behind)
+    if not isinstance(late, Duration) or late.negative:
+        raise ArgumentError("behind", behind, "it is a length of time such as '30 seconds'")
+    now = F.col("timestamp")
+    rows = [F.struct(F.lit("clock").alias("kind"), _text(now).alias("value"))]
+    if punctuate:
+        before = now - F.expr(f"INTERVAL {late.micros} MICROSECONDS")
+        rows.append(F.struct(F.lit("punctuation").alias("kind"), _text(before).alias("value")))
+    beats = spark.readStream.format("rate").option("rowsPerSecond", 1).load()
+    made = beats.where(F.col("value") % seconds == 0).select(F.explode(F.array(*rows)).alias("r"))
+    return marked(made.select("r.kind", "r.value"), punctuates=punctuate)
+
+
+def marked(control: DataFrame, *, punctuates: bool) -> DataFrame:
+    """Control rows that bring a clock, known as such by the metadata of a column."""
+    metadata = {_CLOCK: True, _PUNCTUATES: punctuates}
+    return control.select(F.col("kind").alias("kind", metadata=metadata), "value")
+
+
+def brings_clock(control: DataFrame) -> bool:
+    return bool(control.schema["kind"].metadata.get(_CLOCK))
+
+
+def punctuates_by_clock(control: DataFrame) -> bool:
+    return bool(control.schema["kind"].metadata.get(_PUNCTUATES))
+
+
+def _whole_seconds(every: object) -> int:
+    length = parse_length("every", every)
+    if isinstance(length, Duration) and length.positive and length.micros % 1_000_000 == 0:
+        return length.micros // 1_000_000
+    raise ArgumentError("every", every, "it is a number of whole seconds, such as '5 seconds'")
+
+
+def _text(moment: Column) -> Column:
+    """A moment with its offset: the hour after summer comes twice, and a clock must not go back."""
+    return F.date_format(moment, "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX")
 
 
 def _write(folder: str | Path, row: dict[str, object]) -> None:

@@ -14,11 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
+from pyspark.sql import DataFrame
 
 from muntin.operators.kernels.hashing import shard_of
 from muntin.operators.protocol import Operator
-from muntin.semantics.axis import Axis
+from muntin.operators.punctuators.slack import Punctuator
+from muntin.semantics.axis import Axis, Domain
 from muntin.spark.labels import shard_label
+from muntin.spark.ship import shipped
 
 MESSAGE = """
     shard INT, input INT, task INT, seq INT,
@@ -37,6 +40,9 @@ _SCHEMA = pa.schema(
     ]
 )
 CONTROL, DATA = -1, 0
+#: Kinds of messages from a punctuator's map side: how many rows are punctuation, what every shard
+#: hears, and what the shard of a key hears.
+PUNCTUATIONS, EVERYWHERE, KEYED = "punctuations", "everywhere", "keyed"
 #: Rows taken together on the map side: enough that combining pays, little enough for memory.
 ROWS_AT_ONCE = 1_000_000
 #: A payload is cut at about this size.
@@ -73,11 +79,29 @@ def decode(payload: bytes) -> pa.Table:
         return reader.read_all()
 
 
+def routed(
+    prepared: DataFrame, operator: Operator, punctuator: Punctuator, shards: int
+) -> DataFrame:
+    """The messages of a prepared DataFrame."""
+    return prepared.mapInArrow(
+        shipped(__name__, "route", operator, punctuator, shards),
+        MESSAGE,
+    )
+
+
+def announced(control: DataFrame, axis: Axis, shards: int) -> DataFrame:
+    """The messages of control rows."""
+    return control.mapInArrow(shipped(__name__, "announce", axis, shards), MESSAGE)
+
+
 def route(
-    operator: Operator, shards: int, batches: Iterator[pa.RecordBatch]
+    operator: Operator,
+    punctuator: Punctuator,
+    shards: int,
+    batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """Map side: what the rows of a task mean to each shard."""
-    sender = _Sender(operator, shards, _task())
+    sender = _Sender(operator, punctuator, shards, _task())
     for rows in _gather(batches):
         yield from sender.take(rows)
     yield from sender.finish()
@@ -86,8 +110,9 @@ def route(
 class _Sender:
     """Splits what an operator routes by shard and numbers the messages of a task."""
 
-    def __init__(self, operator: Operator, shards: int, task: int) -> None:
+    def __init__(self, operator: Operator, punctuator: Punctuator, shards: int, task: int) -> None:
         self.operator = operator
+        self.punctuator = punctuator
         self.labels = [shard_label(shard) for shard in range(shards)]
         self.task = task
         self.seq = 0
@@ -96,6 +121,19 @@ class _Sender:
         self.pending_bytes = 0
 
     def take(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
+        observed = self.punctuator.observe(rows)
+        if observed.rows.num_rows:
+            yield from self._route(observed.rows)
+        if observed.punctuations:
+            yield _batch([self._message(0, PUNCTUATIONS, n=observed.punctuations)])
+        if observed.everywhere is not None:
+            payload = encode(observed.everywhere)
+            shards = range(len(self.labels))
+            yield _batch([self._message(s, EVERYWHERE, payload=payload) for s in shards])
+        for shard, mine in self._by_shard(observed.keyed):
+            yield from self._payloads(shard, KEYED, mine)
+
+    def _route(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
         routed = self.operator.route(rows)
         self.progress = max(
             (p for p in (self.progress, routed.progress) if p is not None), default=None
@@ -164,9 +202,17 @@ def announce(
     for batch in batches:
         for row in batch.to_pylist():
             seq += 1
-            tick = None if row["value"] is None else axis.floor("punctuation", row["value"])
+            tick = _told(axis, row["kind"], row["value"])
             labels = [shard_label(shard) for shard in range(shards)]
             yield _batch([Message(s, CONTROL, task, seq, row["kind"], tick) for s in labels])
+
+
+def _told(axis: Axis, kind: str, value: str | None) -> int | None:
+    if value is None:
+        return None
+    if kind == "clock":  # a moment, whatever the stream is ordered by
+        return Axis(Domain.TIMESTAMP, zone=axis.zone).point("clock", value)
+    return axis.floor("punctuation", value)
 
 
 def in_order(messages: Iterable[Message]) -> list[Message]:
@@ -176,6 +222,10 @@ def in_order(messages: Iterable[Message]) -> list[Message]:
 
 def of_kind(messages: Sequence[Message], kind: str) -> list[pa.Table]:
     return [message.table() for message in messages if message.kind == kind]
+
+
+def count_of(messages: Sequence[Message], kind: str) -> int:
+    return sum(message.n for message in messages if message.kind == kind)
 
 
 def refused_counts(messages: Sequence[Message]) -> dict[str, int]:

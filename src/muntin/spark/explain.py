@@ -8,10 +8,12 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from muntin.operators.panes import WORTH_COMBINING
 from muntin.semantics.axis import Domain
+from muntin.semantics.disorder import Disorder, Each, PerKey, Punctuated, RowSlack, Slack
+from muntin.semantics.idle import Follow
 from muntin.semantics.lengths import Duration
 from muntin.semantics.window import Edges
-from muntin.spark import streaming
 from muntin.spark.compile import Compiled
+from muntin.spark.exchange import routed
 
 _MEASURED_ROWS = 200_000
 _DAY = 86_400_000_000
@@ -43,6 +45,7 @@ class Explanation:
     panes_per_window: int
     copies_by_spark: int
     shards: int
+    disorder: str
     state: str
     travels: str
     aggregates: str
@@ -57,6 +60,7 @@ class Explanation:
                 f"panes       {panes} long, {self.panes_per_window} per window",
                 f"rows copied {overlap} per row by Spark's window(), at most 1 per row here",
                 f"exchange    {self.travels}; {self.shards} shard{'s' * (self.shards > 1)}",
+                f"disorder    {self.disorder}",
                 f"state       {self.state}",
             ]
         )
@@ -73,6 +77,7 @@ def explanation(
         panes_per_window=edges.panes_per_window,
         copies_by_spark=1 if edges.landmark else -(-edges.range // edges.slide),
         shards=compiled.shards,
+        disorder=_disorder(compiled.source.disorder) if streaming else "none: no row is late",
         state=_state(compiled, edges) if streaming else "none: a batch is one pass",
         travels=_travels(measured),
         aggregates=", ".join(call.label for call in compiled.operator.calls),
@@ -82,7 +87,8 @@ def explanation(
 def measure(compiled: Compiled) -> Measured:
     """Route some of a batch DataFrame and count what comes out."""
     prepared = compiled.prepared().limit(_MEASURED_ROWS)
-    messages = streaming.routed(prepared, compiled.operator, compiled.shards)
+    rule = compiled.punctuator.in_batch
+    messages = routed(prepared, compiled.operator, rule, compiled.shards)
     partials = messages.where(F.col("kind") == "partial").agg(F.sum("n")).first()
     found = 0 if partials is None or partials[0] is None else int(partials[0])
     return Measured(prepared.count(), found)
@@ -107,15 +113,31 @@ def _state(compiled: Compiled, edges: Edges) -> str:
     size = 8 * columns
     if edges.landmark:
         return f"bounded: one pane per key and open slide, {size} bytes and the key each"
-    slack = compiled.slack
-    if slack is None:
-        return f"bounded by the control rows' punctuation; {size} bytes and the key a pane"
-    open_panes = edges.panes_per_window + -(-slack // edges.slide) * edges.panes_per_slide
+    if not isinstance(compiled.source.disorder, Slack):
+        return f"bounded by what punctuation leaves open; {size} bytes and the key a pane"
+    open_panes = edges.panes_per_window
+    open_panes += -(-compiled.behind // edges.slide) * edges.panes_per_slide
     open_panes += edges.panes_per_slide
     return (
         f"bounded: at most {open_panes} panes per key between punctuations, "
         f"{size} bytes and the key each, whatever the number of rows"
     )
+
+
+def _disorder(disorder: Disorder | None) -> str:
+    """The rule, and what it remembers."""
+    match disorder:
+        case None:
+            return "as control rows say"
+        case RowSlack(rows=rows):
+            return f"{disorder}; {8 * (rows + 1):,} bytes a shard"
+        case PerKey(idle=Follow()):
+            return f"{disorder}; 16 bytes and the key for each that is not behind the others"
+        case PerKey() | Punctuated(key=True):
+            return f"{disorder}; 16 bytes and the key for each, for ever"
+        case Each():
+            return f"{disorder}; 16 bytes and the value for each and shard, for ever"
+    return str(disorder)
 
 
 def _travels(measured: Measured | None) -> str:

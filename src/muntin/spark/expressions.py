@@ -23,6 +23,11 @@ def named(name: str) -> Column:
     return F.col("`" + name.replace("`", "``") + "`")
 
 
+def condition(where: object) -> Column:
+    """A condition as the user gave it: SQL text or a column."""
+    return where if isinstance(where, Column) else F.expr(str(where))
+
+
 def column(expression: Expression) -> Column:
     match expression:
         case Name(name):

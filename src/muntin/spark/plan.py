@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from muntin.semantics.errors import MuntinError
 from muntin.spark import batch, streaming
 from muntin.spark.compile import Compiled
+from muntin.spark.exchange import announced, routed
 from muntin.spark.explain import Explanation, explanation
 from muntin.spark.ship import shipped
 
@@ -43,21 +44,20 @@ class Plan:
 
     def _batch(self) -> DataFrame:
         compiled = self.compiled
-        messages = streaming.routed(compiled.prepared(), compiled.operator, compiled.shards)
+        rule = compiled.punctuator.in_batch
+        messages = routed(compiled.prepared(), compiled.operator, rule, compiled.shards)
         flat = batch.run(messages, compiled.operator, compiled.flat_schema)
         return compiled.naming.apply(flat)
 
     def tagged(self, *, keep_refused: bool) -> DataFrame:
         """Streams: results, refused rows and counts of one query, told apart by ``tag``."""
         compiled = self.compiled
-        messages = streaming.routed(
-            compiled.prepared(originals=keep_refused), compiled.operator, compiled.shards
-        )
+        prepared = compiled.prepared(originals=keep_refused)
+        rule, shards = compiled.punctuator, compiled.shards
+        messages = routed(prepared, compiled.operator, rule, shards)
         if self.control is not None:
-            messages = messages.unionByName(
-                streaming.announced(self.control, compiled.axis, compiled.shards)
-            )
-        task = streaming.ShardTask(compiled.operator, compiled.punctuator, compiled.fingerprint)
+            messages = messages.unionByName(announced(self.control, compiled.axis, shards))
+        task = streaming.ShardTask(compiled.operator, rule, compiled.fingerprint)
         return streaming.counted(streaming.run(messages, task), self.name)
 
     @cached_property
@@ -81,7 +81,9 @@ class Plan:
         compiled = self.compiled
         prepared = compiled.prepared(originals=True)
         return prepared.mapInArrow(
-            shipped("muntin.spark.batch", "refusals", compiled.operator),
+            shipped(
+                "muntin.spark.batch", "refusals", compiled.operator, compiled.punctuator.in_batch
+            ),
             compiled.refused_schema,
         )
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from muntin.operators.protocol import ChunkKey
-from muntin.operators.punctuator import Progress
+from muntin.operators.punctuators.progress import Progress
 from muntin.semantics.errors import CheckpointError
 from muntin.spark.exchange import decode, encode
 

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.text import Column, parse_column
-from muntin.semantics.disorder import Disorder, disorder_or_none
+from muntin.semantics.disorder import CHOICES, Disorder
 from muntin.semantics.errors import ArgumentError, UnknownColumnError
 from muntin.semantics.window import (
     Landmark,
@@ -22,6 +22,7 @@ from muntin.semantics.window import (
 )
 from muntin.spark.buckets import bucketed
 from muntin.spark.compile import Compiled, Source
+from muntin.spark.disorder import check_clock, checked_control, checked_disorder
 from muntin.spark.explain import explanation, measure
 from muntin.spark.plan import Plan
 from muntin.spark.requirements import check_stream, setting
@@ -42,6 +43,7 @@ class Stream:
     disorder: Disorder | None
     control: DataFrame | None
     shards: int | None
+    clock: bool = False
 
     def window(
         self,
@@ -169,8 +171,9 @@ class Windowed:
                 "disorder",
                 None,
                 "a stream must say how disordered it is, or no window would ever close: "
-                "disorder=mt.ordered(), mt.slack('10 seconds'), or control=mt.control(...)",
+                f"disorder={CHOICES}; or control=mt.control(...) or mt.heartbeat(...)",
             )
+        check_clock(self.stream.disorder, self.stream.clock)
         check_stream(self.stream.df.sparkSession)
 
 
@@ -180,7 +183,7 @@ def stream(
     by: str | Sequence[str] | None = None,
     disorder: Disorder | None = None,
     *,
-    control: DataFrame | None = None,
+    control: DataFrame | Sequence[DataFrame] | None = None,
     shards: int | None = None,
 ) -> Stream:
     """Describe a DataFrame, batch or streaming, as a stream.
@@ -190,10 +193,13 @@ def stream(
         on: The column that progresses: timestamp (with or without zone), date, integer,
             decimal or double.
         by: The column or columns that windows are made for separately; none means one for all.
-        disorder: How much disorder a streaming DataFrame has: ``mt.ordered()`` or
-            ``mt.slack("10 seconds")``. A batch needs none: no row is late in it.
+        disorder: How much disorder a streaming DataFrame has: ``mt.ordered()``,
+            ``mt.slack("10 seconds")``, ``mt.slack(rows=100)``, ``mt.punctuated("condition")``,
+            ``mt.per_key("10 seconds")``, ``mt.each("sensor", "10 seconds")`` or
+            ``mt.per_partition()``. A batch needs none: no row is late in it.
         control: The rows of ``mt.control(spark, folder)``, with which a running stream can be
-            told that it is complete up to a point, or over.
+            told that it is complete up to a point, or over; those of ``mt.heartbeat(spark)``,
+            which tell it the time; or a list of both.
         shards: How many parts the state of a streaming query has; at least the number of cores
             that should work on it. It stays with the checkpoint.
     """
@@ -208,7 +214,8 @@ def stream(
     progressing(df.schema[on].dataType, on)
     if shards is not None and not (type(shards) is int and shards > 0):
         raise ArgumentError("shards", shards, "it must be a whole number above zero")
-    return Stream(df, on, keys, disorder_or_none(disorder), control, shards)
+    told, clock = checked_control(control, df, on)
+    return Stream(df, on, keys, checked_disorder(disorder, df, keys), told, shards, clock)
 
 
 def _keys(by: str | Sequence[str] | None) -> tuple[str, ...]:

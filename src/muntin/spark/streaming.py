@@ -12,12 +12,15 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
 from muntin.operators.protocol import REASONS, Operator, Step
-from muntin.operators.punctuator import Punctuator
-from muntin.semantics.axis import Axis
+from muntin.operators.punctuators.progress import Heard
+from muntin.operators.punctuators.slack import Punctuator
 from muntin.spark.exchange import (
     CONTROL,
-    MESSAGE,
+    EVERYWHERE,
+    KEYED,
+    PUNCTUATIONS,
     Message,
+    count_of,
     decode,
     encode,
     in_order,
@@ -35,6 +38,7 @@ COUNTS = (
     "rows_refused",
     *REASONS,
     "rows_between",
+    "punctuations",
     "results",
     "state_bytes_written",
 )
@@ -90,22 +94,6 @@ def _untagged(tagged: DataFrame, tag: str, schema: StructType) -> DataFrame:
     return payloads.mapInArrow(shipped(__name__, "unpack"), schema)
 
 
-def routed(prepared: DataFrame, operator: Operator, shards: int) -> DataFrame:
-    """The messages of a prepared DataFrame."""
-    return prepared.mapInArrow(
-        shipped("muntin.spark.exchange", "route", operator, shards),
-        MESSAGE,
-    )
-
-
-def announced(control: DataFrame, axis: Axis, shards: int) -> DataFrame:
-    """The messages of control rows."""
-    return control.mapInArrow(
-        shipped("muntin.spark.exchange", "announce", axis, shards),
-        MESSAGE,
-    )
-
-
 def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Worker side: payloads back to rows."""
     for batch in batches:
@@ -123,19 +111,24 @@ def run_shard(
     """Worker side: one micro-batch of one shard."""
     messages = in_order(_messages(shard, frames))
     state = ShardState(head, chunks, task.fingerprint)
-    progress, punctuation = task.punctuator.advance(
-        state.head.progress,
+    told = [m for m in messages if m.input == CONTROL]
+    heard = Heard(
         seen=[m.progress for m in messages if m.input != CONTROL],
-        told=[m.progress for m in messages if m.kind == "punctuation"],
-        ended=any(m.kind == "end" for m in messages),
+        told=[m.progress for m in told if m.kind == "punctuation"],
+        clock=[m.progress for m in told if m.kind == "clock"],
+        ended=any(m.kind == "end" for m in told),
+        everywhere=of_kind(messages, EVERYWHERE),
+        keyed=of_kind(messages, KEYED),
     )
+    advanced = task.punctuator.advance(state, state.head.progress, heard)
     partials = of_kind(messages, "partial")
-    step = task.operator.step(state, partials, punctuation, of_kind(messages, "rows"))
-    written = state.write(step.changes, progress)
+    step = task.operator.step(state, partials, advanced.punctuation, of_kind(messages, "rows"))
+    written = state.write({**step.changes, **advanced.changes}, advanced.progress)
     refused = of_kind(messages, "refused_rows")
     if step.late_rows is not None and step.late_rows.num_rows:
         refused.append(step.late_rows)
-    yield _output(step, refused_counts(messages), refused, written)
+    counts = refused_counts(messages)
+    yield _output(step, count_of(messages, PUNCTUATIONS), counts, refused, written)
 
 
 def _messages(shard: int, frames: Iterator[pd.DataFrame]) -> Iterator[Message]:
@@ -147,14 +140,20 @@ def _messages(shard: int, frames: Iterator[pd.DataFrame]) -> Iterator[Message]:
 
 
 def _output(
-    step: Step, counts: Mapping[str, int], refused: list[pa.Table], written: int
+    step: Step,
+    punctuations: int,
+    counts: Mapping[str, int],
+    refused: list[pa.Table],
+    written: int,
 ) -> pd.DataFrame:
     refusals = {**counts, "late": step.rows_late}
     total = sum(refusals.values())
+    used = step.rows_used + punctuations
     made = {
         **refusals,
-        "rows_in": step.rows_used + total,
-        "rows_used": step.rows_used,
+        "rows_in": used + total,
+        "rows_used": used,
+        "punctuations": punctuations,
         "rows_refused": total,
         "rows_between": step.rows_between,
         "results": step.results.num_rows,

@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 from muntin.semantics.disorder import Disorder
 from muntin.semantics.errors import ArgumentError
+from muntin.spark.control import marked
 from muntin.spark.plan import Plan
 from muntin.spark.stream import Stream, stream
 from muntin.spark.write import progress, write
@@ -59,9 +61,10 @@ class Replay:
 
     @property
     def control(self) -> DataFrame:
-        """The punctuation as control rows, one file per micro-batch."""
+        """The punctuation and the clock as control rows, one file per micro-batch."""
         reader = self.spark.readStream.schema("kind STRING, value STRING")
-        return reader.option("maxFilesPerTrigger", 1).json(str(self.folder / "control"))
+        rows = reader.option("maxFilesPerTrigger", 1).json(str(self.folder / "control"))
+        return marked(rows, punctuates=False)
 
     def stream(
         self,
@@ -99,18 +102,17 @@ class Replay:
         batches: Sequence[Sequence[dict[str, Any]]],
         *,
         punctuation: Sequence[object] | None = None,
+        clock: Sequence[datetime | None] | None = None,
         end: bool = True,
     ) -> None:
         """Append micro-batches, to be played after those that are there."""
-        told = list(punctuation) if punctuation is not None else [None] * len(batches)
-        if len(told) != len(batches):
-            expected = f"it needs one entry for each of {len(batches)} batches"
-            raise ArgumentError("punctuation", punctuation, expected)
-        pairs = [*zip(batches, told, strict=True), *([([], END)] if end else [])]
+        told = _one_each("punctuation", punctuation, len(batches))
+        clocks = _one_each("clock", clock, len(batches))
+        played = [*zip(batches, told, clocks, strict=True), *([([], END, None)] if end else [])]
         first = len(list((self.folder / "control").iterdir()))
-        for number, (rows, value) in enumerate(pairs, first):
+        for number, (rows, value, moment) in enumerate(played, first):
             _write_rows(self.folder / "rows", number, rows, self.schema, self.tasks)
-            _write_control(self.folder / "control", number, value)
+            _write_control(self.folder / "control", number, value, moment)
 
     def remove(self) -> None:
         """Delete the files."""
@@ -123,6 +125,7 @@ def replay(
     schema: str,
     *,
     punctuation: Sequence[object] | None = None,
+    clock: Sequence[datetime | None] | None = None,
     end: bool = True,
     tasks: int = 1,
     folder: str | Path | None = None,
@@ -134,6 +137,8 @@ def replay(
         batches: The rows of each micro-batch, in the order they arrive.
         schema: The columns as DDL text: ``"k STRING, ts TIMESTAMP, v DOUBLE"``.
         punctuation: For each micro-batch the value below which no more rows will come, or None.
+        clock: For each micro-batch the time it tells the stream, or None: what a heartbeat does,
+            at the moments you say.
         end: Whether the stream ends after the last micro-batch, which reports every window.
         tasks: Over how many tasks the rows of a micro-batch are dealt, round robin.
         folder: Where to write; a new temporary folder unless given.
@@ -142,7 +147,7 @@ def replay(
     (root / "rows").mkdir(parents=True, exist_ok=True)
     (root / "control").mkdir(parents=True, exist_ok=True)
     made = Replay(spark, root, _arrow_schema(spark, schema), schema, tasks)
-    made.extend(batches, punctuation=punctuation, end=end)
+    made.extend(batches, punctuation=punctuation, clock=clock, end=end)
     return made
 
 
@@ -162,15 +167,22 @@ def _write_rows(
         _stamp(path, number * tasks + task)
 
 
-def _write_control(folder: Path, number: int, value: object) -> None:
+def _one_each(argument: str, given: Sequence[Any] | None, count: int) -> list[Any]:
+    if given is not None and len(given) != count:
+        raise ArgumentError(argument, given, f"it needs one entry for each of {count} batches")
+    return [None] * count if given is None else list(given)
+
+
+def _write_control(folder: Path, number: int, value: object, clock: datetime | None) -> None:
     path = folder / f"{number:06d}.json"
-    if value is None:
-        row: dict[str, object] = {"kind": "none"}
-    elif isinstance(value, str) and value == END:
-        row = {"kind": "end"}
-    else:
-        row = {"kind": "punctuation", "value": str(value)}
-    path.write_text(json.dumps(row) + "\n")
+    rows: list[dict[str, object]] = []
+    if isinstance(value, str) and value == END:
+        rows.append({"kind": "end"})
+    elif value is not None:
+        rows.append({"kind": "punctuation", "value": str(value)})
+    if clock is not None:
+        rows.append({"kind": "clock", "value": str(clock)})
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows or [{"kind": "none"}]))
     _stamp(path, number)
 
 

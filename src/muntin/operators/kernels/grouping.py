@@ -60,6 +60,16 @@ def find_keys(keys: pa.Table, among: pa.Table) -> Ints:
     return found
 
 
+def greatest_of_keys(keys: pa.Table, ticks: Ints) -> tuple[pa.Table, Ints]:
+    """Every key once, with its greatest tick."""
+    columns = [column.combine_chunks() for column in keys.columns]
+    codes, size = key_codes(columns, keys.num_rows)
+    groups = key_and_pane(codes, size, np.zeros(keys.num_rows, np.int64))
+    greatest = np.full(len(groups), np.iinfo(np.int64).min)
+    np.maximum.at(greatest, groups.number, ticks)
+    return keys.take(pa.array(groups.member)), greatest
+
+
 def key_and_pane(codes: Ints, size: int, panes: Ints) -> Groups:
     """Groups of equal key and pane."""
     if len(codes) == 0:

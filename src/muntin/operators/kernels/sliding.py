@@ -38,20 +38,20 @@ def start_pane(wid: int, per_slide: int, whole_slides: int) -> int:
     return 2 * (wid - whole_slides) + 1
 
 
-@kernel(INT, INTS, INTS, INT, INT, INT, INT, OUT_INTS, OUT_INTS, OUT_INTS, OUT_INTS)
+@kernel(INT, INTS, INTS, INT, INT, INTS, INTS, OUT_INTS, OUT_INTS, OUT_INTS, OUT_INTS)
 def intervals(
     key_starts: Ints,
     panes: Ints,
     per_slide: int,
     whole_slides: int,
-    first: int,
-    last: int,
+    first: Ints,
+    last: Ints,
     out_key: Ints,
     out_wid: Ints,
     out_low: Ints,
     out_high: Ints,
 ) -> int:
-    """The windows ``first..last`` that hold a pane, key by key; returns how many there are.
+    """The windows ``first..last`` of each key that hold a pane; returns how many there are.
 
     Call it with empty outputs to count, and again with room to fill. ``key_starts`` has the row
     where each key begins and, last, the number of rows.
@@ -61,8 +61,8 @@ def intervals(
     for key in range(len(key_starts) - 1):
         stop = key_starts[key + 1]
         low = high = key_starts[key]
-        wid = max(first, panes[low] // per_slide)
-        while wid <= last:
+        wid = max(first[key], panes[low] // per_slide)
+        while wid <= last[key]:
             start = start_pane(wid, per_slide, whole_slides)
             end = (wid + 1) * per_slide
             while high < stop and panes[high] < end:

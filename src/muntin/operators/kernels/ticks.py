@@ -51,6 +51,12 @@ def to_ticks(column: pa.Array, axis: Axis) -> Ticks:
     return Ticks(tick, order, refusal)
 
 
+def valid_ticks(column: pa.ChunkedArray, axis: Axis) -> Ints:
+    """The ticks of the values that have a place on the axis."""
+    ticks = to_ticks(column.combine_chunks(), axis)
+    return ticks.tick[ticks.refusal == 0]
+
+
 def _integers(column: pa.Array, axis: Axis, refusal: npt.NDArray[np.uint8]) -> Ints:
     whole = column.cast(pa.int64())
     if whole.null_count:
