@@ -37,7 +37,8 @@ from muntin.semantics.errors import (
 from muntin.semantics.window import Context, Landmark, Window
 from muntin.spark.control import control, end, punctuate
 from muntin.spark.plan import Plan
-from muntin.spark.stream import Stream, Windowed, stream
+from muntin.spark.stream import Stream, stream
+from muntin.spark.windowed import Windowed
 from muntin.spark.write import progress, write
 
 __version__ = "0.1.0"

@@ -151,14 +151,9 @@ def operator(case: SequenceCase) -> Operator:
         by_rank=isinstance(spec, RowWindow),
         unfinished=case.unfinished,
         origin=min(spec.points(axis)) if isinstance(spec, Landmarks) and spec.origins else None,
-        marks={SlideOnWindow: 2, Landmarks: 1}.get(type(spec), 0) if not _given(spec) else 0,
         ties=(pa.int64(),),
         ticks_per_bucket=width,
     )
-
-
-def _given(spec: SequenceSpec) -> bool:
-    return isinstance(spec, Landmarks) and bool(spec.origins)
 
 
 def cut(case: SequenceCase) -> Cut:
@@ -170,7 +165,9 @@ def cut(case: SequenceCase) -> Cut:
         case TupleWindow():
             return TupleCut(axis.length("range", spec.range), spec.every, axis)
         case SlideOnWindow():
-            return SlideCut(axis.length("range", spec.range), axis)
+            slide_axis = Axis(Domain.INTEGER)
+            slide = slide_axis.length("slide", spec.slide)
+            return SlideCut(axis.length("range", spec.range), axis, slide, 0, slide_axis)
         case Landmarks():
             slide = None if spec.slide is None else axis.length("slide", spec.slide)
             return LandmarkCut(spec.points(axis), slide, axis)
@@ -240,20 +237,12 @@ def table(case: SequenceCase, rows: Sequence[Row]) -> pa.Table:
     columns[f"s{len(SLOTS)}"] = columns["on"]
     if isinstance(case.spec, SlideOnWindow):
         columns["slide_on"] = pa.array([row["slide_on"] for row in rows], pa.int64())
-        stretch = [None if r["slide_on"] is None else case_stretch(case.spec, r) for r in rows]
-        columns["m0"] = pa.array([row["slide_on"] for row in rows], pa.int64())
-        columns["m1"] = pa.array(stretch, pa.int64())
     if isinstance(case.spec, Landmarks):
-        columns["m0"] = pa.array([int(bool(row["b"])) for row in rows], pa.int64())
+        columns["starts"] = pa.array([row["b"] for row in rows], pa.bool_())
     if case.own_gap:
         reach = [None if r["on"] is None or r["gap"] is None else r["on"] + r["gap"] for r in rows]
         columns["reach"] = pa.array(reach, on_type)
     return pa.table(columns)
-
-
-def case_stretch(spec: SlideOnWindow, row: Row) -> int:
-    slide = int(str(spec.slide))
-    return int(row["slide_on"]) // slide
 
 
 @st.composite
@@ -302,7 +291,7 @@ def sequence_cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -
 
 def _row(domain: Domain) -> st.SearchStrategy[Row]:
     more = {
-        "slide_on": st.integers(0, 9),
+        "slide_on": st.one_of(st.none(), st.integers(0, 9), st.integers(0, 9)),
         "gap": st.one_of(st.none(), st.integers(-1, 8).map(GAPS[domain])),
     }
     both = st.tuples(row_values(domain), st.fixed_dictionaries(more))

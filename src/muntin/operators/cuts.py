@@ -13,9 +13,11 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
+from muntin.operators.admission import Reasons
 from muntin.operators.kernels.sequence import first_beyond, never_falling
-from muntin.operators.kernels.ticks import order_of_ticks, shift_order
+from muntin.operators.kernels.ticks import order_of_ticks, shift_order, to_ticks
 from muntin.operators.protocol import NEVER
 from muntin.semantics.axis import Axis
 from muntin.semantics.window import Edges
@@ -100,6 +102,13 @@ class Cut(Protocol):
         """What is remembered of a key, as whole numbers; NEVER before there is anything."""
 
     @property
+    def marks(self) -> int:
+        """How many columns ``m0..`` rows bring for the cut."""
+
+    def mark(self, rows: pa.Table) -> tuple[pa.Table, Reasons | None]:
+        """Map side: rows with those columns, and why some rows have no place."""
+
+    @property
     def remembers(self) -> bool:
         """Whether a key is remembered when it has no cells left."""
 
@@ -132,6 +141,13 @@ class RankCut:
     @property
     def memory(self) -> tuple[str, ...]:
         return ()
+
+    @property
+    def marks(self) -> int:
+        return 0
+
+    def mark(self, rows: pa.Table) -> tuple[pa.Table, Reasons | None]:
+        return rows, None
 
     @property
     def remembers(self) -> bool:
@@ -213,6 +229,13 @@ class TupleCut:
         return ()
 
     @property
+    def marks(self) -> int:
+        return 0
+
+    def mark(self, rows: pa.Table) -> tuple[pa.Table, Reasons | None]:
+        return rows, None
+
+    @property
     def remembers(self) -> bool:
         return self.every > 1
 
@@ -255,10 +278,25 @@ class SlideCut:
 
     range: int
     axis: Axis
+    slide: int
+    slide_origin: int
+    slide_axis: Axis
 
     @property
     def memory(self) -> tuple[str, ...]:
         return ("risen", "slide", "last")
+
+    @property
+    def marks(self) -> int:
+        return 2
+
+    def mark(self, rows: pa.Table) -> tuple[pa.Table, Reasons | None]:
+        """Where the slide attribute stands; a row without one is refused."""
+        ticks = to_ticks(rows["slide_on"].combine_chunks(), self.slide_axis)
+        stretch = (ticks.tick - self.slide_origin) // self.slide
+        rows = rows.append_column("m0", pa.array(ticks.order))
+        rows = rows.append_column("m1", pa.array(stretch))
+        return rows, np.where(ticks.refusal == 0, "", "null_slide_on").astype(object)
 
     @property
     def remembers(self) -> bool:

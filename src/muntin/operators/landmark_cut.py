@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from muntin.aggregates.ordering import doubles_order, order_doubles
+from muntin.operators.admission import Reasons
 from muntin.operators.cuts import EVER, Cutting, Held, Mask, Progressed, Run, first_of_each, spread
 from muntin.operators.kernels.ticks import order_of_ticks
 from muntin.operators.protocol import NEVER
@@ -31,7 +33,7 @@ class _Segments:
 class LandmarkCut:
     """From a landmark to the next: a window a slide, or one in all.
 
-    ``points`` are landmarks given in ticks; without any a mark says which rows are landmarks.
+    ``points`` are landmarks given in ticks; without any the column ``starts`` says which rows are.
     What is remembered of a key is its landmark, the next window to report and its last row.
     """
 
@@ -42,6 +44,17 @@ class LandmarkCut:
     @property
     def memory(self) -> tuple[str, ...]:
         return ("landmark", "next", "last")
+
+    @property
+    def marks(self) -> int:
+        return 0 if self.points else 1
+
+    def mark(self, rows: pa.Table) -> tuple[pa.Table, Reasons | None]:
+        """Which rows are landmarks, where the data says."""
+        if self.points:
+            return rows, None
+        starts = rows["starts"].combine_chunks().fill_null(False)
+        return rows.append_column("m0", starts.cast(pa.int64())), None
 
     @property
     def remembers(self) -> bool:

@@ -45,8 +45,8 @@ _CHUNKS = 32
 class Ordered:
     """Windows that a cut makes of the rows of each key, with their aggregates.
 
-    Rows come with ``on``, the keys ``k0..``, ``m0..`` (the marks of the cut), ``t0..`` (what
-    breaks ties) and the slots ``s0..``. The first ``ranked_keys`` keys say which rows are in one
+    Rows come with ``on``, the keys ``k0..``, what the cut looks at, ``t0..`` (what breaks ties)
+    and the slots ``s0..``. The first ``ranked_keys`` keys say which rows are in one
     order; the others are groups inside a window. Where ``by_rank`` the bounds of windows are
     ranks, and the first two calls are the ``on`` of a window's first and last row.
     """
@@ -62,7 +62,6 @@ class Ordered:
     by_rank: bool = False
     unfinished: Unfinished = "keep"
     origin: int | None = None
-    marks: int = 0
     ties: tuple[pa.DataType, ...] = ()
     ticks_per_bucket: int = 1
 
@@ -89,7 +88,7 @@ class Ordered:
         """The columns of a row on its way."""
         whole = pa.int64()
         made = [*self.cells.key_fields, *(pa.field(name, whole) for name in ("tick", "order"))]
-        made += [pa.field(f"m{place}", whole) for place in range(self.marks)]
+        made += [pa.field(f"m{place}", whole) for place in range(self.cut.marks)]
         made += [pa.field(f"t{place}", type_) for place, type_ in enumerate(self.ties)]
         made += [pa.field(f"s{place}", type_) for place, type_ in self.cells.slot_types.items()]
         return pa.schema(made)
@@ -116,15 +115,18 @@ class Ordered:
             made.append(pa.field("complete", pa.bool_()))
         return pa.schema([*made, *(pa.field(f"r{p}", type_) for p, type_ in enumerate(types))])
 
+    @property
+    def shard_keys(self) -> Sequence[str]:
+        return self.by_names
+
     def route(self, rows: pa.Table) -> Routed:
         """Map side: rows with their place on the axis; they cannot be combined yet."""
-        admitted = self.admission.admit(rows)
+        rows, reasons = self.cut.mark(rows)
+        admitted = self.admission.admit(rows, reasons)
         rows = admitted.rows
-        columns: dict[str, pa.Array] = {}
+        columns = {"tick": pa.array(admitted.tick), "order": pa.array(admitted.order)}
         for field in self.row_schema:
-            if field.name in ("tick", "order"):
-                values = admitted.tick if field.name == "tick" else admitted.order
-                columns[field.name] = pa.array(values)
+            if field.name in columns:
                 continue
             column = rows[field.name].combine_chunks()
             columns[field.name] = column if column.type == field.type else column.cast(field.type)
@@ -135,7 +137,8 @@ class Ordered:
             originals = originals.append_column("tick", pa.array(admitted.tick))
             if self.cut.may_refuse:
                 columns |= {name: rows[name].combine_chunks() for name in names}
-        partial = pa.table(columns)
+        names = [*self.row_schema.names, *(n for n in columns if n not in self.row_schema.names)]
+        partial = pa.table({name: columns[name] for name in names})
         progress = admitted.progress
         return Routed(partial, progress, admitted.counts, originals, admitted.refused_rows)
 
@@ -256,7 +259,7 @@ class Ordered:
         if self.order == "on":
             rank = counted[key] + places(key)
             np.add.at(counted, key, 1)
-        marks = tuple(ints(pool[f"m{place}"]) for place in range(self.marks))
+        marks = tuple(ints(pool[f"m{place}"]) for place in range(self.cut.marks))
         keys = Progressed(counted, memory, complete, punctuation.ended, self._largest(punctuation))
         return Run(key, ints(pool["order"]), rank, marks), pool, keys, changes
 

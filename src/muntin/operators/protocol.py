@@ -118,6 +118,14 @@ class Operator(Protocol):
     def result_schema(self) -> pa.Schema:
         """The columns of ``Step.results``."""
 
+    @property
+    def lateness_type(self) -> pa.DataType:
+        """How late a row came: a length of time, or a number like those of the column."""
+
+    @property
+    def shard_keys(self) -> Sequence[str]:
+        """The key columns whose rows must meet in one shard."""
+
     def route(self, rows: pa.Table) -> Routed:
         """Map side: take rows in, refuse what has no place, combine what can be combined."""
 

@@ -77,6 +77,10 @@ class Sessions:
         results = enumerate(self.cells.bound)
         return pa.schema([*made, *(pa.field(f"r{place}", b.type) for place, b in results)])
 
+    @property
+    def shard_keys(self) -> Sequence[str]:
+        return self.cells.key_names
+
     def route(self, rows: pa.Table) -> Routed:
         """Map side: rows with their place and reach; whether they are late is not known yet."""
         reasons = None

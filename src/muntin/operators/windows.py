@@ -73,6 +73,10 @@ class Windows:
         """How late a row came: a length of time, or a number like those of the column."""
         return pa.duration("us") if self.axis.domain.temporal else self.bound_type
 
+    @property
+    def shard_keys(self) -> Sequence[str]:
+        return self.panes.key_names
+
     def route(self, rows: pa.Table) -> Routed:
         """Map side: rows to panes."""
         return self.panes.route(rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import pyarrow as pa
@@ -14,22 +14,23 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
 from muntin.aggregates.binding import Call, slots_of
-from muntin.aggregates.expressions import Expression
+from muntin.aggregates.expressions import Expression, Name
 from muntin.aggregates.text import Column
+from muntin.operators.protocol import Operator
 from muntin.operators.punctuators.build import punctuator
 from muntin.operators.punctuators.slack import Punctuator
-from muntin.operators.windows import Windows
 from muntin.semantics.axis import Axis
 from muntin.semantics.disorder import Disorder, Each, Punctuated
 from muntin.semantics.errors import ArgumentError, ExpressionError
+from muntin.semantics.sequence import RowWindow, SequenceSpec, SlideOnWindow
 from muntin.semantics.window import Unfinished, WindowSpec
+from muntin.spark.build import Typed, build
 from muntin.spark.expressions import column, condition, named
 from muntin.spark.naming import Naming
 from muntin.spark.requirements import setting
 from muntin.spark.types import bound_type, progressing, to_arrow, to_spark
 
-#: Live state is cut into about this many buckets, so that a micro-batch rewrites little of it.
-_BUCKETS = 16
+AnySpec = WindowSpec | SequenceSpec
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,18 @@ class Source:
     by: tuple[str, ...]
     disorder: Disorder | None
     shards: int
+    control: DataFrame | None = None
+    clock: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Details:
+    """What only some windows have: groups inside them, what breaks ties, what rows say."""
+
+    group: tuple[str, ...] = ()
+    tiebreak: tuple[str, ...] = ()
+    starts: SparkColumn | None = None
+    gap: SparkColumn | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +61,11 @@ class Compiled:
     """Windows of a source, typed: everything the drivers, ``explain`` and ``write`` ask for."""
 
     source: Source
-    spec: WindowSpec
+    spec: AnySpec
     columns: tuple[Column, ...]
     unfinished: Unfinished = "keep"
     prefix: str = ""
+    details: Details = field(default_factory=Details)
 
     @cached_property
     def schema(self) -> spark_types.StructType:
@@ -80,16 +94,24 @@ class Compiled:
     def slots(self) -> list[Expression]:
         """Every expression that Spark evaluates for the aggregates, once each."""
         wanted = [slot for c in self.columns for a in c.aggregates for slot in slots_of(a)]
+        if isinstance(self.spec, RowWindow):
+            wanted.append(Name(self.source.on))  # for on_start and on_end
         return list(dict.fromkeys(wanted))
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of a result: ``by``, and the groups inside a window."""
+        return (*self.source.by, *self.details.group)
 
     def prepared(self, *, originals: bool = False) -> DataFrame:
         """What travels: ``on``, the keys and the slots, and the rows if wanted."""
-        keys = [self._key(name) for name in self.source.by]
+        keys = [self._key(name) for name in self.keys]
         selected = [
             named(self.source.on).alias("on"),
             *(key.alias(f"k{place}") for place, key in enumerate(keys)),
             *(column(slot).alias(f"s{place}") for place, slot in enumerate(self.slots)),
             *self._for_the_rule(),
+            *self._for_the_window(),
         ]
         if originals:
             selected += [
@@ -105,6 +127,39 @@ class Compiled:
             case Each(columns=names):
                 return [self._key(name).alias(f"v{place}") for place, name in enumerate(names)]
         return []
+
+    def _for_the_window(self) -> list[SparkColumn]:
+        """What only some windows look at: the slide attribute, landmarks, gaps, ties."""
+        made: list[SparkColumn] = []
+        if isinstance(self.spec, SlideOnWindow):
+            made.append(named(self.spec.slide_on).alias("slide_on"))
+        if self.details.starts is not None:
+            made.append(self.details.starts.alias("starts"))
+        if self.details.gap is not None:
+            made.append(self._reach(self.details.gap).alias("reach"))
+        if isinstance(self.spec, RowWindow):
+            ties = [named(name) for name in self.details.tiebreak]
+            # Rows that still tie are told apart by what else is in them, here as on any machine.
+            ties.append(F.xxhash64(*(named(n) for n in self._hashable)))
+            made += [tie.alias(f"t{place}") for place, tie in enumerate(ties)]
+        return made
+
+    @cached_property
+    def _hashable(self) -> list[str]:
+        return [
+            field.name
+            for field in self.schema.fields
+            if "map<" not in field.dataType.simpleString()
+            and "variant" not in field.dataType.simpleString()
+        ]
+
+    def _reach(self, gap: SparkColumn) -> SparkColumn:
+        """Up to where a row holds its session open, computed as Spark would."""
+        if self.axis.domain.temporal and isinstance(
+            self.source.df.select(gap).schema[0].dataType, spark_types.StringType
+        ):
+            gap = gap.cast("interval")
+        return (named(self.source.on) + gap).cast(self.schema[self.source.on].dataType)
 
     def _key(self, name: str) -> SparkColumn:
         """A key column; -0.0 is 0.0 and NaN is one value, as in Spark's GROUP BY."""
@@ -132,25 +187,51 @@ class Compiled:
         return prepared
 
     @cached_property
-    def operator(self) -> Windows:
-        axis, edges = self.axis, self.spec.edges(self.axis)
-        reach = max(edges.range, edges.slide, self.behind)
-        panes = max(1, reach * edges.panes_per_slide // edges.slide)
-        return Windows(
-            axis=axis,
-            edges=edges,
+    def operator(self) -> Operator:
+        return build(self.spec, self.typed)
+
+    @cached_property
+    def typed(self) -> Typed:
+        """Everything an operator is made of, beside its windows."""
+        on_type = self.schema[self.source.on].dataType
+        bounds = bound_type(on_type, self.axis.digits)
+        return Typed(
+            axis=self.axis,
             keys=self.key_types,
+            ranked_keys=len(self.source.by),
             calls=self._calls(),
-            bound_type=bound_type(self.schema[self.source.on].dataType, axis.digits),
+            bound_type=bounds,
+            lateness_type=pa.duration("us") if self.axis.domain.temporal else bounds,
             late=self.source.disorder.late if self.source.disorder else "generous",
             unfinished=self.unfinished,
-            panes_per_bucket=max(1, panes // _BUCKETS),
+            behind=self.behind,
+            slide_axis=self._slide_axis(),
+            ties=self._tie_types(),
+            own_gap=self.details.gap is not None,
         )
+
+    def _slide_axis(self) -> Axis | None:
+        if not isinstance(self.spec, SlideOnWindow):
+            return None
+        name = self.spec.slide_on
+        domain, scale = progressing(self.schema[name].dataType, name)
+        return self.spec.slide_axis(domain, scale=scale, zone=self.axis.zone)
+
+    def _tie_types(self) -> tuple[pa.DataType, ...]:
+        if not isinstance(self.spec, RowWindow):
+            return ()
+        names = self.details.tiebreak
+        types = [to_arrow(self.schema[n].dataType, f"tiebreak={n!r}") for n in names]
+        return (*types, pa.int64())
 
     def _calls(self) -> tuple[Call, ...]:
         ansi = setting(self.source.df.sparkSession, "spark.sql.ansi.enabled", "true") == "true"
         types = {field.name: field.dataType for field in self.prepared().schema}
         calls = []
+        if isinstance(self.spec, RowWindow):
+            place = self.slots.index(Name(self.source.on))
+            type_ = to_arrow(self.schema[self.source.on].dataType, "on")
+            calls = [Call(f, f"{f}(on)", (place,), (type_,), ansi) for f in ("first", "last")]
         for result in self.columns:
             for aggregate in result.aggregates:
                 places = tuple(self.slots.index(slot) for slot in slots_of(aggregate))
@@ -162,24 +243,24 @@ class Compiled:
 
     @cached_property
     def key_types(self) -> tuple[pa.DataType, ...]:
-        return tuple(to_arrow(self.schema[n].dataType, f"by={n!r}") for n in self.source.by)
+        return tuple(to_arrow(self.schema[n].dataType, f"by={n!r}") for n in self.keys)
 
     @cached_property
     def punctuator(self) -> Punctuator:
         disorder = self.source.disorder
         names = disorder.columns if isinstance(disorder, Each) else ()
         values = [to_arrow(self.schema[n].dataType, f"each={n!r}") for n in names]
-        return punctuator(disorder, self.axis, self.key_types, values)
+        by = self.key_types[: len(self.source.by)]
+        return punctuator(disorder, self.axis, by, values)
 
     @cached_property
     def fingerprint(self) -> Mapping[str, str]:
         """What must not change between runs on one checkpoint, in words for the message."""
-        self.operator  # noqa: B018  (typed before it is described)
-        by = [f"{n} {self.schema[n].dataType.simpleString()}" for n in self.source.by]
-        arguments = [str(t) for call in self.operator.calls for t in call.types]
+        by = [f"{n} {self.schema[n].dataType.simpleString()}" for n in self.keys]
+        arguments = [str(t) for call in self.typed.calls for t in call.types]
         return {
             "window": f"{self.spec} ({self.axis.domain}, days in {self.axis.zone})",
-            "aggregates": ", ".join(call.label for call in self.operator.calls),
+            "aggregates": ", ".join(call.label for call in self.typed.calls),
             "schema": f"on {self.schema[self.source.on].dataType.simpleString()}; by "
             f"{', '.join(by) or 'nothing'}; arguments {', '.join(arguments) or 'none'}",
             "resolution": f"{self.axis.digits} decimals",
@@ -202,11 +283,18 @@ class Compiled:
         return spark_types.StructType([*fields, spark_types.StructField("lateness", late)])
 
     @cached_property
+    def bounds(self) -> tuple[str, ...]:
+        """Muntin's own columns of a result."""
+        ranks = ("on_start", "on_end") if isinstance(self.spec, RowWindow) else ()
+        flag = ("complete",) if self.unfinished == "flag" else ()
+        return ("window_start", "window_end", *ranks, *flag)
+
+    @cached_property
     def naming(self) -> Naming:
         """The names of the results, as the user knows them."""
         return Naming(
-            by=self.source.by,
-            bounds=("window_start", "window_end", *(["complete"] * (self.unfinished == "flag"))),
+            by=self.keys,
+            bounds=self.bounds,
             prefix=self.prefix,
             results=tuple((c.name, len(c.aggregates), c.outer) for c in self.columns),
         )
@@ -215,7 +303,7 @@ class Compiled:
         """Refuse result columns that would have the same name."""
         ours = [self.prefix + name for name in self.naming.bounds]
         taken = set(ours)
-        for name in (*self.source.by, *(c.name for c in self.columns)):
+        for name in (*self.keys, *(c.name for c in self.columns)):
             if name in ours:
                 raise ArgumentError(
                     "prefix",

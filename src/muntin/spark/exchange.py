@@ -162,7 +162,7 @@ class _Sender:
         if len(self.labels) == 1:
             yield 0, table
             return
-        keys = [table[n].combine_chunks() for n in table.column_names if n.startswith("k")]
+        keys = [table[name].combine_chunks() for name in self.operator.shard_keys]
         shard = shard_of(keys, table.num_rows, len(self.labels))
         order = np.argsort(shard, kind="stable")
         table, shard = table.take(pa.array(order)), shard[order]

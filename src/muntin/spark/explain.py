@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from pyspark.sql import functions as F  # noqa: N812
 
 from muntin.operators.panes import WORTH_COMBINING
+from muntin.operators.windows import Windows
 from muntin.semantics.axis import Domain
 from muntin.semantics.disorder import Disorder, Each, PerKey, Punctuated, RowSlack, Slack
 from muntin.semantics.idle import Follow
 from muntin.semantics.lengths import Duration
-from muntin.semantics.window import Edges
+from muntin.semantics.sequence import Landmarks, RowWindow, SlideOnWindow, TupleWindow
+from muntin.semantics.window import Edges, Landmark, Window
 from muntin.spark.compile import Compiled
 from muntin.spark.exchange import routed
 
@@ -33,6 +35,32 @@ class Measured:
     @property
     def combined(self) -> bool:
         return self.partials <= WORTH_COMBINING * self.rows
+
+
+@dataclass(frozen=True)
+class SequenceExplanation:
+    """What ``explain()`` says of windows that depend on the rows before and behind a row."""
+
+    window: str
+    context: str
+    aggregates: str
+    order: str
+    shards: int
+    disorder: str
+    state: str
+
+    def __str__(self) -> str:
+        shards = f"{self.shards} shard{'s' * (self.shards > 1)}"
+        return "\n".join(
+            [
+                f"window      {self.window}  [{self.context}]",
+                f"aggregates  {self.aggregates}",
+                f"order       {self.order}",
+                f"exchange    rows travel as they are, once each; {shards}",
+                f"disorder    {self.disorder}",
+                f"state       {self.state}",
+            ]
+        )
 
 
 @dataclass(frozen=True)
@@ -68,8 +96,20 @@ class Explanation:
 
 def explanation(
     compiled: Compiled, *, streaming: bool, measured: Measured | None = None
-) -> Explanation:
-    edges = compiled.operator.edges
+) -> Explanation | SequenceExplanation:
+    disorder = _disorder(compiled.source.disorder) if streaming else "none: no row is late"
+    aggregates = ", ".join(str(a) for column in compiled.columns for a in column.aggregates)
+    if not isinstance(compiled.spec, Window | Landmark):
+        return SequenceExplanation(
+            window=str(compiled.spec),
+            context=compiled.spec.context.name,
+            aggregates=aggregates,
+            order=_order(compiled),
+            shards=compiled.shards,
+            disorder=disorder,
+            state=_held(compiled) if streaming else "none: a batch is one pass",
+        )
+    edges = compiled.spec.edges(compiled.axis)
     return Explanation(
         window=str(compiled.spec),
         context=compiled.spec.context.name,
@@ -77,10 +117,10 @@ def explanation(
         panes_per_window=edges.panes_per_window,
         copies_by_spark=1 if edges.landmark else -(-edges.range // edges.slide),
         shards=compiled.shards,
-        disorder=_disorder(compiled.source.disorder) if streaming else "none: no row is late",
+        disorder=disorder,
         state=_state(compiled, edges) if streaming else "none: a batch is one pass",
         travels=_travels(measured),
-        aggregates=", ".join(call.label for call in compiled.operator.calls),
+        aggregates=aggregates,
     )
 
 
@@ -109,8 +149,9 @@ def _length(compiled: Compiled, ticks: int) -> str:
 
 
 def _state(compiled: Compiled, edges: Edges) -> str:
-    columns = len(compiled.operator.panes.schema) - len(compiled.source.by)
-    size = 8 * columns
+    operator = compiled.operator
+    assert isinstance(operator, Windows)
+    size = 8 * (len(operator.panes.schema) - len(compiled.keys))
     if edges.landmark:
         return f"bounded: one pane per key and open slide, {size} bytes and the key each"
     if not isinstance(compiled.source.disorder, Slack):
@@ -138,6 +179,34 @@ def _disorder(disorder: Disorder | None) -> str:
         case Each():
             return f"{disorder}; 16 bytes and the value for each and shard, for ever"
     return str(disorder)
+
+
+def _order(compiled: Compiled) -> str:
+    spec = compiled.spec
+    by = ", ".join(compiled.source.by) or "the whole stream"
+    if isinstance(spec, RowWindow | TupleWindow) and spec.order == "arrival":
+        return f"as rows arrive, within {by}"
+    return f"by {spec.on}, within {by}"
+
+
+def _held(compiled: Compiled) -> str:
+    """What a stream keeps, and whether that is bounded."""
+    pending = "rows that punctuation has not passed"
+    match compiled.spec:
+        case RowWindow(order="arrival", range=rows) | RowWindow(within=None, range=rows):
+            slide = compiled.spec.edges.panes_per_slide
+            panes = -(-rows // compiled.spec.slide) * slide + slide
+            held = "" if compiled.spec.order == "arrival" else f"{pending}, and "
+            return f"bounded: {held}{panes:,} panes of ranks and a count for every key"
+        case RowWindow(range=rows):
+            return f"bounded: {pending}, and the last {rows:,} rows and a count for every key"
+        case TupleWindow(range=length, every=every) | SlideOnWindow(range=length, slide=every):
+            count = " and a count for every key" if every != 1 else ""
+            return f"bounded: {pending}, and one cell for each `on` within the last {length}{count}"
+        case Landmarks():
+            return f"bounded: {pending}, and one cell for every key and open slide"
+        case _:
+            return "bounded: one row of accumulators for every open session"
 
 
 def _travels(measured: Measured | None) -> str:

@@ -23,6 +23,11 @@ def named(name: str) -> Column:
     return F.col("`" + name.replace("`", "``") + "`")
 
 
+def text_of(given: object) -> str:
+    """What messages call a column or an SQL text."""
+    return str(given).removeprefix("Column<'").removesuffix("'>")
+
+
 def condition(where: object) -> Column:
     """A condition as the user gave it: SQL text or a column."""
     return where if isinstance(where, Column) else F.expr(str(where))

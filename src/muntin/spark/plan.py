@@ -11,7 +11,7 @@ from muntin.semantics.errors import MuntinError
 from muntin.spark import batch, streaming
 from muntin.spark.compile import Compiled
 from muntin.spark.exchange import announced, routed
-from muntin.spark.explain import Explanation, explanation
+from muntin.spark.explain import Explanation, SequenceExplanation, explanation
 from muntin.spark.ship import shipped
 
 
@@ -24,7 +24,6 @@ class Plan:
     """
 
     compiled: Compiled
-    control: DataFrame | None = None
 
     @property
     def is_streaming(self) -> bool:
@@ -55,8 +54,9 @@ class Plan:
         prepared = compiled.prepared(originals=keep_refused)
         rule, shards = compiled.punctuator, compiled.shards
         messages = routed(prepared, compiled.operator, rule, shards)
-        if self.control is not None:
-            messages = messages.unionByName(announced(self.control, compiled.axis, shards))
+        control = compiled.source.control
+        if control is not None:
+            messages = messages.unionByName(announced(control, compiled.axis, shards))
         task = streaming.ShardTask(compiled.operator, rule, compiled.fingerprint)
         return streaming.counted(streaming.run(messages, task), self.name)
 
@@ -88,7 +88,7 @@ class Plan:
         )
 
     @property
-    def explanation(self) -> Explanation:
+    def explanation(self) -> Explanation | SequenceExplanation:
         """What ``explain`` prints, as data."""
         return explanation(self.compiled, streaming=self.is_streaming)
 

@@ -8,29 +8,29 @@ from dataclasses import dataclass
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 
-from muntin.aggregates.functions import Aggregate
-from muntin.aggregates.text import Column, parse_column
-from muntin.semantics.disorder import CHOICES, Disorder
+from muntin.aggregates.text import parse_condition
+from muntin.semantics.disorder import Disorder
 from muntin.semantics.errors import ArgumentError, UnknownColumnError
-from muntin.semantics.window import (
-    Landmark,
-    Unfinished,
-    Window,
-    WindowSpec,
-    column_name,
-    unfinished_policy,
+from muntin.semantics.sequence import (
+    Landmarks,
+    Order,
+    RowWindow,
+    Session,
+    SlideOnWindow,
+    TupleWindow,
 )
-from muntin.spark.buckets import bucketed
-from muntin.spark.compile import Compiled, Source
-from muntin.spark.disorder import check_clock, checked_control, checked_disorder
-from muntin.spark.explain import explanation, measure
-from muntin.spark.plan import Plan
-from muntin.spark.requirements import check_stream, setting
+from muntin.semantics.window import Landmark, Unfinished, Window, column_name, unfinished_policy
+from muntin.spark.compile import AnySpec, Details, Source
+from muntin.spark.disorder import checked_control, checked_disorder
+from muntin.spark.expressions import condition, text_of
+from muntin.spark.requirements import setting
 from muntin.spark.types import progressing
+from muntin.spark.windowed import Windowed
 
 #: Shards of a streaming query. A constant rather than the number of cores, because the state is
 #: kept by shard and must be found again on a machine with more or fewer cores.
 DEFAULT_SHARDS = 16
+_NO_DETAILS = Details()
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,16 +51,37 @@ class Stream:
         slide: object,
         origin: object = None,
         *,
+        slide_on: str | None = None,
         unfinished: Unfinished = "keep",
         prefix: str = "",
     ) -> Windowed:
         """Sliding windows ``[end - range, end)``, one every ``slide``.
 
         A slide that does not divide the range and a slide longer than the range both work.
-        ``unfinished`` says what happens at the end of input to windows that end beyond the data:
-        keep them, drop them, or flag them in a column ``complete``.
+
+        Args:
+            range: How long a window is: ``"5 minutes"``, or a number on a number column.
+            slide: How far apart windows end.
+            origin: Where windows are anchored; with one there are none before it.
+            slide_on: The attribute along which the slide is measured, if that is not ``on``
+                (SATTR): ``"row-num"`` (rows as they arrive), ``"rank"`` (rows by ``on``), or a
+                column that never falls while ``on`` rises within a key. Then the last row before
+                every edge, with ``on`` = v, ends a window ``(v - range, v]``. A row whose
+                ``slide_on`` falls is refused.
+            unfinished: What happens at the end of input to windows that end beyond the data:
+                keep them, drop them, or flag them in a column ``complete``.
+            prefix: Put before the names of Muntin's own result columns.
         """
-        return self._windowed(Window(range, slide, self.on, origin), unfinished, prefix)
+        if slide_on is None:
+            return self._windowed(Window(range, slide, self.on, origin), unfinished, prefix)
+        if slide_on in ("row-num", "rank") and slide_on not in self.df.columns:
+            if origin is not None:
+                raise ArgumentError("origin", origin, f"windows along {slide_on} have none")
+            order = "arrival" if slide_on == "row-num" else "on"
+            return self._windowed(TupleWindow(range, self.on, slide, order), unfinished, prefix)
+        self._known("slide_on", [column_name("slide_on", slide_on)])
+        spec = SlideOnWindow(range, slide, self.on, slide_on, origin)
+        return self._windowed(spec, unfinished, prefix)
 
     def tumbling(
         self,
@@ -75,106 +96,143 @@ class Stream:
 
     def landmark(
         self,
-        slide: object,
+        slide: object = None,
         origin: object = None,
         *,
+        start: str | SparkColumn | None = None,
         unfinished: Unfinished = "keep",
         prefix: str = "",
     ) -> Windowed:
-        """Windows that all start at ``origin`` and end one ``slide`` later each."""
-        return self._windowed(Landmark(slide, self.on, origin), unfinished, prefix)
+        """Windows that all start at a landmark and end one ``slide`` later each.
 
-    def _windowed(self, spec: WindowSpec, unfinished: Unfinished, prefix: str) -> Windowed:
+        Args:
+            slide: How far apart windows end. With several landmarks it may be left out: then
+                there is one window from each landmark to the next.
+            origin: The landmark, or a list of them in rising order. A row belongs to the latest
+                landmark before it, and the windows of one landmark end where the next begins.
+            start: Instead of an origin, a condition: a row for which it is true is the next
+                landmark of its key. Rows before a key's first landmark are in no window.
+            unfinished: What happens at the end of input to windows that end beyond the data.
+            prefix: Put before the names of Muntin's own result columns.
+        """
+        if start is None and not isinstance(origin, list | tuple):
+            if slide is None:
+                raise ArgumentError("slide", None, "with one landmark say how far windows grow")
+            return self._windowed(Landmark(slide, self.on, origin), unfinished, prefix)
+        if start is not None and origin is not None:
+            raise ArgumentError("start", start, "landmarks are given or found: origin or start")
+        given = origin if isinstance(origin, list | tuple) else ()
+        label = None if start is None else text_of(start)
+        spec = Landmarks(self.on, slide, given, label)
+        details = Details(starts=None if start is None else self._condition("start", start))
+        return self._windowed(spec, unfinished, prefix, details)
+
+    def rows(
+        self,
+        range: int,
+        slide: int = 1,
+        *,
+        group: str | Sequence[str] | None = None,
+        within: object = None,
+        order: Order = "on",
+        tiebreak: str | Sequence[str] | None = None,
+        unfinished: Unfinished = "keep",
+        prefix: str = "",
+    ) -> Windowed:
+        """Windows of ``range`` rows, one every ``slide`` rows.
+
+        Rows are ranked from 0 within ``by``. Window *w* holds the ranks from ``(w + 1) * slide -
+        range`` (not below 0) to ``(w + 1) * slide``, which are reported as ``window_start`` and
+        ``window_end``; ``on_start`` and ``on_end`` are the values of its first and last row.
+
+        Args:
+            range: How many rows a window holds.
+            slide: How many rows apart windows end.
+            group: Columns to group by inside a window. Ranks then count all rows of ``by``, of
+                the whole stream where there is none: a window first takes its rows, and then
+                tells them apart. Without a group each key has windows of its own.
+            within: Keep only rows of a window whose ``on`` is above that of its last row less
+                this length: the last ten, but none older than an hour.
+            order: ``"on"`` ranks by ``on``, when punctuation has passed a row. ``"arrival"`` ranks
+                by arrival, at once, and no row is late. On a cluster that is the order of
+                micro-batches, inside one the order of the tasks that read it and of the rows in
+                each task: for one ordered source the order of the source, else an order that is
+                the same when a micro-batch is repeated and means nothing more.
+            tiebreak: Columns that order rows with equal ``on``; rows that still tie are ordered
+                by a hash of the whole row.
+            unfinished: What happens at the end of input to windows that miss rows.
+            prefix: Put before the names of Muntin's own result columns.
+        """
+        spec = RowWindow(range, slide, self.on, within, order)
+        groups, ties = _names("group", group), _names("tiebreak", tiebreak)
+        self._known("group", groups)
+        self._known("tiebreak", ties)
+        twice = [name for name in groups if name in self.by]
+        if twice:
+            raise ArgumentError("group", group, f"{twice[0]!r} is in `by` already")
+        return self._windowed(spec, unfinished, prefix, Details(group=groups, tiebreak=ties))
+
+    def by_tuple(
+        self, range: object, every: int = 1, *, order: Order = "on", prefix: str = ""
+    ) -> Windowed:
+        """A window ``(v - range, v]`` that ends at a row, for every row or every n-th.
+
+        ``window_start`` is v - range, outside the window; ``window_end`` is v, inside. Rows with
+        equal ``on`` share a window. ``every`` counts rows by ``on``, or as they arrive with
+        ``order="arrival"`` (see :meth:`rows` for what arrival means).
+        """
+        return self._windowed(TupleWindow(range, self.on, every, order), "keep", prefix)
+
+    def session(self, gap: object, *, prefix: str = "") -> Windowed:
+        """Windows of rows that follow each other within a gap: ``[first, last + gap)``.
+
+        ``gap`` is a length, or a PySpark column with a length for every row (an interval or a
+        text such as ``'5 minutes'``, on number columns a number): a row then holds its session
+        open that long. A row whose gap is null or not above zero is refused. The same windows as
+        Spark's ``session_window``.
+        """
+        if not isinstance(gap, SparkColumn):
+            return self._windowed(Session(self.on, gap), "keep", prefix)
+        spec = Session(self.on, label=text_of(gap))
+        return self._windowed(spec, "keep", prefix, Details(gap=gap))
+
+    def _windowed(
+        self,
+        spec: AnySpec,
+        unfinished: Unfinished,
+        prefix: str,
+        details: Details = _NO_DETAILS,
+    ) -> Windowed:
         if not isinstance(prefix, str):
             raise ArgumentError("prefix", prefix, "it must be text such as 'mt_'")
-        windowed = Windowed(self, spec, unfinished_policy(unfinished), prefix)
+        windowed = Windowed(self._source(), spec, unfinished_policy(unfinished), prefix, details)
         windowed.compiled(()).operator  # noqa: B018  (a length that does not suit is said here)
         return windowed
 
-
-@dataclass(frozen=True, eq=False)
-class Windowed:
-    """Windows over a stream, waiting for what to compute in them."""
-
-    stream: Stream
-    spec: WindowSpec
-    unfinished: Unfinished
-    prefix: str
-
-    def agg(self, *aggregates: str | Aggregate) -> DataFrame:
-        """Aggregates per key and window, as an ordinary Spark DataFrame.
-
-        The ``by`` columns, ``window_start``, ``window_end``, then one column per aggregate:
-        SQL text (``"max(speed) AS hi"``) or ``mt.*`` functions.
-        """
-        return self.plan(*aggregates).df
-
-    def plan(self, *aggregates: str | Aggregate) -> Plan:
-        """As :meth:`agg`, but a plan: for :func:`muntin.write` and for refused rows."""
-        if not aggregates:
-            raise ArgumentError("aggregates", (), "name at least one, such as 'count(*) AS n'")
-        columns = tuple(self._column(aggregate) for aggregate in aggregates)
-        compiled = self.compiled(columns)
-        compiled.check_names()
-        compiled.operator.panes.accumulators  # noqa: B018  (a type that does not suit is said here)
-        if self.stream.df.isStreaming:
-            self._check_stream()
-        return Plan(compiled, self.stream.control)
-
-    def rows(self, *, explode: bool = False) -> DataFrame:
-        """Every input row with ``first_wid`` and ``last_wid``, the windows it belongs to.
-
-        Rows in no window (no ``on``, before the origin, between windows) have null there.
-        ``explode=True`` gives one row per row and window, with ``wid``, ``window_start`` and
-        ``window_end``. Works on streams without any state.
-        """
-        return bucketed(self.compiled(()), explode=explode)
-
-    def explain(self, *aggregates: str | Aggregate, measured: bool = False) -> None:
-        """Print panes, shards, state and cost; with ``measured`` look at some of the rows."""
-        plan = self.plan(*(aggregates or ("count(*)",)))
-        if measured and plan.is_streaming:
-            raise ArgumentError("measured", True, "only a batch DataFrame can be looked at ahead")
-        found = measure(plan.compiled) if measured else None
-        print(explanation(plan.compiled, streaming=plan.is_streaming, measured=found))
-
-    def compiled(self, columns: Sequence[Column]) -> Compiled:
-        stream = self.stream
-        source = Source(stream.df, stream.on, stream.by, stream.disorder, self._shards())
-        return Compiled(source, self.spec, tuple(columns), self.unfinished, self.prefix)
-
-    def _shards(self) -> int:
-        if self.stream.shards is not None:
-            return self.stream.shards
-        if self.stream.df.isStreaming:
-            return DEFAULT_SHARDS
-        return int(setting(self.stream.df.sparkSession, "spark.sql.shuffle.partitions", "200"))
-
-    def _column(self, given: object) -> Column:
-        if isinstance(given, Aggregate):
-            return Column(given.column_name, (given,))
-        if isinstance(given, str):
-            bounds = (self.prefix + "window_start", self.prefix + "window_end")
-            return parse_column(given, [*self.stream.by, *bounds])
-        if isinstance(given, SparkColumn):
-            text = str(given).removeprefix("Column<'").removesuffix("'>")
-            raise ArgumentError(
-                "aggregates", given, f"a PySpark aggregate is not Muntin's; write {text!r} as text"
-            )
-        raise ArgumentError(
-            "aggregates", given, "write SQL text such as 'max(speed) AS hi', or mt.max('speed')"
+    def _source(self) -> Source:
+        return Source(
+            self.df, self.on, self.by, self.disorder, self._shards(), self.control, self.clock
         )
 
-    def _check_stream(self) -> None:
-        if self.stream.disorder is None and self.stream.control is None:
-            raise ArgumentError(
-                "disorder",
-                None,
-                "a stream must say how disordered it is, or no window would ever close: "
-                f"disorder={CHOICES}; or control=mt.control(...) or mt.heartbeat(...)",
-            )
-        check_clock(self.stream.disorder, self.stream.clock)
-        check_stream(self.stream.df.sparkSession)
+    def _shards(self) -> int:
+        if self.shards is not None:
+            return self.shards
+        if self.df.isStreaming:
+            return DEFAULT_SHARDS
+        return int(setting(self.df.sparkSession, "spark.sql.shuffle.partitions", "200"))
+
+    def _known(self, argument: str, names: Sequence[str]) -> None:
+        for name in names:
+            if name not in self.df.columns:
+                raise UnknownColumnError(argument, name, self.df.columns)
+
+    def _condition(self, argument: str, given: str | SparkColumn) -> SparkColumn:
+        """A condition on rows, as a column that Spark evaluates."""
+        if isinstance(given, SparkColumn):
+            return given
+        if not isinstance(given, str):
+            raise ArgumentError(argument, given, "it is SQL text or a PySpark column")
+        return condition(parse_condition(given))
 
 
 def stream(
@@ -205,7 +263,7 @@ def stream(
     """
     if not hasattr(df, "isStreaming"):
         raise ArgumentError("df", df, "it must be a Spark DataFrame")
-    keys = _keys(by)
+    keys = _names("by", by)
     for argument, name in [("on", column_name("on", on)), *(("by", key) for key in keys)]:
         if name not in df.columns:
             raise UnknownColumnError(argument, name, df.columns)
@@ -218,10 +276,10 @@ def stream(
     return Stream(df, on, keys, checked_disorder(disorder, df, keys), told, shards, clock)
 
 
-def _keys(by: str | Sequence[str] | None) -> tuple[str, ...]:
-    if by is None:
+def _names(argument: str, given: str | Sequence[str] | None) -> tuple[str, ...]:
+    if given is None:
         return ()
-    given = (by,) if isinstance(by, str) else by
-    if not isinstance(given, Sequence):
-        raise ArgumentError("by", by, "it must be a column name or several")
-    return tuple(column_name("by", name) for name in given)
+    names = (given,) if isinstance(given, str) else given
+    if not isinstance(names, Sequence):
+        raise ArgumentError(argument, given, "it must be a column name or several")
+    return tuple(column_name(argument, name) for name in names)

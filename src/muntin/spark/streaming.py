@@ -128,7 +128,18 @@ def run_shard(
     if step.late_rows is not None and step.late_rows.num_rows:
         refused.append(step.late_rows)
     counts = refused_counts(messages)
+    if step.fallen is not None and step.fallen.num_rows:
+        counts["slide_on_fell"] = step.fallen.num_rows
+        if step.fallen.num_columns:
+            refused.append(fallen_rows(step.fallen, task.operator.lateness_type))
     yield _output(step, count_of(messages, PUNCTUATIONS), counts, refused, written)
+
+
+def fallen_rows(fallen: pa.Table, lateness_type: pa.DataType) -> pa.Table:
+    """Original rows whose slide attribute fell, as refused rows."""
+    why = pa.array(["slide_on_fell"] * fallen.num_rows, pa.string())
+    fallen = fallen.append_column("reason", why)
+    return fallen.append_column("lateness", pa.nulls(fallen.num_rows, lateness_type))
 
 
 def _messages(shard: int, frames: Iterator[pd.DataFrame]) -> Iterator[Message]:
