@@ -58,18 +58,23 @@ def session() -> Iterator[SparkSession]:
         spark.stop()
 
 
-def machine(spark: SparkSession) -> str:
+def machine(spark: SparkSession | None = None) -> str:
     """Where and when figures were measured, in one sentence."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    where = (
+        f"Measured on {date.today():%d %B %Y}: {os.cpu_count()} cores ({_processor()}), "
+        f"{memory:.0f} GB, "
+    )
+    if spark is None:
+        return f"{where}Python {platform.python_version()}, without Spark."
     java = spark.sql(
         "SELECT java_method('java.lang.System', 'getProperty', 'java.version')"
     ).first()
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     settings = (
         "driver memory 8 GB, 2 shuffle partitions, 100,000 rows an Arrow batch, RocksDB for state"
     )
     return (
-        f"Measured on {date.today():%d %B %Y}: {os.cpu_count()} cores ({_processor()}), "
-        f"{memory:.0f} GB, Spark {spark.version} on `local[*]`, Java {java[0] if java else '?'}, "
+        f"{where}Spark {spark.version} on `local[*]`, Java {java[0] if java else '?'}, "
         f"Python {platform.python_version()}; for both sides {settings}."
     )
 
