@@ -163,14 +163,14 @@ def accuracy(points: pd.DataFrame, found: Found) -> alt.LayerChart | alt.FacetCh
         ]
     )
     title = alt.Title("Wrong answers by latency", subtitle="one point for each slack")
-    x = alt.X("latency:Q", title="latency, s")
+    x = alt.X("latency:Q", title="latency, s", scale=alt.Scale(zero=True))
     y = alt.Y("wrong:Q", title="wrong answers, %", scale=alt.Scale(domain=[0, 105]))
     line = alt.Chart(points, width=330, height=260, title=title).encode(x=x, y=y, order="slack:Q")
     labelled = alt.Chart(marked).encode(x=x, y=y)
     return alt.layer(
         line.mark_line(color=COLOURS[ALL], point=alt.OverlayMarkDef(color=COLOURS[ALL], size=45)),
         labelled.mark_point(filled=True, size=90, color="#1b9e77", opacity=1),
-        labelled.mark_text(dy=-12, fontSize=12).encode(text="label:N"),
+        labelled.mark_text(align="right", dx=-8, dy=-10, fontSize=12).encode(text="label:N"),
     )
 
 

@@ -151,5 +151,12 @@ def drawn(case: Case, curves: Curves) -> alt.LayerChart | alt.FacetChart:
         ),
         shape=alt.Shape("policy:N", title=None, scale=alt.Scale(domain=list(COLOURS))),
     )
-    lines = base.transform_filter(alt.datum.policy != EXTERNAL).mark_line()
-    return alt.layer(lines, base.mark_point(filled=True, size=60, opacity=1))
+    # Where both policies give the same, the larger circles of one show behind the other's squares.
+    circles, rest = (
+        base.transform_filter(f"datum.policy {how} 'generous'") for how in ("==", "!=")
+    )
+    return alt.layer(
+        base.transform_filter(alt.datum.policy != EXTERNAL).mark_line(),
+        circles.mark_point(filled=True, size=130, opacity=1),
+        rest.mark_point(filled=True, size=45, opacity=1),
+    )
