@@ -210,8 +210,9 @@ def contestants(row_num: Ints, value: Ints, slide: int) -> dict[str, Callable[[]
 def report(sizes: Sizes, seconds: Mapping[int, Mapping[str, float]]) -> Report:
     about = (
         f"`max` over {sizes.rows:,} ordered rows ({16 * sizes.rows / 1e6:.0f} MB), RANGE "
-        f"{RANGE:,} rows over the row number, no keys; processor time, medians of {RUNS}, in turns. "
-        "*Window-id*: every row updates all the windows it lies in, as partial aggregates in an array. "
+        f"{RANGE:,} rows over the row number, no keys; processor time, medians of {RUNS}, in "
+        "turns. *Window-id*: every row updates all the windows it lies in, as partial aggregates "
+        "in an array. "
         "*Buffering*: rows are kept and every window is computed from its rows. Both are bare "
         "Numba loops over two integer arrays, which the compiler vectorises. *Panes* twice: the "
         "operator's own kernels called as bare as those two, and the operator as streams run it, "
