@@ -58,18 +58,23 @@ def session() -> Iterator[SparkSession]:
         spark.stop()
 
 
-def machine(spark: SparkSession) -> str:
+def machine(spark: SparkSession | None = None) -> str:
     """Where and when figures were measured, in one sentence."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    where = (
+        f"Measured on {date.today():%d %B %Y}: {os.cpu_count()} cores ({_processor()}), "
+        f"{memory:.0f} GB, "
+    )
+    if spark is None:
+        return f"{where}Python {platform.python_version()}, without Spark."
     java = spark.sql(
         "SELECT java_method('java.lang.System', 'getProperty', 'java.version')"
     ).first()
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     settings = (
         "driver memory 8 GB, 2 shuffle partitions, 100,000 rows an Arrow batch, RocksDB for state"
     )
     return (
-        f"Measured on {date.today():%d %B %Y}: {os.cpu_count()} cores ({_processor()}), "
-        f"{memory:.0f} GB, Spark {spark.version} on `local[*]`, Java {java[0] if java else '?'}, "
+        f"{where}Spark {spark.version} on `local[*]`, Java {java[0] if java else '?'}, "
         f"Python {platform.python_version()}; for both sides {settings}."
     )
 
@@ -82,18 +87,22 @@ def _processor() -> str:
 
 
 def turns(
-    contestants: Mapping[str, Callable[[], object]], runs: int = RUNS, pause: float = 0
+    contestants: Mapping[str, Callable[[], object]],
+    runs: int = RUNS,
+    pause: float = 0,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> Iterator[tuple[str, float]]:
     """Names and seconds; contestants take turns, so that all share the weather.
 
-    A pause between them lets the JVM collect one's garbage outside the other's time.
+    A pause between them lets the JVM collect one's garbage outside the other's time. Where all
+    work is done by this process, its processor time as ``clock`` leaves out what others do.
     """
     for _ in range(runs):
         for name, contestant in contestants.items():
             time.sleep(pause)
-            began = time.perf_counter()
+            began = clock()
             contestant()
-            yield name, time.perf_counter() - began
+            yield name, clock() - began
 
 
 def told(timed: Iterable[tuple[str, float]]) -> Iterator[tuple[str, float]]:
