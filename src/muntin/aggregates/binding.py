@@ -48,6 +48,14 @@ class Bound:
     finish: Finish
 
 
+def slot_types(calls: Sequence[Call]) -> dict[int, pa.DataType]:
+    """The types of the slots that some calls look at, in order of their places."""
+    found = {
+        slot: type_ for call in calls for slot, type_ in zip(call.slots, call.types, strict=True)
+    }
+    return dict(sorted(found.items()))
+
+
 def slots_of(aggregate: Aggregate) -> list[Expression]:
     """The native expressions an aggregate needs evaluated, its condition already applied."""
     condition, arguments = aggregate.condition, aggregate.arguments

@@ -39,6 +39,7 @@ class Run:
     key: Ints
     order: Ints
     rank: Ints
+    tick: Ints
     marks: tuple[Ints, ...] = ()
 
     def __len__(self) -> int:

@@ -1,73 +1,40 @@
-"""Windows over the rows of a key in their order.
+"""Windows over the rows of a key in their order, by cells.
 
-Rows are held until punctuation has passed them; then their order is final. They are ranked,
-lifted into cells (rows that will always be in the same windows share one) and a cut tells which
-stretches of cells are windows. Both ends of these stretches only move forward, so the same
-constant-time kernels slide over them as over panes. How this compares with the bins of
-window-id.txt, section 6, is in docs/decisions.
+Rows whose order is final are lifted into cells (rows that will always be in the same windows
+share one) and a cut tells which stretches of cells are windows. Both ends of these stretches only
+move forward, so the same constant-time kernels slide over them as over panes. How this compares
+with the bins of window-id.txt, section 6, is in docs/decisions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from muntin.aggregates.binding import Call
-from muntin.aggregates.ordering import order_keys
-from muntin.operators.admission import Admission, original_names
-from muntin.operators.cuts import EVER, Cut, Cutting, Held, Progressed, Run
+from muntin.operators.cuts import Cutting, Held, Progressed, Run
 from muntin.operators.kernels.grouping import key_and_pane
 from muntin.operators.kernels.sequence import stretches
-from muntin.operators.kernels.ticks import from_order, order_of_ticks, to_ticks
-from muntin.operators.keyed import Keyed, places
+from muntin.operators.kernels.ticks import to_ticks
+from muntin.operators.keyed import Keyed
 from muntin.operators.panes import Panes, ints
-from muntin.operators.protocol import NEVER, ChunkKey, Punctuation, Routed, State, Step
+from muntin.operators.protocol import NEVER, State
 from muntin.operators.reduction import slide
-from muntin.semantics.axis import Axis
-from muntin.semantics.sequence import Order
-from muntin.semantics.window import Edges, Unfinished
+from muntin.operators.sequenced import Changes, Sequenced
+from muntin.semantics.window import Edges
 
 Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
-Changes = dict[ChunkKey, pa.Table | None]
-PENDING, CELLS, MEMORY = "pending", "cells", "memory"
+CELLS = "cells"
 #: Cells are appended as one more chunk a step; so many chunks become one again.
 _CHUNKS = 32
 
 
 @dataclass(frozen=True)
-class Ordered:
-    """Windows that a cut makes of the rows of each key, with their aggregates.
-
-    Rows come with ``on``, the keys ``k0..``, what the cut looks at, ``t0..`` (what breaks ties)
-    and the slots ``s0..``. The first ``ranked_keys`` keys say which rows are in one
-    order; the others are groups inside a window. Where ``by_rank`` the bounds of windows are
-    ranks, and the first two calls are the ``on`` of a window's first and last row.
-    """
-
-    axis: Axis
-    keys: tuple[pa.DataType, ...]
-    ranked_keys: int
-    calls: tuple[Call, ...]
-    cut: Cut
-    bound_type: pa.DataType
-    lateness_type: pa.DataType
-    order: Order = "on"
-    by_rank: bool = False
-    unfinished: Unfinished = "keep"
-    origin: int | None = None
-    ties: tuple[pa.DataType, ...] = ()
-    ticks_per_bucket: int = 1
-
-    def __getstate__(self) -> dict[str, object]:
-        # What is derived holds closures and is derived again where this arrives.
-        return {part.name: getattr(self, part.name) for part in fields(self)}
+class Ordered(Sequenced):
+    """Windows that a cut makes of the rows of each key, with their aggregates."""
 
     @cached_property
     def cells(self) -> Panes:
@@ -75,227 +42,28 @@ class Ordered:
         return Panes(self.axis, Edges(1, 1, 0, False), self.keys, self.calls, self.lateness_type)
 
     @cached_property
-    def admission(self) -> Admission:
-        return Admission(self.axis, self.lateness_type, self.origin)
+    def result_types(self) -> list[pa.DataType]:
+        return [bound.type for bound in self.cells.bound]
 
-    @cached_property
-    def by_names(self) -> list[str]:
-        """The keys within which rows have an order."""
-        return self.cells.key_names[: self.ranked_keys]
+    def _kept(self, state: State) -> pa.Table:
+        return self.read(state, CELLS, self.cells.schema)
 
-    @cached_property
-    def row_schema(self) -> pa.Schema:
-        """The columns of a row on its way."""
-        whole = pa.int64()
-        made = [*self.cells.key_fields, *(pa.field(name, whole) for name in ("tick", "order"))]
-        made += [pa.field(f"m{place}", whole) for place in range(self.cut.marks)]
-        made += [pa.field(f"t{place}", type_) for place, type_ in enumerate(self.ties)]
-        made += [pa.field(f"s{place}", type_) for place, type_ in self.cells.slot_types.items()]
-        return pa.schema(made)
-
-    @cached_property
-    def memory_schema(self) -> pa.Schema:
-        by = self.cells.key_fields[: self.ranked_keys]
-        return pa.schema([*by, *(pa.field(name, pa.int64()) for name in self.memory_names)])
-
-    @cached_property
-    def memory_names(self) -> tuple[str, ...]:
-        """What is remembered of a key: its rows so far, which cells it needs, and the cut's own."""
-        return ("n", "needed", *self.cut.memory)
-
-    @cached_property
-    def result_schema(self) -> pa.Schema:
-        types = [bound.type for bound in self.cells.bound]
-        made = [*self.cells.key_fields]
-        bound_type = pa.int64() if self.by_rank else self.bound_type
-        made += [pa.field(name, bound_type) for name in ("window_start", "window_end")]
-        if self.by_rank:
-            made += [pa.field("on_start", types.pop(0)), pa.field("on_end", types.pop(0))]
-        if self.unfinished == "flag":
-            made.append(pa.field("complete", pa.bool_()))
-        return pa.schema([*made, *(pa.field(f"r{p}", type_) for p, type_ in enumerate(types))])
-
-    @property
-    def shard_keys(self) -> Sequence[str]:
-        return self.by_names
-
-    def route(self, rows: pa.Table) -> Routed:
-        """Map side: rows with their place on the axis; they cannot be combined yet."""
-        rows, reasons = self.cut.mark(rows)
-        admitted = self.admission.admit(rows, reasons)
-        rows = admitted.rows
-        columns = {"tick": pa.array(admitted.tick), "order": pa.array(admitted.order)}
-        for field in self.row_schema:
-            if field.name in columns:
-                continue
-            column = rows[field.name].combine_chunks()
-            columns[field.name] = column if column.type == field.type else column.cast(field.type)
-        originals = None
-        names = original_names(rows)
-        if names:
-            originals = rows.select([*self.cells.key_names, *names])
-            originals = originals.append_column("tick", pa.array(admitted.tick))
-            if self.cut.may_refuse:
-                columns |= {name: rows[name].combine_chunks() for name in names}
-        names = [*self.row_schema.names, *(n for n in columns if n not in self.row_schema.names)]
-        partial = pa.table({name: columns[name] for name in names})
-        progress = admitted.progress
-        return Routed(partial, progress, admitted.counts, originals, admitted.refused_rows)
-
-    def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
-        """The rows of several tables, in the order of the tables: that is their arrival."""
-        if not partials:
-            return self.row_schema.empty_table()
-        return pa.concat_tables(partials, promote_options="default")
-
-    def step(
+    def _report(
         self,
         state: State,
-        partials: Sequence[pa.Table],
-        punctuation: Punctuation,
-        rows: Sequence[pa.Table] = (),
-    ) -> Step:
-        arrived = self.merge(partials)
-        late = self._late(arrived, punctuation)
-        arrived = arrived.filter(pa.array(~late)) if late.any() else arrived
-        pool, buckets = self._pool(state, arrived, punctuation)
-        remembered = self._read(state, MEMORY, self.memory_schema)
-        cells = self._read(state, CELLS, self.cells.schema)
-        keyed = Keyed.of(self.by_names, [remembered, pool, cells])
-        run, final, keys, changes = self._final(
-            keyed, remembered, pool, arrived.num_rows, punctuation, buckets
-        )
-        run, final, fallen = self._refuse(run, final, keys)
+        keyed: Keyed,
+        held: pa.Table,
+        run: Run,
+        final: pa.Table,
+        keys: Progressed,
+    ) -> tuple[pa.Table, Changes, Cutting, int]:
         new, new_key, between = self._lift(run, final, keys)
-        live, key = self._live(keyed, cells, keys, new, new_key)
+        live, key = self._live(keyed, held, keys, new, new_key)
         cutting = self.cut.windows(run, keys, self._held(live, key, len(keyed)))
-        changes |= self._remember(state, cells, keyed.numbers[2], new, new_key, cutting)
+        changes = self._remember(state, held, keyed.numbers[2], new, new_key, cutting)
         if cutting.settled is not None or len(state.buckets(CELLS)) >= _CHUNKS:
             changes |= self._rewrite(state, live, key, cutting)
-        changes |= self._memorize(keyed, keys, cutting)
-        return Step(
-            results=self._results(live, key, cutting, len(keyed)),
-            changes=changes,
-            rows_used=arrived.num_rows - fallen.num_rows,
-            rows_late=int(late.sum()),
-            rows_between=between,
-            late_rows=self._late_rows(rows, punctuation) if rows else None,
-            fallen=fallen,
-        )
-
-    @property
-    def _at_once(self) -> bool:
-        """Rows ranked by arrival are final when they arrive, and never late."""
-        return self.by_rank and self.order == "arrival"
-
-    def _late(self, table: pa.Table, punctuation: Punctuation) -> Mask:
-        if punctuation.over:
-            return np.ones(table.num_rows, np.bool_)
-        if self._at_once:
-            return np.zeros(table.num_rows, np.bool_)
-        before, _ = punctuation.of(table.select(self.by_names))
-        late: Mask = ints(table["tick"]) < before
-        return late
-
-    def _late_rows(self, rows: Sequence[pa.Table], punctuation: Punctuation) -> pa.Table:
-        table = pa.concat_tables(rows)
-        before, _ = punctuation.of(table.select(self.by_names))
-        return self.admission.late(table, self._late(table, punctuation), before)
-
-    def _pool(
-        self, state: State, arrived: pa.Table, punctuation: Punctuation
-    ) -> tuple[pa.Table, set[int]]:
-        """What arrived, then what was held in the buckets that this step touches."""
-        touched = np.unique(ints(arrived["tick"]) // self.ticks_per_bucket).tolist()
-        latest = EVER if punctuation.ended else punctuation.latest
-        buckets = {
-            bucket
-            for bucket in state.buckets(PENDING)
-            if bucket in touched or bucket * self.ticks_per_bucket < latest
-        }
-        arrived = arrived.append_column("rank", pa.array(np.zeros(arrived.num_rows, np.int64)))
-        held = [state.read(PENDING, bucket) for bucket in sorted(buckets)]
-        return pa.concat_tables([arrived, *held], promote_options="default"), buckets
-
-    @staticmethod
-    def _read(state: State, table: str, schema: pa.Schema) -> pa.Table:
-        """All chunks of a table, with the chunk of each row."""
-        chunks = [schema.empty_table().append_column("chunk", pa.array([], pa.int64()))]
-        for bucket in sorted(state.buckets(table)):
-            rows = state.read(table, bucket)
-            number = pa.array(np.full(rows.num_rows, bucket, np.int64))
-            chunks.append(rows.append_column("chunk", number))
-        return pa.concat_tables(chunks)
-
-    def _final(
-        self,
-        keyed: Keyed,
-        remembered: pa.Table,
-        pool: pa.Table,
-        arrived: int,
-        punctuation: Punctuation,
-        buckets: set[int],
-    ) -> tuple[Run, pa.Table, Progressed, Changes]:
-        """The rows whose order is final, in that order; the others are held."""
-        memory = {
-            name: keyed.spread(0, remembered[name], 0 if name == "n" else NEVER)
-            for name in self.memory_names
-        }
-        key, rank = keyed.numbers[1], ints(pool["rank"]).copy()
-        counted = memory["n"].copy()
-        if self.order == "arrival":
-            by_key = np.argsort(key[:arrived], kind="stable")
-            rank[by_key] = counted[key[by_key]] + places(key[by_key])
-            np.add.at(counted, key[:arrived], 1)
-        _, complete = punctuation.of(keyed.keys)
-        if punctuation.ended or self._at_once:
-            final = np.ones(len(key), np.bool_)
-        else:
-            final = ints(pool["tick"]) < complete[key]
-        pool = pool.set_column(pool.schema.get_field_index("rank"), "rank", pa.array(rank))
-        changes = self._hold(pool.filter(pa.array(~final)), buckets)
-        row = np.flatnonzero(final)[self._sorted(pool.filter(pa.array(final)), key[final])]
-        pool, key, rank = pool.take(pa.array(row)), key[row], rank[row]
-        if self.order == "on":
-            rank = counted[key] + places(key)
-            np.add.at(counted, key, 1)
-        marks = tuple(ints(pool[f"m{place}"]) for place in range(self.cut.marks))
-        keys = Progressed(counted, memory, complete, punctuation.ended, self._largest(punctuation))
-        return Run(key, ints(pool["order"]), rank, marks), pool, keys, changes
-
-    def _sorted(self, rows: pa.Table, key: Ints) -> Ints:
-        """Key by key, by ``on`` and what breaks ties; or by arrival."""
-        if self._at_once:
-            return np.argsort(key, kind="stable").astype(np.int64)
-        ties = [order_keys(rows[f"t{p}"].combine_chunks()).key for p in range(len(self.ties))]
-        return np.lexsort((*reversed(ties), ints(rows["order"]), key)).astype(np.int64)
-
-    def _largest(self, punctuation: Punctuation) -> int:
-        if punctuation.largest is None:
-            return NEVER
-        return int(order_of_ticks(np.array([punctuation.largest]), self.axis)[0])
-
-    def _hold(self, waiting: pa.Table, buckets: set[int]) -> Changes:
-        """Rows that are not final, by stretches of the axis; what was read is written again."""
-        bucket = ints(waiting["tick"]) // self.ticks_per_bucket
-        changes: Changes = {(PENDING, number): None for number in buckets}
-        for number in np.unique(bucket).tolist():
-            changes[PENDING, number] = waiting.filter(pa.array(bucket == number))
-        return changes
-
-    def _refuse(
-        self, run: Run, final: pa.Table, keys: Progressed
-    ) -> tuple[Run, pa.Table, pa.Table]:
-        """Rows that break the order a cut relies on come out again, as refused rows."""
-        refused = self.cut.refuse(run, keys)
-        names = original_names(final)
-        if refused is None or not refused.any():
-            return run, final, final.slice(0, 0).select(names)
-        fallen = final.filter(pa.array(refused)).select(names)
-        kept = np.flatnonzero(~refused)
-        marks = tuple(mark[kept] for mark in run.marks)
-        run = Run(run.key[kept], run.order[kept], run.rank[kept], marks)
-        return run, final.take(pa.array(kept)), fallen
+        return self._results(live, key, cutting, len(keyed)), changes, cutting, between
 
     def _lift(self, run: Run, final: pa.Table, keys: Progressed) -> tuple[pa.Table, Ints, int]:
         """Rows as cells, combined where they share one, and their keys; and rows in no window."""
@@ -375,17 +143,6 @@ class Ordered:
         changes[CELLS, following] = live if live.num_rows else None
         return changes
 
-    def _memorize(self, keyed: Keyed, keys: Progressed, cutting: Cutting) -> Changes:
-        if keys.ended:
-            return {(MEMORY, 0): None}
-        if not self.cut.remembers:
-            return {}
-        memory = {"n": keys.counted, "needed": cutting.needed, **cutting.memory}
-        table = keyed.keys
-        for name in self.memory_names:
-            table = table.append_column(name, pa.array(memory[name]))
-        return {(MEMORY, 0): table if table.num_rows else None}
-
     def _results(self, live: pa.Table, key: Ints, cutting: Cutting, keys: int) -> pa.Table:
         """The windows of every group that hold a cell."""
         if not len(cutting.key) or not live.num_rows:
@@ -399,7 +156,7 @@ class Ordered:
             for accumulator, parts in self.cells.by_accumulator(columns[len(self.keys) + 1 :])
         }
         made = [column.take(pa.array(starts[row])) for column in columns[: len(self.keys)]]
-        made += [self._bound(bound[window]) for bound in (cutting.start, cutting.end)]
+        made += [self.bound(bound[window]) for bound in (cutting.start, cutting.end)]
         results = [b.finish([slid[a] for a in b.accumulators]) for b in self.cells.bound]
         hidden = 2 if self.by_rank else 0
         made += results[:hidden]
@@ -420,10 +177,3 @@ class Ordered:
         filled = [np.empty(found, np.int64) for _ in range(4)]
         stretches(*given, *filled)
         return filled[0], filled[1], filled[2], filled[3]
-
-    def _bound(self, bound: Ints) -> pa.Array:
-        if self.by_rank:
-            return pa.array(bound)
-        known = bound != EVER
-        values = from_order(np.where(known, bound, 0), self.axis, self.bound_type)
-        return values if known.all() else pc.if_else(pa.array(known), values, None)

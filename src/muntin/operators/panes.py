@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.aggregates.accumulators import Accumulator, Count, Edge
-from muntin.aggregates.binding import Bound, Call, bind
+from muntin.aggregates.binding import Bound, Call, bind, slot_types
 from muntin.operators.kernels.grouping import Groups, key_and_pane, key_codes
 from muntin.operators.kernels.ticks import REFUSALS, Ticks, to_ticks
 from muntin.operators.protocol import Routed
@@ -178,12 +178,7 @@ class Panes:
 
     @cached_property
     def slot_types(self) -> dict[int, pa.DataType]:
-        found = {
-            slot: type_
-            for call in self.calls
-            for slot, type_ in zip(call.slots, call.types, strict=True)
-        }
-        return dict(sorted(found.items()))
+        return slot_types(self.calls)
 
     def grouped(self, columns: Sequence[pa.Array], groups: Groups) -> pa.Table:
         """One row per group: its key and pane, and its accumulators combined."""
