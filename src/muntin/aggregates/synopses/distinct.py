@@ -19,6 +19,8 @@ from muntin.aggregates.synopsis import Floats, Ints
 _WIDTH = 40
 #: Flajolet and Martin's constant, and the exponent that corrects its bias for few values.
 _PHI, _KAPPA = 0.77351, 1.75
+#: Up to so many values per bitmap the bitmaps that no value fell into tell more than their bits.
+_FEW = 2
 _NEVER = np.iinfo(np.int64).min
 
 
@@ -90,6 +92,10 @@ class Bitmaps:
 
     def _estimate(self, active: npt.NDArray[np.bool_]) -> float:
         bits = active.reshape(-1, _WIDTH)
+        unset = len(bits) - int(bits.any(axis=1).sum())
+        few = len(bits) * math.log(len(bits) / unset) if unset else math.inf
+        if few <= _FEW * len(bits):
+            return few
         full = bits.all(axis=1)
         mean = float(np.where(full, _WIDTH, np.argmin(bits, axis=1)).mean())
         return len(bits) / _PHI * (math.pow(2, mean) - math.pow(2, -_KAPPA * mean))
