@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muntin.aggregates.synopses.buckets import Buckets, estimates, lows, units
+from muntin.aggregates.synopses.canonical import sizes
 from muntin.semantics.errors import ArgumentError
 from tests.aggregates.synopses.streams import StepByStep, Stream, streams
 
@@ -77,6 +78,38 @@ def test_runs_give_what_units_one_by_one_give(stream: Stream, l: int) -> None:  
         kept = zip(fast.stamps[::-1].tolist(), fast.sizes[::-1].tolist(), strict=True)
         assert list(kept) == steps.buckets
         fast = Buckets.load(l, fast.dump())
+
+
+@pytest.mark.parametrize("l", [1, 2, 3, 5])
+@pytest.mark.parametrize("at_once", [True, False])
+def test_the_bucket_of_every_unit(l: int, at_once: bool) -> None:  # noqa: E741
+    for total in range(1, 200):
+        ticks, added = np.arange(total), np.ones(total, np.int64)
+        buckets = Buckets(l) if at_once else fed(l, ticks, added)
+        rows = slice(0, total if at_once else 0)
+        ends = np.full(total, total)
+        found, last = buckets.run(ticks[rows], added[rows], ticks, ends)
+        made = sizes(total, l)
+        reach = np.repeat(np.cumsum(made), made)[::-1]
+        heads = np.repeat(made, made)[::-1]
+        if at_once:
+            assert (found.tolist(), last.tolist()) == (reach.tolist(), heads.tolist())
+        inside = total - ticks  # what is true
+        assert (found - last < inside).all()
+        assert (inside <= found).all()
+        assert set(zip(found.tolist(), last.tolist(), strict=True)) <= set(
+            zip(reach.tolist(), heads.tolist(), strict=True)
+        )
+
+
+def test_the_bucket_of_a_unit_in_a_large_total() -> None:
+    """The newest n of 2^53 units."""
+    made = sizes(2**53, 10)
+    for n in (1, 10, 11, 1000, 2**30, 2**52):
+        added = np.array([2**53 - n, n])
+        found, last = Buckets(10).run(np.arange(2), added, np.array([1]), np.array([2]))
+        place = int(np.searchsorted(np.cumsum(made), n))
+        assert (found[0], last[0]) == (np.cumsum(made)[place], made[place])
 
 
 def test_a_large_value_costs_its_logarithm() -> None:

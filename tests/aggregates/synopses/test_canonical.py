@@ -7,10 +7,10 @@ from muntin.aggregates.synopses.canonical import (
     bucket_bound,
     canonical,
     checked_k,
-    covering,
     half_k,
     sizes,
 )
+from muntin.aggregates.synopses.layout import head_ages
 from muntin.semantics.errors import ArgumentError
 from tests.aggregates.synopses.streams import StepByStep
 
@@ -34,24 +34,11 @@ def test_canonical_form_keeps_its_definition(l: int) -> None:  # noqa: E741
         assert 1 <= counts[-1] <= l + 1
 
 
-@pytest.mark.parametrize("l", [1, 2, 3, 5])
-def test_the_bucket_of_a_unit(l: int) -> None:  # noqa: E741
-    for total in range(1, 400):
+@pytest.mark.parametrize("l", [1, 2, 3, 5, 50])
+def test_heads_lie_where_the_sizes_say(l: int) -> None:  # noqa: E741
+    for total in [*range(300), 10**6, 2**40 + 12345, 2**53]:
         made = sizes(total, l)
-        ages = np.arange(total)
-        ends, found = covering(np.full(total, total), l, ages)
-        assert found.tolist() == np.repeat(made, made).tolist()
-        assert ends.tolist() == np.repeat(np.cumsum(made), made).tolist()
-
-
-def test_the_bucket_of_a_unit_in_a_large_total() -> None:
-    total, l = 2**53, 10  # noqa: E741
-    made = sizes(total, l)
-    heads = np.cumsum(made) - made
-    for ages in (heads, heads + made - 1):
-        ends, found = covering(np.full(len(made), total), l, ages)
-        assert found.tolist() == made.tolist()
-        assert ends.tolist() == np.cumsum(made).tolist()
+        assert head_ages(total, l).tolist() == (np.cumsum(made) - made).tolist()
 
 
 def test_k_is_one_over_eps_rounded_up_and_its_half_too() -> None:

@@ -13,7 +13,8 @@ import struct
 
 import numpy as np
 
-from muntin.aggregates.synopses.canonical import LARGEST, covering, sizes
+from muntin.aggregates.synopses.canonical import LARGEST, sizes
+from muntin.aggregates.synopses.layout import answer, head_ages, relay
 from muntin.aggregates.synopsis import Floats, Ints
 from muntin.semantics.errors import ArgumentError
 
@@ -44,11 +45,17 @@ class Buckets:
         them, the only one that may reach beyond it.
         """
         self._check(units)
-        added = np.concatenate([[0], np.cumsum(units)])
-        answers = self._answers(ticks, added, starts, ends)
-        if added[-1]:
-            self._rebuild(ticks, added)
-        return answers
+        ages = head_ages(self.total, self.l)
+        totals, lasts = np.empty(len(starts), np.int64), np.empty(len(starts), np.int64)
+        answer(self.l, self.total, self.stamps, ages, ticks, units, starts, ends, totals, lasts)
+        new = int(units.sum())
+        if new:
+            self.total += new
+            wanted = head_ages(self.total, self.l)
+            stamps = np.empty(len(wanted), np.int64)
+            relay(self.stamps, ages, ticks, units, new, wanted, stamps)
+            self.stamps = stamps
+        return totals, lasts
 
     def _check(self, units: Ints) -> None:
         # First roughly, since 64 bits may not hold it.
@@ -61,43 +68,12 @@ class Buckets:
                 "use the exact sum, or count in larger units",
             )
 
-    def _answers(self, ticks: Ints, added: Ints, starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
-        fed = added[np.searchsorted(ticks, ends)]
-        # A unit inside the stretch such that no bucket begins with an older one inside: the head
-        # of an old bucket, or failing that a unit of the new rows.
-        ages = fed - added[np.searchsorted(ticks, starts)] - 1
-        old = self._reaching(starts)
-        if len(self.stamps):
-            heads = np.cumsum(self.sizes) - self.sizes
-            ages = np.where(old > 0, fed + heads[old - 1], ages)
-        empty = ages < 0
-        total, last = covering(self.total + fed, self.l, np.maximum(ages, 0))
-        return np.where(empty, 0, total), np.where(empty, 0, last)
-
-    def _reaching(self, starts: Ints) -> Ints:
-        """How many buckets have a unit at this tick or later."""
-        oldest_first = self.stamps[::-1]
-        return len(oldest_first) - np.searchsorted(oldest_first, starts)
-
-    def _rebuild(self, ticks: Ints, added: Ints) -> None:
-        """Lay the canonical buckets over the new units, then over the old buckets.
-
-        A unit that is not the newest of a bucket never becomes it later (section 4), so every
-        bucket that begins among the old units begins where an old bucket does.
-        """
-        new, old_sizes = int(added[-1]), self.sizes
-        self.total += new
-        ages = np.cumsum(self.sizes) - self.sizes
-        among_new = int(np.searchsorted(ages, new))
-        rows = np.searchsorted(added, new - 1 - ages[:among_new], side="right") - 1
-        places = np.searchsorted(np.cumsum(old_sizes) - old_sizes, ages[among_new:] - new)
-        self.stamps = np.concatenate([ticks[rows], self.stamps[places]])
-
     def forget(self, below: int) -> None:
         """Drop the buckets that have no unit at this tick or later (EH-5)."""
-        kept = int(self._reaching(np.array(below)))
-        if kept < len(self.stamps):
-            self.total = int(self.sizes[:kept].sum())
+        gone = int(np.searchsorted(self.stamps[::-1], below))
+        if gone:
+            kept = len(self.stamps) - gone
+            self.total = int(head_ages(self.total, self.l)[kept])  # as many are newer
             self.stamps = self.stamps[:kept]
 
     def dump(self) -> bytes:

@@ -2,7 +2,7 @@
 
 A histogram's bucket sizes follow from its total alone (prior-art.txt, section 4, Lemma 2), so
 they are computed, not stored, and so is the bucket that any one unit lies in. A unit is a single
-1 of the stream; its *age* counts the units that came after it, so the newest unit has age 0.
+1 of the stream; its *age* counts the units that came after it, so the newest has age 0.
 """
 
 from __future__ import annotations
@@ -67,29 +67,3 @@ def sizes(total: int, l: int) -> Ints:  # noqa: E741
 def bucket_bound(total: int, l: int) -> int:  # noqa: E741
     """The most buckets there can be (Theorems 1 and 5 with k = 2l)."""
     return math.floor((l + 1) * (math.log2(total / l + 1) + 1))
-
-
-def covering(totals: Ints, l: int, ages: Ints) -> tuple[Ints, Ints]:  # noqa: E741
-    """For units by their age: how many units lie up to the end of its bucket, and its size.
-
-    Level r holds the buckets of size 2^r and starts behind l(2^r - 1) units and the low r bits
-    of what the total has above its full levels, so it is found without a search.
-    """
-    j = _floor_log2(totals // l + 1)
-    bits = totals - l * ((1 << j) - 1)
-    r = np.minimum(_floor_log2(ages // l + 1), j)
-    # The bits can only push the start of a level behind the unit, and never by two levels.
-    r = r - (_level_start(bits & ((1 << j) - 1), l, r) > ages)
-    start = _level_start(bits & ((1 << j) - 1), l, r)
-    size = np.int64(1) << r
-    return start + (((ages - start) >> r) + 1) * size, size
-
-
-def _level_start(bits: Ints, l: int, r: Ints) -> Ints:  # noqa: E741
-    low = (np.int64(1) << r) - 1
-    return l * low + (bits & low)
-
-
-def _floor_log2(values: Ints) -> Ints:
-    # Exact below 2^53.
-    return np.frexp(values.astype(np.float64))[1].astype(np.int64) - 1

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.aggregates.compiled import BYTES, INTS, NONE, OUT_WORDS, kernel
 from muntin.aggregates.decimals import words
 from muntin.aggregates.mixing import Words, mixed
 from muntin.aggregates.ordering import order_keys
-from muntin.operators.kernels.compiled import BYTES, INTS, NONE, OUT_WORDS, kernel
 
 _NULL = np.uint64(0x9E37_79B9_7F4A_7C15)
 
