@@ -25,7 +25,7 @@ VALUES = st.one_of(
 )
 
 
-@settings(max_examples=500)
+@settings(max_examples=400)
 @given(streams(VALUES), EPS)
 def test_counts_within_eps(stream: Stream, eps: float) -> None:
     estimate, low, high = answers(ApproxCount(eps, bounds=True), stream)
@@ -39,7 +39,7 @@ def _row_by_row(stream: Stream) -> tuple[int, ...]:
     return tuple(range(len(stream.ticks)))
 
 
-@settings(max_examples=500)
+@settings(max_examples=400)
 @given(streams(VALUES), EPS)
 def test_sums_within_eps(stream: Stream, eps: float) -> None:
     estimate, low, high = answers(ApproxSum(eps, bounds=True), stream)
@@ -52,7 +52,7 @@ def test_sums_within_eps(stream: Stream, eps: float) -> None:
             assert abs(estimate[question] - truth) <= eps * truth
 
 
-@settings(max_examples=500)
+@settings(max_examples=400)
 @given(streams(VALUES), EPS)
 def test_averages_within_eps(stream: Stream, eps: float) -> None:
     estimate, low, high = answers(ApproxAvg(eps, bounds=True), stream)

@@ -110,6 +110,7 @@ def test_what_is_refused() -> None:
         ExponentialHistogram(eps=0.1, window=0)
     with pytest.raises(ArgumentError, match="no row yet"):
         Summary(SlidingExtreme()).estimate()
-    histogram.insert(6, -1)
-    with pytest.raises(ArgumentError, match=r"value=-1.0 .* whole numbers"):
-        histogram.estimate()
+    for value in (-1, 0.5, float("inf")):
+        with pytest.raises(ArgumentError, match=r"value=.* whole numbers"):
+            histogram.insert(6, value)
+    assert histogram.estimate() == 1

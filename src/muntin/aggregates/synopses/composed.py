@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, NamedTuple, Protocol
@@ -41,8 +41,9 @@ class Composable(Protocol):
     def constant(self) -> float:
         """``C_f``, at least 1."""
 
-    def init(self, *row: float) -> Any:
-        """The sketch of one row, given its values."""
+    @property
+    def init(self) -> Callable[..., Any]:
+        """A method that makes the sketch of one row, given its values."""
 
     def compose(self, older: Any, newer: Any) -> Any:
         """The sketch of two adjacent stretches."""

@@ -54,9 +54,9 @@ class Vector:
     def constant(self) -> float:
         return math.pow(2.0, self.p - 1)
 
-    def init(self, *row: float) -> dict[float, float]:
-        index, amount = _checked(*row)
-        return {index: amount}
+    def init(self, index: float, amount: float) -> dict[float, float]:
+        _check(amount)
+        return {index + 0.0: amount}  # the two zeros are one index
 
     def compose(
         self, older: Mapping[float, float], newer: Mapping[float, float]
@@ -89,8 +89,8 @@ class TugOfWar:
     def constant(self) -> float:
         return 2.0
 
-    def init(self, *row: float) -> Floats:
-        index, amount = _checked(*row)
+    def init(self, index: float, amount: float) -> Floats:
+        _check(amount)
         seeds: Words = np.arange(_GROUPS * math.ceil(8 / self.accuracy**2), dtype=np.uint64)
         signs = mixed(mixed(seeds + np.uint64(1)) ^ hash_doubles(np.array([index]))) >> np.uint64(
             63
@@ -104,7 +104,6 @@ class TugOfWar:
         return float(np.median((sketch**2).reshape(_GROUPS, -1).mean(axis=1)))
 
 
-def _checked(index: float, amount: float) -> tuple[float, float]:
+def _check(amount: float) -> None:
     if not 0 <= amount < math.inf:
         raise ArgumentError("amount", amount, "a norm over a window needs amounts from 0 upwards")
-    return index + 0.0, amount  # the two zeros are one index

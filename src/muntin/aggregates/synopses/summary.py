@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from muntin.aggregates.synopses.answers import result_column
-from muntin.aggregates.synopses.buckets import Buckets
-from muntin.aggregates.synopses.canonical import bucket_bound
+from muntin.aggregates.synopses.buckets import Buckets, units
+from muntin.aggregates.synopses.canonical import LARGEST, bucket_bound
 from muntin.aggregates.synopses.counting import ApproxSum, Sum
 from muntin.aggregates.synopsis import Floats, Ints, Synopsis, SynopsisKind
 from muntin.semantics.errors import ArgumentError
@@ -131,6 +131,8 @@ class ExponentialHistogram:
 
     def insert(self, tick: int, value: float = 1) -> None:
         """Add a row; 0 only moves the clock."""
+        if not 0 <= value <= LARGEST or value % 1:
+            units(np.array([value], np.float64))  # says so now and not when it is fed
         self._summary.insert(tick, value)
 
     def extend(self, ticks: npt.ArrayLike, values: npt.ArrayLike | None = None) -> None:
