@@ -46,7 +46,11 @@ class SynopsisKind(Protocol):
 
     @property
     def result(self) -> pa.DataType:
-        """The type of the aggregate: a double, or a struct of doubles named as the answers are."""
+        """The type of the aggregate, made of the columns that :meth:`Synopsis.run` returns.
+
+        A double (one column), a struct of doubles with a field per column, or a list of doubles
+        with an element per column; the number of columns never changes.
+        """
 
     def new(self) -> Synopsis:
         """An empty synopsis."""

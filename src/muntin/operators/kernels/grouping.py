@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin.operators.kernels.compiled import INT, INTS, OUT_INTS, kernel
+from muntin.aggregates.compiled import INT, INTS, OUT_INTS, kernel
 
 Ints = npt.NDArray[np.int64]
 

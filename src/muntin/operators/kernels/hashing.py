@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.aggregates.compiled import BYTES, INTS, NONE, OUT_WORDS, kernel
 from muntin.aggregates.decimals import words
+from muntin.aggregates.mixing import Words, mixed
 from muntin.aggregates.ordering import order_keys
-from muntin.operators.kernels.compiled import BYTES, INTS, NONE, OUT_WORDS, kernel
 
-Words = npt.NDArray[np.uint64]
 _NULL = np.uint64(0x9E37_79B9_7F4A_7C15)
 
 
@@ -24,7 +24,7 @@ def shard_of(columns: Sequence[pa.Array], rows: int, shards: int) -> npt.NDArray
     """The shard of every row by its key columns."""
     hashed = np.zeros(rows, np.uint64)
     for column in columns:
-        hashed = _mixed(hashed * np.uint64(31) + _hash(column))
+        hashed = mixed(hashed * np.uint64(31) + _hash(column))
     return (hashed % np.uint64(shards)).astype(np.int32)
 
 
@@ -33,9 +33,9 @@ def _hash(column: pa.Array) -> Words:
         hashed = _hash_bytes(column)
     elif pa.types.is_decimal(column.type):
         low, high = words(column)
-        hashed = _mixed(low + _mixed(high.view(np.uint64)))
+        hashed = mixed(low + mixed(high.view(np.uint64)))
     else:
-        hashed = _mixed(order_keys(column).key.view(np.uint64))
+        hashed = mixed(order_keys(column).key.view(np.uint64))
     if column.null_count:
         hashed[column.is_null().to_numpy(zero_copy_only=False)] = _NULL
     return hashed
@@ -48,7 +48,7 @@ def _hash_bytes(column: pa.Array) -> Words:
     content = np.frombuffer(data, np.uint8) if data is not None and data.size else _NO_BYTES
     out = np.empty(len(column), np.uint64)
     _fnv(ends, content, out)
-    return _mixed(out)
+    return mixed(out)
 
 
 _NO_BYTES = np.zeros(1, np.uint8)
@@ -62,11 +62,3 @@ def _fnv(ends: npt.NDArray[np.int64], content: npt.NDArray[np.uint8], out: Words
         for place in range(ends[row], ends[row + 1]):
             value = (value ^ np.uint64(content[place])) * np.uint64(0x0000_0100_0000_01B3)
         out[row] = value
-
-
-def _mixed(value: Words) -> Words:
-    """The finalizer of splitmix64: every bit of the input moves every bit of the output."""
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58_476D_1CE4_E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D0_49BB_1331_11EB)
-    mixed: Words = value ^ (value >> np.uint64(31))
-    return mixed

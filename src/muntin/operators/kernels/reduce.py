@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from muntin.operators.kernels.compiled import (
+from muntin.aggregates.compiled import (
     FLOATS,
     INTS,
     NONE,

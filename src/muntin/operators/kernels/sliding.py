@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from muntin.aggregates.ordering import NOTHING
-from muntin.operators.kernels.compiled import (
+from muntin.aggregates.compiled import (
     FLOATS,
     INT,
     INTS,
@@ -22,6 +21,7 @@ from muntin.operators.kernels.compiled import (
     inline,
     kernel,
 )
+from muntin.aggregates.ordering import NOTHING
 from muntin.operators.kernels.reduce import add_exactly
 
 Ints = npt.NDArray[np.int64]

@@ -1,0 +1,1 @@
+"""Synopses over the last stretch of a stream (Datar et al., *Maintaining Stream Statistics*)."""

@@ -1,0 +1,202 @@
+"""Synopses as aggregates that users write: ``mt.approx_count(eps=0.05, within="10 minutes")``.
+
+The options of every aggregate here begin with ``within``, a length or None; the rest are the
+arguments of its kind, in order. ``within`` shorter than the window's range only makes questions
+start later, so kinds do not know it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from muntin.aggregates.expressions import Expression
+from muntin.aggregates.functions import Aggregate, Column, _column, count
+from muntin.aggregates.synopses.composed import Composable, Composed
+from muntin.aggregates.synopses.counting import ApproxAvg, ApproxCount, ApproxSum
+from muntin.aggregates.synopses.distinct import DistinctValues
+from muntin.aggregates.synopses.norms import lp_norm as lp_norm_kind
+from muntin.aggregates.synopses.tables import HashCounts, ValueHistogram
+from muntin.aggregates.synopsis import SynopsisKind
+from muntin.semantics.errors import ArgumentError
+from muntin.semantics.lengths import Duration, Length, Number, positive_length
+
+
+@dataclass(frozen=True)
+class Own:
+    """A user's function among the options; prints as its class, the same in every run."""
+
+    function: Composable
+
+    def __str__(self) -> str:
+        return f"{type(self.function).__module__}.{type(self.function).__qualname__}"
+
+
+def _lp_norm(p: float, eps: float, sketched: float | None, bounds: bool) -> SynopsisKind:
+    return lp_norm_kind(p, eps, sketched=sketched, bounds=bounds)
+
+
+def _own(own: Own, eps: float, bounds: bool) -> SynopsisKind:
+    return Composed(own.function, eps, bounds)
+
+
+_KINDS: Mapping[str, Callable[..., SynopsisKind]] = {
+    "approx_count": ApproxCount,
+    "approx_sum": ApproxSum,
+    "approx_avg": ApproxAvg,
+    "approx_distinct_window": DistinctValues,
+    "lp_norm": _lp_norm,
+    "own_synopsis": _own,
+    "hash_counts": HashCounts,
+    "value_histogram": ValueHistogram,
+}
+
+
+def synopsis_kind(function: str, options: tuple[object, ...]) -> SynopsisKind | None:
+    """The kind of synopsis that an aggregate needs, or None if it needs none.
+
+    >>> synopsis_kind("approx_count", approx_count(eps=0.1).options)
+    ApproxCount(eps=0.1, bounds=False)
+    """
+    return _KINDS[function](*options[1:]) if function in _KINDS else None
+
+
+def within_of(options: tuple[object, ...]) -> Length | None:
+    """The stretch before a window's end that an aggregate is asked about, if it is not all of it.
+
+    >>> print(within_of(approx_count(within="10 minutes").options))
+    10 minutes
+    """
+    within = options[0]
+    assert within is None or isinstance(within, Duration | Number)
+    return within
+
+
+def approx_count(
+    column: Column = "*", *, eps: float = 0.05, within: object = None, bounds: bool = False
+) -> Aggregate:
+    """About how many rows, or values in ``column``, a window holds: at most ``eps`` off (relative).
+
+    ``within`` asks about the last part of the window only, ``"10 minutes"`` of an hour; several
+    such questions can be asked side by side. With ``bounds`` the result is a struct of ``estimate``
+    and the certain ``low`` and ``high``.
+
+    >>> print(approx_count(eps=0.1).column_name, approx_count("speed").column_name)
+    approx_count(*) approx_count(speed)
+    """
+    return _aggregate("approx_count", count(column).arguments, within, eps, bounds)
+
+
+def approx_sum(
+    column: Column, *, eps: float = 0.05, within: object = None, bounds: bool = False
+) -> Aggregate:
+    """About the sum of whole numbers from 0, at most ``eps`` off (relative).
+
+    A negative or fractional value is an error: the structure counts units. Use the exact
+    ``sum``, or scale to whole numbers.
+    """
+    return _aggregate("approx_sum", (_column("column", column),), within, eps, bounds)
+
+
+def approx_avg(
+    column: Column, *, eps: float = 0.05, within: object = None, bounds: bool = False
+) -> Aggregate:
+    """About the mean of whole numbers from 0, at most ``eps`` off (relative)."""
+    return _aggregate("approx_avg", (_column("column", column),), within, eps, bounds)
+
+
+def approx_distinct_window(
+    column: Column, *, eps: float = 0.05, within: object = None
+) -> Aggregate:
+    """About how many different values there are, with a standard error of ``eps`` (not a bound).
+
+    Unlike a sketch per pane it answers for any ``within``.
+    """
+    return _aggregate("approx_distinct_window", (_column("column", column),), within, eps)
+
+
+def lp_norm(
+    index: Column,
+    amount: Column,
+    *,
+    p: float = 2,
+    eps: float = 0.1,
+    sketched: float | None = None,
+    within: object = None,
+    bounds: bool = False,
+) -> Aggregate:
+    """The L_p norm, p from 1 to 2, of the vector that adds ``amount`` at ``index`` for each row.
+
+    Never above the truth. Amounts are 0 or more. Below it by at most ``eps`` for p = 1; for larger
+    p the proven bound on the norm's p-th power is eps + 2^(p-1) - 1, what is measured far less.
+    ``sketched=0.1`` (p = 2 only) keeps a sketch of fixed size instead of each bucket's vector and
+    adds an error of about as much.
+
+    >>> print(lp_norm("item", "price", p=1.5).column_name)
+    lp_norm(item, price, 1.5)
+    """
+    columns = (_column("index", index), _column("amount", amount))
+    made = _aggregate("lp_norm", columns, within, p, eps, sketched, bounds)
+    return made.alias(f"lp_norm({columns[0]}, {columns[1]}, {p})")
+
+
+def own_synopsis(
+    function: Composable,
+    *columns: Column,
+    eps: float = 0.05,
+    within: object = None,
+    bounds: bool = False,
+) -> Aggregate:
+    """A function of yours with a composable sketch (:class:`Composable`), over the given columns.
+
+    Rows in which a column is null are left out.
+    """
+    if not columns:
+        raise ArgumentError("columns", columns, "name the columns that `init` takes")
+    arguments = tuple(_column("columns", column) for column in columns)
+    made = _aggregate("own_synopsis", arguments, within, Own(function), eps, bounds)
+    return made.alias(f"{type(function).__name__}({', '.join(map(str, arguments))})")
+
+
+def hash_counts(
+    column: Column, *, buckets: int = 64, eps: float = 0.05, within: object = None
+) -> Aggregate:
+    """A list of how many values fall into each hash bucket, each count at most ``eps`` off."""
+    return _aggregate("hash_counts", (_column("column", column),), within, buckets, eps)
+
+
+def value_histogram(
+    column: Column,
+    edges: Sequence[float],
+    *,
+    eps: float = 0.05,
+    of: str = "count",
+    amount: Column | None = None,
+    within: object = None,
+) -> Aggregate:
+    """A list with the count of values below the first edge, between edges, and from the last on.
+
+    With ``of="sum"`` or ``of="avg"`` the ``amount`` of the rows in each range is added up instead.
+
+    >>> print(value_histogram("speed", [30, 50, 70]).column_name)
+    value_histogram(speed)
+    """
+    if (amount is None) != (of == "count"):
+        raise ArgumentError(
+            "amount", amount, 'give the column to add up for of="sum" or "avg" only'
+        )
+    columns = [_column("column", column)]
+    if amount is not None:
+        columns.append(_column("amount", amount))
+    ranges = tuple(float(edge) for edge in edges)
+    return _aggregate("value_histogram", tuple(columns), within, ranges, eps, of)
+
+
+def _aggregate(
+    function: str, arguments: tuple[Expression, ...], within: object, *constants: object
+) -> Aggregate:
+    """The aggregate, named without its constants; wrong ones are said here and not by the run."""
+    length = None if within is None else positive_length("within", within)
+    made = Aggregate(function, arguments, options=(length, *constants))
+    synopsis_kind(function, made.options)
+    return made.alias(str(Aggregate(function, arguments)))

@@ -1,0 +1,128 @@
+"""Counts by hash bucket and by range of values: an exponential histogram each (EH-13, EH-14)."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from muntin.aggregates.mixing import hash_doubles
+from muntin.aggregates.synopses.canonical import checked_number
+from muntin.aggregates.synopses.counting import ApproxAvg, ApproxCount, ApproxSum
+from muntin.aggregates.synopsis import Floats, Ints, Synopsis, SynopsisKind
+from muntin.semantics.errors import ArgumentError
+
+_KINDS: dict[str, type[ApproxCount] | type[ApproxSum] | type[ApproxAvg]] = {
+    "count": ApproxCount,
+    "sum": ApproxSum,
+    "avg": ApproxAvg,
+}
+
+
+@dataclass(frozen=True)
+class HashCounts:
+    """How many values fall into each of ``buckets`` hash buckets, each at most ``eps`` off."""
+
+    buckets: int
+    eps: float
+
+    def __post_init__(self) -> None:
+        expected = "it must be a whole number from 1"
+        if checked_number("buckets", self.buckets, expected) < 1 or self.buckets % 1:
+            raise ArgumentError("buckets", self.buckets, expected)
+        ApproxCount(self.eps)
+
+    @property
+    def result(self) -> pa.DataType:
+        return pa.list_(pa.float64())
+
+    def place(self, values: Floats) -> Ints:
+        """The bucket of each value."""
+        return (hash_doubles(values) % np.uint64(self.buckets)).astype(np.int64)
+
+    def new(self) -> Table:
+        return Table(ApproxCount(self.eps), int(self.buckets), self.place)
+
+    def load(self, dumped: bytes) -> Table:
+        return self.new().loaded(dumped)
+
+
+@dataclass(frozen=True)
+class ValueHistogram:
+    """Count, sum or average by range of a value: below the first edge, between edges, above.
+
+    Between edges a and b lie the values with a <= value < b, so n edges make n + 1 ranges. With
+    ``of`` sum or avg the rows bring a second column, which is what is added up.
+    """
+
+    edges: tuple[float, ...]
+    eps: float
+    of: str = "count"
+
+    def __post_init__(self) -> None:
+        rising = all(low < high for low, high in zip(self.edges, self.edges[1:], strict=False))
+        if not self.edges or not rising or not all(map(math.isfinite, self.edges)):
+            raise ArgumentError("edges", self.edges, "they must be rising numbers: (0, 10, 100)")
+        if self.of not in _KINDS:
+            raise ArgumentError("of", self.of, f"it must be one of {', '.join(_KINDS)}")
+        _KINDS[self.of](self.eps)
+
+    @property
+    def result(self) -> pa.DataType:
+        return pa.list_(pa.float64())
+
+    def place(self, values: Floats) -> Ints:
+        """The range of each value."""
+        return np.searchsorted(np.array(self.edges), values, side="right")
+
+    def new(self) -> Table:
+        return Table(_KINDS[self.of](self.eps), len(self.edges) + 1, self.place)
+
+    def load(self, dumped: bytes) -> Table:
+        return self.new().loaded(dumped)
+
+
+class Table:
+    """A synopsis per place, made when its first row comes; all share one clock."""
+
+    def __init__(self, inner: SynopsisKind, places: int, place: Callable[[Floats], Ints]) -> None:
+        self.inner = inner
+        self.place = place
+        self.entries: list[Synopsis | None] = [None] * places
+
+    def run(
+        self, ticks: Ints, values: Sequence[Floats], starts: Ints, ends: Ints
+    ) -> Sequence[Floats]:
+        rows = ~np.isnan(values[0])
+        places = np.where(rows, self.place(np.where(rows, values[0], 0.0)), -1)
+        nothing = self.inner.new().run(ticks[:0], [values[0][:0]], starts, ends)[0]
+        answers = []
+        for number, entry in enumerate(self.entries):
+            mine = np.flatnonzero(places == number)
+            if entry is None and not len(mine):
+                answers.append(nothing)
+                continue
+            kept = self.inner.new() if entry is None else entry
+            self.entries[number] = kept
+            columns = [column[mine] for column in values[1:]]
+            answers.append(kept.run(ticks[mine], columns, starts, ends)[0])
+        return answers
+
+    def forget(self, below: int) -> None:
+        for entry in self.entries:
+            if entry is not None:
+                entry.forget(below)
+
+    def dump(self) -> bytes:
+        return pickle.dumps([None if entry is None else entry.dump() for entry in self.entries])
+
+    def loaded(self, dumped: bytes) -> Table:
+        """This table with the entries that were dumped."""
+        self.entries = [
+            None if entry is None else self.inner.load(entry) for entry in pickle.loads(dumped)
+        ]
+        return self
