@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
+from muntin.operators.punctuator import Progress, Punctuator
 
 from benchmarks.measure import Report, Table, medians, say, turns
 from muntin.aggregates.binding import Call
-from muntin.operators.kernels.compiled import INT, INTS, NONE, OUT_INTS, kernel
+from muntin.aggregates.compiled import INT, INTS, NONE, OUT_INTS, kernel
 from muntin.operators.kernels.reduce import least_by_group
 from muntin.operators.kernels.sliding import slide_least
 from muntin.operators.protocol import MemoryState
-from muntin.operators.punctuator import Progress, Punctuator
 from muntin.operators.windows import Windows
 from muntin.semantics.axis import Domain
 from muntin.semantics.window import Window

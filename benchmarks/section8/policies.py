@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from muntin.operators.punctuator import Progress, Punctuator
 
 from benchmarks.section8.disorder import SECOND, Arrivals, Floats, Ints
 from muntin.aggregates.binding import Call
 from muntin.operators.protocol import MemoryState
-from muntin.operators.punctuator import Progress, Punctuator
 from muntin.operators.windows import Windows
 from muntin.semantics.axis import Domain
 from muntin.semantics.disorder import Late

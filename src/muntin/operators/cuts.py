@@ -56,7 +56,8 @@ class Run:
 class Progressed:
     """What is known of every key: how many rows it has had, and up to where it is complete.
 
-    ``memory`` is what was remembered before this step, its count of rows as ``n``.
+    ``memory`` is what was remembered before this step, its count of rows as ``n``; ``largest`` is
+    the order of the largest value of the whole input.
     """
 
     counted: Ints
@@ -64,6 +65,7 @@ class Progressed:
     complete: Ints
     ended: bool
     largest: int
+    largest_tick: int
 
 
 @dataclass(frozen=True)

@@ -277,7 +277,9 @@ class Sequenced:
             rank = counted[key] + places(key)
             np.add.at(counted, key, 1)
         marks = tuple(ints(pool[f"m{place}"]) for place in range(self.cut.marks))
-        keys = Progressed(counted, memory, complete, punctuation.ended, self._largest(punctuation))
+        largest = NEVER if punctuation.largest is None else punctuation.largest
+        order_of_largest = int(order_of_ticks(np.array([largest]), self.axis)[0])
+        keys = Progressed(counted, memory, complete, punctuation.ended, order_of_largest, largest)
         order, tick = ints(pool["order"]), ints(pool["tick"])
         return Run(key, order, rank, tick, marks), pool, keys, changes
 
@@ -287,11 +289,6 @@ class Sequenced:
             return np.argsort(key, kind="stable").astype(np.int64)
         ties = [order_keys(rows[f"t{p}"].combine_chunks()).key for p in range(len(self.ties))]
         return np.lexsort((*reversed(ties), ints(rows["order"]), key)).astype(np.int64)
-
-    def _largest(self, punctuation: Punctuation) -> int:
-        if punctuation.largest is None:
-            return NEVER
-        return int(order_of_ticks(np.array([punctuation.largest]), self.axis)[0])
 
     def _hold(self, waiting: pa.Table, buckets: set[int]) -> Changes:
         """Rows that are not final, by stretches of the axis; what was read is written again."""

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from muntin.operators.punctuator import Progress, Punctuator
 
 from muntin.operators.protocol import Punctuation
-from muntin.operators.punctuator import Progress, Punctuator
 
 TICK = st.one_of(st.none(), st.integers(-100, 100))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from muntin.operators.kernels.compiled import INT, INTS, NONE, OUT_INTS, kernel
+from muntin.aggregates.compiled import INT, INTS, NONE, OUT_INTS, kernel
 
 Ints = npt.NDArray[np.int64]
 

@@ -1,0 +1,123 @@
+"""Windows over values for operators that take the rows of a key in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.operators.admission import Reasons
+from muntin.operators.cuts import EVER, Cutting, Held, Mask, Progressed, Run, spread
+from muntin.operators.kernels.ticks import order_of_ticks
+from muntin.operators.protocol import NEVER
+from muntin.semantics.axis import Axis
+from muntin.semantics.window import Edges
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ValueCut:
+    """Sliding, tumbling and landmark windows, told once all their rows are final.
+
+    Cells are numbered by ticks. What is remembered of a key is the next window to report and
+    its last row, whose windows may still be to come.
+    """
+
+    edges: Edges
+    axis: Axis
+
+    @property
+    def marks(self) -> int:
+        return 0
+
+    def mark(self, rows: pa.Table) -> tuple[pa.Table, Reasons | None]:
+        return rows, None
+
+    @property
+    def memory(self) -> tuple[str, ...]:
+        return ("next", "last")
+
+    @property
+    def remembers(self) -> bool:
+        return True
+
+    @property
+    def may_refuse(self) -> bool:
+        return False
+
+    @property
+    def holds_rows(self) -> bool:
+        return False
+
+    def refuse(self, run: Run, keys: Progressed) -> Mask | None:
+        return None
+
+    def number(self, run: Run, keys: Progressed) -> Ints:
+        return run.tick
+
+    def windows(self, run: Run, keys: Progressed, held: Held | None) -> Cutting:
+        edges = self.edges
+        key, first, last = self._windows_of_rows(run, keys)
+        closing = self._closing(keys)
+        place, wid = spread(first, np.minimum(last, closing[key]))
+        key = key[place]
+        end = edges.origin + (wid + 1) * edges.slide
+        low = self._low(end)
+        latest = keys.memory["last"].copy()
+        np.maximum.at(latest, run.key, run.tick)
+        following = np.where(closing < EVER, closing + 1, EVER)
+        needed = self._low(edges.origin + (np.minimum(following, 2**40) + 1) * edges.slide)
+        needed = np.where(following < 2**40, np.where(closing == NEVER, NEVER, needed), EVER)
+        return Cutting(
+            key=key,
+            low=low,
+            high=end,
+            start=order_of_ticks(low, self.axis),
+            end=order_of_ticks(end, self.axis),
+            complete=end <= keys.largest_tick if keys.ended else np.ones(len(end), np.bool_),
+            needed=needed,
+            memory={"next": following, "last": latest},
+        )
+
+    def _closing(self, keys: Progressed) -> Ints:
+        """The last window of each key that can be told."""
+        if keys.ended:
+            last = (keys.largest_tick - self.edges.origin) // self.edges.slide
+            return np.full(len(keys.complete), last if self.edges.landmark else EVER)
+        told = keys.complete != NEVER
+        reached = np.where(told, keys.complete, 0) - self.edges.origin
+        closing = reached // self.edges.slide - 1
+        return np.where(told, np.maximum(closing, keys.memory["next"] - 1), NEVER)
+
+    def _low(self, end: Ints) -> Ints:
+        if self.edges.landmark:
+            return np.full(len(end), self.edges.origin)
+        low: Ints = end - self.edges.range
+        return np.maximum(low, self.edges.origin) if self.edges.clipped else low
+
+    def _windows_of_rows(self, run: Run, keys: Progressed) -> tuple[Ints, Ints, Ints]:
+        """For each row the windows that hold it and no earlier row of its key.
+
+        Windows never end before those of an earlier row, so every window is told once. The last
+        row of an earlier step comes first, with its windows that are still to come.
+        """
+        edges = self.edges
+        known = np.flatnonzero(keys.memory["last"] != NEVER)
+        key = np.concatenate([known, run.key])
+        tick = np.concatenate([keys.memory["last"][known], run.tick])
+        place = np.lexsort((tick, key))
+        key, tick = key[place], tick[place]
+        first = (tick - edges.origin) // edges.slide
+        if edges.landmark:
+            last = np.full(len(tick), EVER)
+        else:
+            last = (tick - edges.origin + edges.range) // edges.slide - 1
+        same = np.zeros(len(key), np.bool_)
+        same[1:] = key[1:] == key[:-1]
+        before = np.where(same, np.roll(last, 1), NEVER)
+        first = np.maximum(first, np.where(before == EVER, EVER, before + 1))
+        following = keys.memory["next"][key]
+        return key, np.maximum(first, following), last
