@@ -230,9 +230,9 @@ class AuctionHouse:
         sits_down = np.maximum(0, turn * visit - shift[seat])
         there = np.searchsorted(self._registered, sits_down, side="right")
         chosen = rng.random((self.seats, int(turn.max(initial=0)) + 1))[seat, turn]
-        visitor: Integers = (there * chosen).astype(np.int64)
-        visitor[visitor == seller] += 1
-        return visitor % there
+        visitor = (there * chosen).astype(np.int64)
+        other: Integers = (visitor + (visitor == seller)) % there
+        return other
 
     @cached_property
     def _pauses(self) -> Integers:
