@@ -97,9 +97,10 @@ def new_users(persons: DataFrame, auctions: DataFrame) -> DataFrame:
 
 
 def bids_per_session(bids: DataFrame) -> DataFrame:
-    """Query 11: how often each user bid in each session; ten minutes without a bid end one.
+    """Query 11: how often each user bid in each session, a run of bids.
 
-    As in Spark's ``session_window`` a session ends ten minutes after its last bid.
+    As in Spark's ``session_window`` a session ends ten minutes after its last bid, and a bid up to
+    then belongs to it.
     """
     return (
         mt.stream(bids, on="ts", by="bidder", disorder=DISORDER)
@@ -160,7 +161,7 @@ def answers(spark: SparkSession, house: AuctionHouse) -> Iterator[Answer]:
     )
     yield Answer(
         11,
-        "how often did each user bid without a pause of ten minutes?",
+        "how often did each user bid before pausing for more than ten minutes?",
         bids_per_session(bids),
         ("bidder", "window_start"),
     )
