@@ -22,11 +22,18 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from muntin.semantics.errors import ArgumentError
-
-Floats = NDArray[np.float64]
+from muntin.simulate.drawing import (
+    Floats,
+    Integers,
+    check_above_zero,
+    check_not_negative,
+    check_share,
+    check_zone,
+    generator,
+    timestamps,
+)
 
 MILES_APART = 0.9
 _FIRST_MILEPOST = 284.0
@@ -123,16 +130,12 @@ class Freeway:
 
     def __post_init__(self) -> None:
         for name in ("hours", "stations", "lanes", "every"):
-            if not getattr(self, name) > 0:
-                raise ArgumentError(name, getattr(self, name), "it must be above zero")
+            check_above_zero(name, getattr(self, name))
         for name in ("incidents", "disorder_seconds"):
-            if not getattr(self, name) >= 0:
-                raise ArgumentError(name, getattr(self, name), "it must not be negative")
+            check_not_negative(name, getattr(self, name))
         for name in ("disordered", "very_late", "missing", "speedless"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ArgumentError(name, getattr(self, name), "it is a share, from 0 to 1")
-        if self.start.tzinfo is None:
-            raise ArgumentError("start", self.start, "it needs a time zone, such as tzinfo=UTC")
+            check_share(name, getattr(self, name))
+        check_zone("start", self.start)
 
     @property
     def expected(self) -> int:
@@ -201,7 +204,7 @@ class Freeway:
             )
         return tuple(found)
 
-    def _table(self, which: NDArray[np.int64], arrival: Floats) -> pa.Table:
+    def _table(self, which: Integers, arrival: Floats) -> pa.Table:
         """The readings of these numbers; a number counts detectors fastest, then time."""
         time, detector = np.divmod(which, self.stations * self.lanes)
         station, lane = np.divmod(detector, self.lanes)
@@ -325,13 +328,10 @@ class Freeway:
         return _FIRST_MILEPOST + MILES_APART * np.arange(self.stations, dtype=float)
 
     def _times(self, seconds: Floats) -> pa.Array:
-        first = (self.start - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
-        micros = first + np.round(seconds * 1e6).astype(np.int64)
-        return pa.array(micros, pa.timestamp("us", tz="UTC"))
+        return timestamps(self.start, np.round(seconds * 1e6).astype(np.int64))
 
     def _rng(self, purpose: str) -> np.random.Generator:
-        # One for each purpose: more incidents do not change which readings are missing.
-        return np.random.default_rng([self.seed, *purpose.encode()])
+        return generator(self.seed, purpose)
 
 
 def station_name(number: int) -> str:
