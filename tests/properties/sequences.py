@@ -29,7 +29,7 @@ from muntin.semantics.sequence import (
     TupleWindow,
 )
 from muntin.semantics.sequence_reference import Arrived, Key, SequenceReference
-from muntin.semantics.window import Unfinished
+from muntin.semantics.window import Unfinished, WindowSpec
 from tests.properties.harness import (
     CALLS,
     LENGTHS,
@@ -59,7 +59,7 @@ class SequenceCase:
     """Windows over rows, and what arrives for them."""
 
     domain: Domain
-    spec: SequenceSpec
+    spec: SequenceSpec | WindowSpec
     grouped: bool
     slack: int
     per_key: bool
@@ -175,14 +175,18 @@ def cut(case: SequenceCase) -> Cut:
 
 
 def run_sequence(case: SequenceCase) -> Ran:
+    return steps(case, operator(case), lambda rows: table(case, rows))
+
+
+def steps(case: SequenceCase, work: Operator, tabled: Callable[[Sequence[Row]], pa.Table]) -> Ran:
     """Route and step every micro-batch as a driver would, then end the stream."""
-    work, state, ran = operator(case), MemoryState(), Ran()
+    state, ran = MemoryState(), Ran()
     complete = [case._complete(n) for n in range(len(case.batches))]
     for number in range(len(case.batches) + 1):
         rows = case.batches[number] if number < len(case.batches) else []
         # Two tasks, one after the other, as a cluster would have sent them.
         half = len(rows) // 2
-        routed = [work.route(table(case, part)) for part in (rows[:half], rows[half:]) if part]
+        routed = [work.route(tabled(part)) for part in (rows[:half], rows[half:]) if part]
         punctuation = _punctuation(case, complete, number)
         originals = [r.rows for r in routed if r.rows is not None]
         step = work.step(state, [r.partial for r in routed], punctuation, originals)

@@ -21,6 +21,7 @@ from muntin.operators.kernels.sequence import join_sessions
 from muntin.operators.kernels.ticks import from_order, order_of_ticks, shift_order, to_ticks
 from muntin.operators.panes import Panes, ints
 from muntin.operators.protocol import NEVER, ChunkKey, Punctuation, Routed, State, Step
+from muntin.operators.reduction import slide
 from muntin.semantics.axis import Axis
 from muntin.semantics.window import Edges
 
@@ -188,7 +189,11 @@ class Sessions:
 
     def _results(self, closed: pa.Table) -> pa.Table:
         columns = [column.combine_chunks() for column in closed.columns]
-        kept = dict(self.cells.by_accumulator(columns[len(self.keys) + 1 : -2]))
+        each = np.arange(closed.num_rows)
+        kept = {
+            accumulator: slide(accumulator.kind, parts, each, each + 1)
+            for accumulator, parts in self.cells.by_accumulator(columns[len(self.keys) + 1 : -2])
+        }
         made = columns[: len(self.keys)]
         for bound in ("pane", "reach"):
             made.append(from_order(ints(closed[bound]), self.axis, self.bound_type))

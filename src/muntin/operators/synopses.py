@@ -139,7 +139,7 @@ class Synopses(Sequenced):
         dumps: dict[str, list[bytes]],
         cutting: Cutting,
     ) -> Changes:
-        """The synopses of keys that rows came for or that were asked; quiet ones stay as they are."""
+        """The synopses of keys that rows came for or that were asked; others stay as they are."""
         quiet = ~np.isin(keyed.numbers[2], touched)
         new = keyed.keys.take(pa.array(touched)).append_column("fed", pa.array(fed[touched]))
         for name, dumped in dumps.items():

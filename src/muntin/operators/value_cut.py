@@ -90,7 +90,9 @@ class ValueCut:
         told = keys.complete != NEVER
         reached = np.where(told, keys.complete, 0) - self.edges.origin
         closing = reached // self.edges.slide - 1
-        return np.where(told, np.maximum(closing, keys.memory["next"] - 1), NEVER)
+        following = keys.memory["next"]
+        reported = np.where(following == NEVER, NEVER, following - 1)
+        return np.where(told, np.maximum(closing, reported), NEVER)
 
     def _low(self, end: Ints) -> Ints:
         if self.edges.landmark:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from muntin.semantics.axis import Axis, Domain
+from muntin.semantics.definitions import bounds, windows
 from muntin.semantics.reference import Evaluate, Outcome, Row
 from muntin.semantics.sequence import (
     Landmarks,
@@ -21,7 +22,7 @@ from muntin.semantics.sequence import (
     SlideOnWindow,
     TupleWindow,
 )
-from muntin.semantics.window import Unfinished
+from muntin.semantics.window import Edges, Landmark, Unfinished, Window, WindowSpec
 
 Key = tuple[Hashable, ...]
 #: A window: what it is reported with, the rows it holds, whether the input reached its end.
@@ -43,7 +44,7 @@ class SequenceReference:
     ``tie`` orders rows with equal ``on``; ``gap`` and ``landmark`` are what a row says itself.
     """
 
-    spec: SequenceSpec
+    spec: SequenceSpec | WindowSpec
     axis: Axis
     by: Sequence[str]
     group: Sequence[str]
@@ -85,7 +86,7 @@ class SequenceReference:
         tick = self.axis.tick(value)
         if tick is None:
             return "out_of_range"
-        if isinstance(self.spec, Landmarks) and self._before_all(self.spec, value):
+        if self._before_all(value):
             return "before_origin"
         if isinstance(self.spec, SlideOnWindow) and self._stretch(row) is None:
             return "null_slide_on"
@@ -97,8 +98,14 @@ class SequenceReference:
             return None
         return "late" if complete is not None and tick < complete else None
 
-    def _before_all(self, spec: Landmarks, value: Any) -> bool:
-        points = spec.points(self.axis)
+    def _before_all(self, value: Any) -> bool:
+        """Whether a value lies before the first landmark, or before a given origin."""
+        if isinstance(self.spec, Landmarks):
+            points = self.spec.points(self.axis)
+        elif isinstance(self.spec, Window | Landmark) and self.spec.origin is not None:
+            points = (self.spec.edges(self.axis).origin,)
+        else:
+            points = ()
         return bool(points) and bool(value < self.axis.value(points[0]))
 
     def _report(self, outcome: Outcome, key: Key, arrived: list[Row], largest: Any) -> None:
@@ -123,17 +130,19 @@ class SequenceReference:
                 found = self._landmark_windows(self.spec, ordered, horizon)
             case Session():
                 found = self._sessions(self.spec, ordered)
-        for bounds, rows, complete in found:
-            self._add(outcome, key, bounds, rows, complete)
+            case Window() | Landmark():
+                found = self._value_windows(self.spec.edges(self.axis), ordered, largest)
+        for reported, rows, complete in found:
+            self._add(outcome, key, reported, rows, complete)
 
     def _add(
-        self, outcome: Outcome, key: Key, bounds: dict[str, Any], rows: list[Row], complete: bool
+        self, outcome: Outcome, key: Key, reported: dict[str, Any], rows: list[Row], complete: bool
     ) -> None:
         if self.unfinished == "drop" and not complete:
             return
         for group in dict.fromkeys(self._key(row, self.group) for row in rows):
             mine = [row for row in rows if self._key(row, self.group) == group]
-            result = dict(zip([*self.by, *self.group], [*key, *group], strict=True)) | bounds
+            result = dict(zip([*self.by, *self.group], [*key, *group], strict=True)) | reported
             if isinstance(self.spec, RowWindow):
                 on = self.spec.on
                 result |= {"on_start": mine[0][on], "on_end": mine[-1][on]}
@@ -231,8 +240,8 @@ class SequenceReference:
             end = end if until is None else min(end, until)
             held = [row for row in rows if row[spec.on] < end]
             if held:
-                bounds = {"window_start": landmark, "window_end": end}
-                yield bounds, held, closed or bool(end <= largest)
+                reported = {"window_start": landmark, "window_end": end}
+                yield reported, held, closed or bool(end <= largest)
             if last:
                 return
             wid += 1
@@ -250,6 +259,18 @@ class SequenceReference:
             session = [*session, row]
         if session:
             yield {"window_start": session[0][spec.on], "window_end": end}, session, True
+
+    def _value_windows(self, edges: Edges, rows: list[Row], largest: Any) -> Iterator[Found]:
+        """Windows over values, of rows that were in time for all of them."""
+        tick = self.axis.tick(largest)
+        assert tick is not None
+        horizon = edges.last_closed(tick) + 1
+        values = [row[self.spec.on] for row in rows]
+        for wid in sorted(windows(values, self.axis, edges, horizon)):
+            start, end = bounds(wid, self.axis, edges)
+            held = [row for row in rows if start <= row[self.spec.on] < end]
+            if held:
+                yield {"window_start": start, "window_end": end}, held, bool(end <= largest)
 
     def _reach(self, spec: Session, row: Row) -> Any:
         if self.gap is not None:

@@ -1,0 +1,138 @@
+"""reference = step function for synopses, where few rows leave them exact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from muntin.aggregates.binding import Call
+from muntin.aggregates.synopses.counting import ApproxAvg, ApproxCount, ApproxSum
+from muntin.aggregates.synopses.extremes import SlidingExtreme
+from muntin.operators.cuts import Cut, TupleCut
+from muntin.operators.synopses import Synopses
+from muntin.operators.value_cut import ValueCut
+from muntin.semantics.axis import Domain
+from muntin.semantics.reference import Evaluate
+from muntin.semantics.sequence import TupleWindow
+from muntin.semantics.window import Landmark, Window
+from muntin.testing import assert_same_rows
+from tests.properties.harness import LENGTHS, ON_TYPES, row_values, split
+from tests.properties.sequences import Row, SequenceCase, steps
+from tests.properties.test_steps import renamed
+
+#: So exact that a bucket holds one row as long as there are fewer than fifty.
+EPS = 0.01
+KINDS = (
+    ApproxCount(EPS),
+    ApproxSum(EPS),
+    ApproxAvg(EPS),
+    SlidingExtreme(),
+    SlidingExtreme(greatest=True),
+)
+
+
+def _values(rows: Sequence[Row]) -> list[float]:
+    return [row["n"] for row in rows if row["n"] is not None]
+
+
+def _or_null(meaning: Any) -> Evaluate:
+    return lambda rows: meaning(_values(rows)) if _values(rows) else None
+
+
+MEANINGS: dict[str, Evaluate] = {
+    "r0": lambda rows: float(len(_values(rows))),
+    "r1": _or_null(lambda values: float(sum(values))),
+    "r2": _or_null(lambda values: sum(values) / len(values)),
+    "r3": _or_null(min),
+    "r4": _or_null(max),
+}
+
+
+class SynopsisCase(SequenceCase):
+    """The same rows and punctuation, aggregated by synopses."""
+
+    def meanings(self) -> dict[str, Evaluate]:
+        return MEANINGS
+
+    def cut(self) -> Cut:
+        spec, axis = self.spec, self.axis
+        if isinstance(spec, TupleWindow):
+            return TupleCut(axis.length("range", spec.range), spec.every, axis)
+        assert isinstance(spec, Window | Landmark)
+        return ValueCut(spec.edges(axis), axis)
+
+    def operator(self) -> Synopses:
+        bound_type = ON_TYPES[self.domain][1]
+        given = isinstance(self.spec, Window | Landmark) and self.spec.origin is not None
+        cut = self.cut()
+        return Synopses(
+            axis=self.axis,
+            keys=(pa.string(),),
+            ranked_keys=1,
+            calls=tuple(Call("s", "s", (0,), (pa.float64(),), ansi=True) for _ in KINDS),
+            cut=cut,
+            bound_type=bound_type,
+            lateness_type=pa.duration("us") if self.domain.temporal else bound_type,
+            unfinished=self.unfinished,
+            origin=cut.edges.origin if given and isinstance(cut, ValueCut) else None,
+            kinds=KINDS,
+            within=(None,) * len(KINDS),
+        )
+
+    def table(self, rows: Sequence[Row]) -> pa.Table:
+        return pa.table(
+            {
+                "on": pa.array([row["on"] for row in rows], ON_TYPES[self.domain][0]),
+                "k0": pa.array([row["k"] for row in rows], pa.string()),
+                "s0": pa.array([row["n"] for row in rows], pa.float64()),
+                "o0": pa.array([row["k"] for row in rows], pa.string()),
+            }
+        )
+
+
+@st.composite
+def synopsis_cases(draw: st.DrawFn) -> SynopsisCase:
+    domain = draw(st.sampled_from(Domain))
+    length = st.integers(1, 12).map(LENGTHS[domain])
+    origin = draw(st.none() | st.integers(-3, 6).map(ON_TYPES[domain][2]))
+    kinds = ["window", "window", "landmark"] + ["tuple"] * (domain is not Domain.DOUBLE)
+    spec: Any
+    match draw(st.sampled_from(kinds)):
+        case "window":
+            spec = Window(draw(length), draw(length), "on", origin)
+        case "landmark":
+            spec = Landmark(
+                draw(length), "on", ON_TYPES[domain][2](0) if origin is None else origin
+            )
+        case _:
+            spec = TupleWindow(draw(length), "on", draw(st.integers(1, 3)))
+    numbers = st.none() | st.integers(0, 9).map(float)
+    rows = draw(st.lists(st.tuples(row_values(domain), numbers), max_size=14))
+    unit = {Domain.TIMESTAMP: 1_000_000, Domain.TIMESTAMP_NTZ: 1_000_000}.get(domain, 1)
+    return SynopsisCase(
+        domain=domain,
+        spec=spec,
+        grouped=False,
+        slack=draw(st.integers(0, 6)) * unit,
+        per_key=draw(st.booleans()),
+        unfinished=draw(st.sampled_from(["keep", "drop", "flag"])),
+        batches=split(
+            [{**row, "n": n, "tie": place} for place, (row, n) in enumerate(rows)],
+            draw(st.lists(st.integers(0, 14), max_size=3)),
+        ),
+    )
+
+
+@settings(max_examples=2000)
+@given(synopsis_cases())
+def test_synopses_equal_the_reference(case: SynopsisCase) -> None:
+    ran = steps(case, case.operator(), case.table)
+    wanted = case.reference().run(case.arrivals())
+    assert_same_rows([renamed(row) for row in ran.results], wanted.results)
+    assert sorted(ran.refused) == sorted(reason for _, reason in wanted.refused)
+    assert ran.used == wanted.used
+    assert ran.chunks_left == 0
