@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.aggregates.accumulators import Accumulator, Count, Edge
+from muntin.aggregates.accumulators import Accumulator, Count
 from muntin.aggregates.binding import Bound, Call, bind
 from muntin.operators.kernels.grouping import Groups, key_and_pane, key_codes
 from muntin.operators.kernels.ticks import REFUSALS, Ticks, to_ticks
@@ -167,7 +167,7 @@ class Panes:
     @cached_property
     def _needs_order(self) -> bool:
         """Whether an accumulator looks at where in a pane a row lies."""
-        return any(isinstance(accumulator, Edge) for accumulator in self.accumulators)
+        return any(accumulator.needs_order for accumulator in self.accumulators)
 
     @cached_property
     def _slot_types(self) -> dict[int, pa.DataType]:
