@@ -92,7 +92,8 @@ def _interpolated(bags: Bags, shares: Sequence[float]) -> Floats:
     below, above = ranks[:, : len(shares)], ranks[:, len(shares) :]
     numbers = np.append(_as_doubles(bags.distinct), np.nan)  # an empty bag may name one beyond
     with np.errstate(invalid="ignore", over="ignore"):
-        between = (higher - position) * numbers[below] + (position - lower) * numbers[above]
+        # In this order of operations Spark rounds.
+        between = numbers[below] + (position - lower) * (numbers[above] - numbers[below])
     return np.where(below == above, numbers[below], between)
 
 
@@ -141,4 +142,3 @@ def _items(bags: Bags, most: Ints, at_least: Ints) -> pa.Array:
     items = bags.distinct.take(pa.array(ranks))
     pairs = pa.StructArray.from_arrays([items, pa.array(counts)], ["item", "count"])
     return lists(lengths, pairs)
-

@@ -15,6 +15,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
+from sqlglot.parsers.spark import SparkParser
 
 from muntin.aggregates import constants
 from muntin.aggregates.expressions import Expression, Sql
@@ -38,9 +39,9 @@ def _others(table: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Spark(Spark):
-    class Parser(Spark.Parser):
-        FUNCTIONS = _others(Spark.Parser.FUNCTIONS)
-        FUNCTION_PARSERS = _others(Spark.Parser.FUNCTION_PARSERS)
+    class Parser(SparkParser):
+        FUNCTIONS = _others(SparkParser.FUNCTIONS)
+        FUNCTION_PARSERS = _others(SparkParser.FUNCTION_PARSERS)
 
 
 _DIALECT = _Spark

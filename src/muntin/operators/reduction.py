@@ -63,7 +63,7 @@ def slide(kind: Kind, columns: Columns, low: Ints, high: Ints) -> list[pa.Array 
         slide_add_exactly(_floats(columns[0]), _floats(columns[1]), low, high, sums, errors)
         return [pa.array(sums), pa.array(errors)]
     if kind is Kind.COUNTED:
-        return [Stretches(*columns, low, high)]
+        return [Stretches(columns[0], columns[1], low, high)]
     if kind is Kind.COLLECTED:
         return slide_collected(columns, low, high)
 

@@ -119,8 +119,7 @@ def quantile(values: Values, share: float) -> float | None:
     below, above = kept[math.floor(position)], kept[math.ceil(position)]
     if order(below) == order(above):
         return float(below)
-    nearer, farther = math.ceil(position) - position, position - math.floor(position)
-    return nearer * float(below) + farther * float(above)
+    return float(below) + (position - math.floor(position)) * (float(above) - float(below))
 
 
 def median(values: Values) -> float | None:

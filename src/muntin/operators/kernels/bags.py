@@ -51,9 +51,7 @@ def _put(tree: Ints, leaf: int, value: int) -> None:
 
 
 @kernel(NONE, INTS, INTS, INTS, INTS, INT, OUT_INTS)
-def slide_distinct(
-    rank: Ints, count: Ints, low: Ints, high: Ints, size: int, out: Ints
-) -> None:
+def slide_distinct(rank: Ints, count: Ints, low: Ints, high: Ints, size: int, out: Ints) -> None:
     """How many distinct values each stretch has."""
     held = np.zeros(size, np.int64)
     distinct = first = beyond = 0
