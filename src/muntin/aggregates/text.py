@@ -9,42 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
-from sqlglot.parsers.spark import SparkParser
 
 from muntin.aggregates import constants
+from muntin.aggregates.dialect import SPARK as _DIALECT
+from muntin.aggregates.dialect import constant
 from muntin.aggregates.expressions import Expression, Sql
 from muntin.aggregates.functions import SYNONYMS, Aggregate, ignoring_nulls
 from muntin.semantics.errors import ArgumentError, ExpressionError, did_you_mean
 
-#: Calls that sqlglot would read into nodes of its own, dropping arguments it does not expect.
-_AS_WRITTEN = {
-    "MEDIAN",
-    "PERCENTILE",
-    "QUANTILE",
-    "MODE",
-    "COLLECT_LIST",
-    "ARRAY_AGG",
-    "COLLECT_SET",
-}
-
-
-def _others(table: dict[str, Any]) -> dict[str, Any]:
-    return {name: build for name, build in table.items() if name not in _AS_WRITTEN}
-
-
-class _Spark(Spark):
-    class Parser(SparkParser):
-        FUNCTIONS = _others(SparkParser.FUNCTIONS)
-        FUNCTION_PARSERS = _others(SparkParser.FUNCTION_PARSERS)
-
-
-_DIALECT = _Spark
 #: In a select list, so that an alias is read as in SQL and one statement is all there is; not the
 #: first of it, because there ALL and DISTINCT would belong to the query.
 _BEFORE = "SELECT 1, "
@@ -268,23 +244,10 @@ def _options(
         return arguments, ()
     name, checked = _CONSTANTS[function]
     try:
-        return arguments[:1], (checked(name, _constant(arguments[1])),)
+        return arguments[:1], (checked(name, constant(arguments[1])),)
     except ArgumentError as error:
         place = text.find(arguments[1].sql(dialect=_DIALECT))
         raise ExpressionError(str(error), text, place if place >= 0 else None) from None
-
-
-def _constant(node: exp.Expr) -> object:
-    """A number or an array of numbers; anything else stays text, which no check lets pass."""
-    if isinstance(node, exp.Array):
-        return [_constant(part) for part in node.expressions]
-    written = node.sql(dialect=_DIALECT)
-    if isinstance(node, exp.Neg):
-        number = _constant(node.this)
-        return -number if isinstance(number, int | float) else written
-    if not isinstance(node, exp.Literal) or node.is_string:
-        return written
-    return int(node.this) if node.this.isdigit() else float(node.this)
 
 
 def _counts_rows(arguments: list[exp.Expr]) -> bool:

@@ -95,7 +95,7 @@ class Panes:
 
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
         """One row per key and pane, keys together and panes in order."""
-        if len({len(p.schema) for p in partials}) > 1:
+        if len({tuple(p.column_names) for p in partials}) > 1:
             partials = [p if p.schema == self.schema else self._lifted(p) for p in partials]
         table = pa.concat_tables(partials) if partials else self.schema.empty_table()
         codes, size = self.codes(table)
