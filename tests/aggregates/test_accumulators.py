@@ -9,7 +9,9 @@ import pytest
 
 from muntin.aggregates.accumulators import (
     Accumulator,
+    Collected,
     Count,
+    Counted,
     DoubleSum,
     Edge,
     Extreme,
@@ -50,6 +52,9 @@ def lifted(accumulator: Accumulator) -> list[list[object]]:
         (Edge((4,), pa.string()), Kind.EARLIEST, [[5, 6, 7], ["a", None, "b"]]),
         (Edge((4,), pa.string(), latest=True), Kind.LATEST, [[5, 6, 7], ["a", None, "b"]]),
         (Edge((4, 3), pa.string()), Kind.EARLIEST, [[5, None, None], ["a", None, "b"]]),
+        (Counted((4,), pa.string()), Kind.COUNTED, [[["a"], [], ["b"]], [[1], [], [1]]]),
+        (Collected((4,), pa.string()), Kind.COLLECTED, [[[5], [], [7]], [["a"], [], ["b"]]]),
+        (Counted((0,), pa.int32()), Kind.COUNTED, [[[1], [], [-1]], [[1], [], [1]]]),
     ],
 )
 def test_rows_become_panes_of_one_row(
@@ -57,6 +62,16 @@ def test_rows_become_panes_of_one_row(
 ) -> None:
     assert accumulator.kind is kind
     assert lifted(accumulator) == columns
+
+
+def test_what_the_accumulators_say_of_themselves() -> None:
+    bounded = [Count(()), Extreme((0,), pa.int32()), Edge((0,), pa.int32())]
+    assert all(accumulator.bounded for accumulator in bounded)
+    assert not Counted((0,), pa.int32()).bounded
+    assert not Collected((0,), pa.int32()).bounded
+    assert [a.needs_order for a in bounded] == [False, False, True]
+    assert Collected((0,), pa.int32()).needs_order
+    assert not Counted((0,), pa.int32()).needs_order
 
 
 def test_squares_are_exact() -> None:

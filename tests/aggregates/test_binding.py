@@ -16,7 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import muntin.aggregates.functions as mt
-from muntin.aggregates.accumulators import Count, DoubleSum, Edge, Extreme, WholeSum
+from muntin.aggregates.accumulators import (
+    Collected,
+    Count,
+    Counted,
+    DoubleSum,
+    Edge,
+    Extreme,
+    WholeSum,
+)
 from muntin.aggregates.binding import Call, bind, slots_of
 from muntin.aggregates.expressions import (
     AsDouble,
@@ -38,8 +46,10 @@ from tests.aggregates.rounding import MODERATE, mean_error, sum_error, variance_
 A, B, C = Name("a"), Name("b"), Sql("c > 1")
 
 
-def call(function: str, *types: pa.DataType, ansi: bool = True) -> Call:
-    return Call(function, f"{function}(x)", tuple(range(len(types))), types, ansi)
+def call(
+    function: str, *types: pa.DataType, ansi: bool = True, options: tuple[object, ...] = ()
+) -> Call:
+    return Call(function, f"{function}(x)", tuple(range(len(types))), types, ansi, options)
 
 
 def run(
@@ -82,6 +92,9 @@ def run(
         (mt.first("a"), [A]),
         (mt.first("a").filter("c > 1"), [A, C]),
         (mt.last("a", ignore_nulls=True), [A, NotNull((A,))]),
+        (mt.median("a"), [A]),
+        (mt.quantile("a", 0.9).filter("c > 1"), [Where(C, A)]),
+        (mt.collect("a").filter("c > 1"), [Where(C, A)]),
         (mt.stddev_samp("a"), [AsDouble(A)]),
         (mt.var_pop("a").filter("c > 1"), [Where(C, AsDouble(A))]),
     ],
@@ -115,6 +128,25 @@ def test_aggregates_of_one_column_share_their_accumulators() -> None:
     assert kept == {DoubleSum((0,)), DoubleSum((0,), squares=True), Count((0,))}
     whole = {a for name in names[:3] for a in bind(call(name, pa.int32())).accumulators}
     assert whole == {WholeSum((0,), pa.int32()), Count((0,))}
+
+
+HOLISTIC: list[tuple[str, tuple[object, ...]]] = [
+    ("median", ()),
+    ("quantile", (0.5,)),
+    ("quantile", ((0.5, 0.9),)),
+    ("mode", ()),
+    ("count_distinct", ()),
+    ("collect_set", ()),
+    ("heavy_hitters", (0.05,)),
+    ("top_k", (3,)),
+]
+
+
+def test_holistic_aggregates_of_one_column_share_one_accumulator() -> None:
+    type_ = pa.decimal128(5, 1)
+    kept = {bind(call(f, type_, options=o)).accumulators for f, o in HOLISTIC}
+    assert kept == {(Counted((0,), type_),)}
+    assert bind(call("collect", type_)).accumulators == (Collected((0,), type_),)
 
 
 @pytest.mark.parametrize(
@@ -162,6 +194,12 @@ def test_what_is_kept_of_two_slots() -> None:
         ("first", pa.date32(), pa.date32()),
         ("any", pa.bool_(), pa.bool_()),
         ("stddev_pop", pa.float64(), pa.float64()),
+        ("median", pa.decimal128(5, 1), pa.float64()),
+        ("median", pa.int8(), pa.float64()),
+        ("mode", pa.date32(), pa.date32()),
+        ("count_distinct", pa.string(), pa.int64()),
+        ("collect", pa.decimal128(5, 1), pa.list_(pa.decimal128(5, 1))),
+        ("collect_set", pa.bool_(), pa.list_(pa.bool_())),
     ],
 )
 def test_result_types_are_sparks(function: str, given_: pa.DataType, result: pa.DataType) -> None:
@@ -179,6 +217,19 @@ NESTED = pa.struct([("a", pa.int64())])
         ("avg", pa.date32(), "avg(x) needs a number, but its argument is date32[day]"),
         ("any", pa.int64(), "any(x) needs a condition (boolean), but its argument is int64"),
         ("all", pa.string(), "all(x) needs a condition (boolean), but its argument is string"),
+        ("median", pa.string(), "median(x) needs a number, but its argument is string"),
+        ("quantile", pa.bool_(), "quantile(x) needs a number, but its argument is bool"),
+        (
+            "mode",
+            NESTED,
+            "mode(x) needs a type that has an order, but its argument is struct<a: int64>",
+        ),
+        (
+            "collect",
+            NESTED,
+            "collect(x) needs a type that has an order, to break ties, "
+            "but its argument is struct<a: int64>",
+        ),
         (
             "min",
             NESTED,

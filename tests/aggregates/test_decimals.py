@@ -52,6 +52,13 @@ def test_words_of_a_slice(values: list[int | None], start: int) -> None:
     assert together == [value or 0 for value in values[start : start + 2]]
 
 
+@given(st.lists(st.one_of(UNSCALED, LONGS), max_size=10), st.integers(0, 38))
+def test_doubles_are_the_nearest(values: list[int], scale: int) -> None:
+    given_ = column(values, pa.decimal128(38, scale))
+    expected = [float(written(value, scale)) for value in values]
+    assert decimals.as_doubles(given_).tolist() == expected
+
+
 def test_words_of_nothing() -> None:
     for empty in (column([]), pa.chunked_array([], WIDE).combine_chunks()):
         low, high = decimals.words(empty)

@@ -22,6 +22,11 @@ OF_A_COLUMN: list[Callable[..., Aggregate]] = [
     mt.first,
     mt.last,
     mt.count,
+    mt.median,
+    mt.mode,
+    mt.count_distinct,
+    mt.collect,
+    mt.collect_set,
 ]
 OF_A_CONDITION: list[Callable[..., Aggregate]] = [mt.any, mt.all, mt.count_if]
 
@@ -78,6 +83,36 @@ def test_count_of_rows() -> None:
 
 def test_weighted_avg_has_two_columns() -> None:
     assert mt.weighted_avg("v", "w") == Aggregate("weighted_avg", (Name("v"), Name("w")))
+
+
+@pytest.mark.parametrize(
+    ("made", "function", "constant", "shown"),
+    [
+        (mt.quantile("x", 0.95), "quantile", 0.95, "quantile(x, 0.95)"),
+        (mt.quantile("x", 1), "quantile", 1.0, "quantile(x, 1.0)"),
+        (mt.quantile("x", [0.5, 1]), "quantile", (0.5, 1.0), "quantile(x, array(0.5, 1.0))"),
+        (mt.heavy_hitters("x"), "heavy_hitters", 0.05, "heavy_hitters(x, 0.05)"),
+        (mt.heavy_hitters("x", share=0.1), "heavy_hitters", 0.1, "heavy_hitters(x, 0.1)"),
+        (mt.top_k("x", 3), "top_k", 3, "top_k(x, 3)"),
+    ],
+)
+def test_aggregates_with_a_constant(
+    made: Aggregate, function: str, constant: object, shown: str
+) -> None:
+    assert made == Aggregate(function, (Name("x"),), options=(constant,))
+    assert str(made) == made.column_name == shown
+    assert str(made.filter("a > 1")) == f"{shown} FILTER (WHERE a > 1)"
+
+
+def test_constants_are_checked_where_they_are_written() -> None:
+    with pytest.raises(ArgumentError, match=r"^share=95 cannot be used: it must be a number from"):
+        mt.quantile("x", 95)
+    with pytest.raises(ArgumentError, match=r"^share=0 cannot be used: it must be a number above"):
+        mt.heavy_hitters("x", 0)
+    with pytest.raises(ArgumentError, match=r"^k=0 cannot be used: it must be a whole number"):
+        mt.top_k("x", 0)
+    with pytest.raises(ArgumentError, match=r"^column=0 cannot be used"):
+        mt.quantile(0, 0.5)
 
 
 def test_alias() -> None:

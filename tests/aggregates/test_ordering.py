@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin.aggregates.ordering import NOTHING, order_keys, orderable
+from muntin.aggregates.ordering import NOTHING, order_keys, orderable, ranked
 from muntin.semantics.aggregation import order
 
 FLOATS = st.one_of(
@@ -112,6 +112,20 @@ def test_restore_knows_what_is_not_there(type_: pa.DataType) -> None:
         keys = order_keys(column)
         nothing = keys.restore(np.full(2, NOTHING), np.zeros(2, np.bool_))
         assert nothing.equals(pa.nulls(2, type_))
+
+
+@pytest.mark.parametrize("type_", TYPES, ids=str)
+def test_ranks_are_places_among_the_distinct_values(type_: pa.DataType) -> None:
+    @settings(max_examples=50)
+    @given(st.lists(TYPES[type_], max_size=10).flatmap(lambda some: st.permutations(some * 2)))
+    def check(values: Sequence[Any]) -> None:
+        found = ranked(pa.array(values, type_))
+        assert found.distinct.type == type_
+        distinct = [order(value) for value in found.distinct.to_pylist()]
+        assert distinct == sorted(set(map(order, values)))
+        assert [distinct[rank] for rank in found.rank] == [order(value) for value in values]
+
+    check()
 
 
 def test_nan_is_last_whatever_its_bits() -> None:

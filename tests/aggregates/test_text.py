@@ -12,9 +12,12 @@ from muntin.semantics.errors import ExpressionError, MuntinError
 A, B = placeholder(0), placeholder(1)
 
 
-def call(function: str, *arguments: str, where: str | None = None) -> Aggregate:
+def call(
+    function: str, *arguments: str, where: str | None = None, constant: object = None
+) -> Aggregate:
     condition = None if where is None else Sql(where)
-    return Aggregate(function, tuple(map(Sql, arguments)), condition)
+    options = () if constant is None else (constant,)
+    return Aggregate(function, tuple(map(Sql, arguments)), condition, options=options)
 
 
 def present(function: str, argument: str) -> Aggregate:
@@ -51,6 +54,25 @@ def present(function: str, argument: str) -> Aggregate:
         ("bool_and(x)", call("all", "x")),
         ("count_if(x > 1)", call("count_if", "x > 1")),
         ("weighted_avg(speed, volume)", call("weighted_avg", "speed", "volume")),
+        ("median(x)", call("median", "x")),
+        ("median((x))", call("median", "x")),
+        ("percentile(x, 0.95)", call("quantile", "x", constant=0.95)),
+        ("quantile(x + 1, 1)", call("quantile", "x + 1", constant=1.0)),
+        ("percentile(x, 1e-3)", call("quantile", "x", constant=0.001)),
+        ("percentile(x, (.5))", call("quantile", "x", constant=0.5)),
+        ("PERCENTILE(x, array(0.5, 1))", call("quantile", "x", constant=(0.5, 1.0))),
+        ("mode(x)", call("mode", "x")),
+        ("mode(x, true)", call("mode", "x")),
+        ("mode(x, FALSE)", call("mode", "x")),
+        ("count(DISTINCT x)", call("count_distinct", "x")),
+        ("COUNT(distinct (x))", call("count_distinct", "x")),
+        ("count_distinct(x)", call("count_distinct", "x")),
+        ("collect_list(x)", call("collect", "x")),
+        ("array_agg(x)", call("collect", "x")),
+        ("collect(x)", call("collect", "x")),
+        ("collect_set(lower(x))", call("collect_set", "LOWER(x)")),
+        ("heavy_hitters(x, 0.05)", call("heavy_hitters", "x", constant=0.05)),
+        ("top_k(x, 5)", call("top_k", "x", constant=5)),
         ("count(*)", call("count")),
         ("count(1)", call("count")),
         ("count('x')", call("count")),
@@ -91,6 +113,12 @@ def test_the_name_is_the_alias_or_the_text(text: str, name: str) -> None:
     [
         ("max(a) FILTER (WHERE b > 1)", call("max", "a", where="b > 1")),
         ("count(*) filter (where b)", call("count", where="b")),
+        ("count(DISTINCT a) FILTER (WHERE b)", call("count_distinct", "a", where="b")),
+        (
+            "percentile(a, 0.5) FILTER (WHERE b > 1)",
+            call("quantile", "a", where="b > 1", constant=0.5),
+        ),
+        ("collect_list(a) FILTER (WHERE b)", call("collect", "a", where="b")),
         (
             "weighted_avg(a, b) FILTER (WHERE c IN (1, 2))",
             call("weighted_avg", "a", "b", where="c IN (1, 2)"),
@@ -144,6 +172,17 @@ def test_which_rows_count(text: str, aggregate: Aggregate) -> None:
             f"{A} / {B}",
         ),
         ("max(a) + seg", (call("max", "a"),), f"{A} + seg"),
+        (
+            "percentile(a, 0.75) - percentile(a, 0.25)",
+            (call("quantile", "a", constant=0.75), call("quantile", "a", constant=0.25)),
+            f"{A} - {B}",
+        ),
+        (
+            "count(DISTINCT a) / count(a)",
+            (call("count_distinct", "a"), call("count", "a")),
+            f"{A} / {B}",
+        ),
+        ("sort_array(collect_list(a))", (call("collect", "a"),), f"SORT_ARRAY({A})"),
         ("coalesce(first(x) IGNORE NULLS, 0)", (present("first", "x"),), f"COALESCE({A}, 0)"),
         ("max(a) LIKE ANY ('a%', 'b%')", (call("max", "a"),), f"{A} LIKE ANY ('a%', 'b%')"),
     ],
@@ -166,7 +205,7 @@ ONE = "write one expression, such as 'max(speed) AS hi'"
 QUERY = "write an expression, not a query"
 SUBQUERY = "a subquery cannot stand in an aggregate"
 OVER = "OVER has no place here: the window is the one this is aggregated over"
-DISTINCT = "DISTINCT aggregates are not available; count(DISTINCT x) needs every value"
+DISTINCT = "DISTINCT stands in count(DISTINCT x) and in no other aggregate"
 ORDER = "ORDER BY has no place here: first and last go by the stream's `on`"
 NESTED = "an aggregate cannot stand inside another"
 NULLS = "IGNORE NULLS and RESPECT NULLS belong to first and last"
@@ -193,8 +232,15 @@ NONE = "there is no aggregate in it"
         ("sum(a) FILTER (WHERE a IN (SELECT 1))", SUBQUERY),
         ("max(a) OVER ()", OVER),
         ("max(a) OVER (PARTITION BY b ORDER BY c)", OVER),
-        ("count(DISTINCT a)", DISTINCT),
         ("sum(DISTINCT a) + 1", DISTINCT),
+        ("median(DISTINCT a)", DISTINCT),
+        ("collect_list(DISTINCT a)", DISTINCT),
+        ("count(DISTINCT sum(DISTINCT a))", DISTINCT),
+        ("count(DISTINCT (SELECT 1))", SUBQUERY),
+        ("count(DISTINCT a, b)", "count(DISTINCT ...) takes 1 argument"),
+        ("count(DISTINCT max(a))", NESTED),
+        ("median(mode(a))", NESTED),
+        ("collect_list(a) IGNORE NULLS", NULLS),
         ("max(a ORDER BY b)", ORDER),
         ("max(a) WITHIN GROUP (ORDER BY b)", ORDER),
         ("max(max(a))", NESTED),
@@ -210,7 +256,6 @@ NONE = "there is no aggregate in it"
         ("speed", NONE),
         ("*", NONE),
         ("abs(speed)", NONE),
-        ("collect_list(x)", NONE),
         ("'max(a)'", NONE),
         ("max_by(a, b)", f"{NONE} (did you mean 'max'?)"),
         (
@@ -274,6 +319,46 @@ def test_what_is_refused(text: str, problem: str) -> None:
         weighted_avg takes 2 arguments
           weighted_avg(a)
           ^""",
+        """
+        percentile takes 2 arguments
+          percentile(a)
+          ^""",
+        """
+        percentile takes 2 arguments
+          percentile(a, 0.5, 2)
+          ^""",
+        """
+        median takes 1 argument
+          median(a, 0.5)
+          ^""",
+        """
+        mode takes 1 argument
+          mode(a, b)
+          ^""",
+        """
+        share=1.5 cannot be used: it must be a number from 0 to 1, or a list of them
+          percentile(a, 1.5)
+                        ^""",
+        """
+        share='b' cannot be used: it must be a number from 0 to 1, or a list of them
+          percentile(a, b)
+                        ^""",
+        """
+        share=0 cannot be used: it must be a number above 0 and at most 1
+          heavy_hitters(a, 0)
+                           ^""",
+        """
+        k=-1 cannot be used: it must be a whole number from 1 up
+          1 + top_k(a, -1)
+                       ^""",
+        """
+        k='2 + 1' cannot be used: it must be a whole number from 1 up
+          top_k(a, 2 + 1)
+                   ^""",
+        """
+        count_distinct takes a column; count(*) counts rows
+          count(DISTINCT *)
+                         ^""",
         """
         sum takes a column; count(*) counts rows
           sum(*)
@@ -347,7 +432,8 @@ def test_what_is_no_condition(text: str, problem: str) -> None:
 
 
 VOCABULARY = (
-    "max min sum count first any all ( ) ( ) , a b seg * + - / % = < > AS FILTER WHERE OVER "
+    "max min sum count first any all median percentile mode collect_list top_k ( ) ( ) , a b seg "
+    "* + - / % = < > AS FILTER WHERE OVER "
     "DISTINCT SELECT FROM 'x' \"x\" ` ' \" 1 2.5 1e400 NULL TRUE IGNORE RESPECT NULLS CASE WHEN "
     "THEN END CAST INTERVAL DAY :: : . [ ] { } -> => ; -- /* */ in between and or not is like "
     "LATERAL VIEW explode array map struct if @ $ \\ ? ! ~ | & ^ # WITHIN GROUP ORDER BY LIMIT "
@@ -359,11 +445,13 @@ TEXTS = st.one_of(
     st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join),
     st.lists(st.sampled_from(WORDS), max_size=12).map("".join),
     st.lists(st.sampled_from(WORDS), max_size=8).map(lambda words: f"max({' '.join(words)})"),
+    st.lists(st.sampled_from(WORDS), max_size=4).map(lambda words: f"top_k(a, {' '.join(words)})"),
 )
 
 
 @settings(max_examples=600)
 @given(TEXTS)
+@example("top_k(a, ²)")  # a digit that is no number
 @example("map(LIMIT<SUBSTRINGSUBSTRINGisLATERAL")  # an IndexError inside the parser
 def test_any_text_is_a_column_or_an_error_of_ours(text: str) -> None:
     try:

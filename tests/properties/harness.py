@@ -132,24 +132,39 @@ def _micros(seconds: int | None) -> int | None:
     return None if seconds is None else seconds * 1_000_000
 
 
-CALLS: tuple[tuple[str, tuple[int, ...]], ...] = (
-    ("count", ()),
-    ("count", (0,)),
-    ("sum", (0,)),
-    ("avg", (0,)),
-    ("min", (0,)),
-    ("max", (0,)),
-    ("var_samp", (0,)),
-    ("stddev_pop", (0,)),
-    ("first", (0,)),
-    ("last", (0,)),
-    ("sum", (1,)),
-    ("avg", (1,)),
-    ("max", (2,)),
-    ("last", (2,)),
-    ("any", (3,)),
-    ("sum", (4,)),
-    ("avg", (4,)),
+#: A function, its slots and its constants.
+CALLS: tuple[tuple[str, tuple[int, ...], tuple[object, ...]], ...] = (
+    ("count", (), ()),
+    ("count", (0,), ()),
+    ("sum", (0,), ()),
+    ("avg", (0,), ()),
+    ("min", (0,), ()),
+    ("max", (0,), ()),
+    ("var_samp", (0,), ()),
+    ("stddev_pop", (0,), ()),
+    ("first", (0,), ()),
+    ("last", (0,), ()),
+    ("sum", (1,), ()),
+    ("avg", (1,), ()),
+    ("max", (2,), ()),
+    ("last", (2,), ()),
+    ("any", (3,), ()),
+    ("sum", (4,), ()),
+    ("avg", (4,), ()),
+    ("median", (0,), ()),
+    ("quantile", (0,), (0.3,)),
+    ("quantile", (1,), ((0.0, 0.9, 1.0),)),
+    ("quantile", (4,), (0.75,)),
+    ("mode", (2,), ()),
+    ("mode", (3,), ()),
+    ("count_distinct", (0,), ()),
+    ("count_distinct", (2,), ()),
+    ("collect", (2,), ()),
+    ("collect", (4,), ()),
+    ("collect_set", (2,), ()),
+    ("collect_set", (0,), ()),
+    ("heavy_hitters", (2,), (0.4,)),
+    ("top_k", (2,), (2,)),
 )
 SLOTS = ("v", "i", "s", "b", "d")
 SLOT_TYPES = (pa.float64(), pa.int64(), pa.string(), pa.bool_(), pa.decimal128(10, 2))
@@ -158,32 +173,44 @@ SLOT_TYPES = (pa.float64(), pa.int64(), pa.string(), pa.bool_(), pa.decimal128(1
 def evaluators() -> dict[str, Evaluate]:
     """What each call means, over the rows of a window."""
     made: dict[str, Evaluate] = {}
-    for place, (function, slots) in enumerate(CALLS):
-        made[f"r{place}"] = _evaluator(function, SLOTS[slots[0]] if slots else None)
+    for place, (function, slots, options) in enumerate(CALLS):
+        made[f"r{place}"] = _evaluator(function, SLOTS[slots[0]] if slots else None, options)
     return made
 
 
-def _evaluator(function: str, slot: str | None) -> Evaluate:
+def _evaluator(function: str, slot: str | None, options: tuple[Any, ...]) -> Evaluate:
     def evaluate(rows: Sequence[Any]) -> Any:
         if slot is None:
             return len(rows)
-        if function in ("first", "last"):
-            pick = aggregation.first if function == "first" else aggregation.last
-            return pick([(row["on"], row[slot]) for row in rows])
+        if function in ("first", "last", "collect"):
+            return getattr(aggregation, function)([(row["on"], row[slot]) for row in rows])
         values = [row[slot] for row in rows]
         if function == "any":
             return aggregation.any_true(values)
         if function == "avg" and slot == "d":
             return aggregation.mean(values, scale=6)
+        if options:
+            return _with_constant(function, values, options[0])
         return aggregation.FUNCTIONS[function](values)
 
     return evaluate
 
 
+def _with_constant(function: str, values: Sequence[Any], constant: Any) -> Any:
+    if function == "top_k":
+        return aggregation.top_k(values, constant)
+    if function == "heavy_hitters":
+        return aggregation.heavy_hitters(values, str(constant))
+    if not isinstance(constant, tuple):
+        return aggregation.quantile(values, constant)
+    found = [aggregation.quantile(values, share) for share in constant]
+    return None if found[0] is None else found
+
+
 def operator(case: Case) -> Windows:
     calls = tuple(
-        Call(function, function, slots, tuple(SLOT_TYPES[s] for s in slots), ansi=True)
-        for function, slots in CALLS
+        Call(function, function, slots, tuple(SLOT_TYPES[s] for s in slots), True, options)
+        for function, slots, options in CALLS
     )
     return Windows(
         axis=case.axis,

@@ -84,7 +84,7 @@ class SequenceCase:
         """In row windows first and last go by rank, not by ``on`` and value."""
         made = evaluators()
         if isinstance(self.spec, RowWindow):
-            for place, (function, slots) in enumerate(CALLS):
+            for place, (function, slots, _) in enumerate(CALLS):
                 if function in ("first", "last"):
                     made[f"r{place}"] = _at(0 if function == "first" else -1, SLOTS[slots[0]])
         return made
@@ -127,8 +127,8 @@ def operator(case: SequenceCase) -> Operator:
     spec, axis = case.spec, case.axis
     on_type, bound_type, _ = ON_TYPES[case.domain]
     calls = [
-        Call(function, function, slots, tuple(SLOT_TYPES[s] for s in slots), ansi=True)
-        for function, slots in CALLS
+        Call(function, function, slots, tuple(SLOT_TYPES[s] for s in slots), True, options)
+        for function, slots, options in CALLS
     ]
     lateness = pa.duration("us") if case.domain.temporal else bound_type
     width = 3 if case.domain is not Domain.TIMESTAMP else 3_000_000

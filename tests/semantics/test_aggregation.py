@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -18,7 +19,8 @@ NAN, INF = math.nan, math.inf
 @pytest.mark.parametrize("name", agg.FUNCTIONS)
 @pytest.mark.parametrize("values", [[], [None], [None, None]])
 def test_of_nothing_comes_nothing(name: str, values: list[None]) -> None:
-    assert agg.FUNCTIONS[name](values) == (0 if name == "count" else None)
+    nothing = {"count": 0, "count_distinct": 0, "collect_set": []}
+    assert agg.FUNCTIONS[name](values) == nothing.get(name)
 
 
 def test_count_skips_nulls() -> None:
@@ -183,3 +185,64 @@ def test_integers_as_python_has_them(values: list[int | None]) -> None:
     assert agg.least(values) == min(kept, default=None)
     assert agg.greatest(values) == max(kept, default=None)
     assert agg.mean(values) == (float(Fraction(sum(kept), len(kept))) if kept else None)
+
+
+# -- holistic ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "share", "quantile"),
+    [
+        ([3, None, 1, 2], 0.5, 2.0),
+        ([1, 2], 0.5, 1.5),
+        ([1, 2, 4], 0.75, 3.0),
+        ([7], 0.3, 7.0),
+        ([1, 2, 3], 0.0, 1.0),
+        ([1, 2, 3], 1.0, 3.0),
+        ([Decimal("0.1"), Decimal("0.3")], 0.5, 0.2),
+        ([1.0, NAN], 0.0, 1.0),
+        ([INF, INF], 0.5, INF),
+        ([], 0.5, None),
+        ([None], 0.5, None),
+    ],
+)
+def test_quantile(values: Sequence[Any], share: float, quantile: float | None) -> None:
+    assert agg.quantile(values, share) == quantile
+
+
+def test_a_quantile_next_to_nan_is_nan() -> None:
+    assert math.isnan(agg.quantile([1.0, NAN], 0.5) or 0.0)
+    assert math.isnan(agg.quantile([1.0, NAN], 1.0) or 0.0)
+
+
+@given(st.lists(st.integers(-50, 50), min_size=1))
+def test_the_median_has_as_many_below_as_above(values: list[int]) -> None:
+    middle = agg.median(values)
+    assert middle is not None
+    below, above = (sum(v < middle for v in values), sum(v > middle for v in values))
+    assert max(below, above) <= len(values) / 2
+    assert middle == statistics.median(values)
+
+
+def test_mode_and_frequent_items() -> None:
+    values = ["b", "a", None, "b", "a", "c", None, None]
+    assert agg.mode(values) == "a"  # as often as b, and less
+    assert agg.frequencies(values) == [("a", 2), ("b", 2), ("c", 1)]
+    assert agg.top_k(values, 1) == [{"item": "a", "count": 2}]
+    # Nulls are no rows of which a share is asked: two of five are four tenths.
+    assert [one["item"] for one in agg.heavy_hitters(values, "0.4")] == ["a", "b"]
+    assert agg.heavy_hitters(values, "0.41") == []
+    assert agg.heavy_hitters([None], "0.05") == agg.top_k([], 3) == []
+    assert agg.mode([None]) is None
+
+
+def test_distinct_values() -> None:
+    assert agg.distinct([2.0, None, 1.0, 2.0]) == [1.0, 2.0]
+    assert agg.distinct([0.0, -0.0]) == [0.0]
+    assert agg.count_distinct([NAN, NAN, 1.0, None]) == 2
+    assert agg.distinct([]) == []
+
+
+def test_collect_goes_by_on_then_by_value() -> None:
+    assert agg.collect([(2, "a"), (1, "z"), (2, None), (1, "b")]) == ["b", "z", "a"]
+    assert agg.collect([(1, None)]) == []

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from muntin.aggregates.expressions import Name
+from muntin.aggregates.functions import Aggregate
 from muntin.semantics.axis import Domain
 from muntin.semantics.reference import MicroBatch, Outcome, Reference, punctuate
 from muntin.spark.plan import Plan
@@ -42,10 +44,11 @@ def plan(case: Case, stream: Stream) -> Plan:
 
 
 def texts() -> list[str]:
-    return [
-        f"{function}({SLOTS[slots[0]] if slots else '*'}) AS r{place}"
-        for place, (function, slots) in enumerate(CALLS)
-    ]
+    made = []
+    for place, (function, slots, options) in enumerate(CALLS):
+        aggregate = Aggregate(function, tuple(Name(SLOTS[slot]) for slot in slots), options=options)
+        made.append(f"{aggregate} AS r{place}")
+    return made
 
 
 def reference(case: Case, batches: Sequence[MicroBatch] | None = None) -> Outcome:

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import muntin as mt
+from muntin.semantics import aggregation
 from muntin.testing import assert_same_rows
 
 SCHEMA = (
@@ -95,6 +96,55 @@ def test_every_aggregate_and_type_is_sparks(
     assert_same_rows(ours.collect(), theirs.collect())
 
 
+def holistic_texts() -> list[str]:
+    texts = []
+    for name in NUMBERS:
+        texts += [f"median({name}) AS median_{name}", f"percentile({name}, 0.3) AS p_{name}"]
+        texts += [f"percentile({name}, array(0.0, 0.95, 1.0)) AS ps_{name}"]
+    for name in ORDERED:
+        texts += [f"count(DISTINCT {name}) AS distinct_{name}"]
+        texts += [f"sort_array(collect_list({name})) AS list_{name}"]
+        texts += [f"sort_array(collect_set({name})) AS set_{name}"]
+        if name != "raw":  # Spark compares arrays of bytes by their address there
+            texts += [f"mode({name}, true) AS mode_{name}"]
+    texts += ["median(double) FILTER (WHERE flag) AS flagged", "mode(text, true) = 'é1' AS one"]
+    return [*texts, "percentile(double, 0.75) - percentile(double, 0.25) AS spread"]
+
+
+@pytest.mark.parametrize(("range_", "slide"), [(120, 30), (100, 30)])
+def test_holistic_aggregates_are_sparks(rows: DataFrame, range_: int, slide: int) -> None:
+    ours = by_muntin(rows, "ts", range_, slide, *holistic_texts())
+    theirs = by_spark(rows, "ts", range_, slide, *holistic_texts())
+    assert [(f.name, f.dataType.simpleString()) for f in ours.schema] == [
+        (f.name, f.dataType.simpleString()) for f in theirs.schema
+    ]
+    assert_same_rows(ours.collect(), theirs.collect())
+
+
+def test_frequent_items_of_every_type_are_those_of_sparks_lists(rows: DataFrame) -> None:
+    asked = [f"top_k({name}, 3) AS top_{name}" for name in ORDERED]
+    asked += [f"heavy_hitters({name}, 0.1) AS heavy_{name}" for name in ORDERED]
+    lists = [f"collect_list({name}) AS {name}" for name in ORDERED]
+    expected = []
+    for row in by_spark(rows, "ts", 120, 30, *lists).collect():
+        made = {name: row[name] for name in ("k", "window_start", "window_end")}
+        made |= {f"top_{name}": aggregation.top_k(row[name], 3) for name in ORDERED}
+        made |= {f"heavy_{n}": aggregation.heavy_hitters(row[n], "0.1") for n in ORDERED}
+        expected.append(made)
+    found = by_muntin(rows, "ts", 120, 30, *asked)
+    assert found.schema["top_text"].dataType.simpleString() == (
+        "array<struct<item:string,count:bigint>>"
+    )
+    assert_same_rows(found.collect(), expected)
+
+
+def test_collect_goes_by_on(spark: SparkSession) -> None:
+    data = [(3, "c"), (1, "b"), (2, None), (1, "a"), (9, "z")]
+    df = spark.createDataFrame(data, "x INT, s STRING")
+    made = mt.stream(df, on="x").tumbling(5).agg("collect_list(s) AS l").collect()
+    assert sorted((row.window_start, row.l) for row in made) == [(0, ["a", "b", "c"]), (5, ["z"])]
+
+
 def test_variance_agrees_with_spark_to_sparks_own_rounding(rows: DataFrame) -> None:
     """Spark's one-pass moments round at every row; ours once. n = 400 rows, values below 2**7."""
     texts = [
@@ -120,6 +170,7 @@ def test_nan_and_infinity_follow_spark(spark: SparkSession) -> None:
     data = [(start + timedelta(seconds=s), "k", values[s % 6]) for s in range(36)]
     df = spark.createDataFrame(data, "ts TIMESTAMP, k STRING, x DOUBLE")
     texts = ["min(x) AS lo", "max(x) AS hi", "sum(x) AS total", "avg(x) AS mean", "count(x) AS n"]
+    texts += ["median(x) AS middle", "percentile(x, 0.7) AS p", "count(DISTINCT x) AS distinct"]
     for range_, slide in [(2, 1), (3, 1), (6, 3)]:
         assert_same_rows(
             by_muntin(df, "ts", range_, slide, *texts).collect(),

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from muntin.aggregates import double_double
 from muntin.aggregates.decimals import limbs_of_decimals, limbs_of_integers
+from muntin.aggregates.lists import lists
 
 Ints = npt.NDArray[np.int64]
 
@@ -32,6 +33,8 @@ class Kind(StrEnum):
     GREATEST = "greatest"
     EARLIEST = "earliest"
     LATEST = "latest"
+    COUNTED = "counted"  # lists of distinct values, and lists of how often each occurs
+    COLLECTED = "collected"  # lists of places along ``on``, and lists of the values there
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,16 @@ class Accumulator:
     def columns(self) -> list[pa.DataType]:
         """The physical columns in which a pane keeps it."""
         raise NotImplementedError
+
+    @property
+    def bounded(self) -> bool:
+        """Whether a pane keeps the same amount of it however many rows it has (panes.txt 3.2)."""
+        return True
+
+    @property
+    def needs_order(self) -> bool:
+        """Whether it looks at where along ``on`` a row lies within its pane."""
+        return False
 
     def lift(self, slots: Sequence[pa.Array], order: Ints) -> list[pa.Array]:
         """A column of one-row panes from the rows themselves, and their order along ``on``."""
@@ -146,6 +159,10 @@ class Edge(Accumulator):
         return Kind.LATEST if self.latest else Kind.EARLIEST
 
     @property
+    def needs_order(self) -> bool:
+        return True
+
+    @property
     def columns(self) -> list[pa.DataType]:
         return [pa.int64(), self.type]
 
@@ -155,3 +172,57 @@ class Edge(Accumulator):
             counts = slots[self.slots[1]].fill_null(False)
             absent = pc.invert(counts).to_numpy(zero_copy_only=False)
         return [pa.array(order, pa.int64(), mask=absent), slots[self.slots[0]]]
+
+
+@dataclass(frozen=True)
+class Counted(Accumulator):
+    """Every distinct value and how often it occurs; nulls are left out (panes.txt 3.3.2)."""
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.COUNTED
+
+    @property
+    def columns(self) -> list[pa.DataType]:
+        return [pa.list_(self.type), pa.list_(pa.int64())]
+
+    @property
+    def bounded(self) -> bool:
+        return False
+
+    def lift(self, slots: Sequence[pa.Array], order: Ints) -> list[pa.Array]:
+        column = slots[self.slots[0]]
+        ones = pa.array(np.ones(len(column) - column.null_count, np.int64))
+        return _lists_of_present(column, [column.drop_null(), ones])
+
+
+@dataclass(frozen=True)
+class Collected(Accumulator):
+    """Every value with its place along ``on``; nulls are left out."""
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.COLLECTED
+
+    @property
+    def columns(self) -> list[pa.DataType]:
+        return [pa.list_(pa.int64()), pa.list_(self.type)]
+
+    @property
+    def bounded(self) -> bool:
+        return False
+
+    @property
+    def needs_order(self) -> bool:
+        return True
+
+    def lift(self, slots: Sequence[pa.Array], order: Ints) -> list[pa.Array]:
+        column = slots[self.slots[0]]
+        places = pa.array(order[pc.is_valid(column).to_numpy(zero_copy_only=False)])
+        return _lists_of_present(column, [places, column.drop_null()])
+
+
+def _lists_of_present(column: pa.Array, parts: Sequence[pa.Array]) -> list[pa.Array]:
+    """Lists of one element for the rows that have a value, empty ones for the others."""
+    valid = pc.is_valid(column).to_numpy(zero_copy_only=False)
+    return [lists(valid, part) for part in parts]

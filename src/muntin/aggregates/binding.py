@@ -11,8 +11,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.aggregates import decimals, double_double
-from muntin.aggregates.accumulators import Accumulator, Count, DoubleSum, Edge, Extreme, WholeSum
+from muntin.aggregates import decimals, double_double, holistic
+from muntin.aggregates.accumulators import (
+    Accumulator,
+    Collected,
+    Count,
+    Counted,
+    DoubleSum,
+    Edge,
+    Extreme,
+    WholeSum,
+)
 from muntin.aggregates.expressions import AsDouble, Both, Expression, NotNull, Times, Where
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.ordering import orderable
@@ -41,7 +50,10 @@ class Call:
 
 @dataclass(frozen=True)
 class Bound:
-    """An aggregate ready to run: ``finish`` takes the columns of each accumulator in turn."""
+    """An aggregate ready to run: ``finish`` takes what each accumulator slid to, in turn.
+
+    That is its columns, one row per window; of a ``Counted`` one ``holistic.Bags``.
+    """
 
     accumulators: tuple[Accumulator, ...]
     type: pa.DataType
@@ -106,6 +118,12 @@ def bind(call: Call) -> Bound:
         case "weighted_avg":
             sums = (DoubleSum(place), DoubleSum(slots[1:2]), Count(place))
             return Bound(sums, pa.float64(), _finish_weighted)
+        case "collect":
+            _require(call, type_, orderable(type_), "a type that has an order, to break ties")
+            collected = Collected(place, type_)
+            return Bound((collected,), pa.list_(type_), lambda given: given[0][1])
+        case holistic_ if holistic_ in holistic.NAMES:
+            return _holistic(call, place, type_)
         case _:
             moments = (Count(place), DoubleSum(place), DoubleSum(place, squares=True))
             return Bound(moments, pa.float64(), _finish_moments(function))
@@ -118,6 +136,20 @@ def _where(condition: Expression | None, value: Expression) -> Expression:
 def _require(call: Call, type_: pa.DataType, holds: bool, wanted: str) -> None:
     if not holds:
         raise UnsupportedTypeError(f"{call.label} needs {wanted}, but its argument is {type_}")
+
+
+def _holistic(call: Call, place: tuple[int, ...], type_: pa.DataType) -> Bound:
+    if call.function in holistic.OF_NUMBERS:
+        _require(call, type_, _is_number(type_), "a number")
+    _require(call, type_, orderable(type_), "a type that has an order")
+    result, finish = holistic.answer(call.function, type_, call.options)
+    return Bound((Counted(place, type_),), result, finish)
+
+
+def _is_number(type_: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_)
+    )
 
 
 def _sum(call: Call, place: tuple[int, ...], type_: pa.DataType) -> Bound:

@@ -42,6 +42,18 @@ def from_words(low: Words, high: Ints, type_: pa.DataType, valid: Mask) -> pa.Ar
     return pa.Array.from_buffers(type_, len(low), [bits, pa.py_buffer(pairs)])
 
 
+def as_doubles(column: pa.Array) -> npt.NDArray[np.float64]:
+    """The doubles nearest to decimals without nulls, as Spark's cast gives them."""
+    low, high = words(column)
+    signed, scale = low.view(np.int64), column.type.scale
+    # Both are exact as doubles, and a quotient of doubles is correctly rounded.
+    plain = (high == signed >> np.int64(63)) & (np.abs(signed) <= 2**53) & (scale <= 22)
+    doubles = signed.astype(np.float64) / float(10 ** min(scale, 22))
+    for place in np.flatnonzero(~plain).tolist():
+        doubles[place] = float(column[place].as_py())
+    return doubles
+
+
 def limbs_of_integers(values: Ints) -> list[Ints]:
     return [values & _LOW_BITS, values >> _LIMB]
 

@@ -6,8 +6,10 @@ and turns it into accumulators and a result column.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from muntin.aggregates.constants import positive_count, positive_share, quantile_shares
 from muntin.aggregates.expressions import Both, Expression, Name, Native, NotNull, Sql
 from muntin.semantics.errors import ArgumentError
 
@@ -38,6 +40,17 @@ SYNONYMS = {
     "every": "all",
     "bool_and": "all",
     "weighted_avg": "weighted_avg",
+    "median": "median",
+    "quantile": "quantile",
+    "percentile": "quantile",
+    "mode": "mode",
+    "count_distinct": "count_distinct",
+    "collect": "collect",
+    "collect_list": "collect",
+    "array_agg": "collect",
+    "collect_set": "collect_set",
+    "heavy_hitters": "heavy_hitters",
+    "top_k": "top_k",
 }
 
 
@@ -75,7 +88,8 @@ class Aggregate:
         return self.name if self.name is not None else str(self)
 
     def __str__(self) -> str:
-        inside = ", ".join(map(str, (*self.arguments, *self.options))) or "*"
+        constants = map(_shown, self.options)
+        inside = ", ".join([*map(str, self.arguments), *constants]) or "*"
         suffix = "" if self.condition is None else f" FILTER (WHERE {self.condition})"
         return f"{self.function}({inside}){suffix}"
 
@@ -154,6 +168,67 @@ def weighted_avg(value: Column, weight: Column) -> Aggregate:
     return Aggregate("weighted_avg", (_column("value", value), _column("weight", weight)))
 
 
+def median(column: Column) -> Aggregate:
+    """The value in the middle, or the mean of the two there: ``quantile(column, 0.5)``."""
+    return _of("median", column)
+
+
+def quantile(column: Column, share: float | Sequence[float]) -> Aggregate:
+    """The number below which a share of the values lies, exact, as Spark's ``percentile``.
+
+    Between two values it is interpolated linearly; NaN is above every number. Several shares give
+    an array of doubles.
+
+    >>> print(quantile("speed", 0.95), quantile("speed", [0.5, 0.95]))
+    quantile(speed, 0.95) quantile(speed, array(0.5, 0.95))
+    """
+    return replace(_of("quantile", column), options=(quantile_shares("share", share),))
+
+
+def mode(column: Column) -> Aggregate:
+    """The most frequent value of any ordered type; of equally frequent ones the least."""
+    return _of("mode", column)
+
+
+def count_distinct(column: Column) -> Aggregate:
+    """How many different values there are; nulls do not count, NaN is one value, -0.0 is 0.0."""
+    return _of("count_distinct", column)
+
+
+def collect(column: Column) -> Aggregate:
+    """The values as an array in order of ``on``, those of equal ``on`` in their own order.
+
+    Nulls are left out, as Spark's ``collect_list`` does, whose order is that of arrival.
+    """
+    return _of("collect", column)
+
+
+def collect_set(column: Column) -> Aggregate:
+    """The different values as an array in their own order; nulls are left out."""
+    return _of("collect_set", column)
+
+
+def heavy_hitters(column: Column, share: float = 0.05) -> Aggregate:
+    """The values that at least a share of the rows have (panes.txt, Query 4), with their counts.
+
+    An array of structs ``item``, ``count``, the most frequent first, equally frequent ones in
+    their own order. Rows without a value count neither for nor against.
+
+    >>> print(heavy_hitters("item"))
+    heavy_hitters(item, 0.05)
+    """
+    return replace(_of("heavy_hitters", column), options=(positive_share("share", share),))
+
+
+def top_k(column: Column, k: int) -> Aggregate:
+    """The k most frequent values with their counts, in the form of :func:`heavy_hitters`.
+
+    >>> print(top_k("item", 3))
+    top_k(item, 3)
+    """
+    return replace(_of("top_k", column), options=(positive_count("k", k),))
+
+
 def any(condition: object) -> Aggregate:
     """Whether a condition is true for some row; nulls do not count."""
     return Aggregate("any", (_condition("condition", condition),))
@@ -178,6 +253,13 @@ def ignoring_nulls(aggregate: Aggregate) -> Aggregate:
     present = NotNull(aggregate.arguments[:1])
     both = present if aggregate.condition is None else Both(aggregate.condition, present)
     return replace(aggregate, condition=both)
+
+
+def _shown(constant: object) -> str:
+    """A constant as SQL writes it."""
+    if isinstance(constant, tuple):
+        return f"array({', '.join(map(str, constant))})"
+    return str(constant)
 
 
 def _edge(function: str, column: Column, ignore_nulls: bool) -> Aggregate:

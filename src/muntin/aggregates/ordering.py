@@ -46,6 +46,31 @@ def order_keys(column: pa.Array) -> Keys:
     return Keys(key, valid, _restore_ranked(column, place))
 
 
+@dataclass(frozen=True)
+class Ranked:
+    """A column without nulls as places among its distinct values, which are in order."""
+
+    rank: Ints
+    distinct: pa.Array
+
+
+def ranked(column: pa.Array) -> Ranked:
+    """Equal values get one rank: NaN is one value, and -0.0 is 0.0, as where Spark groups."""
+    if pa.types.is_floating(column.type) or _is_whole(column.type):
+        keys = order_keys(column)
+        encoded = pc.dictionary_encode(pa.array(keys.key))
+        found = encoded.dictionary.to_numpy()
+        order = np.argsort(found)
+        distinct = keys.restore(found[order], np.ones(len(order), np.bool_))
+    else:
+        encoded = pc.dictionary_encode(column)
+        order = pc.array_sort_indices(encoded.dictionary).to_numpy().astype(np.int64)
+        distinct = encoded.dictionary.take(pa.array(order))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return Ranked(rank[encoded.indices.to_numpy(zero_copy_only=False)], distinct)
+
+
 def orderable(type_: pa.DataType) -> bool:
     """Whether values of a type can be compared; nested types cannot."""
     return (

@@ -7,18 +7,20 @@ Spark is to evaluate, and only text written out again by the parser reaches Spar
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from muntin.aggregates import constants
+from muntin.aggregates.dialect import SPARK as _DIALECT
+from muntin.aggregates.dialect import constant
 from muntin.aggregates.expressions import Expression, Sql
 from muntin.aggregates.functions import SYNONYMS, Aggregate, ignoring_nulls
-from muntin.semantics.errors import ExpressionError, did_you_mean
+from muntin.semantics.errors import ArgumentError, ExpressionError, did_you_mean
 
-_DIALECT = "spark"
 #: In a select list, so that an alias is read as in SQL and one statement is all there is; not the
 #: first of it, because there ALL and DISTINCT would belong to the query.
 _BEFORE = "SELECT 1, "
@@ -26,7 +28,7 @@ _REFUSED: dict[type[exp.Expr], str] = {
     exp.Subquery: "a subquery cannot stand in an aggregate",
     exp.Select: "a subquery cannot stand in an aggregate",
     exp.Window: "OVER has no place here: the window is the one this is aggregated over",
-    exp.Distinct: "DISTINCT aggregates are not available; count(DISTINCT x) needs every value",
+    exp.Distinct: "DISTINCT stands in count(DISTINCT x) and in no other aggregate",
     exp.Order: "ORDER BY has no place here: first and last go by the stream's `on`",
     exp.Aliases: "a result column has one name",
     exp.Parameter: "a parameter cannot stand in an aggregate",
@@ -153,9 +155,15 @@ def _position(error: Exception) -> int | None:
 
 def _refuse(tree: exp.Expr, text: str) -> None:
     for node in tree.walk():
+        if _is_distinct_count(node.parent):
+            continue
         for kind, why in _REFUSED.items():
             if isinstance(node, kind):
                 raise ExpressionError(why, text)
+
+
+def _is_distinct_count(node: exp.Expr | None) -> bool:
+    return isinstance(node, exp.Count) and isinstance(node.this, exp.Distinct)
 
 
 def _refuse_aggregates(tree: exp.Expr, text: str, why: str) -> None:
@@ -192,7 +200,12 @@ def _aggregate(node: exp.Expr, text: str) -> Aggregate | None:
     name = _function_name(node)
     if name is None:
         return None
-    arguments = _arguments(node)
+    if _is_distinct_count(node):
+        name, arguments = "count_distinct", _unnested(node.this.expressions)
+        if len(arguments) != 1:
+            raise ExpressionError("count(DISTINCT ...) takes 1 argument", text)
+    else:
+        arguments = _arguments(node)
     for argument in arguments:
         _refuse_aggregates(argument, text, "an aggregate cannot stand inside another")
     return _build(name, arguments, text)
@@ -202,14 +215,39 @@ def _build(name: str, arguments: list[exp.Expr], text: str) -> Aggregate:
     function = SYNONYMS[name]
     if function == "count" and _counts_rows(arguments):
         return Aggregate("count", ())
-    wanted = 2 if function == "weighted_avg" else 1
-    if len(arguments) != wanted:
+    arguments, options = _options(function, arguments, text)
+    wanted = 2 if function == "weighted_avg" or function in _CONSTANTS else 1
+    if len(arguments) + len(options) != wanted:
         plural = "" if wanted == 1 else "s"
         raise ExpressionError(f"{name} takes {wanted} argument{plural}", text, text.find(name))
     if any(part.is_star for part in arguments):
         raise ExpressionError(f"{name} takes a column; count(*) counts rows", text, text.find("*"))
     expressions: tuple[Expression, ...] = tuple(Sql(_written(part)) for part in arguments)
-    return Aggregate(function, expressions)
+    return Aggregate(function, expressions, options=options)
+
+
+#: Aggregates whose last argument is a constant, what messages call it, and how it is checked.
+_CONSTANTS: dict[str, tuple[str, Callable[[str, object], object]]] = {
+    "quantile": ("share", constants.quantile_shares),
+    "heavy_hitters": ("share", constants.positive_share),
+    "top_k": ("k", constants.positive_count),
+}
+
+
+def _options(
+    function: str, arguments: list[exp.Expr], text: str
+) -> tuple[list[exp.Expr], tuple[object, ...]]:
+    """The arguments that are columns, and the constants behind them."""
+    if function == "mode" and len(arguments) == 2 and isinstance(arguments[1], exp.Boolean):
+        return arguments[:1], ()  # asks Spark for the least of several modes: here it always is
+    if function not in _CONSTANTS or len(arguments) != 2:
+        return arguments, ()
+    name, checked = _CONSTANTS[function]
+    try:
+        return arguments[:1], (checked(name, constant(arguments[1])),)
+    except ArgumentError as error:
+        place = text.find(arguments[1].sql(dialect=_DIALECT))
+        raise ExpressionError(str(error), text, place if place >= 0 else None) from None
 
 
 def _counts_rows(arguments: list[exp.Expr]) -> bool:
@@ -222,9 +260,14 @@ def _written(node: exp.Expr) -> str:
 
 def _arguments(node: exp.Expr) -> list[exp.Expr]:
     if isinstance(node, exp.Anonymous):
-        return list(node.expressions)
+        return _unnested(node.expressions)
     operand = node.this.unnest() if isinstance(node.this, exp.Paren) else node.this
     return [operand, *node.expressions] if operand is not None else list(node.expressions)
+
+
+def _unnested(nodes: list[exp.Expr]) -> list[exp.Expr]:
+    """Without the parentheses around them: ``median((x))`` is ``median(x)``."""
+    return [node.unnest() for node in nodes]
 
 
 def _function_name(node: exp.Expr) -> str | None:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.aggregates.accumulators import Accumulator, Count, Edge
+from muntin.aggregates.accumulators import Accumulator, Count
 from muntin.aggregates.binding import Bound, Call, bind, slot_types
 from muntin.operators.kernels.grouping import Groups, key_and_pane, key_codes
 from muntin.operators.kernels.ticks import REFUSALS, Ticks, to_ticks
@@ -95,7 +95,7 @@ class Panes:
 
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
         """One row per key and pane, keys together and panes in order."""
-        if len({len(p.schema) for p in partials}) > 1:
+        if len({tuple(p.column_names) for p in partials}) > 1:
             partials = [p if p.schema == self.schema else self._lifted(p) for p in partials]
         table = pa.concat_tables(partials) if partials else self.schema.empty_table()
         codes, size = self.codes(table)
@@ -174,7 +174,7 @@ class Panes:
     @cached_property
     def _needs_order(self) -> bool:
         """Whether an accumulator looks at where in a pane a row lies."""
-        return any(isinstance(accumulator, Edge) for accumulator in self.accumulators)
+        return any(accumulator.needs_order for accumulator in self.accumulators)
 
     @cached_property
     def slot_types(self) -> dict[int, pa.DataType]:

@@ -11,6 +11,12 @@ import pyarrow as pa
 from muntin.aggregates.accumulators import Kind
 from muntin.aggregates.decimals import settle
 from muntin.aggregates.ordering import NOTHING, order_keys
+from muntin.operators.bags import (
+    Stretches,
+    combine_collected,
+    combine_counted,
+    slide_collected,
+)
 from muntin.operators.kernels.grouping import Groups
 from muntin.operators.kernels.reduce import add_by_group, add_exactly_by_group, least_by_group
 from muntin.operators.kernels.sliding import slide_add, slide_add_exactly, slide_least
@@ -27,6 +33,10 @@ def combine(kind: Kind, columns: Columns, groups: Groups) -> list[pa.Array]:
         high, low = np.zeros(len(groups)), np.zeros(len(groups))
         add_exactly_by_group(groups.number, _floats(columns[0]), _floats(columns[1]), high, low)
         return [pa.array(high), pa.array(low)]
+    if kind is Kind.COUNTED:
+        return combine_counted(columns, groups)
+    if kind is Kind.COLLECTED:
+        return combine_collected(columns, groups)
 
     def add(values: Ints) -> Ints:
         sums = np.zeros(len(groups), np.int64)
@@ -43,12 +53,19 @@ def combine(kind: Kind, columns: Columns, groups: Groups) -> list[pa.Array]:
     return _reduce(kind, columns, add, least)
 
 
-def slide(kind: Kind, columns: Columns, low: Ints, high: Ints) -> list[pa.Array]:
-    """One row per stretch ``[low, high)``; both ends only move forward."""
+def slide(kind: Kind, columns: Columns, low: Ints, high: Ints) -> list[pa.Array | Stretches]:
+    """One row per stretch ``[low, high)``; both ends only move forward.
+
+    Of counted values no columns are made: there is one object that answers for all stretches.
+    """
     if kind is Kind.ADD_EXACTLY:
         sums, errors = np.empty(len(low)), np.empty(len(low))
         slide_add_exactly(_floats(columns[0]), _floats(columns[1]), low, high, sums, errors)
         return [pa.array(sums), pa.array(errors)]
+    if kind is Kind.COUNTED:
+        return [Stretches(columns[0], columns[1], low, high)]
+    if kind is Kind.COLLECTED:
+        return slide_collected(columns, low, high)
 
     def least(values: Ints) -> Ints:
         found = np.empty(len(low), np.int64)

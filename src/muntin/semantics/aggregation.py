@@ -110,6 +110,64 @@ def all_true(values: Values) -> bool | None:
     return all(kept) if kept else None
 
 
+def quantile(values: Values, share: float) -> float | None:
+    """PERCENTILE: on the straight line between the two values nearest to a share of the way."""
+    kept = sorted(present(values), key=order)
+    if not kept:
+        return None
+    position = (len(kept) - 1) * share
+    below, above = kept[math.floor(position)], kept[math.ceil(position)]
+    if order(below) == order(above):
+        return float(below)
+    return float(below) + (position - math.floor(position)) * (float(above) - float(below))
+
+
+def median(values: Values) -> float | None:
+    return quantile(values, 0.5)
+
+
+def distinct(values: Values) -> list[Any]:
+    """COLLECT_SET: the different values in order; NaN is one of them, -0.0 is 0.0."""
+    found: list[Any] = []
+    for value in sorted(present(values), key=order):
+        if not found or order(found[-1]) != order(value):
+            found.append(value)
+    return found
+
+
+def count_distinct(values: Values) -> int:
+    return len(distinct(values))
+
+
+def collect(pairs: Sequence[tuple[Any, Any]]) -> list[Any]:
+    """The values by ``on``, those of equal ``on`` in their own order."""
+    kept = [pair for pair in pairs if pair[1] is not None]
+    return [value for _, value in sorted(kept, key=lambda pair: (pair[0], order(pair[1])))]
+
+
+def frequencies(values: Values) -> list[tuple[Any, int]]:
+    """The different values and their counts, most frequent first, equals in their own order."""
+    places = [order(value) for value in present(values)]
+    counted = [(value, places.count(order(value))) for value in distinct(values)]
+    return sorted(counted, key=lambda pair: -pair[1])  # a stable sort keeps equals in order
+
+
+def mode(values: Values) -> Any:
+    """The most frequent value; of equally frequent ones the least."""
+    found = frequencies(values)
+    return found[0][0] if found else None
+
+
+def top_k(values: Values, k: int) -> list[dict[str, Any]]:
+    return [{"item": item, "count": n} for item, n in frequencies(values)[:k]]
+
+
+def heavy_hitters(values: Values, share: str) -> list[dict[str, Any]]:
+    """The values that at least a share (written as a decimal) of all have (panes.txt, Query 4)."""
+    needed = Fraction(share) * count(values)
+    return [{"item": item, "count": n} for item, n in frequencies(values) if n >= needed]
+
+
 def order(value: Any) -> tuple[int, Any]:
     """Spark's order of values: null first, NaN above every number, strings by their bytes."""
     if value is None:
@@ -146,4 +204,8 @@ FUNCTIONS: dict[str, Callable[[Values], Any]] = {
     "stddev_pop": lambda values: deviation(values, sample=False),
     "bool_or": any_true,
     "bool_and": all_true,
+    "median": median,
+    "mode": mode,
+    "count_distinct": count_distinct,
+    "collect_set": distinct,
 }

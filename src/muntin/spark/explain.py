@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import functions as F  # noqa: N812
 
+from muntin.aggregates.accumulators import Kind
 from muntin.operators.panes import WORTH_COMBINING
 from muntin.operators.windows import Windows
 from muntin.semantics.axis import Domain
@@ -19,6 +20,11 @@ from muntin.spark.exchange import routed
 
 _MEASURED_ROWS = 200_000
 _DAY = 86_400_000_000
+#: What a pane keeps beside that, in words, because the data decide how much it is.
+_MORE = {
+    Kind.COUNTED: "; and each distinct value of a pane with its count",
+    Kind.COLLECTED: "; and each value of a pane with its place",
+}
 
 
 @dataclass(frozen=True)
@@ -151,17 +157,20 @@ def _length(compiled: Compiled, ticks: int) -> str:
 def _state(compiled: Compiled, edges: Edges) -> str:
     operator = compiled.operator
     assert isinstance(operator, Windows)
-    size = 8 * (len(operator.panes.schema) - len(compiled.keys))
+    kept = operator.panes.accumulators
+    # The number of a pane is kept too.
+    size = 8 * (1 + sum(len(a.columns) for a in kept if a.bounded))
+    more = "".join(sorted({_MORE[a.kind] for a in kept if not a.bounded}))
     if edges.landmark:
-        return f"bounded: one pane per key and open slide, {size} bytes and the key each"
+        return f"bounded: one pane per key and open slide, {size} bytes and the key each{more}"
     if not isinstance(compiled.source.disorder, Slack):
-        return f"bounded by what punctuation leaves open; {size} bytes and the key a pane"
+        return f"bounded by what punctuation leaves open; {size} bytes and the key a pane{more}"
     open_panes = edges.panes_per_window
     open_panes += -(-compiled.behind // edges.slide) * edges.panes_per_slide
     open_panes += edges.panes_per_slide
     return (
         f"bounded: at most {open_panes} panes per key between punctuations, "
-        f"{size} bytes and the key each, whatever the number of rows"
+        f"{size} bytes and the key each, whatever the number of rows{more}"
     )
 
 

@@ -42,6 +42,11 @@ def to_arrow(type_: spark.DataType, what: str) -> pa.DataType:
 
 def to_spark(type_: pa.DataType) -> spark.DataType:
     """The Spark type of a column that Muntin makes."""
+    if arrow.is_list(type_):
+        return spark.ArrayType(to_spark(type_.value_type))
+    if arrow.is_struct(type_):
+        parts = [spark.StructField(part.name, to_spark(part.type)) for part in type_]
+        return spark.StructType(parts)
     if arrow.is_decimal(type_):
         return spark.DecimalType(type_.precision, type_.scale)
     for known, arrow_type in _SIMPLE:

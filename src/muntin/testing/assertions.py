@@ -39,6 +39,10 @@ def _frozen(row: Mapping[str, Any] | Any) -> tuple[tuple[str, Any], ...]:
 def _comparable(value: Any) -> Any:
     if isinstance(value, float) and math.isnan(value):
         return "NaN"
+    if isinstance(value, Mapping) or hasattr(value, "asDict"):
+        return ("struct", _frozen(value))
+    if isinstance(value, list):
+        return ("array", tuple(map(_comparable, value)))
     # True == 1 and 1 == 1.0 in Python, but not in a typed column.
     return (type(value).__name__, value)
 

@@ -1,0 +1,31 @@
+"""List columns: made of lengths and values, and taken apart again."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Ints = npt.NDArray[np.int64]
+
+
+def lists(lengths: npt.ArrayLike, values: pa.Array) -> pa.Array:
+    """Lists of these lengths, one after the other.
+
+    >>> lists([2, 0, 1], pa.array(["a", "b", "c"])).to_pylist()
+    [['a', 'b'], [], ['c']]
+    """
+    ends = np.append(0, np.cumsum(lengths, dtype=np.int64))
+    # Arrow checks that they fit its 32 bits; NumPy would not.
+    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), values)
+
+
+def lengths(column: pa.Array) -> Ints:
+    """How long each list is; no list is null.
+
+    >>> lengths(pa.array([["a", "b"], [], ["c"]]))
+    array([2, 0, 1])
+    """
+    found: Ints = pc.list_value_length(column).to_numpy().astype(np.int64)
+    return found
