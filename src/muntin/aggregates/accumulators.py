@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from muntin.aggregates import double_double
 from muntin.aggregates.decimals import limbs_of_decimals, limbs_of_integers
+from muntin.aggregates.own import Checked
 
 Ints = npt.NDArray[np.int64]
 
@@ -42,7 +43,8 @@ class Accumulator:
     type: pa.DataType | None = None
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> Kind | Checked:
+        """How columns of several panes become one: a kind, or a user's own way."""
         raise NotImplementedError
 
     @property
@@ -155,3 +157,23 @@ class Edge(Accumulator):
             counts = slots[self.slots[1]].fill_null(False)
             absent = pc.invert(counts).to_numpy(zero_copy_only=False)
         return [pa.array(order, pa.int64(), mask=absent), slots[self.slots[0]]]
+
+
+@dataclass(frozen=True)
+class Own(Accumulator):
+    """What a user's own aggregate keeps of the arguments in the slots."""
+
+    own: Checked | None = None  # after a field with a default, but always given
+
+    @property
+    def kind(self) -> Checked:
+        assert self.own is not None
+        return self.own
+
+    @property
+    def columns(self) -> list[pa.DataType]:
+        return list(self.kind.partials)
+
+    def lift(self, slots: Sequence[pa.Array], order: Ints) -> list[pa.Array]:
+        arguments = [slots[slot] for slot in self.slots]
+        return self.kind.partial(arguments, np.arange(len(order)), len(order))

@@ -12,10 +12,19 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.aggregates import decimals, double_double
-from muntin.aggregates.accumulators import Accumulator, Count, DoubleSum, Edge, Extreme, WholeSum
+from muntin.aggregates.accumulators import (
+    Accumulator,
+    Count,
+    DoubleSum,
+    Edge,
+    Extreme,
+    Own,
+    WholeSum,
+)
 from muntin.aggregates.expressions import AsDouble, Both, Expression, NotNull, Times, Where
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.ordering import orderable
+from muntin.aggregates.own import OwnAggregate, checked
 from muntin.semantics.errors import SumOverflowError, UnsupportedTypeError
 
 Ints = npt.NDArray[np.int64]
@@ -67,6 +76,8 @@ def slots_of(aggregate: Aggregate) -> list[Expression]:
             return [Where(complete, Times(value, weight)), Where(complete, weight)]
         case "var_samp" | "var_pop" | "stddev_samp" | "stddev_pop":
             return [_where(condition, AsDouble(arguments[0]))]
+        case "own":
+            return [_where(condition, argument) for argument in arguments]
         case _:
             return [_where(condition, arguments[0])]
 
@@ -98,9 +109,18 @@ def bind(call: Call) -> Bound:
         case "weighted_avg":
             sums = (DoubleSum(place), DoubleSum(slots[1:2]), Count(place))
             return Bound(sums, pa.float64(), _finish_weighted)
+        case "own":
+            return _own(call)
         case _:
             moments = (Count(place), DoubleSum(place), DoubleSum(place, squares=True))
             return Bound(moments, pa.float64(), _finish_moments(function))
+
+
+def _own(call: Call) -> Bound:
+    (given,) = call.options
+    assert isinstance(given, OwnAggregate)
+    own = checked(given, call.label, call.types)
+    return Bound((Own(call.slots, None, own),), own.type, lambda kept: own.finish(kept[0]))
 
 
 def _where(condition: Expression | None, value: Expression) -> Expression:

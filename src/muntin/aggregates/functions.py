@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from muntin.aggregates.expressions import Both, Expression, Name, Native, NotNull, Sql
+from muntin.aggregates.own import OwnAggregate, described
 from muntin.semantics.errors import ArgumentError
 
 #: SQL spellings and the aggregate each stands for.
@@ -77,6 +78,8 @@ class Aggregate:
     def __str__(self) -> str:
         inside = ", ".join(map(str, (*self.arguments, *self.options))) or "*"
         suffix = "" if self.condition is None else f" FILTER (WHERE {self.condition})"
+        if self.options and isinstance(self.options[0], OwnAggregate):
+            return described(self.options[0], [str(a) for a in self.arguments]) + suffix
         return f"{self.function}({inside}){suffix}"
 
 
@@ -171,6 +174,18 @@ def count_if(condition: object) -> Aggregate:
     count_if(speed < 30)
     """
     return Aggregate("count_if", (_condition("condition", condition),))
+
+
+def own(aggregate: OwnAggregate, *columns: Column) -> Aggregate:
+    """A user's own aggregate over its arguments: ``mt.own(GeometricMean(), "price")``."""
+    given: object = aggregate
+    if not isinstance(given, OwnAggregate):
+        wanted = "an object, not the class" if isinstance(given, type) else "an object"
+        raise ArgumentError("aggregate", given, f"give {wanted}; its base is mt.OwnAggregate")
+    if not columns:
+        raise ArgumentError("columns", columns, "name at least one column for it to look at")
+    arguments = tuple(_column("columns", column) for column in columns)
+    return Aggregate("own", arguments, options=(aggregate,))
 
 
 def ignoring_nulls(aggregate: Aggregate) -> Aggregate:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 
 from muntin.aggregates.functions import Aggregate
-from muntin.aggregates.text import Column, parse_column
+from muntin.aggregates.own import OwnAggregate
+from muntin.aggregates.text import Column, own_functions, parse_column
 from muntin.semantics.disorder import Disorder, disorder_or_none
 from muntin.semantics.errors import ArgumentError, UnknownColumnError
 from muntin.semantics.window import (
@@ -42,6 +43,7 @@ class Stream:
     disorder: Disorder | None
     control: DataFrame | None
     shards: int | None
+    functions: Mapping[str, OwnAggregate] = field(default_factory=dict)
 
     def window(
         self,
@@ -153,7 +155,7 @@ class Windowed:
             return Column(given.column_name, (given,))
         if isinstance(given, str):
             bounds = (self.prefix + "window_start", self.prefix + "window_end")
-            return parse_column(given, [*self.stream.by, *bounds])
+            return parse_column(given, [*self.stream.by, *bounds], self.stream.functions)
         if isinstance(given, SparkColumn):
             text = str(given).removeprefix("Column<'").removesuffix("'>")
             raise ArgumentError(
@@ -182,6 +184,7 @@ def stream(
     *,
     control: DataFrame | None = None,
     shards: int | None = None,
+    functions: Mapping[str, OwnAggregate] | None = None,
 ) -> Stream:
     """Describe a DataFrame, batch or streaming, as a stream.
 
@@ -196,6 +199,8 @@ def stream(
             told that it is complete up to a point, or over.
         shards: How many parts the state of a streaming query has; at least the number of cores
             that should work on it. It stays with the checkpoint.
+        functions: Your own aggregates by the names that SQL text calls them:
+            ``{"geometric_mean": GeometricMean()}``.
     """
     if not hasattr(df, "isStreaming"):
         raise ArgumentError("df", df, "it must be a Spark DataFrame")
@@ -208,7 +213,8 @@ def stream(
     progressing(df.schema[on].dataType, on)
     if shards is not None and not (type(shards) is int and shards > 0):
         raise ArgumentError("shards", shards, "it must be a whole number above zero")
-    return Stream(df, on, keys, disorder_or_none(disorder), control, shards)
+    own = own_functions({} if functions is None else functions)
+    return Stream(df, on, keys, disorder_or_none(disorder), control, shards, own)
 
 
 def _keys(by: str | Sequence[str] | None) -> tuple[str, ...]:
