@@ -95,6 +95,7 @@ class Checked:
     """An aggregate with its types known, each of its answers checked.
 
     What goes wrong in a user's code is said with the aggregate and the method it went wrong in.
+    It is never asked about no rows at all.
     """
 
     own: OwnAggregate
@@ -112,10 +113,14 @@ class Checked:
         return self._partials("remove", len(whole[0]), whole, part)
 
     def finish(self, partials: Columns) -> pa.Array:
+        if len(partials[0]) == 0:
+            return pa.array([], self.type)
         made = called(self.label, "finish", self.own.finish, partials)
         return self._array("finish", "the result", made, self.type, len(partials[0]))
 
     def _partials(self, method: str, rows: int, *given: object) -> list[pa.Array]:
+        if rows == 0:
+            return [pa.array([], type_) for type_ in self.partials]
         made = called(self.label, method, getattr(self.own, method), *given)
         if not isinstance(made, Sequence) or len(made) != len(self.partials):
             got = f"{len(made)}" if isinstance(made, Sequence) else f"a {type(made).__name__}"
@@ -152,6 +157,8 @@ def checked(own: OwnAggregate, label: str, types: Sequence[pa.DataType]) -> Chec
     result = called(label, "result", typed.result, types)
     if not isinstance(result, pa.DataType):
         raise OwnAggregateError(label, "result", f"must return an Arrow type, not {result!r}")
+    if not typed.partials or not all(isinstance(type_, pa.DataType) for type_ in typed.partials):
+        raise OwnAggregateError(label, "partials", "must name Arrow types, at least one")
     return Checked(typed, label, result, tuple(typed.partials))
 
 
