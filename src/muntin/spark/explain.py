@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
 
+from muntin.aggregates.accumulators import Accumulator, Own
 from muntin.operators.panes import WORTH_COMBINING
 from muntin.semantics.axis import Domain
 from muntin.semantics.lengths import Duration
@@ -66,6 +69,7 @@ def explanation(
     compiled: Compiled, *, streaming: bool, measured: Measured | None = None
 ) -> Explanation:
     edges = compiled.operator.edges
+    kept = own_state(compiled.operator.panes.accumulators)
     return Explanation(
         window=str(compiled.spec),
         context=compiled.spec.context.name,
@@ -73,7 +77,7 @@ def explanation(
         panes_per_window=edges.panes_per_window,
         copies_by_spark=1 if edges.landmark else -(-edges.range // edges.slide),
         shards=compiled.shards,
-        state=_state(compiled, edges) if streaming else "none: a batch is one pass",
+        state=_state(compiled, edges) + kept if streaming else "none: a batch is one pass",
         travels=_travels(measured),
         aggregates=", ".join(call.label for call in compiled.operator.calls),
     )
@@ -116,6 +120,26 @@ def _state(compiled: Compiled, edges: Edges) -> str:
         f"bounded: at most {open_panes} panes per key between punctuations, "
         f"{size} bytes and the key each, whatever the number of rows"
     )
+
+
+def own_state(accumulators: Sequence[Accumulator]) -> str:
+    """What own aggregates keep beside columns of eight bytes."""
+    own = [accumulator.kind for accumulator in accumulators if isinstance(accumulator, Own)]
+    growing = [kind.label for kind in own if not kind.own.bounded]
+    sized = [
+        kind.label
+        for kind in own
+        if kind.own.bounded and not all(_fixed(type_) for type_ in kind.partials)
+    ]
+    said = f"; and a state of its own size for {', '.join(sized)}" if sized else ""
+    return said + (f"; but the more rows, the larger for {', '.join(growing)}" if growing else "")
+
+
+def _fixed(type_: pa.DataType) -> bool:
+    try:
+        return bool(type_.bit_width)
+    except ValueError:  # what has no width of its own
+        return False
 
 
 def _travels(measured: Measured | None) -> str:
