@@ -235,17 +235,17 @@ class Ran:
     chunks_left: int = 0
 
 
-def run_steps(case: Case) -> Ran:
+def run_steps(case: Case, work: Windows | None = None) -> Ran:
     """Route and step every micro-batch as a driver would, then end the stream."""
-    work, state, progress, ran = operator(case), MemoryState(), Progress(), Ran()
+    work, state, progress, ran = work or operator(case), MemoryState(), Progress(), Ran()
     rule = punctuator(case.disorder, case.axis, (pa.string(),), (pa.string(),))
-    for rows, clock in [*zip(case.batches, case.clocks, strict=True), (None, None)]:
+    for rows, told in [*zip(case.batches, case.clocks, strict=True), (None, None)]:
         parts = [part for part in ((rows or [])[::2], (rows or [])[1::2]) if part]
         observed = [rule.observe(_table(case, part)) for part in parts]
         routed = [work.route(one.rows) for one in observed if one.rows.num_rows]
         heard = Heard(
             seen=[r.progress for r in routed],
-            clock=[_micros(clock)],
+            clock=[_micros(told)],
             ended=rows is None,
             everywhere=[one.everywhere for one in observed if one.everywhere is not None],
             keyed=[one.keyed for one in observed if one.keyed is not None],

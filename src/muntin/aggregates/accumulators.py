@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from muntin.aggregates import double_double
 from muntin.aggregates.decimals import limbs_of_decimals, limbs_of_integers
 from muntin.aggregates.lists import lists
+from muntin.aggregates.own import Checked
 
 Ints = npt.NDArray[np.int64]
 
@@ -45,7 +46,8 @@ class Accumulator:
     type: pa.DataType | None = None
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> Kind | Checked:
+        """How columns of several panes become one: a kind, or a user's own way."""
         raise NotImplementedError
 
     @property
@@ -226,3 +228,27 @@ def _lists_of_present(column: pa.Array, parts: Sequence[pa.Array]) -> list[pa.Ar
     """Lists of one element for the rows that have a value, empty ones for the others."""
     valid = pc.is_valid(column).to_numpy(zero_copy_only=False)
     return [lists(valid, part) for part in parts]
+
+
+@dataclass(frozen=True)
+class Own(Accumulator):
+    """What a user's own aggregate keeps of the arguments in the slots."""
+
+    own: Checked | None = None  # after a field with a default, but always given
+
+    @property
+    def kind(self) -> Checked:
+        assert self.own is not None
+        return self.own
+
+    @property
+    def columns(self) -> list[pa.DataType]:
+        return list(self.kind.partials)
+
+    @property
+    def bounded(self) -> bool:
+        return self.kind.own.bounded
+
+    def lift(self, slots: Sequence[pa.Array], order: Ints) -> list[pa.Array]:
+        arguments = [slots[slot] for slot in self.slots]
+        return self.kind.partial(arguments, np.arange(len(order)), len(order))

@@ -20,11 +20,13 @@ from muntin.aggregates.accumulators import (
     DoubleSum,
     Edge,
     Extreme,
+    Own,
     WholeSum,
 )
 from muntin.aggregates.expressions import AsDouble, Both, Expression, NotNull, Times, Where
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.ordering import orderable
+from muntin.aggregates.own import OwnAggregate, checked
 from muntin.semantics.errors import SumOverflowError, UnsupportedTypeError
 
 Ints = npt.NDArray[np.int64]
@@ -87,6 +89,8 @@ def slots_of(aggregate: Aggregate) -> list[Expression]:
             return [Where(complete, Times(value, weight)), Where(complete, weight)]
         case "var_samp" | "var_pop" | "stddev_samp" | "stddev_pop":
             return [_where(condition, AsDouble(arguments[0]))]
+        case "own":
+            return [_where(condition, argument) for argument in arguments]
         case _:
             return [_where(condition, arguments[0])]
 
@@ -124,9 +128,18 @@ def bind(call: Call) -> Bound:
             return Bound((collected,), pa.list_(type_), lambda given: given[0][1])
         case holistic_ if holistic_ in holistic.NAMES:
             return _holistic(call, place, type_)
+        case "own":
+            return _own(call)
         case _:
             moments = (Count(place), DoubleSum(place), DoubleSum(place, squares=True))
             return Bound(moments, pa.float64(), _finish_moments(function))
+
+
+def _own(call: Call) -> Bound:
+    (given,) = call.options
+    assert isinstance(given, OwnAggregate)
+    own = checked(given, call.label, call.types)
+    return Bound((Own(call.slots, None, own),), own.type, lambda kept: own.finish(kept[0]))
 
 
 def _where(condition: Expression | None, value: Expression) -> Expression:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from muntin.aggregates.constants import positive_count, positive_share, quantile_shares
 from muntin.aggregates.expressions import Both, Expression, Name, Native, NotNull, Sql
+from muntin.aggregates.own import OwnAggregate, described
 from muntin.semantics.errors import ArgumentError
 
 #: SQL spellings and the aggregate each stands for.
@@ -91,6 +92,8 @@ class Aggregate:
         constants = map(_shown, self.options)
         inside = ", ".join([*map(str, self.arguments), *constants]) or "*"
         suffix = "" if self.condition is None else f" FILTER (WHERE {self.condition})"
+        if self.options and isinstance(self.options[0], OwnAggregate):
+            return described(self.options[0], [str(a) for a in self.arguments]) + suffix
         return f"{self.function}({inside}){suffix}"
 
 
@@ -246,6 +249,18 @@ def count_if(condition: object) -> Aggregate:
     count_if(speed < 30)
     """
     return Aggregate("count_if", (_condition("condition", condition),))
+
+
+def own(aggregate: OwnAggregate, *columns: Column) -> Aggregate:
+    """A user's own aggregate over its arguments: ``mt.own(GeometricMean(), "price")``."""
+    given: object = aggregate
+    if not isinstance(given, OwnAggregate):
+        wanted = "an object, not the class" if isinstance(given, type) else "an object"
+        raise ArgumentError("aggregate", given, f"give {wanted}; its base is mt.OwnAggregate")
+    if not columns:
+        raise ArgumentError("columns", columns, "name at least one column for it to look at")
+    arguments = tuple(_column("columns", column) for column in columns)
+    return Aggregate("own", arguments, options=(aggregate,))
 
 
 def ignoring_nulls(aggregate: Aggregate) -> Aggregate:

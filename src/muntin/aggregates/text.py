@@ -7,8 +7,9 @@ Spark is to evaluate, and only text written out again by the parser reaches Spar
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import sqlglot
 from sqlglot import exp
@@ -19,6 +20,8 @@ from muntin.aggregates.dialect import SPARK as _DIALECT
 from muntin.aggregates.dialect import constant
 from muntin.aggregates.expressions import Expression, Sql
 from muntin.aggregates.functions import SYNONYMS, Aggregate, ignoring_nulls
+from muntin.aggregates.own import OwnAggregate
+from muntin.aggregates.sketches import SKETCHES
 from muntin.semantics.errors import ArgumentError, ExpressionError, did_you_mean
 
 #: In a select list, so that an alias is read as in SQL and one statement is all there is; not the
@@ -48,7 +51,17 @@ _NODE_NAMES: dict[type[exp.Expr], str] = {
     exp.CountIf: "count_if",
     exp.FirstValue: "first",
     exp.LastValue: "last",
+    exp.ApproxDistinct: "approx_count_distinct",
+    exp.ApproxQuantile: "approx_percentile",
 }
+#: Where sqlglot puts the constants behind the first argument.
+_PARTS: dict[type[exp.Expr], tuple[str, ...]] = {
+    exp.ApproxDistinct: ("accuracy",),
+    exp.ApproxQuantile: ("quantile", "accuracy", "weight", "error_tolerance"),
+    exp.ApproxTopK: ("expression", "counters"),
+}
+#: A user's own aggregates by the names that stand for them.
+Own = Mapping[str, OwnAggregate]
 
 
 @dataclass(frozen=True)
@@ -68,15 +81,31 @@ def placeholder(place: int) -> str:
     return f"__muntin_aggregate_{place}"
 
 
-def parse_column(text: str, known: Sequence[str]) -> Column:
+def parse_column(text: str, known: Sequence[str], own: Own = MappingProxyType({})) -> Column:
     """Read one result column; ``known`` are the columns that may stand beside aggregates."""
     try:
-        return _column(text, known)
+        return _column(text, known, own)
     except RecursionError:
         raise ExpressionError(_DEEP, text) from None
 
 
-def _column(text: str, known: Sequence[str]) -> Column:
+def own_functions(given: object) -> dict[str, OwnAggregate]:
+    """Check the names under which SQL text may call a user's own aggregates."""
+    if not isinstance(given, Mapping):
+        raise ArgumentError("functions", given, "write {'geometric_mean': GeometricMean()}")
+    for name, aggregate in given.items():
+        if not isinstance(name, str) or not re.fullmatch(r"[a-z_][a-z0-9_]*", name):
+            raise ArgumentError("functions", name, "a name has small letters, digits and _ only")
+        if not isinstance(aggregate, OwnAggregate):
+            raise ArgumentError("functions", aggregate, f"{name} must be an mt.OwnAggregate")
+        if name in SYNONYMS or name in SKETCHES:
+            raise ArgumentError("functions", name, "Muntin has an aggregate of this name already")
+        if not isinstance(_parse(f"{name}(x)"), exp.Anonymous):
+            raise ArgumentError("functions", name, "SQL has a function of this name already")
+    return dict(given)
+
+
+def _column(text: str, known: Sequence[str], own: Own) -> Column:
     tree = _parse(text)
     if not isinstance(tree, exp.Alias) and re.search(r"\bas\s*$", text, re.IGNORECASE):
         raise ExpressionError("the name behind AS is missing", text, len(text))
@@ -84,9 +113,9 @@ def _column(text: str, known: Sequence[str]) -> Column:
     body = tree.this if isinstance(tree, exp.Alias) else tree
     _refuse(body, text)
     found: list[Aggregate] = []
-    outer = _replace(body, text, found)
+    outer = _replace(body, text, found, own)
     if not found:
-        raise ExpressionError(f"there is no aggregate in it{_hint(body)}", text)
+        raise ExpressionError(f"there is no aggregate in it{_hint(body, own)}", text)
     for column in outer.find_all(exp.Column):
         if column.name not in known and not column.name.startswith(placeholder(0)[:-1]):
             raise ExpressionError(
@@ -166,16 +195,18 @@ def _is_distinct_count(node: exp.Expr | None) -> bool:
     return isinstance(node, exp.Count) and isinstance(node.this, exp.Distinct)
 
 
-def _refuse_aggregates(tree: exp.Expr, text: str, why: str) -> None:
-    if any(_function_name(node) for node in tree.walk()):
+def _refuse_aggregates(
+    tree: exp.Expr, text: str, why: str, own: Own = MappingProxyType({})
+) -> None:
+    if any(_function_name(node, own) for node in tree.walk()):
         raise ExpressionError(why, text)
 
 
-def _replace(tree: exp.Expr, text: str, found: list[Aggregate]) -> exp.Expr:
+def _replace(tree: exp.Expr, text: str, found: list[Aggregate], own: Own) -> exp.Expr:
     """The tree with placeholders where its aggregates were, which are added to ``found``."""
 
     def placed(node: exp.Expr) -> exp.Expr:
-        aggregate = _aggregate(node, text)
+        aggregate = _aggregate(node, text, own)
         if aggregate is None:
             return node
         if aggregate not in found:
@@ -185,19 +216,19 @@ def _replace(tree: exp.Expr, text: str, found: list[Aggregate]) -> exp.Expr:
     return tree.transform(placed)
 
 
-def _aggregate(node: exp.Expr, text: str) -> Aggregate | None:
+def _aggregate(node: exp.Expr, text: str, own: Own) -> Aggregate | None:
     if isinstance(node, exp.Filter):
-        inner = _aggregate(node.this, text)
+        inner = _aggregate(node.this, text, own)
         if inner is None:
             raise ExpressionError("FILTER belongs to an aggregate such as max(...)", text)
-        _refuse_aggregates(node.expression, text, "an aggregate cannot stand in a FILTER")
+        _refuse_aggregates(node.expression, text, "an aggregate cannot stand in a FILTER", own)
         return inner.filter(_written(node.expression.this))
     if isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
-        inner = _aggregate(node.this, text)
+        inner = _aggregate(node.this, text, own)
         if inner is None or inner.function not in ("first", "last"):
             raise ExpressionError("IGNORE NULLS and RESPECT NULLS belong to first and last", text)
         return ignoring_nulls(inner) if isinstance(node, exp.IgnoreNulls) else inner
-    name = _function_name(node)
+    name = _function_name(node, own)
     if name is None:
         return None
     if _is_distinct_count(node):
@@ -207,7 +238,9 @@ def _aggregate(node: exp.Expr, text: str) -> Aggregate | None:
     else:
         arguments = _arguments(node)
     for argument in arguments:
-        _refuse_aggregates(argument, text, "an aggregate cannot stand inside another")
+        _refuse_aggregates(argument, text, "an aggregate cannot stand inside another", own)
+    if name in own or name in SKETCHES:
+        return _build_own(name, arguments, text, own)
     return _build(name, arguments, text)
 
 
@@ -250,6 +283,34 @@ def _options(
         raise ExpressionError(str(error), text, place if place >= 0 else None) from None
 
 
+def _build_own(name: str, arguments: list[exp.Expr], text: str, own: Own) -> Aggregate:
+    if not arguments or any(part.is_star for part in arguments):
+        raise ExpressionError(f"{name} takes a column", text, text.find(name))
+    if name in own:
+        expressions = tuple(Sql(_written(part)) for part in arguments)
+        return Aggregate("own", expressions, options=(own[name],))
+    constants = [_constant(part, name, text) for part in arguments[1:]]
+    make, usage = SKETCHES[name]
+    try:
+        sketch = make(*constants)
+    except TypeError:
+        raise ExpressionError(f"write {usage}", text, text.find(name)) from None
+    except ArgumentError as error:
+        raise ExpressionError(str(error), text, text.find(name)) from error
+    return Aggregate("own", (Sql(_written(arguments[0])),), options=(sketch,))
+
+
+def _constant(node: exp.Expr, name: str, text: str) -> object:
+    """A number, or several in ``array(...)``."""
+    if isinstance(node, exp.Array):
+        return [_constant(part, name, text) for part in node.expressions]
+    if isinstance(node, exp.Literal) and not node.is_string:
+        return int(node.this) if re.fullmatch(r"\d+", node.this) else float(node.this)
+    raise ExpressionError(
+        f"{name} takes a column, then constants: {_written(node)} is none", text, text.find(name)
+    )
+
+
 def _counts_rows(arguments: list[exp.Expr]) -> bool:
     return len(arguments) == 1 and isinstance(arguments[0], exp.Star | exp.Literal)
 
@@ -262,6 +323,8 @@ def _arguments(node: exp.Expr) -> list[exp.Expr]:
     if isinstance(node, exp.Anonymous):
         return _unnested(node.expressions)
     operand = node.this.unnest() if isinstance(node.this, exp.Paren) else node.this
+    if type(node) in _PARTS:
+        return [operand, *(node.args[part] for part in _PARTS[type(node)] if node.args.get(part))]
     return [operand, *node.expressions] if operand is not None else list(node.expressions)
 
 
@@ -270,7 +333,7 @@ def _unnested(nodes: list[exp.Expr]) -> list[exp.Expr]:
     return [node.unnest() for node in nodes]
 
 
-def _function_name(node: exp.Expr) -> str | None:
+def _function_name(node: exp.Expr, own: Own) -> str | None:
     if isinstance(node.parent, exp.Like | exp.ILike) and isinstance(node, exp.Any | exp.All):
         return None  # ``name LIKE ANY ('a%', 'b%')``: a quantifier
     if isinstance(node, exp.Anonymous):
@@ -281,14 +344,13 @@ def _function_name(node: exp.Expr) -> str | None:
         name = node.sql_name().lower()
     else:
         return None
-    return name if name in SYNONYMS else None
+    return name if name in SYNONYMS or name in SKETCHES or name in own else None
 
 
-def _hint(body: exp.Expr) -> str:
+def _hint(body: exp.Expr, own: Own) -> str:
+    known = (*SYNONYMS, *SKETCHES, *own)
     called = body.this if isinstance(body, exp.Anonymous) else None
     if isinstance(called, str):
-        return (
-            f": {called} is not an aggregate Muntin knows{did_you_mean(called.lower(), SYNONYMS)}"
-        )
+        return f": {called} is not an aggregate Muntin knows{did_you_mean(called.lower(), known)}"
     match = re.match(r"\w+", body.sql(dialect=_DIALECT))
-    return f"{did_you_mean(match.group().lower(), SYNONYMS)}" if match else ""
+    return f"{did_you_mean(match.group().lower(), known)}" if match else ""

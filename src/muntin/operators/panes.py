@@ -19,7 +19,7 @@ from muntin.aggregates.binding import Bound, Call, bind, slot_types
 from muntin.operators.kernels.grouping import Groups, key_and_pane, key_codes
 from muntin.operators.kernels.ticks import REFUSALS, Ticks, to_ticks
 from muntin.operators.protocol import Routed
-from muntin.operators.reduction import combine
+from muntin.operators.reduction import combine, gather
 from muntin.semantics.axis import Axis
 from muntin.semantics.window import Edges
 
@@ -146,7 +146,11 @@ class Panes:
             named = dict(zip(self.key_names, keys, strict=True))
             sent = {**named, "pane": pa.array(panes), **slots}
             return pa.table({**sent, "order": pa.array(order)} if self._needs_order else sent)
-        return self.grouped(self._lift(keys, order, panes, list(slots.values())), groups)
+        member = pa.array(groups.member)
+        made = [column.take(member) for column in (*keys, pa.array(panes))]
+        for accumulator in self.accumulators:
+            made += gather(accumulator, list(slots.values()), order, groups)
+        return pa.Table.from_arrays(made, schema=self.schema)
 
     def _lift(
         self, keys: Sequence[pa.Array], order: Ints, panes: Ints, slots: Sequence[pa.Array]

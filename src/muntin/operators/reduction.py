@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.aggregates.accumulators import Kind
+from muntin.aggregates.accumulators import Accumulator, Kind, Own
 from muntin.aggregates.decimals import settle
 from muntin.aggregates.ordering import NOTHING, order_keys
+from muntin.aggregates.own import Checked
 from muntin.operators.bags import (
     Stretches,
     combine_collected,
@@ -20,6 +21,7 @@ from muntin.operators.bags import (
 from muntin.operators.kernels.grouping import Groups
 from muntin.operators.kernels.reduce import add_by_group, add_exactly_by_group, least_by_group
 from muntin.operators.kernels.sliding import slide_add, slide_add_exactly, slide_least
+from muntin.operators.own import slide_own
 
 Ints = npt.NDArray[np.int64]
 Columns = Sequence[pa.Array]
@@ -27,8 +29,19 @@ Columns = Sequence[pa.Array]
 Reduce = Callable[[Ints], Ints]
 
 
-def combine(kind: Kind, columns: Columns, groups: Groups) -> list[pa.Array]:
+def gather(accumulator: Accumulator, slots: Columns, order: Ints, groups: Groups) -> list[pa.Array]:
+    """One row per group, from the rows themselves."""
+    if isinstance(accumulator, Own):
+        # Many rows at once: a partial row for each of them may cost far more than the value.
+        arguments = [slots[slot] for slot in accumulator.slots]
+        return accumulator.kind.partial(arguments, groups.number, len(groups))
+    return combine(accumulator.kind, accumulator.lift(slots, order), groups)
+
+
+def combine(kind: Kind | Checked, columns: Columns, groups: Groups) -> list[pa.Array]:
     """One row per group."""
+    if isinstance(kind, Checked):
+        return kind.merge(columns, groups.number, len(groups))
     if kind is Kind.ADD_EXACTLY:
         high, low = np.zeros(len(groups)), np.zeros(len(groups))
         add_exactly_by_group(groups.number, _floats(columns[0]), _floats(columns[1]), high, low)
@@ -53,11 +66,15 @@ def combine(kind: Kind, columns: Columns, groups: Groups) -> list[pa.Array]:
     return _reduce(kind, columns, add, least)
 
 
-def slide(kind: Kind, columns: Columns, low: Ints, high: Ints) -> list[pa.Array | Stretches]:
+def slide(
+    kind: Kind | Checked, columns: Columns, low: Ints, high: Ints
+) -> list[pa.Array | Stretches]:
     """One row per stretch ``[low, high)``; both ends only move forward.
 
     Of counted values no columns are made: there is one object that answers for all stretches.
     """
+    if isinstance(kind, Checked):
+        return slide_own(kind, columns, low, high)
     if kind is Kind.ADD_EXACTLY:
         sums, errors = np.empty(len(low)), np.empty(len(low))
         slide_add_exactly(_floats(columns[0]), _floats(columns[1]), low, high, sums, errors)

@@ -62,6 +62,15 @@ class SumOverflowError(MuntinError, ArithmeticError):
     """A sum left the range of its type while ANSI mode asks for an error."""
 
 
+class OwnAggregateError(MuntinError, RuntimeError):
+    """A user's own aggregate failed, or returned what it must not: says which, and where."""
+
+    def __init__(self, aggregate: str, method: str, problem: str) -> None:
+        self.aggregate = aggregate
+        self.method = method
+        super().__init__(f"{aggregate}: {method} {problem}")
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``" (did you mean 'speed'?)"`` when a known name is close, else an empty string."""
     close = difflib.get_close_matches(name, list(known), n=1)

@@ -15,6 +15,7 @@ from pyspark.sql import types as spark_types
 
 from muntin.aggregates.binding import Call, slots_of
 from muntin.aggregates.expressions import Expression, Name
+from muntin.aggregates.own import OwnAggregate
 from muntin.aggregates.text import Column
 from muntin.operators.protocol import Operator
 from muntin.operators.punctuators.build import punctuator
@@ -44,6 +45,7 @@ class Source:
     shards: int
     control: DataFrame | None = None
     clock: bool = False
+    functions: Mapping[str, OwnAggregate] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

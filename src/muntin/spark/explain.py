@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
 
-from muntin.aggregates.accumulators import Kind
+from muntin.aggregates.accumulators import Accumulator, Kind, Own
 from muntin.operators.panes import WORTH_COMBINING
 from muntin.operators.windows import Windows
 from muntin.semantics.axis import Domain
 from muntin.semantics.disorder import Disorder, Each, PerKey, Punctuated, RowSlack, Slack
 from muntin.semantics.idle import Follow
 from muntin.semantics.lengths import Duration
-from muntin.semantics.sequence import Landmarks, RowWindow, SlideOnWindow, TupleWindow
 from muntin.semantics.window import Edges, Landmark, Window
 from muntin.spark.compile import Compiled
 from muntin.spark.exchange import routed
+from muntin.spark.explain_sequence import SequenceExplanation, sequence_explanation
 
 _MEASURED_ROWS = 200_000
 _DAY = 86_400_000_000
@@ -41,32 +43,6 @@ class Measured:
     @property
     def combined(self) -> bool:
         return self.partials <= WORTH_COMBINING * self.rows
-
-
-@dataclass(frozen=True)
-class SequenceExplanation:
-    """What ``explain()`` says of windows that depend on the rows before and behind a row."""
-
-    window: str
-    context: str
-    aggregates: str
-    order: str
-    shards: int
-    disorder: str
-    state: str
-
-    def __str__(self) -> str:
-        shards = f"{self.shards} shard{'s' * (self.shards > 1)}"
-        return "\n".join(
-            [
-                f"window      {self.window}  [{self.context}]",
-                f"aggregates  {self.aggregates}",
-                f"order       {self.order}",
-                f"exchange    rows travel as they are, once each; {shards}",
-                f"disorder    {self.disorder}",
-                f"state       {self.state}",
-            ]
-        )
 
 
 @dataclass(frozen=True)
@@ -104,17 +80,8 @@ def explanation(
     compiled: Compiled, *, streaming: bool, measured: Measured | None = None
 ) -> Explanation | SequenceExplanation:
     disorder = _disorder(compiled.source.disorder) if streaming else "none: no row is late"
-    aggregates = ", ".join(str(a) for column in compiled.columns for a in column.aggregates)
     if not isinstance(compiled.spec, Window | Landmark):
-        return SequenceExplanation(
-            window=str(compiled.spec),
-            context=compiled.spec.context.name,
-            aggregates=aggregates,
-            order=_order(compiled),
-            shards=compiled.shards,
-            disorder=disorder,
-            state=_held(compiled) if streaming else "none: a batch is one pass",
-        )
+        return sequence_explanation(compiled, disorder, streaming=streaming)
     edges = compiled.spec.edges(compiled.axis)
     return Explanation(
         window=str(compiled.spec),
@@ -126,7 +93,7 @@ def explanation(
         disorder=disorder,
         state=_state(compiled, edges) if streaming else "none: a batch is one pass",
         travels=_travels(measured),
-        aggregates=aggregates,
+        aggregates=", ".join(str(a) for column in compiled.columns for a in column.aggregates),
     )
 
 
@@ -160,7 +127,10 @@ def _state(compiled: Compiled, edges: Edges) -> str:
     kept = operator.panes.accumulators
     # The number of a pane is kept too.
     size = 8 * (1 + sum(len(a.columns) for a in kept if a.bounded))
-    more = "".join(sorted({_MORE[a.kind] for a in kept if not a.bounded}))
+    more = "".join(
+        sorted({_MORE[a.kind] for a in kept if isinstance(a.kind, Kind) and not a.bounded})
+    )
+    more += own_state(kept)
     if edges.landmark:
         return f"bounded: one pane per key and open slide, {size} bytes and the key each{more}"
     if not isinstance(compiled.source.disorder, Slack):
@@ -190,32 +160,24 @@ def _disorder(disorder: Disorder | None) -> str:
     return str(disorder)
 
 
-def _order(compiled: Compiled) -> str:
-    spec = compiled.spec
-    by = ", ".join(compiled.source.by) or "the whole stream"
-    if isinstance(spec, RowWindow | TupleWindow) and spec.order == "arrival":
-        return f"as rows arrive, within {by}"
-    return f"by {spec.on}, within {by}"
+def own_state(accumulators: Sequence[Accumulator]) -> str:
+    """What own aggregates keep beside columns of eight bytes."""
+    own = [accumulator.kind for accumulator in accumulators if isinstance(accumulator, Own)]
+    growing = [kind.label for kind in own if not kind.own.bounded]
+    sized = [
+        kind.label
+        for kind in own
+        if kind.own.bounded and not all(_fixed(type_) for type_ in kind.partials)
+    ]
+    said = f"; and a state of its own size for {', '.join(sized)}" if sized else ""
+    return said + (f"; but the more rows, the larger for {', '.join(growing)}" if growing else "")
 
 
-def _held(compiled: Compiled) -> str:
-    """What a stream keeps, and whether that is bounded."""
-    pending = "rows that punctuation has not passed"
-    match compiled.spec:
-        case RowWindow(order="arrival", range=rows) | RowWindow(within=None, range=rows):
-            slide = compiled.spec.edges.panes_per_slide
-            panes = -(-rows // compiled.spec.slide) * slide + slide
-            held = "" if compiled.spec.order == "arrival" else f"{pending}, and "
-            return f"bounded: {held}{panes:,} panes of ranks and a count for every key"
-        case RowWindow(range=rows):
-            return f"bounded: {pending}, and the last {rows:,} rows and a count for every key"
-        case TupleWindow(range=length, every=every) | SlideOnWindow(range=length, slide=every):
-            count = " and a count for every key" if every != 1 else ""
-            return f"bounded: {pending}, and one cell for each `on` within the last {length}{count}"
-        case Landmarks():
-            return f"bounded: {pending}, and one cell for every key and open slide"
-        case _:
-            return "bounded: one row of accumulators for every open session"
+def _fixed(type_: pa.DataType) -> bool:
+    try:
+        return bool(type_.bit_width)
+    except ValueError:  # what has no width of its own
+        return False
 
 
 def _travels(measured: Measured | None) -> str:

@@ -11,7 +11,8 @@ from muntin.semantics.errors import MuntinError
 from muntin.spark import batch, streaming
 from muntin.spark.compile import Compiled
 from muntin.spark.exchange import announced, routed
-from muntin.spark.explain import Explanation, SequenceExplanation, explanation
+from muntin.spark.explain import Explanation, explanation
+from muntin.spark.explain_sequence import SequenceExplanation
 from muntin.spark.ship import shipped
 
 

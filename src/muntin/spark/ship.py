@@ -5,13 +5,15 @@ does is the function itself: PySpark pickles nested functions by value. So every
 workers carries the package as a zip, and loads it before it does anything else: a Muntin that is
 installed there and is the same to the byte is preferred, else the zip is unpacked once per
 machine to a folder named by its digest, where Numba can cache what it compiles.
+
+Arguments travel as bytes inside the function, because they need Muntin to be read. PySpark's
+pickler writes classes of a program or a notebook by value, so a user's own aggregate comes along.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
-import pickle
 import zipfile
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -19,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyspark import cloudpickle
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 Batches = Iterator[pa.RecordBatch]
@@ -92,7 +95,7 @@ def loader() -> Callable[[], None]:
 def shipped(module: str, function: str, *arguments: object) -> Callable[[Batches], Batches]:
     """A function over Arrow batches that runs ``module.function(arguments..., batches)``."""
     load = loader()
-    packed = pickle.dumps(arguments)
+    packed: bytes = cloudpickle.dumps(arguments)  # type: ignore[no-untyped-call]
 
     def call(batches: Batches) -> Batches:
         import importlib
@@ -111,7 +114,7 @@ def shipped_processor(module: str, function: str, *arguments: object) -> Statefu
     ``init`` uses PySpark alone: the driver-side worker that calls it never gets shipped files.
     """
     load = loader()
-    packed = pickle.dumps(arguments)
+    packed: bytes = cloudpickle.dumps(arguments)  # type: ignore[no-untyped-call]
 
     class Shards(StatefulProcessor):
         def init(self, handle: StatefulProcessorHandle) -> None:

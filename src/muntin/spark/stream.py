@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 
-from muntin.aggregates.text import parse_condition
+from muntin.aggregates.own import OwnAggregate
+from muntin.aggregates.text import own_functions, parse_condition
 from muntin.semantics.disorder import Disorder
 from muntin.semantics.errors import ArgumentError, UnknownColumnError
 from muntin.semantics.sequence import (
@@ -44,6 +45,7 @@ class Stream:
     control: DataFrame | None
     shards: int | None
     clock: bool = False
+    functions: Mapping[str, OwnAggregate] = field(default_factory=dict)
 
     def window(
         self,
@@ -211,7 +213,14 @@ class Stream:
 
     def _source(self) -> Source:
         return Source(
-            self.df, self.on, self.by, self.disorder, self._shards(), self.control, self.clock
+            df=self.df,
+            on=self.on,
+            by=self.by,
+            disorder=self.disorder,
+            shards=self._shards(),
+            control=self.control,
+            clock=self.clock,
+            functions=self.functions,
         )
 
     def _shards(self) -> int:
@@ -243,6 +252,7 @@ def stream(
     *,
     control: DataFrame | Sequence[DataFrame] | None = None,
     shards: int | None = None,
+    functions: Mapping[str, OwnAggregate] | None = None,
 ) -> Stream:
     """Describe a DataFrame, batch or streaming, as a stream.
 
@@ -260,6 +270,8 @@ def stream(
             which tell it the time; or a list of both.
         shards: How many parts the state of a streaming query has; at least the number of cores
             that should work on it. It stays with the checkpoint.
+        functions: Your own aggregates by the names that SQL text calls them:
+            ``{"geometric_mean": GeometricMean()}``.
     """
     if not hasattr(df, "isStreaming"):
         raise ArgumentError("df", df, "it must be a Spark DataFrame")
@@ -273,7 +285,8 @@ def stream(
     if shards is not None and not (type(shards) is int and shards > 0):
         raise ArgumentError("shards", shards, "it must be a whole number above zero")
     told, clock = checked_control(control, df, on)
-    return Stream(df, on, keys, checked_disorder(disorder, df, keys), told, shards, clock)
+    own = own_functions({} if functions is None else functions)
+    return Stream(df, on, keys, checked_disorder(disorder, df, keys), told, shards, clock, own)
 
 
 def _names(argument: str, given: str | Sequence[str] | None) -> tuple[str, ...]:

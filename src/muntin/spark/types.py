@@ -49,6 +49,10 @@ def to_spark(type_: pa.DataType) -> spark.DataType:
         return spark.StructType(parts)
     if arrow.is_decimal(type_):
         return spark.DecimalType(type_.precision, type_.scale)
+    if arrow.is_list(type_):
+        return spark.ArrayType(to_spark(type_.value_type))
+    if arrow.is_struct(type_):
+        return spark.StructType([spark.StructField(f.name, to_spark(f.type)) for f in type_])
     for known, arrow_type in _SIMPLE:
         if arrow_type == type_:
             return known()

@@ -82,7 +82,7 @@ class Windowed:
         if isinstance(given, str):
             plain = self.compiled(())
             bounds = [self.prefix + bound for bound in plain.bounds]
-            return parse_column(given, [*plain.keys, *bounds])
+            return parse_column(given, [*plain.keys, *bounds], self.source.functions)
         if isinstance(given, SparkColumn):
             raise ArgumentError(
                 "aggregates",

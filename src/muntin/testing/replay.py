@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Row, SparkSession
 
+from muntin.aggregates.own import OwnAggregate
 from muntin.semantics.disorder import Disorder
 from muntin.semantics.errors import ArgumentError
 from muntin.spark.control import marked
@@ -72,9 +73,11 @@ class Replay:
         by: str | Sequence[str] | None = None,
         disorder: Disorder | None = None,
         shards: int | None = None,
+        functions: Mapping[str, OwnAggregate] | None = None,
     ) -> Stream:
         """``mt.stream`` over this replay, told of its punctuation."""
-        return stream(self.df, on, by, disorder, control=self.control, shards=shards)
+        told = self.control
+        return stream(self.df, on, by, disorder, control=told, shards=shards, functions=functions)
 
     def play(self, plan: Plan, checkpoint: str | Path | None = None) -> Played:
         """Run a plan over the micro-batches that have not been played, and wait for the end."""

@@ -147,6 +147,16 @@ def slide_add_exactly(
         )
 
 
+@kernel(NONE, INTS, INTS, OUT_INTS)
+def middles(low: Ints, high: Ints, out: Ints) -> None:
+    """For each stretch where its older and its newer part meet, as in the schemes above."""
+    middle = -1
+    for window in range(len(low)):
+        if low[window] >= middle:
+            middle = high[window]
+        out[window] = middle
+
+
 def slide_add(values: Ints, low: Ints, high: Ints) -> Ints:
     """Integer sums of each stretch: differences of running sums are exact modulo 2**64."""
     running = np.zeros(len(values) + 1, np.int64)

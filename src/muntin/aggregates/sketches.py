@@ -1,0 +1,345 @@
+"""Approximate aggregates: sketches of Apache DataSketches, kept by panes and merged by union.
+
+A sketch has a size whatever the number of rows, and sketches of two panes make the sketch of
+both. What an answer may be off by is said where the aggregate is written and, in numbers, in the
+docs (Sketches). They are own aggregates like any user's; nothing else knows of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import datasketches
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from datasketches import (
+    frequent_strings_sketch,
+    hll_sketch,
+    hll_union,
+    kll_doubles_sketch,
+)
+
+from muntin.aggregates.canonical import by_group, decoded, tally
+from muntin.aggregates.functions import Aggregate, Column, own
+from muntin.aggregates.ordering import orderable
+from muntin.aggregates.own import Columns, Ints, OwnAggregate, grouped_sum
+from muntin.semantics.errors import ArgumentError, UnsupportedTypeError
+
+_BYTES = pa.large_binary()  # 2 GB of sketches are only 500,000 panes
+_HLL_8 = datasketches.tgt_hll_type.HLL_8
+_ALL = datasketches.frequent_items_error_type.NO_FALSE_NEGATIVES
+
+
+def approx_count_distinct(column: Column, error: float = 0.02) -> Aggregate:
+    """About how many different values there are: a HyperLogLog of at most 2.2/error^2 bytes.
+
+    ``error`` is the relative standard error, from 0.0008 to 0.09: two answers in three are off by
+    less than it, 95 in 100 by less than twice it, 997 in 1000 by less than three times it.
+    Small counts (to about a tenth of the bytes) are all but exact. The answer depends on the
+    values alone, not on how rows were split, ordered or repeated. Nulls do not count.
+
+    >>> print(approx_count_distinct("user"))
+    approx_count_distinct(user, error=0.02)
+    """
+    return own(ApproxCountDistinct(error), column)
+
+
+def approx_quantile(column: Column, p: float | Sequence[float], error: float = 0.01) -> Aggregate:
+    """A value of about rank ``p``, or an array of them where ``p`` is several: a KLL sketch.
+
+    ``error`` is a difference of ranks, from 0.00005 to 0.2: in a window of n values the answer for
+    0.95 is one whose rank lies between 0.95 - error and 0.95 + error of n, in 99 of 100
+    answers. It says nothing of how far the values lie apart. The sketch chooses at random
+    what it keeps, so two runs may differ within that bound; a window of few values is exact,
+    and so are ``p`` 0 and 1. Numbers only; the answer is a double, without
+    interpolation. NaN is greater than every number, as in Spark; nulls do not count.
+
+    >>> print(approx_quantile("delay", 0.95))
+    approx_percentile(delay, p=0.95, error=0.01)
+    """
+    return own(ApproxQuantile(_shares(p), error), column)
+
+
+def approx_top_k(column: Column, k: int = 5, error: float = 0.001) -> Aggregate:
+    """The ``k`` most frequent values: an array of (item, count, low, high), most frequent first.
+
+    ``low`` and ``high`` are certain: the true count lies between them, and in a window of n values
+    they are at most ``error`` times n apart (``error`` from 0.0000001 to 0.4). ``count``, the
+    estimate, is never too small. A value that is left out occurs at most as often as the last
+    ``count`` says, or ``error`` times n if that is more. While a window has few different values
+    (below 2.6/error) counts are exact. How rows were split may change answers within these
+    bounds. Nulls do not count.
+
+    >>> print(approx_top_k("page", 3))
+    approx_top_k(page, k=3, error=0.001)
+    """
+    return own(ApproxTopK(k, error), column)
+
+
+class _Sketch(OwnAggregate):
+    """Merging is the union of serialized sketches."""
+
+    partials: Sequence[pa.DataType] = (_BYTES,)
+
+    def merge(self, partials: Columns, groups: Ints, count: int) -> Columns:
+        blobs = partials[0].to_pylist()
+        made = []
+        for rows in by_group(groups, count):
+            some = [blobs[row] for row in rows]
+            made.append(some[0] if len(some) == 1 else self.union(some))
+        return [pa.array(made, _BYTES)]
+
+    def union(self, blobs: Sequence[bytes]) -> bytes:
+        raise NotImplementedError
+
+    def require(self, type_: pa.DataType, holds: bool, wanted: str) -> None:
+        if not holds:
+            raise UnsupportedTypeError(f"needs {wanted}, but its argument is {type_}")
+
+
+@dataclass(frozen=True)
+class ApproxCountDistinct(_Sketch):
+    """HyperLogLog with the least of registers that suffice for ``error``."""
+
+    error: float
+
+    def __post_init__(self) -> None:
+        _check_error(self.error, 1.04 / math.sqrt(2**21), 1.04 / math.sqrt(2**7))
+
+    @property
+    def name(self) -> str:
+        return "approx_count_distinct"
+
+    @property
+    def lg_k(self) -> int:
+        return max(7, math.ceil(2 * math.log2(1.04 / self.error)))
+
+    def result(self, types: Sequence[pa.DataType]) -> pa.DataType:
+        self.require(types[0], orderable(types[0]), "a type that has an order")
+        return pa.int64()
+
+    def partial(self, columns: Columns, groups: Ints, count: int) -> Columns:
+        values, place, _, rows = tally(columns[0], groups, count)
+        made = []
+        for some in rows:
+            sketch = hll_sketch(self.lg_k, _HLL_8)
+            for value in place[some].tolist():
+                given = values[value]
+                # Marked, because the sketch would take no notice of an empty text.
+                sketch.update(f".{given}" if isinstance(given, str) else given)
+            made.append(sketch.serialize_compact())
+        return [pa.array(made, _BYTES)]
+
+    def union(self, blobs: Sequence[bytes]) -> bytes:
+        union = hll_union(self.lg_k)
+        for blob in blobs:
+            union.update(hll_sketch.deserialize(blob))
+        return bytes(union.get_result(_HLL_8).serialize_compact())
+
+    def finish(self, partials: Columns) -> pa.Array:
+        return pa.array([self._estimate(blob) for blob in partials[0].to_pylist()], pa.int64())
+
+    def _estimate(self, blob: bytes) -> int:
+        # A sketch that was never merged has a better estimate, of the order its values came in.
+        # Merged with itself it has the one that depends on the values alone.
+        sketch, union = hll_sketch.deserialize(blob), hll_union(self.lg_k)
+        union.update(sketch)
+        union.update(sketch)
+        return round(float(union.get_estimate()))
+
+
+@dataclass(frozen=True)
+class ApproxQuantile(_Sketch):
+    """A KLL sketch of the doubles, and how many NaN there were, which are above them all."""
+
+    p: float | tuple[float, ...]
+    error: float
+    partials = (_BYTES, pa.int64())
+
+    def __post_init__(self) -> None:
+        for share in self.p if isinstance(self.p, tuple) else (self.p,):
+            if not _is_number(share) or not 0 <= share <= 1:
+                raise ArgumentError("p", share, "it must be a share from 0 to 1, such as 0.95")
+        if self.p == ():
+            raise ArgumentError("p", self.p, "give at least one share, such as 0.95")
+        _check_error(self.error, kll_doubles_sketch.get_normalized_rank_error(65535, False), 0.2)
+
+    @property
+    def name(self) -> str:
+        return "approx_percentile"
+
+    @property
+    def k(self) -> int:
+        """The least k whose error is small enough; errors fall as k grows."""
+        low, high = 8, 65535
+        while low < high:
+            middle = (low + high) // 2
+            if kll_doubles_sketch.get_normalized_rank_error(middle, False) <= self.error:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def result(self, types: Sequence[pa.DataType]) -> pa.DataType:
+        type_ = types[0]
+        number = pa.types.is_integer(type_) or pa.types.is_floating(type_)
+        self.require(type_, number or pa.types.is_decimal(type_), "a number")
+        return pa.list_(pa.float64()) if isinstance(self.p, tuple) else pa.float64()
+
+    def partial(self, columns: Columns, groups: Ints, count: int) -> Columns:
+        doubles = columns[0].cast(pa.float64(), safe=False)
+        valid = pc.is_valid(doubles).to_numpy(zero_copy_only=False)
+        values = doubles.drop_null().to_numpy(zero_copy_only=False) + 0.0  # -0.0 is 0.0
+        made, k = [], self.k
+        for rows in by_group(groups[valid], count):
+            sketch = kll_doubles_sketch(k)
+            sketch.update(values[rows])  # leaves NaN out
+            made.append(sketch.serialize())
+        nans = np.bincount(groups[valid][np.isnan(values)], minlength=count)
+        return [pa.array(made, _BYTES), pa.array(nans.astype(np.int64))]
+
+    def merge(self, partials: Columns, groups: Ints, count: int) -> Columns:
+        sketches = super().merge(partials[:1], groups, count)
+        return [*sketches, grouped_sum(partials[1], groups, count)]
+
+    def union(self, blobs: Sequence[bytes]) -> bytes:
+        sketch = kll_doubles_sketch(self.k)
+        for blob in blobs:
+            sketch.merge(kll_doubles_sketch.deserialize(blob))
+        return bytes(sketch.serialize())
+
+    def finish(self, partials: Columns) -> pa.Array:
+        made: list[object] = []
+        for blob, nans in zip(*(column.to_pylist() for column in partials), strict=True):
+            sketch = kll_doubles_sketch.deserialize(blob)
+            if sketch.n + nans == 0:
+                made.append(None)
+            elif isinstance(self.p, tuple):
+                made.append([_quantile(sketch, nans, share) for share in self.p])
+            else:
+                made.append(_quantile(sketch, nans, self.p))
+        return pa.array(made, self.result((pa.float64(),)))
+
+
+def _quantile(sketch: kll_doubles_sketch, nans: int, share: float) -> float:
+    rank = share * (sketch.n + nans)
+    if rank > sketch.n or sketch.n == 0:
+        return math.nan
+    if rank == 0:
+        return float(sketch.get_min_value())
+    if rank == sketch.n:
+        return float(sketch.get_max_value())
+    return float(sketch.get_quantile(rank / sketch.n, inclusive=True))
+
+
+@dataclass(frozen=True)
+class ApproxTopK(_Sketch):
+    """Frequent items (Misra and Gries): a table of at most 0.75 * 2**lg_k values and counts."""
+
+    k: int
+    error: float
+    _item: pa.DataType | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.k) is not int or self.k < 1:
+            raise ArgumentError("k", self.k, "it must be a whole number above zero")
+        _check_error(self.error, 3.5 / 2**25, 3.5 / 2**3)
+
+    @property
+    def name(self) -> str:
+        return "approx_top_k"
+
+    @property
+    def lg_k(self) -> int:
+        return max(3, math.ceil(math.log2(3.5 / self.error)))
+
+    def typed(self, types: Sequence[pa.DataType]) -> ApproxTopK:
+        return replace(self, _item=types[0])
+
+    def result(self, types: Sequence[pa.DataType]) -> pa.DataType:
+        self.require(types[0], orderable(types[0]), "a type that has an order")
+        counts = [(name, pa.int64()) for name in ("count", "low", "high")]
+        return pa.list_(pa.struct([("item", types[0]), *counts]))
+
+    def partial(self, columns: Columns, groups: Ints, count: int) -> Columns:
+        values, place, times, rows = tally(columns[0], groups, count)
+        made = []
+        for some in rows:
+            sketch = frequent_strings_sketch(self.lg_k)
+            for value, weight in zip(place[some].tolist(), times[some].tolist(), strict=True):
+                sketch.update(str(values[value]), weight)
+            made.append(_packed(sketch, 0))
+        return [pa.array(made, _BYTES)]
+
+    def union(self, blobs: Sequence[bytes]) -> bytes:
+        sketch, lost = frequent_strings_sketch(self.lg_k), 0
+        for blob in blobs:
+            more, more_lost = _unpacked(blob)
+            sketch.merge(more)
+            lost += more_lost
+        return _packed(sketch, lost)
+
+    def finish(self, partials: Columns) -> pa.Array:
+        found, ends = [], [0]
+        for blob in partials[0].to_pylist():
+            sketch, lost = _unpacked(blob)
+            items = sorted(sketch.get_frequent_items(_ALL), key=lambda item: (-item[1], item[0]))
+            found += [(name, n + lost, low, high + lost) for name, n, low, high in items[: self.k]]
+            ends.append(len(found))
+        assert self._item is not None
+        type_ = self.result((self._item,))
+        names, *counts = ([row[part] for row in found] for part in range(4))
+        items = decoded(names, self._item)
+        columns = [items, *(pa.array(column, pa.int64()) for column in counts)]
+        rows = pa.StructArray.from_arrays(columns, fields=list(type_.value_type))
+        return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), rows, type=type_)
+
+
+def _packed(sketch: frequent_strings_sketch, lost: int) -> bytes:
+    """A sketch, and by how much counts may be too small beyond what it says itself.
+
+    A sketch that has just thrown out all its values forgets how often they may have occurred when
+    it is written or merged (datasketches 5.2); that is kept beside it.
+    """
+    if sketch.is_empty():
+        lost += sketch.get_upper_bound("")
+    return lost.to_bytes(8, "little") + bytes(sketch.serialize())
+
+
+def _unpacked(blob: bytes) -> tuple[frequent_strings_sketch, int]:
+    return frequent_strings_sketch.deserialize(blob[8:]), int.from_bytes(blob[:8], "little")
+
+
+#: What SQL text calls them: how each is made of its constants, and how it is written.
+SKETCHES: dict[str, tuple[Callable[..., OwnAggregate], str]] = {
+    "approx_count_distinct": (
+        lambda error=0.02: ApproxCountDistinct(error),
+        "approx_count_distinct(x) or approx_count_distinct(x, error)",
+    ),
+    "approx_percentile": (
+        lambda p, accuracy=100: ApproxQuantile(_shares(p), 1 / accuracy if accuracy else 0),
+        "approx_percentile(x, 0.95) or approx_percentile(x, array(0.5, 0.95), accuracy)",
+    ),
+    "approx_top_k": (
+        lambda k=5: ApproxTopK(k, 0.001),
+        "approx_top_k(x) or approx_top_k(x, k)",
+    ),
+}
+
+
+def _shares(given: object) -> float | tuple[float, ...]:
+    if isinstance(given, list | tuple):
+        return tuple(given)
+    return given  # type: ignore[return-value]  # checked by the sketch
+
+
+def _is_number(given: object) -> bool:
+    return isinstance(given, int | float) and not isinstance(given, bool)
+
+
+def _check_error(error: float, least: float, most: float) -> None:
+    if not _is_number(error) or not least <= error <= most:
+        raise ArgumentError("error", error, f"it must lie between {least:.2g} and {most:.2g}")
