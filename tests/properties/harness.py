@@ -121,7 +121,7 @@ class Case:
         """What arrives, with the punctuation that the rule makes of it by its definition."""
         rule = Rule(self.disorder, self.axis, "on", ("k",), lambda row: bool(row["mark"]))
         pairs = zip(self.batches, self.clocks, strict=True)
-        return rule.punctuate([Arrived(rows, _micros(clock)) for rows, clock in pairs])
+        return rule.punctuate([Arrived(rows, _micros(now)) for rows, now in pairs])
 
     def data(self) -> list[dict[str, Any]]:
         """All rows that are not punctuation."""
@@ -212,13 +212,13 @@ def run_steps(case: Case) -> Ran:
     """Route and step every micro-batch as a driver would, then end the stream."""
     work, state, progress, ran = operator(case), MemoryState(), Progress(), Ran()
     rule = punctuator(case.disorder, case.axis, (pa.string(),), (pa.string(),))
-    for rows, clock in [*zip(case.batches, case.clocks, strict=True), (None, None)]:
+    for rows, now in [*zip(case.batches, case.clocks, strict=True), (None, None)]:
         parts = [part for part in ((rows or [])[::2], (rows or [])[1::2]) if part]
         observed = [rule.observe(_table(case, part)) for part in parts]
         routed = [work.route(one.rows) for one in observed if one.rows.num_rows]
         heard = Heard(
             seen=[r.progress for r in routed],
-            clock=[_micros(clock)],
+            clock=[_micros(now)],
             ended=rows is None,
             everywhere=[one.everywhere for one in observed if one.everywhere is not None],
             keyed=[one.keyed for one in observed if one.keyed is not None],

@@ -57,7 +57,7 @@ def checked_control(
     """The control rows of one source or several, and whether a clock is among them."""
     sources = [given] if isinstance(given, DataFrame) else list(given or ())
     for source in sources:
-        if not isinstance(source, DataFrame) or source.columns != ["kind", "value"]:
+        if getattr(source, "columns", None) != ["kind", "value"]:
             raise ArgumentError(
                 "control", source, "it is mt.control(...) or mt.heartbeat(...), or a list of both"
             )
@@ -69,7 +69,7 @@ def checked_control(
                 f"a heartbeat punctuates timestamps and on={on!r} is a {domain} column; for the "
                 "clock alone use mt.heartbeat(..., punctuate=False)",
             )
-    union = reduce(DataFrame.unionByName, sources) if sources else None
+    union = reduce(lambda one, other: one.unionByName(other), sources) if sources else None
     return union, any(brings_clock(source) for source in sources)
 
 

@@ -29,7 +29,8 @@ def covered(
     panes = np.array([pane for mine in keys for pane in mine], np.int64)
     starts = np.cumsum([0, *map(len, keys)])
     slides = -1 if spec.landmark else spec.whole_slides
-    given_ = starts, panes, spec.panes_per_slide, slides, first, last
+    bounds = np.full(len(keys), first), np.full(len(keys), last)
+    given_ = starts, panes, spec.panes_per_slide, slides, *bounds
     none = np.empty(0, np.int64)
     found = intervals(*given_, none, none, none, none)
     filled = [np.empty(found if room is None else room, np.int64) for _ in range(4)]
