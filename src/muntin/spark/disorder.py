@@ -13,7 +13,7 @@ from muntin.semantics.axis import Domain
 from muntin.semantics.disorder import Disorder, Each, PerKey, Punctuated, disorder_or_none
 from muntin.semantics.errors import ArgumentError, UnknownColumnError
 from muntin.spark.control import brings_clock, punctuates_by_clock
-from muntin.spark.expressions import condition
+from muntin.spark.expressions import condition, problem
 from muntin.spark.types import progressing, to_arrow
 
 
@@ -44,8 +44,8 @@ def _check_condition(where: object, df: DataFrame) -> None:
     try:
         type_ = df.select(condition(where)).schema[0].dataType
     except PySparkException as error:
-        problem = str(error.getMessage() or error).split(" SQLSTATE")[0].split("\n")[0]
-        raise ArgumentError("where", where, f"Spark cannot evaluate it: {problem}") from error
+        complaint = f"Spark cannot evaluate it: {problem(error)}"
+        raise ArgumentError("where", where, complaint) from error
     if not isinstance(type_, spark_types.BooleanType):
         expected = f"it must be a condition, and has type {type_.simpleString()}"
         raise ArgumentError("where", where, expected)

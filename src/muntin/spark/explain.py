@@ -45,7 +45,7 @@ class Explanation:
     panes_per_window: int
     copies_by_spark: int
     shards: int
-    disorder: str
+    disorder: str | None
     state: str
     travels: str
     aggregates: str
@@ -60,7 +60,7 @@ class Explanation:
                 f"panes       {panes} long, {self.panes_per_window} per window",
                 f"rows copied {overlap} per row by Spark's window(), at most 1 per row here",
                 f"exchange    {self.travels}; {self.shards} shard{'s' * (self.shards > 1)}",
-                f"disorder    {self.disorder}",
+                *([f"disorder    {self.disorder}"] if self.disorder else []),
                 f"state       {self.state}",
             ]
         )
@@ -77,7 +77,7 @@ def explanation(
         panes_per_window=edges.panes_per_window,
         copies_by_spark=1 if edges.landmark else -(-edges.range // edges.slide),
         shards=compiled.shards,
-        disorder=_disorder(compiled.source.disorder) if streaming else "none: no row is late",
+        disorder=_disorder(compiled.source.disorder) if streaming else None,
         state=_state(compiled, edges) if streaming else "none: a batch is one pass",
         travels=_travels(measured),
         aggregates=", ".join(call.label for call in compiled.operator.calls),

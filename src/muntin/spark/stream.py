@@ -117,6 +117,7 @@ class Windowed:
         compiled = self.compiled(columns)
         compiled.check_names()
         compiled.operator.panes.accumulators  # noqa: B018  (a type that does not suit is said here)
+        compiled.punctuator  # noqa: B018  (and an expected value that does not)
         if self.stream.df.isStreaming:
             self._check_stream()
         return Plan(compiled, self.stream.control)
