@@ -278,8 +278,17 @@ def cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> Case:
         late=draw(st.sampled_from(["generous", "consistent"])),
         unfinished=draw(st.sampled_from(["keep", "drop", "flag"])),
         batches=batches,
-        clocks=draw(st.lists(st.one_of(st.none(), st.integers(0, 12)), **some)),
+        clocks=_running(draw(st.lists(st.one_of(st.none(), st.integers(-1, 9)), **some))),
     )
+
+
+def _running(steps: Sequence[int | None]) -> list[int | None]:
+    """Readings of a clock that moves by so many seconds, is not read, or once in a while errs."""
+    now, made = 0, []
+    for step in steps:
+        now += step or 0
+        made.append(None if step is None else now)
+    return made
 
 
 def _split(rows: Sequence[dict[str, Any]], cuts: Sequence[int]) -> list[list[dict[str, Any]]]:

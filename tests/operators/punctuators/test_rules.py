@@ -166,6 +166,23 @@ def test_a_key_counts_from_the_first_tick_of_the_clock() -> None:
     assert of_keys(shard_.hears(clock=1010), "b") == [12]
 
 
+def test_a_new_key_has_not_been_silent() -> None:
+    shard_ = shard(per_key(1, idle=clock("10 s")))
+    shard_.hears(row(10), clock=0)
+    shard_.hears(row(90), clock=50)
+    made = shard_.hears(row(5, "new"), clock=51)
+    assert before_of_keys(made, "new") == [None]
+    assert of_keys(made, "a", "new") == [89, 4]
+
+
+def test_a_key_behind_what_was_told_is_kept_where_the_clock_counts() -> None:
+    shard_ = shard(per_key(0, idle=clock("10 s")))
+    shard_.hears(row(100), row(3, "b"), clock=0, told=50)
+    made = shard_.hears(clock=10)
+    assert before_of_keys(made, "a", "b") == [100, 50]
+    assert of_keys(made, "a", "b") == [100, 100]
+
+
 def test_a_silent_key_costs_no_write() -> None:
     shard_ = shard(per_key(0, idle=clock("10 s")))
     shard_.hears(row(10), row(8, "b"), clock=0)
