@@ -11,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
+from tests.sessions import configured
+
 # Workers must find the same packages as this process, also when no virtualenv is activated.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
@@ -29,22 +31,7 @@ settings.load_profile("muntin")
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    session = (
-        SparkSession.builder.master("local[2]")
-        .appName("muntin-tests")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.driver.memory", "3g")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.host", "127.0.0.1")
-        .config(
-            "spark.sql.streaming.stateStore.providerClass",
-            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
-        )
-        .getOrCreate()
-    )
+    session = configured(SparkSession.builder.master("local[2]")).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()

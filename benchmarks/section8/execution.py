@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
-from muntin.operators.punctuator import Progress, Punctuator
 
 from benchmarks.measure import Report, Table, medians, say, turns
 from muntin.aggregates.binding import Call
@@ -19,6 +18,8 @@ from muntin.aggregates.compiled import INT, INTS, NONE, OUT_INTS, kernel
 from muntin.operators.kernels.reduce import least_by_group
 from muntin.operators.kernels.sliding import slide_least
 from muntin.operators.protocol import MemoryState
+from muntin.operators.punctuators.progress import Heard, Progress
+from muntin.operators.punctuators.slack import Punctuator
 from muntin.operators.windows import Windows
 from muntin.semantics.axis import Domain
 from muntin.semantics.window import Window
@@ -157,10 +158,10 @@ def panes_by_operator(row_num: Ints, value: Ints, slide: int) -> Ints:
     for start in range(0, len(value), MICRO_BATCH):
         routed = operator.route(table.slice(start, MICRO_BATCH))
         assert routed.progress is not None
-        progress, punctuation = punctuator.advance(
-            progress, [routed.progress], [routed.progress + 1], ended=False
-        )
-        step = operator.step(state, [routed.partial], punctuation)
+        heard = Heard(seen=[routed.progress], told=[routed.progress + 1])
+        advanced = punctuator.advance(state, progress, heard)
+        progress = advanced.progress
+        step = operator.step(state, [routed.partial], advanced.punctuation)
         state.apply(step.changes)
         found.append(step.results["r0"])
     results: Ints = pa.chunked_array([part for one in found for part in one.chunks]).to_numpy()

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from muntin.operators.punctuator import Progress, Punctuator
 
 from benchmarks.section8.disorder import SECOND, Arrivals, Floats, Ints
 from muntin.aggregates.binding import Call
 from muntin.operators.protocol import MemoryState
+from muntin.operators.punctuators.progress import Heard, Progress
+from muntin.operators.punctuators.slack import Punctuator
 from muntin.operators.windows import Windows
 from muntin.semantics.axis import Domain
 from muntin.semantics.disorder import Late
@@ -112,8 +113,10 @@ def play(
     closed, clocks = [operator.result_schema.empty_table()], [np.empty(0, np.int64)]
     for start, stop, told in parts:
         routed = operator.route(table.slice(start, stop - start))
-        progress, punctuation = punctuator.advance(progress, [routed.progress], [told], ended=False)
-        step = operator.step(state, [routed.partial], punctuation)
+        heard = Heard(seen=[routed.progress], told=[told])
+        advanced = punctuator.advance(state, progress, heard)
+        progress = advanced.progress
+        step = operator.step(state, [routed.partial], advanced.punctuation)
         state.apply(step.changes)
         closed.append(step.results)
         clocks.append(np.full(step.results.num_rows, rows.clock[stop - 1]))

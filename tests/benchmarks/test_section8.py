@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from muntin.operators.punctuator import Punctuator
 
 from benchmarks.__main__ import matching
 from benchmarks.section8 import blocks, bounded, execution
@@ -25,6 +24,7 @@ from benchmarks.section8.policies import (
     with_external,
     with_slack,
 )
+from muntin.operators.punctuators.slack import Punctuator
 
 SMALL = blocks.Case(Router(block=49.0), 60, 6, (0, 12, 24, 36, 47, 48, 49, 50, 60), blocks=30)
 

@@ -121,7 +121,7 @@ class Case:
         """What arrives, with the punctuation that the rule makes of it by its definition."""
         rule = Rule(self.disorder, self.axis, "on", ("k",), lambda row: bool(row["mark"]))
         pairs = zip(self.batches, self.clocks, strict=True)
-        return rule.punctuate([Arrived(rows, _micros(clock)) for rows, clock in pairs])
+        return rule.punctuate([Arrived(rows, _micros(now)) for rows, now in pairs])
 
     def data(self) -> list[dict[str, Any]]:
         """All rows that are not punctuation."""
@@ -239,13 +239,13 @@ def run_steps(case: Case, work: Windows | None = None) -> Ran:
     """Route and step every micro-batch as a driver would, then end the stream."""
     work, state, progress, ran = work or operator(case), MemoryState(), Progress(), Ran()
     rule = punctuator(case.disorder, case.axis, (pa.string(),), (pa.string(),))
-    for rows, told in [*zip(case.batches, case.clocks, strict=True), (None, None)]:
+    for rows, now in [*zip(case.batches, case.clocks, strict=True), (None, None)]:
         parts = [part for part in ((rows or [])[::2], (rows or [])[1::2]) if part]
         observed = [rule.observe(_table(case, part)) for part in parts]
         routed = [work.route(one.rows) for one in observed if one.rows.num_rows]
         heard = Heard(
             seen=[r.progress for r in routed],
-            clock=[_micros(told)],
+            clock=[_micros(now)],
             ended=rows is None,
             everywhere=[one.everywhere for one in observed if one.everywhere is not None],
             keyed=[one.keyed for one in observed if one.keyed is not None],
@@ -305,8 +305,17 @@ def cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> Case:
         late=draw(st.sampled_from(["generous", "consistent"])),
         unfinished=draw(st.sampled_from(["keep", "drop", "flag"])),
         batches=batches,
-        clocks=draw(st.lists(st.one_of(st.none(), st.integers(0, 12)), **some)),
+        clocks=_running(draw(st.lists(st.one_of(st.none(), st.integers(-1, 9)), **some))),
     )
+
+
+def _running(steps: Sequence[int | None]) -> list[int | None]:
+    """Readings of a clock that moves by so many seconds, is not read, or once in a while errs."""
+    now, made = 0, []
+    for step in steps:
+        now += step or 0
+        made.append(None if step is None else now)
+    return made
 
 
 def split(rows: Sequence[dict[str, Any]], cuts: Sequence[int]) -> list[list[dict[str, Any]]]:

@@ -8,7 +8,7 @@ from typing import Any
 from muntin.aggregates.expressions import Name
 from muntin.aggregates.functions import Aggregate
 from muntin.semantics.axis import Domain
-from muntin.semantics.reference import MicroBatch, Outcome, Reference, punctuate
+from muntin.semantics.reference import MicroBatch, Outcome, Reference
 from muntin.spark.plan import Plan
 from muntin.spark.stream import Stream
 from tests.properties.harness import CALLS, LENGTHS, ON_TYPES, SLOTS, Case, evaluators
@@ -23,12 +23,12 @@ ON_DDL = {
 }
 
 
-COLUMNS = ("on", "k", *SLOTS)
+COLUMNS = ("on", "k", "q", "mark", *SLOTS)
 
 
 def ddl(case: Case) -> str:
     slots = "v DOUBLE, i BIGINT, s STRING, b BOOLEAN, d DECIMAL(10,2)"
-    return f"`on` {ON_DDL[case.domain]}, k STRING, {slots}"
+    return f"`on` {ON_DDL[case.domain]}, k STRING, q STRING, mark BOOLEAN, {slots}"
 
 
 def plan(case: Case, stream: Stream) -> Plan:
@@ -55,9 +55,7 @@ def reference(case: Case, batches: Sequence[MicroBatch] | None = None) -> Outcom
     evaluator = Reference(
         case.edges, case.axis, "on", ("k",), evaluators(), case.late, case.unfinished
     )
-    if batches is None:
-        batches = punctuate(case.batches, "on", case.axis, case.slack_ticks)
-    return evaluator.run(batches)
+    return evaluator.run(case.punctuated() if batches is None else batches)
 
 
 def naive(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

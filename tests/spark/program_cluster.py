@@ -15,26 +15,16 @@ from pyspark.sql import SparkSession
 
 import muntin as mt
 from muntin.testing import replay
-
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+from tests.sessions import configured
 
 
 def session(kind: str) -> SparkSession:
-    builder = SparkSession.builder
     if kind == "connect":
-        builder = builder.remote("local[2]")
+        builder = SparkSession.builder.remote("local[2]")
     else:
-        builder = builder.master("local-cluster[2,1,1024]")
-        builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
-        builder = builder.config("spark.driver.host", "127.0.0.1")
-    for name, value in {
-        "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "3",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
-    }.items():
-        builder = builder.config(name, value)
-    return builder.getOrCreate()
+        builder = SparkSession.builder.master("local-cluster[2,1,1024]")
+    made: SparkSession = configured(builder, partitions=3, remote=kind == "connect").getOrCreate()
+    return made
 
 
 def rows() -> list[list[dict[str, Any]]]:

@@ -15,22 +15,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 import muntin as mt
 from muntin.testing import Replay
+from tests.sessions import configured
 
 
 def main(folder: Path, stop_in: int, when: str) -> None:
-    spark = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.host", "127.0.0.1")
-        .config(
-            "spark.sql.streaming.stateStore.providerClass",
-            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
-        )
-        .getOrCreate()
-    )
+    spark = configured(SparkSession.builder.master("local[2]")).getOrCreate()
     replay = Replay(spark, folder, pa.schema([]), "k STRING, x BIGINT, v DOUBLE", tasks=2)
     stream = replay.stream("x", "k", mt.slack(5), shards=4)
     plan = stream.window(range=20, slide=7).plan("sum(v) AS total", "count(*) AS n")

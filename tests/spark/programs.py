@@ -15,12 +15,18 @@ def start(program: Path, *arguments: str, **environment: str) -> subprocess.Pope
     """A Python program in a process group of its own, so that its JVM can be killed with it."""
     return subprocess.Popen(
         [sys.executable, str(program), *arguments],
-        env={**os.environ, **environment},
+        env={**os.environ, "PYTHONPATH": _with_root(), **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
+
+
+def _with_root() -> str:
+    """Programs import helpers of the tests, as the tests do."""
+    root = str(Path(__file__).resolve().parents[2])
+    return os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def finish(process: subprocess.Popen[str], seconds: float = 240) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+from typing import Any
+
 from hypothesis import Phase, given, settings
 from pyspark.sql import SparkSession
 
@@ -11,17 +14,23 @@ from muntin.testing import assert_same_rows, replay
 from tests.properties.harness import Case, cases
 from tests.spark.cases import COLUMNS, ddl, naive, plan, reference
 
+START = datetime(2026, 1, 1)
 #: Shrinking a failure on Spark takes minutes; the step property finds the small example.
 on_spark = settings(max_examples=20, phases=[Phase.explicit, Phase.generate])
+
+
+def rows_of(case: Case) -> list[dict[str, Any]]:
+    return [row for batch in case.batches for row in batch]
 
 
 @on_spark
 @given(case=cases())
 def test_batch_equals_the_reference(spark: SparkSession, case: Case) -> None:
-    rows = naive([row for batch in case.batches for row in batch])
+    rows = naive(rows_of(case))
     df = spark.createDataFrame([tuple(row[name] for name in COLUMNS) for row in rows], ddl(case))
-    made = plan(case, mt.stream(df, on="on", by="k"))
-    whole = [row for batch in case.batches for row in batch]
+    disorder = case.disorder if case.rule in ("marks", "key marks") else None
+    made = plan(case, mt.stream(df, on="on", by="k", disorder=disorder))
+    whole = rows_of(case) if disorder is None else case.data()
     wanted = reference(case, [MicroBatch(whole, END)])
     assert_same_rows(made.df.collect(), naive(wanted.results))
     refused = [(row["k"], row["reason"]) for row in made.refused.collect()]
@@ -31,7 +40,8 @@ def test_batch_equals_the_reference(spark: SparkSession, case: Case) -> None:
 @on_spark
 @given(case=cases())
 def test_stream_equals_the_reference(spark: SparkSession, case: Case) -> None:
-    played = replay(spark, case.batches, ddl(case), tasks=2)
+    clock = [None if now is None else START + timedelta(seconds=now) for now in case.clocks]
+    played = replay(spark, case.batches, ddl(case), tasks=2, clock=clock)
     try:
         made = played.play(plan(case, played.stream("on", "k", case.disorder, shards=3)))
     finally:
@@ -43,3 +53,5 @@ def test_stream_equals_the_reference(spark: SparkSession, case: Case) -> None:
     assert made.counts["rows_in"] == sum(map(len, case.batches))
     assert made.counts["rows_in"] == made.counts["rows_used"] + made.counts["rows_refused"]
     assert made.counts["rows_used"] == wanted.used
+    marks = sum(batch.punctuations for batch in case.punctuated())
+    assert made.counts["punctuations"] == marks

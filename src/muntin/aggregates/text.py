@@ -289,26 +289,14 @@ def _build_own(name: str, arguments: list[exp.Expr], text: str, own: Own) -> Agg
     if name in own:
         expressions = tuple(Sql(_written(part)) for part in arguments)
         return Aggregate("own", expressions, options=(own[name],))
-    constants = [_constant(part, name, text) for part in arguments[1:]]
     make, usage = SKETCHES[name]
     try:
-        sketch = make(*constants)
+        sketch = make(*map(constant, arguments[1:]))
     except TypeError:
         raise ExpressionError(f"write {usage}", text, text.find(name)) from None
     except ArgumentError as error:
         raise ExpressionError(str(error), text, text.find(name)) from error
     return Aggregate("own", (Sql(_written(arguments[0])),), options=(sketch,))
-
-
-def _constant(node: exp.Expr, name: str, text: str) -> object:
-    """A number, or several in ``array(...)``."""
-    if isinstance(node, exp.Array):
-        return [_constant(part, name, text) for part in node.expressions]
-    if isinstance(node, exp.Literal) and not node.is_string:
-        return int(node.this) if re.fullmatch(r"\d+", node.this) else float(node.this)
-    raise ExpressionError(
-        f"{name} takes a column, then constants: {_written(node)} is none", text, text.find(name)
-    )
 
 
 def _counts_rows(arguments: list[exp.Expr]) -> bool:

@@ -9,7 +9,7 @@ the source sends.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from muntin.semantics.errors import ArgumentError
@@ -136,7 +136,7 @@ class _Within(Disorder):
     """Order, give or take ``slack``, holds within each of many."""
 
     slack: Length | None = None
-    idle: Idle = Wait()
+    idle: Idle = field(default_factory=Wait)
 
     @property
     def lengths(self) -> tuple[Length, ...]:
@@ -277,15 +277,9 @@ def each(
     >>> print(each("sensor", "10 seconds", expect=["north", "south"]))
     slack 10 seconds within each sensor, 2 expected, quiet ones wait
     """
-    names = (columns,) if isinstance(columns, str) else columns
-    if (
-        not isinstance(names, Sequence)
-        or not names
-        or not all(isinstance(name, str) and name for name in names)
-    ):
-        raise ArgumentError("each", columns, "it is the name of a column, or several")
+    names = _names(columns)
     values = _expected(expect, len(names))
-    return Each(late, _slack_or_none(slack), idle_rule(idle), tuple(names), values)
+    return Each(late, _slack_or_none(slack), idle_rule(idle), names, values)
 
 
 def per_partition(
@@ -327,8 +321,15 @@ def _slack_or_none(given: object) -> Length | None:
     return None if given is None else _slack(given)
 
 
-def _expected(given: Sequence[object], width: int) -> tuple[tuple[object, ...], ...]:
-    if isinstance(given, str) or not isinstance(given, Sequence):
+def _names(given: object) -> tuple[str, ...]:
+    names = tuple(given) if isinstance(given, list | tuple) else (given,)
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise ArgumentError("each", given, "it is the name of a column, or several")
+    return names
+
+
+def _expected(given: object, width: int) -> tuple[tuple[object, ...], ...]:
+    if not isinstance(given, list | tuple):
         raise ArgumentError("expect", given, "it is a list of values")
     values = [value if isinstance(value, tuple) else (value,) for value in given]
     if any(len(value) != width for value in values):

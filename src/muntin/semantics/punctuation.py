@@ -55,8 +55,8 @@ class Rule:
                 lead = self._lead(so_far, slack)
                 return MicroBatch(rows, self._value(lead))
             case RowSlack(rows=positions):
-                ticks = sorted(self._ticks(so_far), reverse=True)
-                return MicroBatch(rows, self._value(next(iter(ticks[positions:]), None)))
+                falling = sorted(self._ticks(so_far), reverse=True)
+                return MicroBatch(rows, self._value(next(iter(falling[positions:]), None)))
             case Punctuated(key=key):
                 return self._marked(so_far, key)
             case PerKey(slack=slack, idle=idle):
@@ -68,9 +68,8 @@ class Rule:
                 return MicroBatch(rows, self._value(floor), keys)
             case Each(slack=slack, idle=idle, columns=columns, expect=expect):
                 seen = self._reached(so_far, columns, slack, idle, dict.fromkeys(expect))
-                ticks = list(seen.values())
-                known = [tick for tick in ticks if tick is not None]
-                least = min(known) if known and len(known) == len(ticks) else None
+                known = [tick for tick in seen.values() if tick is not None]
+                least = min(known) if known and len(known) == len(seen) else None
                 return MicroBatch(rows, self._value(least))
         raise AssertionError(f"no such rule: {self.disorder}")
 
@@ -105,17 +104,14 @@ class Rule:
         now = so_far[-1]
         for row in filter(self._placed, now.rows):
             name = tuple(row[column] for column in columns)
-            own = self._tick(row) - self._length(slack)
-            reached[name] = own if (old := reached.get(name)) is None else max(old, own)
+            reached[name] = _later(reached.get(name), self._tick(row) - self._length(slack))
         lead = self._lead(so_far, slack)
-        for name, own in reached.items():
-            pulled = None
+        for name in reached:
             if isinstance(idle, Follow):
-                pulled = _behind(lead, self._length(idle.length))
+                behind = _behind(lead, self._length(idle.length))
+                reached[name] = _later(reached[name], behind)
             elif isinstance(idle, Clock) and self._silent(so_far, columns, name, idle):
-                pulled = lead
-            if pulled is not None:
-                reached[name] = pulled if own is None else max(own, pulled)
+                reached[name] = _later(reached[name], lead)
         return reached
 
     def _silent(
@@ -153,6 +149,10 @@ class Rule:
 
     def _value(self, tick: int | None) -> Any:
         return None if tick is None else self.axis.value(tick)
+
+
+def _later(first: int | None, second: int | None) -> int | None:
+    return max((tick for tick in (first, second) if tick is not None), default=None)
 
 
 def _behind(tick: int | None, length: int) -> int | None:

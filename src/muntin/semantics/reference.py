@@ -120,8 +120,8 @@ class Reference:
         """Report the windows that a micro-batch closes, and return the last ones."""
         after = dict(closed)
         ends = isinstance(batch.punctuation, str) and batch.punctuation == END
-        told = {None: None if ends else batch.punctuation, **batch.keys}
-        for name, punctuation in told.items():
+        told: list[tuple[Key | None, Any]] = [(None, None if ends else batch.punctuation)]
+        for name, punctuation in [*told, *batch.keys.items()]:
             tick = None if punctuation is None else self.axis.tick(punctuation)
             if tick is not None:
                 after[name] = max(self.spec.last_closed(tick), after.get(name, -_FOREVER))

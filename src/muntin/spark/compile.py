@@ -26,7 +26,7 @@ from muntin.semantics.errors import ArgumentError, ExpressionError
 from muntin.semantics.sequence import RowWindow, SequenceSpec, SlideOnWindow
 from muntin.semantics.window import Unfinished, WindowSpec
 from muntin.spark.build import Typed, build
-from muntin.spark.expressions import column, condition, named
+from muntin.spark.expressions import column, condition, named, problem
 from muntin.spark.naming import Naming
 from muntin.spark.requirements import setting
 from muntin.spark.types import bound_type, progressing, to_arrow, to_spark
@@ -180,9 +180,8 @@ class Compiled:
             prepared.schema  # noqa: B018  (Spark Connect analyses only when asked)
         except AnalysisException as error:
             asked = ", ".join(column.name for column in self.columns)
-            problem = str(error.getMessage() or error).split(" SQLSTATE")[0].split("\n")[0]
             raise ExpressionError(
-                f"Spark cannot evaluate this: {problem}; "
+                f"Spark cannot evaluate this: {problem(error)}; "
                 f"the columns are {', '.join(self.schema.names)}",
                 asked,
             ) from error

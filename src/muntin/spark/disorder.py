@@ -13,7 +13,7 @@ from muntin.semantics.axis import Domain
 from muntin.semantics.disorder import Disorder, Each, PerKey, Punctuated, disorder_or_none
 from muntin.semantics.errors import ArgumentError, UnknownColumnError
 from muntin.spark.control import brings_clock, punctuates_by_clock
-from muntin.spark.expressions import condition
+from muntin.spark.expressions import condition, problem
 from muntin.spark.types import progressing, to_arrow
 
 
@@ -44,8 +44,8 @@ def _check_condition(where: object, df: DataFrame) -> None:
     try:
         type_ = df.select(condition(where)).schema[0].dataType
     except PySparkException as error:
-        problem = str(error.getMessage() or error).split(" SQLSTATE")[0].split("\n")[0]
-        raise ArgumentError("where", where, f"Spark cannot evaluate it: {problem}") from error
+        complaint = f"Spark cannot evaluate it: {problem(error)}"
+        raise ArgumentError("where", where, complaint) from error
     if not isinstance(type_, spark_types.BooleanType):
         expected = f"it must be a condition, and has type {type_.simpleString()}"
         raise ArgumentError("where", where, expected)
@@ -57,7 +57,7 @@ def checked_control(
     """The control rows of one source or several, and whether a clock is among them."""
     sources = [given] if isinstance(given, DataFrame) else list(given or ())
     for source in sources:
-        if not isinstance(source, DataFrame) or source.columns != ["kind", "value"]:
+        if getattr(source, "columns", None) != ["kind", "value"]:
             raise ArgumentError(
                 "control", source, "it is mt.control(...) or mt.heartbeat(...), or a list of both"
             )
@@ -69,7 +69,7 @@ def checked_control(
                 f"a heartbeat punctuates timestamps and on={on!r} is a {domain} column; for the "
                 "clock alone use mt.heartbeat(..., punctuate=False)",
             )
-    union = reduce(DataFrame.unionByName, sources) if sources else None
+    union = reduce(lambda one, other: one.unionByName(other), sources) if sources else None
     return union, any(brings_clock(source) for source in sources)
 
 

@@ -55,7 +55,7 @@ class Explanation:
     panes_per_window: int
     copies_by_spark: int
     shards: int
-    disorder: str
+    disorder: str | None
     state: str
     travels: str
     aggregates: str
@@ -70,7 +70,7 @@ class Explanation:
                 f"panes       {panes} long, {self.panes_per_window} per window",
                 f"rows copied {overlap} per row by Spark's window(), at most 1 per row here",
                 f"exchange    {self.travels}; {self.shards} shard{'s' * (self.shards > 1)}",
-                f"disorder    {self.disorder}",
+                *([f"disorder    {self.disorder}"] if self.disorder else []),
                 f"state       {self.state}",
             ]
         )
@@ -79,7 +79,7 @@ class Explanation:
 def explanation(
     compiled: Compiled, *, streaming: bool, measured: Measured | None = None
 ) -> Explanation | SequenceExplanation:
-    disorder = _disorder(compiled.source.disorder) if streaming else "none: no row is late"
+    disorder = _disorder(compiled.source.disorder) if streaming else None
     if not isinstance(compiled.spec, Window | Landmark):
         return sequence_explanation(compiled, disorder, streaming=streaming)
     edges = compiled.spec.edges(compiled.axis)

@@ -17,7 +17,7 @@ class SequenceExplanation:
     aggregates: str
     order: str
     shards: int
-    disorder: str
+    disorder: str | None
     state: str
 
     def __str__(self) -> str:
@@ -28,14 +28,14 @@ class SequenceExplanation:
                 f"aggregates  {self.aggregates}",
                 f"order       {self.order}",
                 f"exchange    rows travel as they are, once each; {shards}",
-                f"disorder    {self.disorder}",
+                *([f"disorder    {self.disorder}"] if self.disorder else []),
                 f"state       {self.state}",
             ]
         )
 
 
 def sequence_explanation(
-    compiled: Compiled, disorder: str, *, streaming: bool
+    compiled: Compiled, disorder: str | None, *, streaming: bool
 ) -> SequenceExplanation:
     return SequenceExplanation(
         window=str(compiled.spec),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyspark.errors import PySparkException
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  (the name every Spark program uses)
 
@@ -31,6 +32,11 @@ def text_of(given: object) -> str:
 def condition(where: object) -> Column:
     """A condition as the user gave it: SQL text or a column."""
     return where if isinstance(where, Column) else F.expr(str(where))
+
+
+def problem(error: PySparkException) -> str:
+    """What Spark complains of, in one line."""
+    return str(error.getMessage() or error).split(" SQLSTATE")[0].split("\n")[0]
 
 
 def column(expression: Expression) -> Column:

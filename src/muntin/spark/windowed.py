@@ -49,6 +49,7 @@ class Windowed:
         compiled = self.compiled(columns)
         compiled.check_names()
         compiled.operator.result_schema  # noqa: B018  (a type that does not suit is said here)
+        compiled.punctuator  # noqa: B018  (and an expected value that does not)
         if self.source.df.isStreaming:
             self._check_stream()
         return Plan(compiled)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muntin.operators.kernels.grouping import Groups, key_and_pane, key_codes
+from muntin.operators.kernels.grouping import Groups, greatest_of_keys, key_and_pane, key_codes
 
 VALUES: dict[pa.DataType, list[Any]] = {
     pa.bool_(): [True, False],
@@ -109,3 +109,27 @@ def test_panes_at_the_ends_of_the_axis() -> None:
 def test_groups_of_nothing() -> None:
     empty = np.empty(0, np.int64)
     assert len(key_and_pane(empty, 1, empty)) == 0
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["a", "b", None]),
+            st.integers(0, 3),
+            st.integers(-(2**63), 2**63 - 1),
+        )
+    )
+)
+def test_the_greatest_of_every_key(rows: list[tuple[str | None, int, int]]) -> None:
+    keys = pa.table(
+        {
+            "k0": pa.array([k for k, _, _ in rows], pa.string()),
+            "k1": pa.array([n for _, n, _ in rows], pa.int64()),
+        }
+    )
+    names, greatest = greatest_of_keys(keys, np.array([t for _, _, t in rows], np.int64))
+    found = zip(names["k0"].to_pylist(), names["k1"].to_pylist(), greatest.tolist(), strict=True)
+    wanted: dict[tuple[str | None, int], int] = {}
+    for k, n, tick in rows:
+        wanted[k, n] = max(tick, wanted.get((k, n), tick))
+    assert sorted(found, key=str) == sorted(((*key, t) for key, t in wanted.items()), key=str)

@@ -16,6 +16,7 @@ from muntin.operators.kernels.sliding import (
 from muntin.semantics.window import Edges
 from tests.semantics.strategies import edges
 
+Bounds = list[tuple[int, int]]
 LONGS = st.integers(-(2**63), 2**63 - 1)
 COARSE = st.integers(-(2**60), 2**60).map(lambda n: float(n) * 2.0**-20)
 
@@ -24,11 +25,12 @@ COARSE = st.integers(-(2**60), 2**60).map(lambda n: float(n) * 2.0**-20)
 
 
 def covered(
-    keys: list[list[int]], spec: Edges, first: int, last: int, room: int | None = None
+    keys: list[list[int]], spec: Edges, bounds: Bounds, room: int | None = None
 ) -> tuple[int, list[tuple[int, int, int, int]]]:
     panes = np.array([pane for mine in keys for pane in mine], np.int64)
     starts = np.cumsum([0, *map(len, keys)])
     slides = -1 if spec.landmark else spec.whole_slides
+    first, last = (np.array([pair[end] for pair in bounds], np.int64) for end in (0, 1))
     given_ = starts, panes, spec.panes_per_slide, slides, first, last
     none = np.empty(0, np.int64)
     found = intervals(*given_, none, none, none, none)
@@ -38,12 +40,11 @@ def covered(
     return found, [(key, wid, low, high) for key, wid, low, high in rows]
 
 
-def naive(
-    keys: list[list[int]], spec: Edges, first: int, last: int
-) -> list[tuple[int, int, int, int]]:
+def naive(keys: list[list[int]], spec: Edges, bounds: Bounds) -> list[tuple[int, int, int, int]]:
     found = []
     start = 0
     for key, mine in enumerate(keys):
+        first, last = bounds[key]
         for wid in range(first, last + 1):
             inside = [
                 start + place
@@ -68,7 +69,7 @@ def naive(
 #   w 5                ------------)   panes [2, 3)
 def test_windows_of_a_key() -> None:
     spec = Edges(3, 1, origin=0, clipped=False)
-    _, found = covered([[0, 1, 5]], spec, -10, 6)
+    _, found = covered([[0, 1, 5]], spec, [(-10, 6)])
     assert found == [
         (0, 0, 0, 1),
         (0, 1, 0, 2),
@@ -81,28 +82,36 @@ def test_windows_of_a_key() -> None:
 
 def test_a_long_gap_is_jumped_over() -> None:
     spec = Edges(1, 1, origin=0, clipped=False)
-    _, found = covered([[-(2**59), 2**59]], spec, -(2**60), 2**60)
+    _, found = covered([[-(2**59), 2**59]], spec, [(-(2**60), 2**60)])
     assert found == [(0, -(2**59), 0, 1), (0, 2**59, 1, 2)]
+
+
+#   RANGE 1 SLIDE 1: keys that move by themselves have first and last windows of their own
+def test_every_key_has_its_own_first_and_last_window() -> None:
+    spec = Edges(1, 1, origin=0, clipped=False)
+    _, found = covered([[0, 1, 5], [0, 1, 5], [0, 1]], spec, [(1, 5), (0, 0), (2, 1)])
+    assert found == [(0, 1, 1, 2), (0, 5, 2, 3), (1, 0, 3, 4)]
+
+
+_PANES = st.sets(st.integers(-30, 60), min_size=1, max_size=10)
 
 
 @given(
     edges(longest=12),
-    st.lists(st.sets(st.integers(-30, 60), min_size=1, max_size=10), max_size=4),
-    st.integers(-40, 40),
-    st.integers(-5, 50),
+    st.lists(st.tuples(_PANES, st.integers(-40, 40), st.integers(-5, 50)), max_size=4),
 )
-def test_as_the_definition_says(spec: Edges, keys: list[set[int]], first: int, length: int) -> None:
+def test_as_the_definition_says(spec: Edges, keys: list[tuple[set[int], int, int]]) -> None:
     lowest = 0 if spec.landmark else -30  # a landmark window has no pane below 0
-    sorted_keys = [sorted(p for p in panes if p >= lowest) or [lowest] for panes in keys]
-    last = first + length
-    found, rows = covered(sorted_keys, spec, first, last)
-    assert rows == naive(sorted_keys, spec, first, last)
+    sorted_keys = [sorted(p for p in panes if p >= lowest) or [lowest] for panes, _, _ in keys]
+    bounds = [(first, first + length) for _, first, length in keys]
+    found, rows = covered(sorted_keys, spec, bounds)
+    assert rows == naive(sorted_keys, spec, bounds)
     assert found == len(rows)
 
 
 def test_counting_writes_nothing() -> None:
     spec = Edges(3, 1, origin=0, clipped=False)
-    found, rows = covered([[0, 1, 5], [2]], spec, 0, 9, room=2)
+    found, rows = covered([[0, 1, 5], [2]], spec, [(0, 9)] * 2, room=2)
     assert (found, rows) == (10, [(0, 0, 0, 1), (0, 1, 0, 2)])
 
 

@@ -2,16 +2,31 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from muntin.operators.punctuator import Progress, Punctuator
 
-from muntin.operators.protocol import Punctuation
+from muntin.operators.protocol import MemoryState, Punctuation
+from muntin.operators.punctuators.progress import Heard, Progress
+from muntin.operators.punctuators.slack import Punctuator
 
 TICK = st.one_of(st.none(), st.integers(-100, 100))
+Ticks = list[int | None]
+
+
+def advance(
+    slack: int | None,
+    progress: Progress,
+    seen: Ticks,
+    told: Ticks | None = None,
+    ended: bool = False,
+) -> tuple[Progress, Punctuation]:
+    heard = Heard(seen=seen, told=told or [], ended=ended)
+    advanced = Punctuator(slack).advance(MemoryState(), progress, heard)
+    assert advanced.changes == {}
+    return advanced.progress, advanced.punctuation
 
 
 def test_punctuation_is_slack_behind_the_largest_value() -> None:
-    progress, punctuation = Punctuator(10).advance(Progress(), [5, None, 42, 7], [], False)
-    assert progress == Progress(largest=42)
+    progress, punctuation = advance(10, Progress(), [5, None, 42, 7])
+    assert progress == Progress(largest=42, lead=32, reached=32)
     assert punctuation == Punctuation(before=None, after=32, largest=42)
 
 
@@ -19,50 +34,52 @@ def test_punctuation_is_slack_behind_the_largest_value() -> None:
 #   largest seen   42    40    50
 #   punctuation    32    32    40    never goes back
 def test_a_smaller_value_takes_nothing_back() -> None:
-    punctuator = Punctuator(10)
-    progress, _ = punctuator.advance(Progress(), [42], [], False)
-    progress, second = punctuator.advance(progress, [40], [], False)
+    progress, _ = advance(10, Progress(), [42])
+    progress, second = advance(10, progress, [40])
     assert second == Punctuation(before=32, after=32, largest=42)
-    progress, third = punctuator.advance(progress, [50], [], False)
+    progress, third = advance(10, progress, [50])
     assert third == Punctuation(before=32, after=40, largest=50)
-    assert progress == Progress(largest=50)
+
+
+def test_a_larger_slack_after_a_restart_takes_nothing_back() -> None:
+    progress, _ = advance(10, Progress(), [42])
+    progress, after = advance(30, progress, [45])
+    assert (after.before, after.after) == (32, 32)
+    _, later = advance(30, progress, [70])
+    assert (later.before, later.after) == (32, 40)
 
 
 def test_ordered_is_slack_zero() -> None:
-    _, punctuation = Punctuator(0).advance(Progress(), [42], [], False)
+    _, punctuation = advance(0, Progress(), [42])
     assert punctuation.after == 42
 
 
 def test_without_slack_only_control_messages_count() -> None:
-    progress, punctuation = Punctuator(None).advance(Progress(), [42], [], False)
+    progress, punctuation = advance(None, Progress(), [42])
     assert punctuation == Punctuation(before=None, after=None, largest=42)
-    progress, punctuation = Punctuator(None).advance(progress, [], [30, 20], False)
+    progress, punctuation = advance(None, progress, [], [30, 20])
     assert punctuation == Punctuation(before=None, after=30, largest=42)
-    assert progress == Progress(largest=42, told=30)
+    assert progress == Progress(largest=42, reached=30)
 
 
 def test_the_greater_of_what_is_seen_and_told() -> None:
-    punctuator = Punctuator(10)
-    progress, ahead = punctuator.advance(Progress(), [42], [40], False)
+    progress, ahead = advance(10, Progress(), [42], [40])
     assert ahead.after == 40
-    _, behind = punctuator.advance(progress, [60], [41], False)
+    _, behind = advance(10, progress, [60], [41])
     assert (behind.before, behind.after) == (40, 50)
 
 
 def test_nothing_seen_and_nothing_told() -> None:
-    assert Punctuator(10).advance(Progress(), [None], [None], False) == (
-        Progress(),
-        Punctuation(before=None, after=None, largest=None),
-    )
+    nothing = Punctuation(before=None, after=None, largest=None)
+    assert advance(10, Progress(), [None], [None]) == (Progress(), nothing)
 
 
 def test_the_end_is_remembered() -> None:
-    punctuator = Punctuator(10)
-    progress, last = punctuator.advance(Progress(), [42], [], True)
+    progress, last = advance(10, Progress(), [42], ended=True)
     assert last == Punctuation(before=None, after=32, largest=42, ended=True, over=False)
-    progress, after = punctuator.advance(progress, [50], [], False)
+    progress, after = advance(10, progress, [50])
     assert after == Punctuation(before=32, after=40, largest=50, ended=True, over=True)
-    assert progress == Progress(largest=50, ended=True)
+    assert progress.ended
 
 
 @given(
@@ -70,12 +87,12 @@ def test_the_end_is_remembered() -> None:
     st.lists(st.tuples(st.lists(TICK, max_size=3), st.lists(TICK, max_size=2)), max_size=6),
 )
 def test_punctuation_only_moves_forward(
-    slack: int | None, batches: list[tuple[list[int | None], list[int | None]]]
+    slack: int | None, batches: list[tuple[Ticks, Ticks]]
 ) -> None:
     progress = Progress()
     last: int | None = None
     for seen, told in batches:
-        progress, punctuation = Punctuator(slack).advance(progress, seen, told, False)
+        progress, punctuation = advance(slack, progress, seen, told)
         assert punctuation.before == last
         assert last is None or (punctuation.after is not None and punctuation.after >= last)
         last = punctuation.after

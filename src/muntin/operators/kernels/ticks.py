@@ -54,7 +54,8 @@ def to_ticks(column: pa.Array, axis: Axis) -> Ticks:
 def valid_ticks(column: pa.ChunkedArray, axis: Axis) -> Ints:
     """The ticks of the values that have a place on the axis."""
     ticks = to_ticks(column.combine_chunks(), axis)
-    return ticks.tick[ticks.refusal == 0]
+    placed: Ints = ticks.tick[ticks.refusal == 0]
+    return placed
 
 
 def _integers(column: pa.Array, axis: Axis, refusal: npt.NDArray[np.uint8]) -> Ints:
