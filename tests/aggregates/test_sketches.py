@@ -318,7 +318,7 @@ def test_text(text: str, sketch: OwnAggregate) -> None:
     ("text", "problem"),
     [
         ("approx_percentile(x)", r"write approx_percentile\(x, 0.95\)"),
-        ("approx_percentile(x, y)", "constants: y is none"),
+        ("approx_percentile(x, y)", "p='y' cannot be used"),
         ("approx_percentile(x, 0.5, 0)", "error=0 cannot be used"),
         ("approx_percentile(x, 1.5)", "p=1.5 cannot be used"),
         ("approx_top_k(x, 5, 100)", r"write approx_top_k\(x\) or"),

@@ -19,4 +19,5 @@ def test_state_in_memory_takes_changes_in() -> None:
 
 
 def test_the_reasons_for_refusing_a_row() -> None:
-    assert REASONS == ("late", "null_on", "nan_on", "before_origin", "out_of_range")
+    on = ("late", "null_on", "nan_on", "before_origin", "out_of_range")
+    assert REASONS == (*on, "null_slide_on", "slide_on_fell", "no_gap")
