@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.aggregates import double_double
+from muntin.aggregates.correlation import Kept
 from muntin.aggregates.decimals import limbs_of_decimals, limbs_of_integers
 
 Ints = npt.NDArray[np.int64]
@@ -42,7 +43,7 @@ class Accumulator:
     type: pa.DataType | None = None
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> Kind | Kept:
         raise NotImplementedError
 
     @property
@@ -155,3 +156,23 @@ class Edge(Accumulator):
             counts = slots[self.slots[1]].fill_null(False)
             absent = pc.invert(counts).to_numpy(zero_copy_only=False)
         return [pa.array(order, pa.int64(), mask=absent), slots[self.slots[0]]]
+
+
+@dataclass(frozen=True)
+class KeptRows(Accumulator):
+    """The rows themselves, a list for each slot: what a correlated aggregate needs (CA-12)."""
+
+    kept: Kept | None = None
+
+    @property
+    def kind(self) -> Kept:
+        assert self.kept is not None  # a default only because the fields before it have one
+        return self.kept
+
+    @property
+    def columns(self) -> list[pa.DataType]:
+        return [pa.large_list(type_) for type_ in self.kind.types]
+
+    def lift(self, slots: Sequence[pa.Array], order: Ints) -> list[pa.Array]:
+        single = pa.array(np.arange(len(order) + 1))
+        return [pa.LargeListArray.from_arrays(single, slots[place]) for place in self.slots]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from muntin.aggregates.correlation import Correlation
 from muntin.aggregates.expressions import Both, Expression, Name, Native, NotNull, Sql
 from muntin.semantics.errors import ArgumentError
 
@@ -78,6 +79,21 @@ class Aggregate:
         inside = ", ".join(map(str, (*self.arguments, *self.options))) or "*"
         suffix = "" if self.condition is None else f" FILTER (WHERE {self.condition})"
         return f"{self.function}({inside}){suffix}"
+
+
+@dataclass(frozen=True)
+class Correlated(Aggregate):
+    """An aggregate over rows that meet a condition on the whole window; see ``correlation``."""
+
+    @property
+    def correlation(self) -> Correlation:
+        (found,) = self.options
+        assert isinstance(found, Correlation)  # made so by the parser alone
+        return found
+
+    def __str__(self) -> str:
+        suffix = "" if self.condition is None else f" FILTER (WHERE {self.condition})"
+        return f"{self.correlation}{suffix}"
 
 
 Column = object  # a column name or a PySpark Column; this package does not import PySpark

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from muntin.aggregates.expressions import Expression, Sql
-from muntin.aggregates.functions import SYNONYMS, Aggregate, ignoring_nulls
+from muntin.aggregates.correlating import correlate
+from muntin.aggregates.expressions import Expression, Name, Sql
+from muntin.aggregates.functions import SYNONYMS, Aggregate, Correlated, ignoring_nulls
 from muntin.semantics.errors import ExpressionError, did_you_mean
 
 _DIALECT = "spark"
@@ -114,6 +115,33 @@ def _condition(text: str) -> str:
     return tree.sql(dialect=_DIALECT)
 
 
+def parse_correlated(dependent: Aggregate, text: str) -> Correlated:
+    """Read a condition on rows in which aggregates stand (``"x >= avg(x)"``)."""
+    try:
+        tree = _parse(text)
+        _refuse(tree, text)
+        if isinstance(tree, exp.Alias):
+            raise ExpressionError("a condition has no alias", text)
+        if not _has_aggregates(tree):
+            raise ExpressionError(
+                "there is no aggregate in it, so it is no correlated condition; "
+                "use the plain aggregate with .filter(...)",
+                text,
+            )
+        # Written as the condition writes it, a column travels once.
+        arguments = tuple(map(_as_in_text, dependent.arguments))
+        return _correlated(replace(dependent, arguments=arguments), tree, text)
+    except RecursionError:
+        raise ExpressionError(_DEEP, text) from None
+
+
+def _as_in_text(expression: Expression) -> Expression:
+    if not isinstance(expression, Name) or not expression.name.isidentifier():
+        return expression
+    tree = _parse(expression.name)
+    return Sql(_written(tree)) if isinstance(tree, exp.Column) else expression
+
+
 def _parse(text: str) -> exp.Expr:
     try:
         statements = sqlglot.parse(_BEFORE + text, dialect=_DIALECT)
@@ -159,8 +187,16 @@ def _refuse(tree: exp.Expr, text: str) -> None:
 
 
 def _refuse_aggregates(tree: exp.Expr, text: str, why: str) -> None:
-    if any(_function_name(node) for node in tree.walk()):
+    if _has_aggregates(tree):
         raise ExpressionError(why, text)
+
+
+def _has_aggregates(tree: exp.Expr) -> bool:
+    return any(_function_name(node) for node in tree.walk())
+
+
+def _correlated(dependent: Aggregate, where: exp.Expr, text: str) -> Correlated:
+    return correlate(dependent, where, text, lambda node: _aggregate(node, text), _has_aggregates)
 
 
 def _replace(tree: exp.Expr, text: str, found: list[Aggregate]) -> exp.Expr:
@@ -182,7 +218,8 @@ def _aggregate(node: exp.Expr, text: str) -> Aggregate | None:
         inner = _aggregate(node.this, text)
         if inner is None:
             raise ExpressionError("FILTER belongs to an aggregate such as max(...)", text)
-        _refuse_aggregates(node.expression, text, "an aggregate cannot stand in a FILTER")
+        if _has_aggregates(node.expression):
+            return _correlated(inner, node.expression.this, text)
         return inner.filter(_written(node.expression.this))
     if isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
         inner = _aggregate(node.this, text)

@@ -9,8 +9,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.aggregates.accumulators import Kind
+from muntin.aggregates.correlation import Kept
 from muntin.aggregates.decimals import settle
 from muntin.aggregates.ordering import NOTHING, order_keys
+from muntin.operators.correlated import Windowed, keep
 from muntin.operators.kernels.grouping import Groups
 from muntin.operators.kernels.reduce import add_by_group, add_exactly_by_group, least_by_group
 from muntin.operators.kernels.sliding import slide_add, slide_add_exactly, slide_least
@@ -21,8 +23,10 @@ Columns = Sequence[pa.Array]
 Reduce = Callable[[Ints], Ints]
 
 
-def combine(kind: Kind, columns: Columns, groups: Groups) -> list[pa.Array]:
+def combine(kind: Kind | Kept, columns: Columns, groups: Groups) -> list[pa.Array]:
     """One row per group."""
+    if isinstance(kind, Kept):
+        return keep(columns, groups)
     if kind is Kind.ADD_EXACTLY:
         high, low = np.zeros(len(groups)), np.zeros(len(groups))
         add_exactly_by_group(groups.number, _floats(columns[0]), _floats(columns[1]), high, low)
@@ -43,8 +47,10 @@ def combine(kind: Kind, columns: Columns, groups: Groups) -> list[pa.Array]:
     return _reduce(kind, columns, add, least)
 
 
-def slide(kind: Kind, columns: Columns, low: Ints, high: Ints) -> list[pa.Array]:
+def slide(kind: Kind | Kept, columns: Columns, low: Ints, high: Ints) -> list[pa.Array]:
     """One row per stretch ``[low, high)``; both ends only move forward."""
+    if isinstance(kind, Kept):
+        return [Windowed.of(kind, columns, low, high, combine, slide).result()]
     if kind is Kind.ADD_EXACTLY:
         sums, errors = np.empty(len(low)), np.empty(len(low))
         slide_add_exactly(_floats(columns[0]), _floats(columns[1]), low, high, sums, errors)
