@@ -77,6 +77,8 @@ def slots_of(aggregate: Aggregate) -> list[Expression]:
             return [Where(complete, Times(value, weight)), Where(complete, weight)]
         case "correlated":
             return [*arguments, *([] if condition is None else [condition])]
+        case "focused":
+            return [arguments[0], _where(condition, arguments[1])]
         case "var_samp" | "var_pop" | "stddev_samp" | "stddev_pop":
             return [_where(condition, AsDouble(arguments[0]))]
         case _:

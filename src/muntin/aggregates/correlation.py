@@ -195,3 +195,18 @@ def moved(node: Node, places: tuple[int, ...]) -> Node:
             return All(tuple(moved(operand, places) for operand in operands))
         case Constant():
             return node
+
+
+def limit_of(node: Node) -> tuple[int, str, Node] | None:
+    """``slot sign value of the window``, or None where a condition is something else."""
+    if not isinstance(node, Comparison):
+        return None
+    if isinstance(node.left, Slot) and not about_rows(node.right):
+        return node.left.place, node.sign, node.right
+    if isinstance(node.right, Slot) and not about_rows(node.left):
+        return node.right.place, COMPARISONS[node.sign], node.left
+    return None
+
+
+def conjuncts(node: Node) -> tuple[Node, ...]:
+    return node.operands if isinstance(node, All) else (node,)

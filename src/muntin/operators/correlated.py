@@ -19,16 +19,7 @@ import pyarrow.compute as pc
 
 from muntin.aggregates.accumulators import Kind
 from muntin.aggregates.binding import Bound, Call, bind
-from muntin.aggregates.correlation import (
-    COMPARISONS,
-    All,
-    Comparison,
-    Inner,
-    Kept,
-    Node,
-    Slot,
-    about_rows,
-)
+from muntin.aggregates.correlation import Inner, Kept, Node, Slot, conjuncts, limit_of
 from muntin.aggregates.decimals import settle
 from muntin.operators.conditions import (
     Value,
@@ -144,10 +135,10 @@ class Windowed:
         assert asked.where is not None
         if any(accumulator.kind is not Kind.ADD for accumulator in bound.accumulators):
             return None
-        parts = asked.where.operands if isinstance(asked.where, All) else (asked.where,)
+        parts = conjuncts(asked.where)
         plain = tuple(part.place for part in parts if isinstance(part, Slot))
-        limits = [_limit(part) for part in parts if not isinstance(part, Slot)]
-        found = [limit for limit in limits if limit is not None]
+        limits = [limit_of(part) for part in parts if not isinstance(part, Slot)]
+        found = [limit for limit in limits if limit is not None and limit[1] in _BETWEEN_RANKS]
         if not found or len(found) < len(limits) or len({slot for slot, _, _ in found}) > 1:
             return None
         return _Ranges(found[0][0], tuple((sign, node) for _, sign, node in found), plain)
@@ -238,17 +229,6 @@ class _Ranges:
     slot: int
     limits: tuple[tuple[str, Node], ...]
     plain: tuple[int, ...]
-
-
-def _limit(node: Node) -> tuple[int, str, Node] | None:
-    """``slot sign value of the window``, or None where a condition is something else."""
-    if not isinstance(node, Comparison) or node.sign not in _BETWEEN_RANKS:
-        return None
-    if isinstance(node.left, Slot) and not about_rows(node.right):
-        return node.left.place, node.sign, node.right
-    if isinstance(node.right, Slot) and not about_rows(node.left):
-        return node.right.place, COMPARISONS[node.sign], node.left
-    return None
 
 
 def _edges_of(sign: str, distinct: Ints, edges: Ints) -> Iterator[tuple[Ints, int]]:
