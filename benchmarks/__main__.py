@@ -9,12 +9,13 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from benchmarks import batch_overlap, figure3, state, stream
+from benchmarks import batch_overlap, correlated, figure3, state, stream
 from benchmarks.measure import Report, machine, publish, session
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCHMARKS: Mapping[str, Callable[[SparkSession, bool], Report]] = {
     "batch_overlap": batch_overlap.run,
+    "correlated": correlated.run,
     "figure3": figure3.run,
     "stream": stream.run,
     "state": state.run,

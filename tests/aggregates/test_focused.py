@@ -75,7 +75,9 @@ def ask(kind: FocusedKind, rows: Sequence[Row], starts: list[int], ends: list[in
 ROWS = st.lists(
     st.tuples(
         st.integers(0, 3),
-        st.one_of(st.integers(1, 60).map(float), st.integers(1, 4000).map(float), st.just(math.nan)),
+        st.one_of(
+            st.integers(1, 60).map(float), st.integers(1, 4000).map(float), st.just(math.nan)
+        ),
         st.one_of(st.integers(-9, 9).map(float), st.just(math.nan)),
     ),
     min_size=1,
@@ -172,7 +174,9 @@ def test_estimates_are_close(where: str, strategy: str, length: int | None) -> N
 
 def test_a_new_minimum_out_of_reach_starts_again_without_error() -> None:
     """Condition 1: 50 rows around 1,000, then a 5 and nine more: all that is wanted is new."""
-    rows = [(n, 1000.0 + n, 1.0) for n in range(50)] + [(50 + n, 5.0 + n % 3, 1.0) for n in range(9)]
+    rows = [(n, 1000.0 + n, 1.0) for n in range(50)] + [
+        (50 + n, 5.0 + n % 3, 1.0) for n in range(9)
+    ]
     spec = focus("x <= 2 * min(x)", bounds=True)
     assert ask(FocusedKind(spec), rows, [0], [59]) == [(9.0, 9.0, 9.0)]
 
@@ -230,7 +234,9 @@ def test_what_the_user_writes() -> None:
     assert isinstance(spec, Focus)
     assert spec.limits == (Limit(">=", 1.0, -5.0), Limit("<=", 2.0, 0.0))
     assert [str(slot) for slot in slots_of(asked)] == ["x", "y WHERE is_intl"]
-    assert [str(slot) for slot in slots_of(asked.filter("z > 1"))][1] == "y WHERE is_intl WHERE z > 1"
+    assert [str(slot) for slot in slots_of(asked.filter("z > 1"))][
+        1
+    ] == "y WHERE is_intl WHERE z > 1"
     kind = synopsis_kind("focused", (replace(spec, bounds=True),), 100, 3)
     assert kind.length == 100
     assert pa.types.is_struct(kind.result)

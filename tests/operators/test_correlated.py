@@ -29,9 +29,7 @@ def slid(found: Aggregate, rows: Rows, panes: list[int], stretches: list[tuple[i
     bound = bind(work)
     (kept,) = bound.accumulators
     columns = tables(rows)
-    slots = [
-        columns.get(str(s).lower(), pa.array([True] * len(rows))) for s in found.arguments
-    ]
+    slots = [columns.get(str(s).lower(), pa.array([True] * len(rows))) for s in found.arguments]
     lifted = kept.lift(slots, np.zeros(len(rows), np.int64))
     number = np.searchsorted(panes, np.arange(len(rows)), "right").astype(np.int64)
     member = np.array([0, *panes[:-1]], np.int64)
@@ -53,7 +51,7 @@ def windows(draw: st.DrawFn, rows: int) -> tuple[list[int], list[tuple[int, int]
     return sorted(cuts), found
 
 
-@settings(max_examples=2000)
+@settings(max_examples=1500)
 @given(correlated(), st.lists(values(), min_size=1, max_size=12), st.data())
 def test_windows_equal_the_definition(asked: Asked, rows: Rows, data: st.DataObject) -> None:
     panes, stretches = data.draw(windows(len(rows)))
@@ -117,16 +115,21 @@ def test_windows_are_looked_at_in_portions(monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_tree_of_ranks(data: st.DataObject) -> None:
     ranks = data.draw(st.integers(1, 9))
     rows = data.draw(
-        st.lists(
-            st.tuples(st.integers(-1, ranks - 1), st.integers(-9, 9)), min_size=1, max_size=20
-        )
+        st.lists(st.tuples(st.integers(-1, ranks - 1), st.integers(-9, 9)), min_size=1, max_size=20)
     )
     _, stretches = data.draw(windows(len(rows)))
     stretches = [(low, min(high, len(rows))) for low, high in stretches]
     bounds = [
         (data.draw(st.integers(0, ranks)), data.draw(st.integers(0, ranks))) for _ in stretches
     ]
-    columns = [np.array(c, np.int64) for c in (*zip(*rows, strict=True), *zip(*stretches, strict=True), *zip(*bounds, strict=True))]
+    columns = [
+        np.array(c, np.int64)
+        for c in (
+            *zip(*rows, strict=True),
+            *zip(*stretches, strict=True),
+            *zip(*bounds, strict=True),
+        )
+    ]
     out = np.empty(len(stretches), np.int64)
     weight_between(*columns, ranks, out)
     assert out.tolist() == [

@@ -168,9 +168,10 @@ class Ran:
     chunks_left: int = 0
 
 
-def run_steps(case: Case) -> Ran:
+def run_steps(case: Case, work: Windows | None = None) -> Ran:
     """Route and step every micro-batch as a driver would, then end the stream."""
-    work, state, progress, ran = operator(case), MemoryState(), Progress(), Ran()
+    work = operator(case) if work is None else work
+    state, progress, ran = MemoryState(), Progress(), Ran()
     punctuator = Punctuator(case.slack_ticks)
     for number, rows in enumerate([*case.batches, []]):
         routed = [work.route(_table(case, part)) for part in (rows[::2], rows[1::2]) if part]

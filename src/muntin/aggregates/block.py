@@ -13,7 +13,6 @@ from muntin.aggregates.cumulative import ESTIMATE, HIGH, LOW, MEASURES, Cumulati
 from muntin.aggregates.focus import HEURISTICS, Focus, Limit
 from muntin.aggregates.reallocation import (
     Region,
-    even_frequencies,
     partition,
     reallocate,
     swapped,
@@ -113,7 +112,10 @@ class Block:
         """CA-17: ``width`` standard errors to both sides of where the mean puts a limit."""
         spread = self.focus.width * error
         focus = tuple(
-            (limit.at(mean) - abs(limit.factor) * spread, limit.at(mean) + abs(limit.factor) * spread)
+            (
+                limit.at(mean) - abs(limit.factor) * spread,
+                limit.at(mean) + abs(limit.factor) * spread,
+            )
             for limit in self.focus.own_limits
         )
         return Region(self.low, self.high, focus)
@@ -175,7 +177,9 @@ class Block:
                     made += weight[:, None]
             return made
         assert self.histogram is not None
-        return self.histogram.at(np.array([point]), limit.inclusive)[0]
+        (found,) = self.histogram.at(np.array([point]), limit.inclusive)
+        below: npt.NDArray[np.float64] = found
+        return below
 
     def _heuristic(self) -> npt.NDArray[np.float64]:
         """On its own side the heuristic is a bound; on the other all rows are, or none."""

@@ -48,7 +48,7 @@ def correlated(
     """
     if dependent not in _DEPENDENTS:
         raise ArgumentError("dependent", dependent, f"give one of {', '.join(_DEPENDENTS)}")
-    if not isinstance(where, str) or not where:
+    if not where:
         raise ArgumentError("where", where, "it must be SQL text such as 'x >= avg(x)'")
     exact = parse_correlated(_DEPENDENTS[dependent](column), where)
     if mode == "exact":
@@ -68,7 +68,9 @@ def correlated(
         text=exact.correlation.text,
     )
     value = _value(exact, exact.correlation, [exact.arguments[place] for place in found.plain])
-    return Correlated("focused", (AsDouble(exact.arguments[found.slot]), value), None, None, (focus,))
+    return Correlated(
+        "focused", (AsDouble(exact.arguments[found.slot]), value), None, None, (focus,)
+    )
 
 
 def _value(exact: Aggregate, correlation: Correlation, plain: list[Expression]) -> Expression:

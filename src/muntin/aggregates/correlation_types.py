@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 import pyarrow as pa
 
@@ -21,8 +20,8 @@ from muntin.aggregates.correlation import (
 )
 from muntin.semantics.errors import UnsupportedTypeError
 
-#: What a value can take part in: arithmetic, logic, or comparison with its own type.
-Sort = Literal["number", "condition"] | pa.DataType
+#: What a value can take part in: arithmetic, logic, or comparison with its own type, by name.
+Sort = str
 #: The type of an aggregate of a slot.
 ResultType = Callable[[str, int | None], pa.DataType]
 
@@ -80,4 +79,4 @@ def _sort(type_: pa.DataType) -> Sort:
         return "condition"
     if pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_):
         return "number"
-    return type_
+    return str(type_)

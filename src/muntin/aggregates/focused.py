@@ -185,8 +185,12 @@ class FocusedHistograms:
         for block in broken:
             # At worst all of its rows are still there, and all at one end of their range.
             both = count + block.n
-            least = min(least, (total + block.n * block.low) / both, block.low if not count else least)
-            most = max(most, (total + block.n * block.high) / both, block.high if not count else most)
+            least = min(
+                least, (total + block.n * block.low) / both, block.low if not count else least
+            )
+            most = max(
+                most, (total + block.n * block.high) / both, block.high if not count else most
+            )
         return mean, least - room, most + room
 
     def _dependent(
@@ -219,4 +223,3 @@ def _quotients(
         max(least, low / (most if low >= 0 else fewest)),
         min(greatest, high / (fewest if high >= 0 else most)),
     )
-

@@ -61,7 +61,7 @@ def partition(region: Region, buckets: int, strategy: str, width: float) -> Floa
 def _steps(count: int, strategy: str, width: float) -> Sequence[float]:
     """From -1 to 1: evenly, or at equal chances of a normal distribution cut at ``width``."""
     if not strategy.endswith("quantile"):
-        return np.linspace(-1.0, 1.0, count).tolist()
+        return [2 * place / (count - 1) - 1 for place in range(count)]
     least = _NORMAL.cdf(-width)
     inner = [
         _NORMAL.inv_cdf(least + (1 - 2 * least) * place / (count - 1)) / width
@@ -99,7 +99,9 @@ def _within(old: Cumulative, region: Region) -> list[float]:
 def _piecemeal(old: Cumulative, region: Region, buckets: int, quantile: bool) -> Cumulative:
     fixed = set(region.fixed)
     useful = [
-        edge for edge in old.edges.tolist() if any(start < edge < end for start, end in region.focus)
+        edge
+        for edge in old.edges.tolist()
+        if any(start < edge < end for start, end in region.focus)
     ]
     made = old.with_edges(np.array(sorted({*useful, *fixed})))
     while len(made.edges) > buckets + 1:

@@ -87,9 +87,7 @@ def from_arrow(column: pa.Array) -> Value:
     return Ordered(column)
 
 
-def evaluate(
-    node: Node, slot: Callable[[int], Value], inner: Callable[[Inner], Value]
-) -> Value:
+def evaluate(node: Node, slot: Callable[[int], Value], inner: Callable[[Inner], Value]) -> Value:
     """The value of a tree; constants have length one and spread as NumPy spreads them."""
     match node:
         case Slot(place):
@@ -201,13 +199,18 @@ def _aligned(left: Numbers, right: Numbers) -> tuple[Values, Values, int]:
     """Exact numbers with one scale."""
     assert left.scale is not None and right.scale is not None
     scale = max(left.scale, right.scale)
-    return _scaled(left.values, scale - left.scale), _scaled(right.values, scale - right.scale), scale
+    return (
+        _scaled(left.values, scale - left.scale),
+        _scaled(right.values, scale - right.scale),
+        scale,
+    )
 
 
 def _scaled(values: Values, digits: int) -> Values:
     if digits == 0:
         return values
-    return _wide(values, _largest(values) * 10**digits) * 10**digits
+    scaled: Values = _wide(values, _largest(values) * 10**digits) * 10**digits
+    return scaled
 
 
 def comparable(left: Value, right: Value) -> tuple[Values, Values]:
@@ -235,7 +238,8 @@ def _tied(keys: Values, left: pa.Array, right: pa.Array) -> Values:
     code = codes.indices.fill_null(len(codes.dictionary)).to_numpy(zero_copy_only=False)
     least = np.full(len(codes.dictionary) + 1, np.iinfo(np.int64).max)
     np.minimum.at(least, code, keys)
-    return least[code]
+    tied: Values = least[code]
+    return tied
 
 
 def _compare(sign: str, left: Value, right: Value) -> Truth:

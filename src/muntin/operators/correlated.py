@@ -149,8 +149,8 @@ class Windowed:
         for place in ranges.plain:
             counts = counts & truth(from_arrow(self.slots[place])).true
         own, _ = comparable(values, values)
-        distinct, one, place = np.unique(own, return_index=True, return_inverse=True)
-        rank: Ints = np.where(counts, place, -1).astype(np.int64)
+        distinct, one, ranks = np.unique(own, return_index=True, return_inverse=True)
+        rank: Ints = np.where(counts, ranks, -1).astype(np.int64)
         first = np.zeros(len(self.low), np.int64)
         last = np.full(len(self.low), len(distinct), np.int64)
         for sign, limit in ranges.limits:

@@ -61,8 +61,7 @@ def stream_aggregate(
 ) -> list[Any]:
     """CA-1: one output for each input."""
     return [
-        aggregate(function, value, predicate, [rows[j] for j in scope(i)])
-        for i in range(len(rows))
+        aggregate(function, value, predicate, [rows[j] for j in scope(i)]) for i in range(len(rows))
     ]
 
 
