@@ -157,9 +157,9 @@ def report(rows: int, errors: Mapping[Query, Mapping[str, float]]) -> Report:
         "cascade by the 80-20 law. MIN asks for `x < (1 + eps) * min(x)` with eps 1000 for ZIPF "
         "and 99 for MULTIFRAC, AVG for `x > avg(x)`. Landmark windows go back to the first row, "
         f"sliding ones hold {WINDOW} rows. *Equi-width* and *equi-depth* have as many buckets, "
-        "made anew from all rows of the window at every step, which no stream can do. Sliding windows of the "
-        "four strategies are made of ten parts with so many buckets each; the heuristics "
-        "(*lower*, *upper*) do not slide."
+        "made anew from all rows of the window at every step, which no stream can do. Sliding "
+        "windows of the four strategies are made of ten parts with so many buckets each; the "
+        "heuristics (*lower*, *upper*) do not slide."
     )
     shapes = [("count", 10), ("count", 5), ("sum", 10)]
     return Report(
