@@ -217,7 +217,8 @@ def panel(errors: Mapping[Query, Mapping[str, float]], buckets: int) -> alt.Char
     marks: alt.Chart = base.mark_point(filled=True, size=90, opacity=0.9).encode(
         x=alt.X("rmse:Q", scale=alt.Scale(type="log"), title="RMSE (0.01 and less at the edge)"),
         y=alt.Y("query:N", title=None, sort=None),
-        color=alt.Color("method:N", scale=colours, title=None, sort=list(METHODS)),
-        shape=alt.Shape("method:N", title=None, sort=list(METHODS)),
+        color=alt.Color("method:N", scale=colours, title=None),
+        # The same domain, or there would be a legend for colours and one for shapes.
+        shape=alt.Shape("method:N", scale=alt.Scale(domain=list(METHODS)), title=None),
     )
     return marks

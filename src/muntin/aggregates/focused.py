@@ -150,12 +150,12 @@ class FocusedHistograms:
 
     def answer(self, start: int) -> tuple[float, float, float]:
         """Estimate, low and high for the rows from ``start`` on."""
-        whole = [block for block in self.blocks if block.start >= start and block.n]
+        filled = [block for block in self.blocks if block.n]
         if self.kind.length is None:
-            whole = [block for block in self.blocks if block.n]
-        broken = [block for block in self.blocks if block.start < start < block.end and block.n]
-        if self.kind.length is None:
-            broken = []
+            whole, broken = filled, []
+        else:
+            whole = [block for block in filled if block.start >= start]
+            broken = [block for block in filled if block.start < start < block.end]
         parts = [(block, 1.0) for block in whole]
         parts += [(b, (b.end - start) / (b.end - b.start)) for b in broken]
         if not parts:

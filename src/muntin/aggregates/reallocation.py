@@ -36,9 +36,10 @@ class Region:
     def fixed(self) -> list[float]:
         """Edges that every strategy sets."""
         ends = itertools.chain.from_iterable(self.focus)
-        return sorted({self.low, self.high, *(self._inside(end) for end in ends)})
+        return sorted({self.low, self.high, *(self.inside(end) for end in ends)})
 
-    def _inside(self, point: float) -> float:
+    def inside(self, point: float) -> float:
+        """The point, or the end of the region that it lies beyond."""
         return min(max(point, self.low), self.high)
 
     def contains(self, left: float, right: float) -> bool:
@@ -54,7 +55,7 @@ def partition(region: Region, buckets: int, strategy: str, width: float) -> Floa
     edges = [region.low, region.high]
     for start, end in region.focus:
         middle, spread = (start + end) / 2, (end - start) / 2
-        edges += [region._inside(middle + spread * step) for step in _steps(each, strategy, width)]
+        edges += [region.inside(middle + spread * step) for step in _steps(each, strategy, width)]
     return np.array(sorted(edges))
 
 
