@@ -83,7 +83,10 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Correlated(Aggregate):
-    """An aggregate over rows that meet a condition on the whole window; see ``correlation``."""
+    """An aggregate over rows that meet a condition on the whole window.
+
+    Its one option says which: a correlation, or what a focused histogram is asked.
+    """
 
     @property
     def correlation(self) -> Correlation:
@@ -93,7 +96,7 @@ class Correlated(Aggregate):
 
     def __str__(self) -> str:
         suffix = "" if self.condition is None else f" FILTER (WHERE {self.condition})"
-        return f"{self.correlation}{suffix}"
+        return f"{self.options[0]}{suffix}"
 
 
 Column = object  # a column name or a PySpark Column; this package does not import PySpark
