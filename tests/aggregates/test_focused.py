@@ -71,17 +71,33 @@ def ask(kind: FocusedKind, rows: Sequence[Row], starts: list[int], ends: list[in
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-#: Small integers hit limits and edges; powers of two give thresholds without rounding.
-ROWS = st.lists(
-    st.tuples(
-        st.integers(0, 3),
-        st.one_of(
-            st.integers(1, 60).map(float), st.integers(1, 4000).map(float), st.just(math.nan)
+def skewed(seed: int) -> list[Row]:
+    """Long enough for buckets to be cut again and again: extremes and means that keep moving."""
+    random = np.random.default_rng(seed)
+    x = np.ceil(2.0 ** random.uniform(0, random.integers(4, 12), 80))
+    if seed % 2:
+        x = np.sort(x)[:: -1 if seed % 4 == 1 else 1] + random.integers(0, 4, 80)
+    y = random.integers(-9, 10, 80).astype(float)
+    return list(zip(random.integers(0, 3, 80).tolist(), x.tolist(), y.tolist(), strict=True))
+
+
+#: Small integers hit limits and edges; most lists are too short to fill buckets, so there are
+#: long ones beside them.
+ROWS = st.one_of(
+    st.lists(
+        st.tuples(
+            st.integers(0, 3),
+            st.one_of(
+                st.integers(1, 60).map(float),
+                st.integers(1, 4000).map(float),
+                st.just(math.nan),
+            ),
+            st.one_of(st.integers(-9, 9).map(float), st.just(math.nan)),
         ),
-        st.one_of(st.integers(-9, 9).map(float), st.just(math.nan)),
+        min_size=1,
+        max_size=80,
     ),
-    min_size=1,
-    max_size=80,
+    st.integers(0, 2**32 - 1).map(skewed),
 )
 
 
