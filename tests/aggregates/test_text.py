@@ -245,7 +245,22 @@ NONE = "there is no aggregate in it"
         ("max(a) WITHIN GROUP (ORDER BY b)", ORDER),
         ("max(max(a))", NESTED),
         ("sum(a + count(*))", NESTED),
-        ("max(a) FILTER (WHERE sum(b) > 1)", "an aggregate cannot stand in a FILTER"),
+        (
+            "max(a) FILTER (WHERE a IN (max(a), 2))",
+            "around an aggregate in a condition 'a IN (max(a), 2)' cannot be used; "
+            "+ - * / abs, comparisons, BETWEEN, IS NULL, AND, OR and NOT can",
+        ),
+        (
+            "first(a) FILTER (WHERE a > avg(a))",
+            "first cannot be part of a correlated aggregate; these can: count, sum, avg, min, max, "
+            "var_samp, var_pop, stddev_samp, stddev_pop, any, all",
+        ),
+        (
+            "max(a) FILTER (WHERE a > last(a))",
+            "last cannot be part of a correlated aggregate; these can: count, sum, avg, min, max, "
+            "var_samp, var_pop, stddev_samp, stddev_pop, any, all",
+        ),
+        ("max(a) FILTER (WHERE a > max(sum(a)))", NESTED),
         ("abs(a) FILTER (WHERE b > 1)", "FILTER belongs to an aggregate such as max(...)"),
         ("max(a) IGNORE NULLS", NULLS),
         ("count(*) IGNORE NULLS", NULLS),

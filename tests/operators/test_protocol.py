@@ -20,4 +20,4 @@ def test_state_in_memory_takes_changes_in() -> None:
 
 def test_the_reasons_for_refusing_a_row() -> None:
     on = ("late", "null_on", "nan_on", "before_origin", "out_of_range")
-    assert REASONS == (*on, "null_slide_on", "slide_on_fell", "no_gap")
+    assert (*on, "null_slide_on", "slide_on_fell", "no_gap") == REASONS

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.aggregates import double_double
+from muntin.aggregates.correlation import Kept
 from muntin.aggregates.decimals import limbs_of_decimals, limbs_of_integers
 from muntin.aggregates.lists import lists
 from muntin.aggregates.own import Checked
@@ -38,6 +39,10 @@ class Kind(StrEnum):
     COLLECTED = "collected"  # lists of places along ``on``, and lists of the values there
 
 
+#: How columns of several panes become one: a kind, a user's own way, or by keeping the rows.
+Merging = Kind | Checked | Kept
+
+
 @dataclass(frozen=True)
 class Accumulator:
     """``what`` to keep of the columns in ``slots``; see the subclasses' ``lift``."""
@@ -46,8 +51,8 @@ class Accumulator:
     type: pa.DataType | None = None
 
     @property
-    def kind(self) -> Kind | Checked:
-        """How columns of several panes become one: a kind, or a user's own way."""
+    def kind(self) -> Merging:
+        """How columns of several panes become one."""
         raise NotImplementedError
 
     @property
@@ -252,3 +257,27 @@ class Own(Accumulator):
     def lift(self, slots: Sequence[pa.Array], order: Ints) -> list[pa.Array]:
         arguments = [slots[slot] for slot in self.slots]
         return self.kind.partial(arguments, np.arange(len(order)), len(order))
+
+
+@dataclass(frozen=True)
+class KeptRows(Accumulator):
+    """The rows themselves, a list for each slot: what a correlated aggregate needs (CA-12)."""
+
+    kept: Kept | None = None
+
+    @property
+    def kind(self) -> Kept:
+        assert self.kept is not None  # a default only because the fields before it have one
+        return self.kept
+
+    @property
+    def columns(self) -> list[pa.DataType]:
+        return [pa.large_list(type_) for type_ in self.kind.types]
+
+    @property
+    def bounded(self) -> bool:
+        return False
+
+    def lift(self, slots: Sequence[pa.Array], order: Ints) -> list[pa.Array]:
+        single = pa.array(np.arange(len(order) + 1))
+        return [pa.LargeListArray.from_arrays(single, slots[place]) for place in self.slots]

@@ -20,9 +20,12 @@ from muntin.aggregates.accumulators import (
     DoubleSum,
     Edge,
     Extreme,
+    KeptRows,
     Own,
     WholeSum,
 )
+from muntin.aggregates.correlation import Correlation, Kept
+from muntin.aggregates.correlation_types import check
 from muntin.aggregates.expressions import AsDouble, Both, Expression, NotNull, Times, Where
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.ordering import orderable
@@ -87,6 +90,10 @@ def slots_of(aggregate: Aggregate) -> list[Expression]:
             if condition is not None:
                 complete = Both(condition, complete)
             return [Where(complete, Times(value, weight)), Where(complete, weight)]
+        case "correlated":
+            return [*arguments, *([] if condition is None else [condition])]
+        case "focused":
+            return [arguments[0], _where(condition, arguments[1])]
         case "var_samp" | "var_pop" | "stddev_samp" | "stddev_pop":
             return [_where(condition, AsDouble(arguments[0]))]
         case "own":
@@ -119,6 +126,8 @@ def bind(call: Call) -> Bound:
             return _sum(call, place, type_)
         case "avg":
             return _avg(call, place, type_)
+        case "correlated":
+            return _correlated(call)
         case "weighted_avg":
             sums = (DoubleSum(place), DoubleSum(slots[1:2]), Count(place))
             return Bound(sums, pa.float64(), _finish_weighted)
@@ -187,6 +196,21 @@ def _avg(call: Call, place: tuple[int, ...], type_: pa.DataType) -> Bound:
         return Bound(kept, finer, _finish_decimal_avg(call, type_.scale, finer))
     _require(call, type_, pa.types.is_integer(type_), "a number")
     return Bound(kept, pa.float64(), _finish_integer_avg)
+
+
+def _correlated(call: Call) -> Bound:
+    (correlation,) = call.options
+    assert isinstance(correlation, Correlation)  # made so by the parser alone
+    kept = Kept(correlation, call.types, call.ansi)
+
+    def result(function: str, argument: int | None) -> pa.DataType:
+        types = () if argument is None else (call.types[argument],)
+        return bind(Call(function, call.label, (0,) * len(types), types, call.ansi)).type
+
+    check(kept.where, call.types, result, call.label)
+    type_ = result(correlation.function, correlation.argument)
+    # The operator evaluates the condition where it makes windows; what it hands over is final.
+    return Bound((KeptRows(call.slots, None, kept),), type_, lambda given: given[0][0])
 
 
 def _decimal_type(precision: int, scale: int) -> pa.DataType:

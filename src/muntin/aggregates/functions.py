@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from muntin.aggregates.constants import positive_count, positive_share, quantile_shares
+from muntin.aggregates.correlation import Correlation
 from muntin.aggregates.expressions import Both, Expression, Name, Native, NotNull, Sql
 from muntin.aggregates.own import OwnAggregate, described
 from muntin.semantics.errors import ArgumentError
@@ -95,6 +96,24 @@ class Aggregate:
         if self.options and isinstance(self.options[0], OwnAggregate):
             return described(self.options[0], [str(a) for a in self.arguments]) + suffix
         return f"{self.function}({inside}){suffix}"
+
+
+@dataclass(frozen=True)
+class Correlated(Aggregate):
+    """An aggregate over rows that meet a condition on the whole window.
+
+    Its one option says which: a correlation, or what a focused histogram is asked.
+    """
+
+    @property
+    def correlation(self) -> Correlation:
+        (found,) = self.options
+        assert isinstance(found, Correlation)  # made so by the parser alone
+        return found
+
+    def __str__(self) -> str:
+        suffix = "" if self.condition is None else f" FILTER (WHERE {self.condition})"
+        return f"{self.options[0]}{suffix}"
 
 
 Column = object  # a column name or a PySpark Column; this package does not import PySpark

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import sqlglot
@@ -16,10 +16,11 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from muntin.aggregates import constants
+from muntin.aggregates.correlating import correlate
 from muntin.aggregates.dialect import SPARK as _DIALECT
 from muntin.aggregates.dialect import constant
-from muntin.aggregates.expressions import Expression, Sql
-from muntin.aggregates.functions import SYNONYMS, Aggregate, ignoring_nulls
+from muntin.aggregates.expressions import Expression, Name, Sql
+from muntin.aggregates.functions import SYNONYMS, Aggregate, Correlated, ignoring_nulls
 from muntin.aggregates.own import OwnAggregate
 from muntin.aggregates.sketches import SKETCHES
 from muntin.semantics.errors import ArgumentError, ExpressionError, did_you_mean
@@ -62,6 +63,7 @@ _PARTS: dict[type[exp.Expr], tuple[str, ...]] = {
 }
 #: A user's own aggregates by the names that stand for them.
 Own = Mapping[str, OwnAggregate]
+_NONE: Own = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def placeholder(place: int) -> str:
     return f"__muntin_aggregate_{place}"
 
 
-def parse_column(text: str, known: Sequence[str], own: Own = MappingProxyType({})) -> Column:
+def parse_column(text: str, known: Sequence[str], own: Own = _NONE) -> Column:
     """Read one result column; ``known`` are the columns that may stand beside aggregates."""
     try:
         return _column(text, known, own)
@@ -145,6 +147,33 @@ def _condition(text: str) -> str:
     return tree.sql(dialect=_DIALECT)
 
 
+def parse_correlated(dependent: Aggregate, text: str) -> Correlated:
+    """Read a condition on rows in which aggregates stand (``"x >= avg(x)"``)."""
+    try:
+        tree = _parse(text)
+        _refuse(tree, text)
+        if isinstance(tree, exp.Alias):
+            raise ExpressionError("a condition has no alias", text)
+        if not _has_aggregates(tree):
+            raise ExpressionError(
+                "there is no aggregate in it, so it is no correlated condition; "
+                "use the plain aggregate with .filter(...)",
+                text,
+            )
+        # Written as the condition writes it, a column travels once.
+        arguments = tuple(map(_as_in_text, dependent.arguments))
+        return _correlated(replace(dependent, arguments=arguments), tree, text)
+    except RecursionError:
+        raise ExpressionError(_DEEP, text) from None
+
+
+def _as_in_text(expression: Expression) -> Expression:
+    if not isinstance(expression, Name) or not expression.name.isidentifier():
+        return expression
+    tree = _parse(expression.name)
+    return Sql(_written(tree)) if isinstance(tree, exp.Column) else expression
+
+
 def _parse(text: str) -> exp.Expr:
     try:
         statements = sqlglot.parse(_BEFORE + text, dialect=_DIALECT)
@@ -195,11 +224,23 @@ def _is_distinct_count(node: exp.Expr | None) -> bool:
     return isinstance(node, exp.Count) and isinstance(node.this, exp.Distinct)
 
 
-def _refuse_aggregates(
-    tree: exp.Expr, text: str, why: str, own: Own = MappingProxyType({})
-) -> None:
-    if any(_function_name(node, own) for node in tree.walk()):
+def _refuse_aggregates(tree: exp.Expr, text: str, why: str, own: Own = _NONE) -> None:
+    if _has_aggregates(tree, own):
         raise ExpressionError(why, text)
+
+
+def _has_aggregates(tree: exp.Expr, own: Own = _NONE) -> bool:
+    return any(_function_name(node, own) for node in tree.walk())
+
+
+def _correlated(dependent: Aggregate, where: exp.Expr, text: str, own: Own = _NONE) -> Correlated:
+    return correlate(
+        dependent,
+        where,
+        text,
+        lambda node: _aggregate(node, text, own),
+        lambda tree: _has_aggregates(tree, own),
+    )
 
 
 def _replace(tree: exp.Expr, text: str, found: list[Aggregate], own: Own) -> exp.Expr:
@@ -221,7 +262,8 @@ def _aggregate(node: exp.Expr, text: str, own: Own) -> Aggregate | None:
         inner = _aggregate(node.this, text, own)
         if inner is None:
             raise ExpressionError("FILTER belongs to an aggregate such as max(...)", text)
-        _refuse_aggregates(node.expression, text, "an aggregate cannot stand in a FILTER", own)
+        if _has_aggregates(node.expression, own):
+            return _correlated(inner, node.expression.this, text, own)
         return inner.filter(_written(node.expression.this))
     if isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
         inner = _aggregate(node.this, text, own)

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.aggregates.accumulators import Accumulator, Kind, Own
+from muntin.aggregates.accumulators import Accumulator, Kind, Merging, Own
+from muntin.aggregates.correlation import Kept
 from muntin.aggregates.decimals import settle
 from muntin.aggregates.ordering import NOTHING, order_keys
 from muntin.aggregates.own import Checked
@@ -18,6 +19,7 @@ from muntin.operators.bags import (
     combine_counted,
     slide_collected,
 )
+from muntin.operators.correlated import Windowed, keep
 from muntin.operators.kernels.grouping import Groups
 from muntin.operators.kernels.reduce import add_by_group, add_exactly_by_group, least_by_group
 from muntin.operators.kernels.sliding import slide_add, slide_add_exactly, slide_least
@@ -38,10 +40,12 @@ def gather(accumulator: Accumulator, slots: Columns, order: Ints, groups: Groups
     return combine(accumulator.kind, accumulator.lift(slots, order), groups)
 
 
-def combine(kind: Kind | Checked, columns: Columns, groups: Groups) -> list[pa.Array]:
+def combine(kind: Merging, columns: Columns, groups: Groups) -> list[pa.Array]:
     """One row per group."""
     if isinstance(kind, Checked):
         return kind.merge(columns, groups.number, len(groups))
+    if isinstance(kind, Kept):
+        return keep(columns, groups)
     if kind is Kind.ADD_EXACTLY:
         high, low = np.zeros(len(groups)), np.zeros(len(groups))
         add_exactly_by_group(groups.number, _floats(columns[0]), _floats(columns[1]), high, low)
@@ -66,15 +70,15 @@ def combine(kind: Kind | Checked, columns: Columns, groups: Groups) -> list[pa.A
     return _reduce(kind, columns, add, least)
 
 
-def slide(
-    kind: Kind | Checked, columns: Columns, low: Ints, high: Ints
-) -> list[pa.Array | Stretches]:
+def slide(kind: Merging, columns: Columns, low: Ints, high: Ints) -> list[pa.Array | Stretches]:
     """One row per stretch ``[low, high)``; both ends only move forward.
 
     Of counted values no columns are made: there is one object that answers for all stretches.
     """
     if isinstance(kind, Checked):
         return slide_own(kind, columns, low, high)
+    if isinstance(kind, Kept):
+        return [Windowed.of(kind, columns, low, high, combine, slide).result()]
     if kind is Kind.ADD_EXACTLY:
         sums, errors = np.empty(len(low)), np.empty(len(low))
         slide_add_exactly(_floats(columns[0]), _floats(columns[1]), low, high, sums, errors)

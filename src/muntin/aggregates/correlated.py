@@ -1,0 +1,88 @@
+"""``mt.correlated``: an aggregate of the rows that compare with an aggregate of their window."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from muntin.aggregates import functions
+from muntin.aggregates.correlation import Correlation
+from muntin.aggregates.expressions import AsDouble, Both, Expression, NotNull, Sql, Where
+from muntin.aggregates.focus import Focus, focus_of
+from muntin.aggregates.functions import Aggregate, Column, Correlated
+from muntin.aggregates.text import parse_correlated
+from muntin.semantics.errors import ArgumentError
+
+_DEPENDENTS = {
+    "count": functions.count,
+    "sum": functions.sum,
+    "avg": functions.avg,
+    "min": functions.min,
+    "max": functions.max,
+}
+
+
+def correlated(
+    dependent: str,
+    column: Column = "*",
+    *,
+    where: str,
+    mode: Literal["exact", "focused"] = "exact",
+    buckets: int = 10,
+    strategy: str = "piecemeal-uniform",
+    bounds: bool = False,
+    width: float = 1.0,
+    intervals: int = 10,
+) -> Aggregate:
+    """An aggregate over the rows that meet a condition on their window as a whole.
+
+    ``mode="exact"`` keeps the rows of open windows and takes any condition, nested ones too.
+    ``mode="focused"`` keeps ``buckets`` buckets around the limit (for sliding windows in each of
+    ``intervals`` parts of the window) and estimates; ``bounds=True`` makes the result a struct of
+    ``estimate`` and the certain ``low`` and ``high``. ``strategy`` says how buckets move,
+    ``width`` how many standard errors around a mean they cover.
+
+    >>> print(correlated("count", where="duration >= avg(duration)"))
+    count(*) FILTER (WHERE duration >= avg(duration))
+    >>> print(correlated("sum", "bytes", where="bytes > 0.5 * max(bytes)", mode="focused"))
+    sum(bytes) FILTER (WHERE bytes > 0.5 * max(bytes)) in 10 buckets (piecemeal-uniform)
+    """
+    if dependent not in _DEPENDENTS:
+        raise ArgumentError("dependent", dependent, f"give one of {', '.join(_DEPENDENTS)}")
+    if not where:
+        raise ArgumentError("where", where, "it must be SQL text such as 'x >= avg(x)'")
+    exact = parse_correlated(_DEPENDENTS[dependent](column), where)
+    if mode == "exact":
+        return exact
+    if mode != "focused":
+        raise ArgumentError("mode", mode, "give 'exact' or 'focused'")
+    found = focus_of(exact.correlation.where, where)
+    focus = Focus(
+        dependent=dependent,
+        aggregate=found.aggregate,
+        limits=found.limits,
+        buckets=buckets,
+        strategy=strategy,
+        bounds=bounds,
+        width=width,
+        intervals=intervals,
+        text=exact.correlation.text,
+    )
+    value = _value(exact, exact.correlation, [exact.arguments[place] for place in found.plain])
+    return Correlated(
+        "focused", (AsDouble(exact.arguments[found.slot]), value), None, None, (focus,)
+    )
+
+
+def _value(exact: Aggregate, correlation: Correlation, plain: list[Expression]) -> Expression:
+    """What the histogram adds up for a row: its value, or 1; null where it does not count."""
+    value: Expression = AsDouble(Sql("1"))
+    if correlation.argument is not None:
+        column = exact.arguments[correlation.argument]
+        if correlation.function == "count":
+            plain = [*plain, NotNull((column,))]
+        else:
+            value = AsDouble(column)
+    condition: Expression | None = None
+    for part in plain:
+        condition = part if condition is None else Both(condition, part)
+    return value if condition is None else Where(condition, value)
