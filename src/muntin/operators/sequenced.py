@@ -17,11 +17,11 @@ import pyarrow.compute as pc
 
 from muntin.aggregates.binding import Call, slot_types
 from muntin.aggregates.ordering import order_keys
-from muntin.operators.admission import Admission, original_names
+from muntin.operators.admission import Admission, behind
+from muntin.operators.columns import ints, original_names, typed
 from muntin.operators.cuts import EVER, Cut, Cutting, Progressed, Run
 from muntin.operators.kernels.ticks import from_order, order_of_ticks
 from muntin.operators.keyed import Keyed, places
-from muntin.operators.panes import ints
 from muntin.operators.protocol import NEVER, ChunkKey, Punctuation, Routed, State, Step
 from muntin.semantics.axis import Axis
 from muntin.semantics.sequence import Order
@@ -131,21 +131,13 @@ class Sequenced:
         rows = admitted.rows
         columns = {"tick": pa.array(admitted.tick), "order": pa.array(admitted.order)}
         for field in self.row_schema:
-            if field.name in columns:
-                continue
-            column = rows[field.name].combine_chunks()
-            columns[field.name] = column if column.type == field.type else column.cast(field.type)
-        originals = None
-        names = original_names(rows)
-        if names:
-            originals = rows.select([*self.key_names, *names])
-            originals = originals.append_column("tick", pa.array(admitted.tick))
-            if self.cut.may_refuse:
-                columns |= {name: rows[name].combine_chunks() for name in names}
-        names = [*self.row_schema.names, *(n for n in columns if n not in self.row_schema.names)]
-        partial = pa.table({name: columns[name] for name in names})
-        progress = admitted.progress
-        return Routed(partial, progress, admitted.counts, originals, admitted.refused_rows)
+            if field.name not in columns:
+                columns[field.name] = typed(rows, field.name, field.type)
+        partial = pa.table({name: columns[name] for name in self.row_schema.names})
+        if self.cut.may_refuse:
+            for name in original_names(rows):
+                partial = partial.append_column(name, rows[name])
+        return admitted.routed(partial, admitted.originals(self.key_names))
 
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
         """The rows of several tables, in the order of the tables: that is their arrival."""
@@ -206,18 +198,14 @@ class Sequenced:
         return self.by_rank and self.order == "arrival"
 
     def _late(self, table: pa.Table, punctuation: Punctuation) -> Mask:
-        if punctuation.over:
-            return np.ones(table.num_rows, np.bool_)
-        if self._at_once:
+        if self._at_once and not punctuation.over:
             return np.zeros(table.num_rows, np.bool_)
-        before, _ = punctuation.of(table.select(self.by_names))
-        late: Mask = ints(table["tick"]) < before
-        return late
+        return behind(table, self.by_names, punctuation)
 
     def _late_rows(self, rows: Sequence[pa.Table], punctuation: Punctuation) -> pa.Table:
         table = pa.concat_tables(rows)
         before, _ = punctuation.of(table.select(self.by_names))
-        return self.admission.late(table, self._late(table, punctuation), before)
+        return self.admission.late_rows(table, self._late(table, punctuation), before)
 
     def _pool(
         self, state: State, arrived: pa.Table, punctuation: Punctuation

@@ -15,11 +15,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.aggregates.binding import Call
-from muntin.operators.admission import Admission, original_names
+from muntin.operators.admission import Admission, behind
+from muntin.operators.columns import ints, typed
 from muntin.operators.kernels.grouping import Groups
 from muntin.operators.kernels.sequence import join_sessions
 from muntin.operators.kernels.ticks import from_order, order_of_ticks, shift_order, to_ticks
-from muntin.operators.panes import Panes, ints
+from muntin.operators.panes import Panes
 from muntin.operators.protocol import NEVER, ChunkKey, Punctuation, Routed, State, Step
 from muntin.operators.reduction import slide
 from muntin.semantics.axis import Axis
@@ -93,25 +94,13 @@ class Sessions:
             reach = to_ticks(rows["reach"].combine_chunks(), self.axis).order
         else:
             reach = shift_order(admitted.order, self.axis, self.gap)
-        columns = {
-            "tick": pa.array(admitted.tick),
-            "order": pa.array(admitted.order),
-            "reach": pa.array(reach),
-        }
+        whole = {"tick": admitted.tick, "order": admitted.order, "reach": reach}
+        columns = {name: pa.array(values) for name, values in whole.items()}
         for field in self.row_schema:
             if field.name not in columns:
-                column = rows[field.name].combine_chunks()
-                columns[field.name] = (
-                    column if column.type == field.type else column.cast(field.type)
-                )
-        originals = None
-        names = original_names(rows)
-        if names:
-            originals = rows.select([*self.cells.key_names, *names])
-            originals = originals.append_column("tick", columns["tick"])
-        partial = pa.table({field.name: columns[field.name] for field in self.row_schema})
-        progress = admitted.progress
-        return Routed(partial, progress, admitted.counts, originals, admitted.refused_rows)
+                columns[field.name] = typed(rows, field.name, field.type)
+        partial = pa.table({name: columns[name] for name in self.row_schema.names})
+        return admitted.routed(partial, admitted.originals(self.cells.key_names))
 
     def _without_gap(self, rows: pa.Table) -> npt.NDArray[np.object_]:
         """Rows whose gap is null or not above zero, as Spark leaves them out."""
@@ -131,7 +120,7 @@ class Sessions:
         rows: Sequence[pa.Table] = (),
     ) -> Step:
         arrived = self.merge(partials)
-        late = self._late(arrived, punctuation)
+        late = behind(arrived, self.cells.key_names, punctuation)
         arrived = arrived.filter(pa.array(~late)) if late.any() else arrived
         old = [state.read(SESSIONS, bucket) for bucket in sorted(state.buckets(SESSIONS))]
         sessions, joined, changed = self._join([*old, self._lifted(arrived)], arrived.num_rows)
@@ -149,17 +138,11 @@ class Sessions:
             late_rows=self._late_rows(rows, punctuation) if rows else None,
         )
 
-    def _late(self, table: pa.Table, punctuation: Punctuation) -> Mask:
-        if punctuation.over:
-            return np.ones(table.num_rows, np.bool_)
-        before, _ = punctuation.of(table.select(self.cells.key_names))
-        late: Mask = ints(table["tick"]) < before
-        return late
-
     def _late_rows(self, rows: Sequence[pa.Table], punctuation: Punctuation) -> pa.Table:
         table = pa.concat_tables(rows)
         before, _ = punctuation.of(table.select(self.cells.key_names))
-        return self.admission.late(table, self._late(table, punctuation), before)
+        late = behind(table, self.cells.key_names, punctuation)
+        return self.admission.late_rows(table, late, before)
 
     def _lifted(self, rows: pa.Table) -> pa.Table:
         order = ints(rows["order"])

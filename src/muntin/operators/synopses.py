@@ -15,10 +15,10 @@ import pyarrow as pa
 
 from muntin.aggregates.synopses.answers import result_column
 from muntin.aggregates.synopsis import Floats, SynopsisKind
+from muntin.operators.columns import ints
 from muntin.operators.cuts import Cutting, Progressed, Run
 from muntin.operators.kernels.hashing import shard_of
 from muntin.operators.keyed import Keyed
-from muntin.operators.panes import ints
 from muntin.operators.protocol import NEVER, State
 from muntin.operators.sequenced import Changes, Sequenced
 
