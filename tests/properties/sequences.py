@@ -212,7 +212,7 @@ def operator(case: SequenceCase) -> Operator:
         keys=(pa.string(),),
         ranked_keys=len(case.by),
         calls=tuple(calls),
-        cut=cut(case),
+        cut=cut(spec, axis),
         bound_type=bound_type,
         lateness_type=lateness,
         order=getattr(spec, "order", "on"),
@@ -224,8 +224,8 @@ def operator(case: SequenceCase) -> Operator:
     )
 
 
-def cut(case: SequenceCase) -> Cut:
-    spec, axis = case.spec, case.axis
+def cut(spec: SequenceSpec, axis: Axis) -> Cut:
+    """What makes the windows of a specification; a slide attribute is an integer."""
     match spec:
         case RowWindow():
             within = None if spec.within is None else axis.length("within", spec.within)
@@ -237,8 +237,8 @@ def cut(case: SequenceCase) -> Cut:
             slide = slide_axis.length("slide", spec.slide)
             return SlideCut(axis.length("range", spec.range), axis, slide, 0, slide_axis)
         case Landmarks():
-            slide = None if spec.slide is None else axis.length("slide", spec.slide)
-            return LandmarkCut(spec.points(axis), slide, axis)
+            every = None if spec.slide is None else axis.length("slide", spec.slide)
+            return LandmarkCut(spec.points(axis), every, axis)
     raise AssertionError(spec)
 
 
