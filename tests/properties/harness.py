@@ -262,7 +262,7 @@ def cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> Case:
     if landmark and origin is None:
         origin = draw(st.integers(-3, 6))
     rows = draw(st.lists(_row(domain), max_size=14))
-    batches = _split(rows, draw(st.lists(st.integers(0, 14), max_size=4)))
+    batches = _split(rows, draw(st.lists(st.integers(0, 14), max_size=3)))
     some = {"min_size": len(batches), "max_size": len(batches)}
     return Case(
         domain=domain,
