@@ -263,7 +263,7 @@ def cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> Case:
         origin = draw(st.integers(-3, 6))
     rows = draw(st.lists(_row(domain), max_size=14))
     batches = _split(rows, draw(st.lists(st.integers(0, 14), max_size=3)))
-    some = {"min_size": len(batches), "max_size": len(batches)}
+    step = st.one_of(st.none(), st.integers(-1, 9))
     return Case(
         domain=domain,
         range=draw(st.integers(1, 12)),
@@ -278,7 +278,7 @@ def cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> Case:
         late=draw(st.sampled_from(["generous", "consistent"])),
         unfinished=draw(st.sampled_from(["keep", "drop", "flag"])),
         batches=batches,
-        clocks=_running(draw(st.lists(st.one_of(st.none(), st.integers(-1, 9)), **some))),
+        clocks=_running([draw(step) for _ in batches]),
     )
 
 
