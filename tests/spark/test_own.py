@@ -14,11 +14,12 @@ from muntin.aggregates.sketches import ApproxCountDistinct
 from muntin.spark.explain_state import Keeping
 from muntin.spark.types import to_spark
 from tests.aggregates.examples import Gathered, Squares
-from tests.spark.programs import answer, python_without_muntin, start
+from tests.spark.programs import PATIENCE, answer, python_without_muntin, start
 
 PROGRAM = Path(__file__).with_name("program_own.py")
 
 
+@pytest.mark.timeout(PATIENCE + 60)
 def test_own_aggregate_of_a_program_on_a_cluster(tmp_path: Path) -> None:
     python = python_without_muntin(tmp_path / "venv")
     made: Any = answer(start(PROGRAM, str(tmp_path), PYSPARK_PYTHON=python))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import random
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,7 @@ from muntin.semantics.punctuation import Rule
 from muntin.semantics.reference import Outcome, Reference
 from muntin.semantics.window import Window
 from muntin.testing import assert_same_rows, replay
-from tests.spark.programs import finish, start, wait_for
+from tests.spark.programs import PATIENCE, finish, kill, start, wait_for
 
 SCHEMA = "k STRING, x BIGINT, v DOUBLE"
 PROGRAM = Path(__file__).with_name("program_kill.py")
@@ -51,13 +49,14 @@ def expected(batches: list[list[dict[str, Any]]]) -> Outcome:
     return reference.run(Rule(mt.slack(5), axis, "x").punctuate(batches))
 
 
+@pytest.mark.timeout(PATIENCE + 300)
 def test_kill_9_loses_and_doubles_nothing(spark: SparkSession, tmp_path: Path) -> None:
     batches = arrivals(6)
     replay(spark, batches, SCHEMA, tasks=2, folder=tmp_path)
     for stop_in, when in [(1, "before"), (3, "after")]:
         process = start(PROGRAM, str(tmp_path), str(stop_in), when)
         wait_for(tmp_path / f"stopped-{when}", process)
-        os.killpg(process.pid, signal.SIGKILL)
+        kill(process)
         process.communicate()
     finish(start(PROGRAM, str(tmp_path), "-1", "never"))
     wanted = expected(batches)
