@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import random
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,7 @@ from muntin.semantics.sequence import RowWindow, SequenceSpec, Session
 from muntin.semantics.sequence_reference import Arrived, SequenceReference
 from muntin.semantics.window import Window
 from muntin.testing import assert_same_rows, replay
-from tests.spark.programs import finish, start, wait_for
+from tests.spark.programs import PATIENCE, finish, kill, start, wait_for
 
 SCHEMA = "k STRING, x BIGINT, v DOUBLE"
 PROGRAM = Path(__file__).with_name("program_kill.py")
@@ -71,7 +69,7 @@ def median(rows: Any) -> Any:
     return aggregation.quantile([row["v"] for row in rows], 0.5)
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(4 * PATIENCE)
 def test_kill_9_loses_and_doubles_nothing(spark: SparkSession, tmp_path: Path) -> None:
     batches = arrivals(6)
     replay(spark, batches, SCHEMA, tasks=2, folder=tmp_path)
@@ -81,9 +79,8 @@ def test_kill_9_loses_and_doubles_nothing(spark: SparkSession, tmp_path: Path) -
         ("sessions", 2, "before"),
     ]:
         process = start(PROGRAM, str(tmp_path), query, str(stop_in), when)
-        wait_for(tmp_path / query / "stopped", process)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        wait_for(tmp_path / query / "stopped", process, PATIENCE)
+        kill(process)
     finish(start(PROGRAM, str(tmp_path), "none", "-1", "never"))
     rows = RowWindow(5, 2, "x")
     for query, wanted in [

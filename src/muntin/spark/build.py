@@ -194,6 +194,5 @@ def _cut(spec: RowWindow | TupleWindow | SlideOnWindow | Landmarks, typed: Typed
             assert typed.slide_axis is not None
             other = typed.slide_axis
             step = other.length("slide", spec.slide)
-            given = spec.origin is not None
-            origin = other.point("origin", spec.origin) if given else other.default_origin(step)
+            origin = spec.slide_origin(other)
             return SlideCut(axis.length("range", spec.range), axis, step, origin, other)
