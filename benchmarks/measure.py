@@ -94,11 +94,13 @@ def turns(
 ) -> Iterator[tuple[str, float]]:
     """Names and seconds; contestants take turns, so that all share the weather.
 
-    A pause between them lets the JVM collect one's garbage outside the other's time. Where all
-    work is done by this process, its processor time as ``clock`` leaves out what others do.
+    A pause between them lets the JVM collect one's garbage outside the other's time, and what one
+    has left for the disk is written before the other begins. Where all work is done by this
+    process, its processor time as ``clock`` leaves out what others do.
     """
     for _ in range(runs):
         for name, contestant in contestants.items():
+            os.sync()
             time.sleep(pause)
             began = clock()
             contestant()

@@ -126,6 +126,7 @@ def test_the_name_is_the_alias_or_the_text(text: str, name: str) -> None:
         ("first(x) IGNORE NULLS", present("first", "x")),
         ("first(x IGNORE NULLS)", present("first", "x")),
         ("first(x, true)", present("first", "x")),
+        ("last_value(x, true)", present("last", "x")),
         ("first_value(x, true)", present("first", "x")),
         ("last(x) ignore nulls", present("last", "x")),
         ("last_value(x, TRUE)", present("last", "x")),
@@ -172,6 +173,7 @@ def test_which_rows_count(text: str, aggregate: Aggregate) -> None:
             f"{A} / {B}",
         ),
         ("max(a) + seg", (call("max", "a"),), f"{A} + seg"),
+        ("max(a) + SEG", (call("max", "a"),), f"{A} + SEG"),
         (
             "percentile(a, 0.75) - percentile(a, 0.25)",
             (call("quantile", "a", constant=0.75), call("quantile", "a", constant=0.25)),
@@ -211,6 +213,7 @@ NESTED = "an aggregate cannot stand inside another"
 NULLS = "IGNORE NULLS and RESPECT NULLS belong to first and last"
 PARAMETER = "a parameter cannot stand in an aggregate"
 NONE = "there is no aggregate in it"
+RESERVED = "column '{}' has a name that Muntin uses for itself; rename it"
 
 
 @pytest.mark.parametrize(
@@ -241,6 +244,8 @@ NONE = "there is no aggregate in it"
         ("count(DISTINCT max(a))", NESTED),
         ("median(mode(a))", NESTED),
         ("collect_list(a) IGNORE NULLS", NULLS),
+        ("max(a) + __muntin_aggregate_0", RESERVED.format("__muntin_aggregate_0")),
+        ("max(__Muntin_aggregate_7)", RESERVED.format("__Muntin_aggregate_7")),
         ("max(a ORDER BY b)", ORDER),
         ("max(a) WITHIN GROUP (ORDER BY b)", ORDER),
         ("max(max(a))", NESTED),
@@ -329,6 +334,14 @@ def test_what_is_refused(text: str, problem: str) -> None:
         """
         count takes 1 argument
           count()
+          ^""",
+        """
+        first takes 1 argument
+          1 + first(a, b)
+              ^""",
+        """
+        last takes 1 argument
+          last_value(a, NOT true)
           ^""",
         """
         weighted_avg takes 2 arguments
@@ -484,3 +497,8 @@ def test_any_text_is_a_column_or_an_error_of_ours(text: str) -> None:
         assert text in str(error)
     else:
         assert isinstance(written, str)
+
+
+def test_a_key_that_has_the_name_of_a_placeholder_is_refused() -> None:
+    with pytest.raises(ExpressionError, match="'__muntin_aggregate_0' has a name that Muntin"):
+        parse_column("max(a) + 1", ["__muntin_aggregate_0"])

@@ -199,10 +199,9 @@ def operator(case: SequenceCase) -> Operator:
     on_type, bound_type, _ = ON_TYPES[case.domain]
     calls = [bound_call(called) for called in case.calls]
     lateness = pa.duration("us") if case.domain.temporal else bound_type
-    width = 3 if case.domain is not Domain.TIMESTAMP else 3_000_000
     if isinstance(spec, Session):
         gap = None if spec.gap is None else axis.length("gap", spec.gap)
-        return Sessions(axis, (pa.string(),), tuple(calls), gap, bound_type, lateness, width)
+        return Sessions(axis, (pa.string(),), tuple(calls), gap, bound_type, lateness)
     if isinstance(spec, RowWindow):
         place = len(SLOTS)
         edges = [Call(f, f"{f}(on)", (place,), (on_type,), ansi=True) for f in ("first", "last")]
@@ -220,7 +219,6 @@ def operator(case: SequenceCase) -> Operator:
         unfinished=case.unfinished,
         origin=min(spec.points(axis)) if isinstance(spec, Landmarks) and spec.origins else None,
         ties=(pa.int64(),),
-        ticks_per_bucket=width,
     )
 
 

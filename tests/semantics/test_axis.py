@@ -441,3 +441,28 @@ def test_which_domains_are_time() -> None:
         "timestamp_ntz",
         "date",
     ]
+
+
+@pytest.mark.parametrize(
+    ("axis", "told", "tick"),
+    [
+        (Axis(Domain.INTEGER), "7.9", 7),
+        (Axis(Domain.INTEGER), "-7.1", -8),
+        (Axis(Domain.DECIMAL, 2), "0.129", 12),
+        (Axis(Domain.DOUBLE, 1), "0.3", 3),
+        (Axis(Domain.INTEGER), "1e39", TICK_LIMIT),
+        (Axis(Domain.INTEGER), "-1e999999999", -TICK_LIMIT),
+        (Axis(Domain.DOUBLE), "1e999999999", DOUBLE_TICK_LIMIT),
+        (Axis(Domain.DECIMAL, 38), "1e-999999999", 0),
+        (Axis(Domain.DECIMAL, 38), "-1e-999999999", -1),
+        (Axis(Domain.INTEGER), "0e999999999", 0),
+    ],
+)
+def test_a_punctuation_is_the_tick_below_it(axis: Axis, told: str, tick: int) -> None:
+    assert axis.floor("punctuation", told) == tick
+
+
+@pytest.mark.parametrize("told", ["NaN", "-Infinity", "sNaN", "soon", "", None])
+def test_a_punctuation_on_numbers_is_finite(told: str | None) -> None:
+    with pytest.raises(ArgumentError, match=r"punctuation=.* it must be a finite number"):
+        Axis(Domain.INTEGER).floor("punctuation", told)

@@ -1,7 +1,8 @@
-"""A stream that stops in the middle of a micro-batch and waits to be killed.
+"""Streams that stop in the middle of a micro-batch and wait to be killed.
 
-Arguments: the folder of a replay, the micro-batch to stop in (or -1), and whether to stop before
-or after its results are written. The sink writes by micro-batch number, as careful sinks do.
+Arguments: the folder of a replay, the query to stop, the micro-batch to stop it in (or -1), and
+whether to stop before or after its results are written. Queries run one after the other. The
+sink writes by micro-batch number, as careful sinks do.
 """
 
 from __future__ import annotations
@@ -18,16 +19,29 @@ from muntin.testing import Replay
 from tests.sessions import configured
 
 
-def main(folder: Path, stop_in: int, when: str) -> None:
+def plans(stream: mt.Stream) -> dict[str, mt.Plan]:
+    """One query for each kind of state."""
+    return {
+        "windows": stream.window(range=20, slide=7).plan("sum(v) AS total", "count(*) AS n"),
+        "rows": stream.rows(range=5, slide=2, tiebreak="v").plan(
+            "median(v) AS total", "count(*) AS n"
+        ),
+        "sessions": stream.session(gap=3).plan("sum(v) AS total", "count(*) AS n"),
+    }
+
+
+def main(folder: Path, stopped: str, stop_in: int, when: str) -> None:
     spark = configured(SparkSession.builder.master("local[2]")).getOrCreate()
     replay = Replay(spark, folder, pa.schema([]), "k STRING, x BIGINT, v DOUBLE", tasks=2)
-    stream = replay.stream("x", "k", mt.slack(5), shards=4)
-    plan = stream.window(range=20, slide=7).plan("sum(v) AS total", "count(*) AS n")
+    for name, plan in plans(replay.stream("x", "k", mt.slack(5), shards=4)).items():
+        run(folder / name, plan, stop_in if name == stopped else -1, when)
 
+
+def run(folder: Path, plan: mt.Plan, stop_in: int, when: str) -> None:
     def sink(rows: DataFrame, number: int) -> None:
         def hang(moment: str) -> None:
             if number == stop_in and moment == when:
-                (folder / f"stopped-{when}").touch()
+                (folder / "stopped").touch()
                 time.sleep(600)
 
         rows.count()  # the stateful operator has run by now
@@ -47,4 +61,4 @@ def main(folder: Path, stop_in: int, when: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4])

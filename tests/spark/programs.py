@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import sysconfig
 import time
+from contextlib import suppress
 from pathlib import Path
+
+#: Seconds that a program may take; a test that waits for one has a longer timeout of its own.
+PATIENCE = 600
 
 
 def start(program: Path, *arguments: str, **environment: str) -> subprocess.Popen[str]:
@@ -29,14 +34,29 @@ def _with_root() -> str:
     return os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
-def finish(process: subprocess.Popen[str], seconds: float = 240) -> str:
-    """Wait for a program; its output, or its complaint if it failed."""
-    out, err = process.communicate(timeout=seconds)
+def finish(process: subprocess.Popen[str], seconds: float = PATIENCE) -> str:
+    """Wait for a program; its output, or its complaint if it failed or took too long."""
+    try:
+        out, err = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        kill(process)
+        raise AssertionError(
+            f"not done in {seconds:g} s: {process.communicate()[1][-4000:]}"
+        ) from None
+    except BaseException:  # pytest's own timeout, or somebody at the keyboard
+        kill(process)
+        raise
     assert process.returncode == 0, err[-4000:]
     return out
 
 
-def answer(process: subprocess.Popen[str], seconds: float = 240) -> object:
+def kill(process: subprocess.Popen[str]) -> None:
+    """End a program with its JVM and its workers, which would outlive it."""
+    with suppress(ProcessLookupError):  # it has just ended by itself
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def answer(process: subprocess.Popen[str], seconds: float = PATIENCE) -> object:
     """The JSON that a program prints as its last line."""
     return json.loads(finish(process, seconds).strip().splitlines()[-1])
 
@@ -44,10 +64,15 @@ def answer(process: subprocess.Popen[str], seconds: float = 240) -> object:
 def wait_for(path: Path, process: subprocess.Popen[str], seconds: float = 120) -> None:
     """Wait until a program has made a file."""
     limit = time.monotonic() + seconds
-    while not path.exists():
-        assert process.poll() is None, process.communicate()[1][-4000:]
-        assert time.monotonic() < limit, f"{path.name} did not appear"
-        time.sleep(0.05)
+    try:
+        while not path.exists():
+            assert process.poll() is None, process.communicate()[1][-4000:]
+            assert time.monotonic() < limit, f"{path.name} did not appear"
+            time.sleep(0.05)
+    except BaseException:
+        if process.poll() is None:
+            kill(process)
+        raise
 
 
 def python_without_muntin(folder: Path) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -63,6 +66,30 @@ Wrong = Callable[[DataFrame], Any]
         (lambda d: _hour(d).agg("max(x) AS window_end"), mt.ArgumentError, "prefix='mt_'"),
         (lambda d: mt.write(d, results="r"), mt.ArgumentError, ".plan"),  # type: ignore[arg-type]
         (lambda d: _time(d).landmark("1 hour", "2026-01-01").rows(), mt.MuntinError, "last_wid"),
+        (lambda d: mt.stream(d, on="ts", by=7), mt.ArgumentError, "by=7 .*a column name or sev"),  # type: ignore[arg-type]
+        (lambda d: mt.stream(d, on="ts", by=["x", 7]), mt.ArgumentError, "by=7 .*name of a col"),  # type: ignore[list-item]
+        (lambda d: mt.stream(d, on="ts", by="list").tumbling("1 h"), TypeError, "by='list' has ty"),
+        (lambda d: _lower(d, "by").tumbling("1 h"), TypeError, "by='name' .*collate UTF8_LCASE: "),
+        (lambda d: _lower(d).tumbling("1 h").agg("max(name)"), TypeError, "max.name. has type str"),
+        (
+            lambda d: _time(d).tumbling("1 h", prefix=7),
+            mt.ArgumentError,
+            "prefix=7 .*such as 'mt_'",
+        ),  # type: ignore[arg-type]
+        (
+            lambda d: _time(d.withColumnRenamed("x", "last_wid")).tumbling("1 hour").rows(),
+            mt.ArgumentError,
+            "prefix='' .*has a column 'last_wid' already; give prefix='mt_'",
+        ),
+        (lambda d: _write(d, results=7), mt.ArgumentError, "results=7 .*a folder, or a function"),
+        (lambda d: _write(d, results=""), mt.ArgumentError, "results='' .*a folder, or a funct"),
+        (lambda d: _write(d, refused=7), mt.ArgumentError, "refused=7 .*a folder, or a function"),
+        (lambda d: _write(d, trigger="now"), mt.ArgumentError, "trigger='now' .*availableNow"),
+        (lambda d: _write(d, trigger={}), mt.ArgumentError, "trigger={} .*processingTime"),
+        (lambda d: _write(d, trigger={"every": 5}), mt.ArgumentError, "trigger=.*it is one of"),
+        (lambda d: mt.stream(d, on="ts", control="told"), mt.ArgumentError, "mt.control.spark, 't"),  # type: ignore[arg-type]
+        (lambda d: mt.stream(d, on="ts", control=7), mt.ArgumentError, "control=7 .*mt.heartbeat"),  # type: ignore[arg-type]
+        (lambda d: mt.progress(d), mt.ArgumentError, "query=.*the query that mt.write"),  # type: ignore[arg-type]
     ],
 )
 def test_a_mistake_is_named(df: DataFrame, wrong: Wrong, error: type[Exception], says: str) -> None:
@@ -73,6 +100,15 @@ def test_a_mistake_is_named(df: DataFrame, wrong: Wrong, error: type[Exception],
 
 def _time(df: DataFrame) -> mt.Stream:
     return mt.stream(df, on="ts")
+
+
+def _lower(df: DataFrame, role: str = "value") -> mt.Stream:
+    named = df.selectExpr("ts", "name COLLATE UTF8_LCASE AS name")
+    return mt.stream(named, on="ts", by="name" if role == "by" else None)
+
+
+def _write(df: DataFrame, **wrong: Any) -> None:
+    mt.write(_hour(df).plan("count(*)"), **{"results": "unused", **wrong})
 
 
 def _hour(df: DataFrame) -> mt.Windowed:
@@ -98,6 +134,46 @@ def test_a_stream_needs_rocksdb(spark: SparkSession) -> None:
             windowed.agg("count(*)")
     finally:
         spark.conf.set(name, str(before))
+
+
+def test_a_stream_needs_protobuf(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    windowed = _streaming(spark).tumbling("1 minute")
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda n: None if n == "google.protobuf" else found(n)
+    )
+    with pytest.raises(mt.RequirementError, match=r"package protobuf.*pip install protobuf"):
+        windowed.agg("count(*)")
+
+
+def test_a_stream_needs_a_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
+    plan = _streaming(spark).tumbling("1 minute").plan("count(*)")
+    for wrong in (None, 7, ""):
+        with pytest.raises(mt.ArgumentError, match=f"checkpoint={wrong!r} .*needs a folder for it"):
+            mt.write(plan, results=tmp_path, checkpoint=wrong)  # type: ignore[arg-type]
+
+
+def test_a_trigger_that_spark_refuses(spark: SparkSession, tmp_path: Path) -> None:
+    plan = _streaming(spark).tumbling("1 minute").plan("count(*)")
+    for trigger in ({"processingTime": "soon"}, {"availableNow": False}):
+        with pytest.raises(mt.ArgumentError, match=r"trigger=\{.*Spark says: \S"):
+            mt.write(plan, results=tmp_path, checkpoint=tmp_path, trigger=trigger)
+
+
+def test_a_stream_cannot_be_measured_ahead(spark: SparkSession) -> None:
+    with pytest.raises(mt.ArgumentError, match=r"measured=True .*only a batch DataFrame can be"):
+        _streaming(spark).tumbling("1 minute").explain("count(*)", measured=True)
+
+
+def test_a_query_without_a_plan_has_no_counts() -> None:
+    query: Any = SimpleNamespace(recentProgress=[SimpleNamespace(observedMetrics={"mine": None})])
+    with pytest.raises(mt.MuntinError, match="no Muntin plan in it, so it has no counts"):
+        mt.progress(query)
+
+
+def _streaming(spark: SparkSession) -> mt.Stream:
+    rates = spark.readStream.format("rate").load()
+    return mt.stream(rates, on="timestamp", disorder=mt.ordered())
 
 
 def test_refused_rows_of_a_stream_come_by_write(spark: SparkSession) -> None:

@@ -11,14 +11,15 @@ import pytest
 from muntin.aggregates.accumulators import Count, Own
 from muntin.aggregates.own import OwnAggregate, checked
 from muntin.aggregates.sketches import ApproxCountDistinct
-from muntin.spark.explain import own_state
+from muntin.spark.explain_state import Keeping
 from muntin.spark.types import to_spark
 from tests.aggregates.examples import Gathered, Squares
-from tests.spark.programs import answer, python_without_muntin, start
+from tests.spark.programs import PATIENCE, answer, python_without_muntin, start
 
 PROGRAM = Path(__file__).with_name("program_own.py")
 
 
+@pytest.mark.timeout(PATIENCE + 60)
 def test_own_aggregate_of_a_program_on_a_cluster(tmp_path: Path) -> None:
     python = python_without_muntin(tmp_path / "venv")
     made: Any = answer(start(PROGRAM, str(tmp_path), PYSPARK_PYTHON=python))
@@ -41,7 +42,7 @@ def check(made: Any) -> None:
 def test_explain_says_what_own_aggregates_keep() -> None:
     def kept(*own: OwnAggregate) -> str:
         typed = [checked(one, one.name, [pa.int64()]) for one in own]
-        return own_state([Count(()), *(Own((0,), None, one) for one in typed)])
+        return Keeping([Count(()), *(Own((0,), None, one) for one in typed)], "pane").more
 
     assert kept() == kept(Squares()) == ""
     assert kept(ApproxCountDistinct(0.02)) == (

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import random
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +14,12 @@ import muntin as mt
 from muntin.semantics import aggregation
 from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.punctuation import Rule
-from muntin.semantics.reference import Outcome, Reference
+from muntin.semantics.reference import Evaluate, Outcome, Reference
+from muntin.semantics.sequence import RowWindow, SequenceSpec, Session
+from muntin.semantics.sequence_reference import SequenceReference
 from muntin.semantics.window import Window
 from muntin.testing import assert_same_rows, replay
-from tests.spark.programs import finish, start, wait_for
+from tests.spark.programs import PATIENCE, finish, kill, start, wait_for
 
 SCHEMA = "k STRING, x BIGINT, v DOUBLE"
 PROGRAM = Path(__file__).with_name("program_kill.py")
@@ -41,31 +41,55 @@ def arrivals(batches: int) -> list[list[dict[str, Any]]]:
     ]
 
 
+EVALUATE: dict[str, Evaluate] = {
+    "total": lambda rows: aggregation.total([row["v"] for row in rows]),
+    "n": len,
+}
+AXIS = Axis(Domain.INTEGER)
+
+
 def expected(batches: list[list[dict[str, Any]]]) -> Outcome:
-    axis = Axis(Domain.INTEGER)
-    evaluate = {
-        "total": lambda rows: aggregation.total([row["v"] for row in rows]),
-        "n": len,
-    }
-    reference = Reference(Window(20, 7, "x").edges(axis), axis, "x", ("k",), evaluate)
-    return reference.run(Rule(mt.slack(5), axis, "x").punctuate(batches))
+    reference = Reference(Window(20, 7, "x").edges(AXIS), AXIS, "x", ("k",), EVALUATE)
+    return reference.run(Rule(mt.slack(5), AXIS, "x").punctuate(batches))
 
 
+def expected_of(
+    spec: SequenceSpec, evaluate: dict[str, Evaluate], batches: list[list[dict[str, Any]]]
+) -> Outcome:
+    """The same for windows over rows, which are late below the punctuation."""
+    reference = SequenceReference(spec, AXIS, ("k",), (), evaluate, tie=lambda row: row["v"])
+    return reference.run(Rule(mt.slack(5), AXIS, "x").punctuate(batches))
+
+
+def median(rows: Any) -> Any:
+    return aggregation.quantile([row["v"] for row in rows], 0.5)
+
+
+@pytest.mark.timeout(4 * PATIENCE)
 def test_kill_9_loses_and_doubles_nothing(spark: SparkSession, tmp_path: Path) -> None:
     batches = arrivals(6)
     replay(spark, batches, SCHEMA, tasks=2, folder=tmp_path)
-    for stop_in, when in [(1, "before"), (3, "after")]:
-        process = start(PROGRAM, str(tmp_path), str(stop_in), when)
-        wait_for(tmp_path / f"stopped-{when}", process)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-    finish(start(PROGRAM, str(tmp_path), "-1", "never"))
-    wanted = expected(batches)
-    results = spark.read.parquet(str(tmp_path / "results")).drop("batch").collect()
-    refused = spark.read.parquet(str(tmp_path / "refused")).drop("batch").collect()
-    assert_same_rows(results, wanted.results)
-    assert len(refused) == len(wanted.refused) > 0
-    assert {row.reason for row in refused} == {"late"}
+    for query, stop_in, when in [
+        ("windows", 1, "before"),
+        ("rows", 3, "after"),
+        ("sessions", 2, "before"),
+    ]:
+        process = start(PROGRAM, str(tmp_path), query, str(stop_in), when)
+        wait_for(tmp_path / query / "stopped", process, PATIENCE)
+        kill(process)
+    finish(start(PROGRAM, str(tmp_path), "none", "-1", "never"))
+    rows = RowWindow(5, 2, "x")
+    for query, wanted in [
+        ("windows", expected(batches)),
+        ("rows", expected_of(rows, {**EVALUATE, "total": median}, batches)),
+        ("sessions", expected_of(Session("x", 3), EVALUATE, batches)),
+    ]:
+        folder = tmp_path / query
+        results = spark.read.parquet(str(folder / "results")).drop("batch").collect()
+        refused = spark.read.parquet(str(folder / "refused")).drop("batch").collect()
+        assert_same_rows(results, wanted.results)
+        assert len(refused) == len(wanted.refused) > 0
+        assert {row.reason for row in refused} == {"late"}
 
 
 def test_a_restart_with_other_partitions_goes_on(spark: SparkSession, tmp_path: Path) -> None:

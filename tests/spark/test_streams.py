@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import muntin as mt
-from muntin.testing import END, assert_same_rows, replay
+from muntin.simulate.freeway import Freeway
+from muntin.testing import END, Played, assert_same_rows, replay
 
 SCHEMA = "k STRING, x BIGINT, v DOUBLE"
 
@@ -90,6 +90,42 @@ def test_nothing_enters_a_stream_that_is_over(spark: SparkSession) -> None:
     assert [(r.x, r.reason) for r in made.refused] == [(2, "late")]
 
 
+def test_a_control_row_that_cannot_be_read_is_counted(spark: SparkSession, tmp_path: Path) -> None:
+    """Written by somebody else, and in the source for ever: a restart must not fail over it."""
+    played = replay(spark, [[row(1)]], SCHEMA, punctuation=["soon"], end=False, folder=tmp_path)
+
+    def play() -> Played:
+        return played.play(played.stream("x", "k").tumbling(5).plan("count(*) AS n"))
+
+    made = play()
+    assert (made.counts["control_refused"], made.counts["rows_in"], made.results) == (1, 1, [])
+    played.extend([[row(2)]], punctuation=[5], end=False)
+    made = play()
+    assert (made.counts["control_refused"], made.counts["results"]) == (0, 1)
+    assert [(r.window_start, r.n) for r in made.results] == [(0, 2)]
+
+
+def test_two_plans_over_the_same_columns_in_one_query(spark: SparkSession, tmp_path: Path) -> None:
+    played = replay(spark, [[row(1), row(6)]], SCHEMA, end=False, folder=tmp_path)
+    stream = played.stream("x", "k", mt.ordered())
+    plans = [stream.tumbling(size).plan("count(*) AS n") for size in (5, 6)]
+    query = (
+        plans[0]
+        .df.union(plans[1].df)
+        .writeStream.format("memory")
+        .queryName("both")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    found = {(r.window_start, r.window_end, r.n) for r in spark.table("both").collect()}
+    assert found == {(0, 5, 1), (0, 6, 1)}
+    (report,) = query.recentProgress
+    assert {plan.name for plan in plans} == {*report.observedMetrics}
+    assert mt.progress(query)["rows_in"] == 4  # two rows, seen by two plans
+
+
 def test_a_running_query_is_told_and_ended(spark: SparkSession, tmp_path: Path) -> None:
     """The public way: ``mt.control``, ``mt.punctuate`` and ``mt.end`` on a query that runs."""
     start = datetime(2026, 1, 1)
@@ -120,18 +156,18 @@ def test_a_running_query_is_told_and_ended(spark: SparkSession, tmp_path: Path) 
 def test_state_is_forgotten_with_the_windows(spark: SparkSession) -> None:
     batches = [[row(n * 100 + x) for x in range(0, 100, 5)] for n in range(4)]
     played = replay(spark, batches, SCHEMA, end=False)
-    plan = played.stream("x", "k", mt.ordered(), shards=1).window(range=20, slide=10)
+    windowed = played.stream("x", "k", mt.ordered(), shards=1).window(range=20, slide=10)
+    plan = windowed.plan("count(*) AS n")
     query = mt.write(
-        plan.plan("count(*) AS n"),
+        plan,
         results=played.folder / "results",
         checkpoint=played.folder / "checkpoint",
         trigger={"availableNow": True},
     )
     assert query is not None
     query.awaitTermination()
-    written = [
-        report.observedMetrics["muntin_k_x"].state_bytes_written for report in query.recentProgress
-    ]
+    reports = [report.observedMetrics[plan.name] for report in query.recentProgress]
+    written = [report.state_bytes_written for report in reports]
     held = spark.read.format("statestore").option("stateVarName", "chunks")
     chunks = held.load(str(played.folder / "checkpoint"))
     live = chunks.select(F.length("user_map_value.payload").alias("size")).collect()
@@ -141,17 +177,9 @@ def test_state_is_forgotten_with_the_windows(spark: SparkSession) -> None:
     assert sum(r.size for r in live) < 4096
 
 
-def test_freeway_day_of_the_shared_data_equals_spark(spark: SparkSession) -> None:
-    path = Path(__file__).resolve().parents[3] / "shared/data/freeway/loopdata_1day.csv.gz"
-    if not path.exists():
-        pytest.skip("the shared data folder is not beside this checkout")
-    raw = spark.read.csv(str(path), header=True)
-    second, detector, speed = raw.columns[0], raw.columns[2], raw.columns[4]
-    df = raw.select(
-        F.timestamp_seconds(F.col(second).cast("bigint")).alias("ts"),
-        F.col(detector).cast("int").alias("detector"),
-        F.expr(f"try_cast(`{speed}` AS DECIMAL(10,2))").alias("speed"),
-    ).cache()
+def test_hours_of_a_freeway_equal_spark(spark: SparkSession) -> None:
+    raw = spark.createDataFrame(Freeway(hours=3).readings())
+    df = raw.select("ts", "detector", F.col("speed").cast("DECIMAL(10,2)")).cache()
     ours = mt.stream(df, on="ts", by="detector").window("5 minutes", "1 minute")
     made = ours.agg("avg(speed) AS mean", "count(*) AS n", "max(speed) AS hi")
     window = F.window("ts", "5 minutes", "1 minute")

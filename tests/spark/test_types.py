@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import types as spark
 
+from muntin.semantics.errors import UnsupportedTypeError
 from muntin.spark.types import to_arrow, to_spark
 
 FLAT = {
@@ -37,3 +39,28 @@ def test_lists_and_items_of_every_type(name: str) -> None:
     assert to_spark(pa.list_(FLAT[name])).simpleString() == f"array<{name}>"
     items = pa.list_(pa.struct([("item", FLAT[name]), ("count", pa.int64())]))
     assert to_spark(items).simpleString() == f"array<struct<item:{name},count:bigint>>"
+
+
+@pytest.mark.parametrize("collation", ["UTF8_LCASE", "UNICODE", "de_CI_AI"])
+def test_a_string_that_compares_otherwise_is_refused(collation: str) -> None:
+    says = f"by='name' has type string collate {collation}: .*collate\\(x, 'UTF8_BINARY'\\)"
+    with pytest.raises(UnsupportedTypeError, match=says):
+        to_arrow(spark.StringType(collation), "by='name'")
+
+
+@pytest.mark.parametrize(
+    "type_",
+    [
+        spark.MapType(spark.StringType(), spark.LongType()),
+        spark.ArrayType(spark.LongType()),
+        spark.VariantType(),
+        spark.YearMonthIntervalType(),
+    ],
+)
+def test_a_type_that_is_not_carried_is_named(type_: spark.DataType) -> None:
+    with pytest.raises(UnsupportedTypeError) as caught:
+        to_arrow(type_, "by='x'")
+    assert str(caught.value) == (
+        f"by='x' has type {type_.simpleString()}, which Muntin does not carry; "
+        "use numbers, strings, booleans, binary, dates or timestamps"
+    )

@@ -20,6 +20,15 @@ _AS_WRITTEN = {
 }
 
 
+#: Calls whose second argument sqlglot would drop unless it is TRUE.
+_WITH_FLAG = {
+    "FIRST": exp.First.from_arg_list,
+    "FIRST_VALUE": exp.First.from_arg_list,
+    "LAST": exp.Last.from_arg_list,
+    "LAST_VALUE": exp.Last.from_arg_list,
+}
+
+
 def _others(table: dict[str, Any]) -> dict[str, Any]:
     return {name: build for name, build in table.items() if name not in _AS_WRITTEN}
 
@@ -28,7 +37,7 @@ class SPARK(Spark):
     """Spark's dialect, in which those calls keep the arguments they were written with."""
 
     class Parser(SparkParser):
-        FUNCTIONS = _others(SparkParser.FUNCTIONS)
+        FUNCTIONS = _others(SparkParser.FUNCTIONS) | _WITH_FLAG
         FUNCTION_PARSERS = _others(SparkParser.FUNCTION_PARSERS)
 
 

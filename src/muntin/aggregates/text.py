@@ -50,13 +50,13 @@ _NODE_NAMES: dict[type[exp.Expr], str] = {
     exp.Variance: "var_samp",
     exp.VariancePop: "var_pop",
     exp.CountIf: "count_if",
-    exp.FirstValue: "first",
-    exp.LastValue: "last",
     exp.ApproxDistinct: "approx_count_distinct",
     exp.ApproxQuantile: "approx_percentile",
 }
 #: Where sqlglot puts the constants behind the first argument.
 _PARTS: dict[type[exp.Expr], tuple[str, ...]] = {
+    exp.First: ("expression",),
+    exp.Last: ("expression",),
     exp.ApproxDistinct: ("accuracy",),
     exp.ApproxQuantile: ("quantile", "accuracy", "weight", "error_tolerance"),
     exp.ApproxTopK: ("expression", "counters"),
@@ -81,6 +81,10 @@ class Column:
 def placeholder(place: int) -> str:
     """The name under which the text of a result column refers to one of its aggregates."""
     return f"__muntin_aggregate_{place}"
+
+
+def _reserved(name: str) -> bool:
+    return name.casefold().startswith(placeholder(0)[:-1])
 
 
 def parse_column(text: str, known: Sequence[str], own: Own = _NONE) -> Column:
@@ -114,12 +118,18 @@ def _column(text: str, known: Sequence[str], own: Own) -> Column:
     name = tree.alias if isinstance(tree, exp.Alias) else text.strip()
     body = tree.this if isinstance(tree, exp.Alias) else tree
     _refuse(body, text)
+    for taken in [*known, *(column.name for column in body.find_all(exp.Column))]:
+        if _reserved(taken):
+            raise ExpressionError(
+                f"column {taken!r} has a name that Muntin uses for itself; rename it", text
+            )
     found: list[Aggregate] = []
     outer = _replace(body, text, found, own)
     if not found:
         raise ExpressionError(f"there is no aggregate in it{_hint(body, own)}", text)
+    names = {name.casefold() for name in known}  # Spark, too, does not look at case
     for column in outer.find_all(exp.Column):
-        if column.name not in known and not column.name.startswith(placeholder(0)[:-1]):
+        if column.name.casefold() not in names and not _reserved(column.name):
             raise ExpressionError(
                 f"column {column.name!r} stands outside an aggregate and is not in `by`",
                 text,
@@ -290,6 +300,7 @@ def _build(name: str, arguments: list[exp.Expr], text: str) -> Aggregate:
     function = SYNONYMS[name]
     if function == "count" and _counts_rows(arguments):
         return Aggregate("count", ())
+    ignores = function in ("first", "last") and arguments[1:] == [exp.true()]
     arguments, options = _options(function, arguments, text)
     wanted = 2 if function == "weighted_avg" or function in _CONSTANTS else 1
     if len(arguments) + len(options) != wanted:
@@ -298,7 +309,8 @@ def _build(name: str, arguments: list[exp.Expr], text: str) -> Aggregate:
     if any(part.is_star for part in arguments):
         raise ExpressionError(f"{name} takes a column; count(*) counts rows", text, text.find("*"))
     expressions: tuple[Expression, ...] = tuple(Sql(_written(part)) for part in arguments)
-    return Aggregate(function, expressions, options=options)
+    made = Aggregate(function, expressions, options=options)
+    return ignoring_nulls(made) if ignores else made
 
 
 #: Aggregates whose last argument is a constant, what messages call it, and how it is checked.
@@ -313,8 +325,10 @@ def _options(
     function: str, arguments: list[exp.Expr], text: str
 ) -> tuple[list[exp.Expr], tuple[object, ...]]:
     """The arguments that are columns, and the constants behind them."""
-    if function == "mode" and len(arguments) == 2 and isinstance(arguments[1], exp.Boolean):
-        return arguments[:1], ()  # asks Spark for the least of several modes: here it always is
+    # For mode it asks Spark for the least of several, which it always is here.
+    flagged = function in ("mode", "first", "last")
+    if flagged and len(arguments) == 2 and isinstance(arguments[1], exp.Boolean):
+        return arguments[:1], ()
     if function not in _CONSTANTS or len(arguments) != 2:
         return arguments, ()
     name, checked = _CONSTANTS[function]

@@ -20,6 +20,7 @@ from muntin.operators.columns import ints, typed
 from muntin.operators.kernels.grouping import Groups
 from muntin.operators.kernels.sequence import join_sessions
 from muntin.operators.kernels.ticks import from_order, order_of_ticks, shift_order, to_ticks
+from muntin.operators.keyed import key_buckets
 from muntin.operators.panes import Panes
 from muntin.operators.protocol import NEVER, ChunkKey, Punctuation, Routed, State, Step
 from muntin.operators.reduction import slide
@@ -45,7 +46,6 @@ class Sessions:
     gap: int | None
     bound_type: pa.DataType
     lateness_type: pa.DataType
-    ticks_per_bucket: int = 1
 
     def __getstate__(self) -> dict[str, object]:
         # What is derived holds closures and is derived again where this arrives.
@@ -65,12 +65,6 @@ class Sessions:
         whole = [pa.field(name, pa.int64()) for name in ("tick", "order", "reach")]
         slots = [pa.field(f"s{place}", type_) for place, type_ in self.cells.slot_types.items()]
         return pa.schema([*self.cells.key_fields, *whole, *slots])
-
-    @cached_property
-    def state_schema(self) -> pa.Schema:
-        """A session: its start as a pane's number, its accumulators, its end, its first tick."""
-        more = [pa.field("reach", pa.int64()), pa.field("tick", pa.int64())]
-        return pa.schema([*self.cells.schema, *more])
 
     @cached_property
     def result_schema(self) -> pa.Schema:
@@ -123,7 +117,7 @@ class Sessions:
         late = behind(arrived, self.cells.key_names, punctuation)
         arrived = arrived.filter(pa.array(~late)) if late.any() else arrived
         old = [state.read(SESSIONS, bucket) for bucket in sorted(state.buckets(SESSIONS))]
-        sessions, joined, changed = self._join([*old, self._lifted(arrived)], arrived.num_rows)
+        sessions, changed = self._join([*old, self._lifted(arrived)], arrived.num_rows)
         _, complete = punctuation.of(sessions.select(self.cells.key_names))
         closed = np.ones(sessions.num_rows, np.bool_)
         if not punctuation.ended:
@@ -132,7 +126,7 @@ class Sessions:
             closed = (complete != NEVER) & (ints(sessions["reach"]) < told)
         return Step(
             results=self._results(sessions.filter(pa.array(closed))),
-            changes=self._remember(state, sessions, joined, changed, closed),
+            changes=self._remember(state, sessions, changed, closed),
             rows_used=arrived.num_rows,
             rows_late=int(late.sum()),
             late_rows=self._late_rows(rows, punctuation) if rows else None,
@@ -146,13 +140,10 @@ class Sessions:
 
     def _lifted(self, rows: pa.Table) -> pa.Table:
         order = ints(rows["order"])
-        cells = self.cells.lifted(rows, order, order)
-        for name in ("reach", "tick"):
-            cells = cells.append_column(name, rows[name])
-        return cells
+        return self.cells.lifted(rows, order, order).append_column("reach", rows["reach"])
 
-    def _join(self, tables: Sequence[pa.Table], new_rows: int) -> tuple[pa.Table, pa.Table, Mask]:
-        """Sessions joined where they touch; what they were made of; which of that changed."""
+    def _join(self, tables: Sequence[pa.Table], new_rows: int) -> tuple[pa.Table, Mask]:
+        """Sessions joined where they touch, and which of them have a new row."""
         parts = pa.concat_tables(tables)
         new = np.arange(parts.num_rows) >= parts.num_rows - new_rows
         codes, _ = self.cells.codes(parts)
@@ -162,20 +153,19 @@ class Sessions:
         end = np.empty(len(codes), np.int64)
         found = join_sessions(codes, ints(parts["pane"]), ints(parts["reach"]), number, end)
         member = np.searchsorted(number, np.arange(found)).astype(np.int64)
-        columns = [column.combine_chunks() for column in parts.columns[:-2]]
+        columns = [column.combine_chunks() for column in parts.columns[:-1]]
         sessions = self.cells.grouped(columns, Groups(number, member))
         sessions = sessions.append_column("reach", pa.array(end[:found]))
-        sessions = sessions.append_column("tick", parts["tick"].take(pa.array(member)))
-        touched = np.zeros(found, np.bool_)
-        touched[number[new]] = True
-        return sessions, parts, touched[number] if len(number) else touched
+        changed = np.zeros(found, np.bool_)
+        changed[number[new]] = True
+        return sessions, changed
 
     def _results(self, closed: pa.Table) -> pa.Table:
         columns = [column.combine_chunks() for column in closed.columns]
         each = np.arange(closed.num_rows)
         kept = {
             accumulator: slide(accumulator.kind, parts, each, each + 1)
-            for accumulator, parts in self.cells.by_accumulator(columns[len(self.keys) + 1 : -2])
+            for accumulator, parts in self.cells.by_accumulator(columns[len(self.keys) + 1 : -1])
         }
         made = columns[: len(self.keys)]
         for bound in ("pane", "reach"):
@@ -184,12 +174,11 @@ class Sessions:
         return pa.Table.from_arrays(made, schema=self.result_schema)
 
     def _remember(
-        self, state: State, sessions: pa.Table, parts: pa.Table, changed: Mask, closed: Mask
+        self, state: State, sessions: pa.Table, changed: Mask, closed: Mask
     ) -> dict[ChunkKey, pa.Table | None]:
-        """Sessions stand in the bucket of their start; only buckets with a change are written."""
-        bucket = ints(sessions["tick"]) // self.ticks_per_bucket
-        dirty = set((ints(parts["tick"])[changed] // self.ticks_per_bucket).tolist())
-        dirty |= set(bucket[closed].tolist())
+        """Sessions stand in the bucket of their key; only buckets with a change are written."""
+        bucket = key_buckets(sessions, self.cells.key_names)
+        dirty = set(bucket[changed | closed].tolist())
         kept, bucket = sessions.filter(pa.array(~closed)), bucket[~closed]
         known = set(state.buckets(SESSIONS))
         changes: dict[ChunkKey, pa.Table | None] = {}

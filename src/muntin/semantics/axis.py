@@ -14,7 +14,7 @@ import math
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from fractions import Fraction
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -32,6 +32,8 @@ DOUBLE_TICK_LIMIT = 2**52
 #: 10**22 is the largest power of ten that is a double, so edges divide exactly up to here.
 DOUBLE_DIGITS = 22
 
+#: More than any axis has, before or behind the decimal point.
+_DIGITS = 40
 _DAY = timedelta(days=1) // timedelta(microseconds=1)
 _EPOCH = datetime(1970, 1, 1)
 _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
@@ -147,9 +149,16 @@ class Axis:
         if self.domain.temporal:
             return self.point(argument, given)
         try:
-            exact = Fraction(str(given))
-        except (ValueError, ZeroDivisionError):
-            raise ArgumentError(argument, given, "it must be a finite number") from None
+            number = Decimal(str(given))
+        except InvalidOperation:
+            number = Decimal("NaN")
+        if not number.is_finite():
+            raise ArgumentError(argument, given, "it must be a finite number")
+        if number and number.adjusted() > _DIGITS:  # never as a fraction: it could fill the memory
+            return -self.limit if number < 0 else self.limit
+        if number and number.adjusted() < -2 * _DIGITS:
+            number = Decimal(1).scaleb(-2 * _DIGITS).copy_sign(number)
+        exact = Fraction(number)
         tick = self.tick(float(exact)) if self.domain is Domain.DOUBLE else None
         tick = math.floor(exact * 10**self.digits) if tick is None else tick
         return max(-self.limit, min(self.limit, tick))

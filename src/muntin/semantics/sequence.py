@@ -147,6 +147,12 @@ class SlideOnWindow:
         digits = digits_for(domain, scale, self.slide, origin_length(self.origin))
         return Axis(domain, digits, zone)
 
+    def slide_origin(self, axis: Axis) -> int:
+        """Where the slide attribute is cut from, as a tick of its axis."""
+        if self.origin is not None:
+            return axis.point("origin", self.origin)
+        return axis.default_origin(axis.length("slide", self.slide))
+
     def __str__(self) -> str:
         origin = "" if self.origin is None else f" ORIGIN {self.origin}"
         return (

@@ -207,9 +207,7 @@ class SequenceReference:
         if tick is None:
             return None
         slide = axis.length("slide", self.spec.slide)
-        given = self.spec.origin is not None
-        origin = axis.point("origin", self.spec.origin) if given else axis.default_origin(slide)
-        return (tick - origin) // slide
+        return (tick - self.spec.slide_origin(axis)) // slide
 
     def _landmark_windows(
         self, spec: Landmarks, rows: list[Row], reached: _Reached

@@ -18,6 +18,9 @@ from muntin.spark.compile import Compiled
 from muntin.spark.ship import shipped
 from muntin.spark.types import bound_type, to_spark
 
+#: Copies of rows that are made together, however many windows a row is in.
+ROWS_AT_ONCE = 100_000
+
 
 @dataclass(frozen=True)
 class Buckets:
@@ -76,18 +79,27 @@ def tag(
             yield batch
             continue
         copies = np.where(inside, last - first + 1, 0)
-        row = np.repeat(np.arange(batch.num_rows), copies)
-        within = np.arange(len(row)) - np.repeat(np.cumsum(copies) - copies, copies)
-        wid = first[row] + within
-        ends = work.edges.origin + (wid + 1) * work.edges.slide
-        starts = ends - work.edges.range
-        if work.edges.clipped:
-            starts = np.maximum(starts, work.edges.origin)
-        batch = batch.take(pa.array(row))
-        made = [pa.array(wid), *(from_ticks(t, work.axis, work.bound_type) for t in (starts, ends))]
-        for name, column in zip(names, made, strict=True):
-            batch = batch.append_column(name, column)
-        yield batch
+        behind = np.cumsum(copies)  # of each row, where its copies end among all
+        total = int(behind[-1]) if len(behind) else 0
+        for start in range(0, total, ROWS_AT_ONCE):
+            place = np.arange(start, min(start + ROWS_AT_ONCE, total))
+            row = np.searchsorted(behind, place, side="right")
+            wid = first[row] + place - (behind - copies)[row]
+            yield _copied(work, names, batch.take(pa.array(row)), wid)
+
+
+def _copied(
+    work: Buckets, names: list[str], rows: pa.RecordBatch, wid: np.ndarray
+) -> pa.RecordBatch:
+    """Rows with a window each."""
+    ends = work.edges.origin + (wid + 1) * work.edges.slide
+    starts = ends - work.edges.range
+    if work.edges.clipped:
+        starts = np.maximum(starts, work.edges.origin)
+    made = [pa.array(wid), *(from_ticks(t, work.axis, work.bound_type) for t in (starts, ends))]
+    for name, column in zip(names, made, strict=True):
+        rows = rows.append_column(name, column)
+    return rows
 
 
 def _wids(work: Buckets, batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -206,14 +206,14 @@ class Compiled:
             late=self.source.disorder.late if self.source.disorder else "generous",
             unfinished=self.unfinished,
             behind=self.behind,
-            slide_axis=self._slide_axis(),
+            slide_axis=self.slide_axis if isinstance(self.spec, SlideOnWindow) else None,
             ties=self._tie_types(),
             own_gap=self.details.gap is not None,
         )
 
-    def _slide_axis(self) -> Axis | None:
-        if not isinstance(self.spec, SlideOnWindow):
-            return None
+    @cached_property
+    def slide_axis(self) -> Axis:
+        assert isinstance(self.spec, SlideOnWindow)
         name = self.spec.slide_on
         domain, scale = progressing(self.schema[name].dataType, name)
         return self.spec.slide_axis(domain, scale=scale, zone=self.axis.zone)
@@ -253,22 +253,6 @@ class Compiled:
         values = [to_arrow(self.schema[n].dataType, f"each={n!r}") for n in names]
         by = self.key_types[: len(self.source.by)]
         return punctuator(disorder, self.axis, by, values)
-
-    @cached_property
-    def fingerprint(self) -> Mapping[str, str]:
-        """What must not change between runs on one checkpoint, in words for the message."""
-        by = [f"{n} {self.schema[n].dataType.simpleString()}" for n in self.keys]
-        arguments = [str(t) for call in self.typed.calls for t in call.types]
-        return {
-            "window": f"{self.spec} ({self.axis.domain}, days in {self.axis.zone})",
-            "aggregates": ", ".join(call.label for call in self.typed.calls),
-            "schema": f"on {self.schema[self.source.on].dataType.simpleString()}; by "
-            f"{', '.join(by) or 'nothing'}; arguments {', '.join(arguments) or 'none'}",
-            "resolution": f"{self.axis.digits} decimals",
-            "shard count": str(self.shards),
-            "unfinished": self.unfinished,
-            "disorder": self.source.disorder.state_kind if self.source.disorder else "told",
-        }
 
     @cached_property
     def flat_schema(self) -> spark_types.StructType:

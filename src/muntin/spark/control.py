@@ -8,8 +8,11 @@ so that what it causes is in the checkpoint's log and happens again when a micro
 from __future__ import annotations
 
 import json
+import re
 import time
 import uuid
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -20,14 +23,17 @@ from muntin.semantics.lengths import Duration, parse_length
 
 _SCHEMA = "kind STRING, value STRING"
 _CLOCK, _PUNCTUATES = "muntin.clock", "muntin.punctuates"
+#: ``s3://``, ``hdfs://``, ``dbfs:/``; one letter is a drive.
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 
 
 def control(spark: SparkSession, folder: str | Path) -> DataFrame:
     """The rows that :func:`end` and :func:`punctuate` write to a folder, as a stream.
 
-    Give it to ``mt.stream(..., control=...)``. The folder must be one that the cluster can read.
+    Give it to ``mt.stream(..., control=...)``. The folder must be one that this process can
+    write and the cluster can read.
     """
-    Path(folder).mkdir(parents=True, exist_ok=True)
+    _local(folder).mkdir(parents=True, exist_ok=True)
     return spark.readStream.schema(_SCHEMA).json(str(folder))
 
 
@@ -37,8 +43,17 @@ def end(folder: str | Path) -> None:
 
 
 def punctuate(folder: str | Path, value: object) -> None:
-    """Say that no more rows below ``value`` will come."""
-    _write(folder, {"kind": "punctuation", "value": str(value)})
+    """Say that no more rows below ``value`` will come.
+
+    A value that the stream's ``on`` cannot have is ignored there, and counted in the query's
+    progress under ``control_refused``.
+    """
+    text = str(value)
+    if isinstance(value, bool) or not (_is_moment(text) or _is_number(text)):
+        raise ArgumentError(
+            "value", value, "it must be a finite number or a time such as '2026-01-01 08:00:00'"
+        )
+    _write(folder, {"kind": "punctuation", "value": text})
 
 
 def heartbeat(
@@ -102,10 +117,41 @@ def _text(moment: Column) -> Column:
 
 
 def _write(folder: str | Path, row: dict[str, object]) -> None:
-    target = Path(folder)
+    target = _local(folder)
     if not target.is_dir():
         raise ArgumentError("folder", str(folder), "it must be the folder given to mt.control")
     name = f"{time.time_ns():020d}-{uuid.uuid4().hex[:8]}.json"
     hidden = target / f".{name}"
     hidden.write_text(json.dumps(row) + "\n")
     hidden.replace(target / name)  # Spark never sees half a file
+
+
+def _local(folder: str | Path) -> Path:
+    """A folder that this process can write to, or why it cannot."""
+    scheme = _SCHEME.match(str(folder))
+    if scheme is None:
+        return Path(folder)
+    path = str(folder)[len("file:") :]
+    if scheme.group(1).lower() != "file" or re.match("//[^/]", path):
+        raise ArgumentError(
+            "folder",
+            str(folder),
+            "control rows are written by this process, so it must be a folder of this machine or "
+            "one that is mounted on it",
+        )
+    return Path("/" + path.lstrip("/"))
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return Decimal(text).is_finite()
+    except InvalidOperation:
+        return False

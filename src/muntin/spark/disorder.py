@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from pathlib import Path
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
@@ -15,6 +16,8 @@ from muntin.semantics.errors import ArgumentError, UnknownColumnError
 from muntin.spark.control import brings_clock, punctuates_by_clock
 from muntin.spark.expressions import condition, problem
 from muntin.spark.types import progressing, to_arrow
+
+_CONTROLS = "it is mt.control(...) or mt.heartbeat(...), or a list of both"
 
 
 def checked_disorder(given: object, df: DataFrame, by: Sequence[str]) -> Disorder | None:
@@ -55,12 +58,16 @@ def checked_control(
     given: DataFrame | Sequence[DataFrame] | None, df: DataFrame, on: str
 ) -> tuple[DataFrame | None, bool]:
     """The control rows of one source or several, and whether a clock is among them."""
+    if isinstance(given, str | Path):
+        raise ArgumentError(
+            "control", str(given), f"for this folder it is mt.control(spark, {str(given)!r})"
+        )
+    if given is not None and not isinstance(given, DataFrame | Sequence):
+        raise ArgumentError("control", given, _CONTROLS)
     sources = [given] if isinstance(given, DataFrame) else list(given or ())
     for source in sources:
         if getattr(source, "columns", None) != ["kind", "value"]:
-            raise ArgumentError(
-                "control", source, "it is mt.control(...) or mt.heartbeat(...), or a list of both"
-            )
+            raise ArgumentError("control", source, _CONTROLS)
         domain, _ = progressing(df.schema[on].dataType, on)
         if punctuates_by_clock(source) and domain is not Domain.TIMESTAMP:
             raise ArgumentError(

@@ -20,6 +20,7 @@ from muntin.operators.kernels.hashing import shard_of
 from muntin.operators.protocol import Operator
 from muntin.operators.punctuators.slack import Punctuator
 from muntin.semantics.axis import Axis, Domain
+from muntin.semantics.errors import ArgumentError
 from muntin.spark.labels import shard_label
 from muntin.spark.ship import shipped
 
@@ -43,6 +44,8 @@ CONTROL, DATA = -1, 0
 #: Kinds of messages from a punctuator's map side: how many rows are punctuation, what every shard
 #: hears, and what the shard of a key hears.
 PUNCTUATIONS, EVERYWHERE, KEYED = "punctuations", "everywhere", "keyed"
+#: Control rows that say nothing a stream could follow.
+CONTROL_REFUSED = "control_refused"
 #: Rows taken together on the map side: enough that combining pays, little enough for memory.
 ROWS_AT_ONCE = 1_000_000
 #: A payload is cut at about this size.
@@ -196,23 +199,33 @@ class _Sender:
 def announce(
     axis: Axis, shards: int, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Control rows (``kind``, ``value``) as messages to every shard."""
+    """Control rows (``kind``, ``value``) as messages to every shard.
+
+    A row that cannot be read is counted and otherwise ignored: it stays in its source, so a query
+    that failed over it would fail again at every restart.
+    """
     task = _task()
-    seq = 0
-    for batch in batches:
-        for row in batch.to_pylist():
-            seq += 1
-            tick = _told(axis, row["kind"], row["value"])
-            labels = [shard_label(shard) for shard in range(shards)]
-            yield _batch([Message(s, CONTROL, task, seq, row["kind"], tick) for s in labels])
+    labels = [shard_label(shard) for shard in range(shards)]
+    rows = (row for batch in batches for row in batch.to_pylist())
+    for seq, row in enumerate(rows, 1):
+        kind = row["kind"]
+        try:
+            tick = _told(axis, kind, row["value"])
+        except ArgumentError:
+            yield _batch([Message(labels[0], CONTROL, task, seq, CONTROL_REFUSED, n=1)])
+        else:
+            yield _batch([Message(label, CONTROL, task, seq, kind, tick) for label in labels])
 
 
-def _told(axis: Axis, kind: str, value: str | None) -> int | None:
-    if value is None:
-        return None
-    if kind == "clock":  # a moment, whatever the stream is ordered by
-        return Axis(Domain.TIMESTAMP, zone=axis.zone).point("clock", value)
-    return axis.floor("punctuation", value)
+def _told(axis: Axis, kind: str | None, value: str | None) -> int | None:
+    match kind:
+        case "punctuation":
+            return axis.floor("punctuation", value)
+        case "clock":  # a moment, whatever the stream is ordered by
+            return Axis(Domain.TIMESTAMP, zone=axis.zone).point("clock", value)
+        case "end" | "none":
+            return None
+    raise ArgumentError("kind", kind, "it is 'punctuation', 'clock', 'end' or 'none'")
 
 
 def in_order(messages: Iterable[Message]) -> list[Message]:

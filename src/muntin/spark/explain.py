@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
-import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
 
-from muntin.aggregates.accumulators import Accumulator, Kind, Own
 from muntin.operators.panes import WORTH_COMBINING
 from muntin.operators.windows import Windows
 from muntin.semantics.axis import Domain
 from muntin.semantics.disorder import Disorder, Each, PerKey, Punctuated, RowSlack, Slack
 from muntin.semantics.idle import Follow
-from muntin.semantics.lengths import Duration
-from muntin.semantics.window import Edges, Landmark, Window
+from muntin.semantics.lengths import Duration, Number
+from muntin.semantics.window import Edges
 from muntin.spark.compile import Compiled
 from muntin.spark.exchange import routed
 from muntin.spark.explain_sequence import SequenceExplanation, sequence_explanation
+from muntin.spark.explain_state import Keeping
 
 _MEASURED_ROWS = 200_000
 _DAY = 86_400_000_000
-#: What a pane keeps beside that, in words, because the data decide how much it is.
-_MORE = {
-    Kind.COUNTED: "; and each distinct value of a pane with its count",
-    Kind.COLLECTED: "; and each value of a pane with its place",
-}
 
 
 @dataclass(frozen=True)
@@ -80,9 +74,9 @@ def explanation(
     compiled: Compiled, *, streaming: bool, measured: Measured | None = None
 ) -> Explanation | SequenceExplanation:
     disorder = _disorder(compiled.source.disorder) if streaming else None
-    if not isinstance(compiled.spec, Window | Landmark):
+    if not isinstance(compiled.operator, Windows):
         return sequence_explanation(compiled, disorder, streaming=streaming)
-    edges = compiled.spec.edges(compiled.axis)
+    edges = compiled.operator.edges
     return Explanation(
         window=str(compiled.spec),
         context=compiled.spec.context.name,
@@ -118,29 +112,26 @@ def _length(compiled: Compiled, ticks: int) -> str:
     axis = compiled.axis
     if axis.domain.temporal:
         return str(Duration(ticks * _DAY if axis.domain is Domain.DATE else ticks))
-    return f"{ticks / 10**axis.digits:g}"
+    return str(Number(Decimal((0, Decimal(ticks).as_tuple().digits, -axis.digits))))
 
 
 def _state(compiled: Compiled, edges: Edges) -> str:
     operator = compiled.operator
     assert isinstance(operator, Windows)
-    kept = operator.panes.accumulators
-    # The number of a pane is kept too.
-    size = 8 * (1 + sum(len(a.columns) for a in kept if a.bounded))
-    more = "".join(
-        sorted({_MORE[a.kind] for a in kept if isinstance(a.kind, Kind) and not a.bounded})
-    )
-    more += own_state(kept)
+    kept = Keeping(operator.panes.accumulators, "pane")
+    bounded = "bounded" if kept.bounded else "panes are bounded, what they keep is not"
+    size, more = kept.size, kept.more
     if edges.landmark:
-        return f"bounded: one pane per key and open slide, {size} bytes and the key each{more}"
+        return f"{bounded}: one pane per key and open slide, {size} each{more}"
     if not isinstance(compiled.source.disorder, Slack):
-        return f"bounded by what punctuation leaves open; {size} bytes and the key a pane{more}"
+        return f"{bounded}: as many panes as punctuation leaves open, {size} each{more}"
     open_panes = edges.panes_per_window
     open_panes += -(-compiled.behind // edges.slide) * edges.panes_per_slide
     open_panes += edges.panes_per_slide
+    rows = ", whatever the number of rows" if kept.bounded else ""
     return (
-        f"bounded: at most {open_panes} panes per key between punctuations, "
-        f"{size} bytes and the key each, whatever the number of rows{more}"
+        f"{bounded}: at most {open_panes} panes per key between punctuations, "
+        f"{size} each{rows}{more}"
     )
 
 
@@ -158,26 +149,6 @@ def _disorder(disorder: Disorder | None) -> str:
         case Each():
             return f"{disorder}; 16 bytes and the value for each and shard, for ever"
     return str(disorder)
-
-
-def own_state(accumulators: Sequence[Accumulator]) -> str:
-    """What own aggregates keep beside columns of eight bytes."""
-    own = [accumulator.kind for accumulator in accumulators if isinstance(accumulator, Own)]
-    growing = [kind.label for kind in own if not kind.own.bounded]
-    sized = [
-        kind.label
-        for kind in own
-        if kind.own.bounded and not all(_fixed(type_) for type_ in kind.partials)
-    ]
-    said = f"; and a state of its own size for {', '.join(sized)}" if sized else ""
-    return said + (f"; but the more rows, the larger for {', '.join(growing)}" if growing else "")
-
-
-def _fixed(type_: pa.DataType) -> bool:
-    try:
-        return bool(type_.bit_width)
-    except ValueError:  # what has no width of its own
-        return False
 
 
 def _travels(measured: Measured | None) -> str:

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from muntin.semantics.sequence import Landmarks, RowWindow, SlideOnWindow, TupleWindow
-from muntin.spark.compile import Compiled
+from muntin.operators.ordered import Ordered
+from muntin.operators.sessions import Sessions
+from muntin.operators.synopses import Synopses
+from muntin.semantics.sequence import Landmarks, RowWindow, Session, SlideOnWindow, TupleWindow
+from muntin.spark.compile import AnySpec, Compiled
+from muntin.spark.explain_state import Keeping
+
+_PENDING = "rows that punctuation has not passed"
 
 
 @dataclass(frozen=True)
@@ -58,19 +64,33 @@ def _order(compiled: Compiled) -> str:
 
 def _held(compiled: Compiled) -> str:
     """What a stream keeps, and whether that is bounded."""
-    pending = "rows that punctuation has not passed"
-    match compiled.spec:
+    spec, operator = compiled.spec, compiled.operator
+    if isinstance(operator, Synopses):
+        return f"bounded: {_PENDING}, and a synopsis for every aggregate and key"
+    assert isinstance(operator, Ordered | Sessions)
+    part = "session" if isinstance(spec, Session) else "cell"
+    kept = Keeping(operator.cells.accumulators, part)
+    # A window of rows holds no more rows than its range says, whatever is kept of them.
+    bounded = kept.bounded or isinstance(spec, RowWindow)
+    said = "bounded" if bounded else f"{part}s are bounded, what they keep is not"
+    return f"{said}: {_parts(spec)}, {kept.size} each{kept.more}"
+
+
+def _parts(spec: AnySpec) -> str:
+    """Of what there is one for how many rows; what stands last has a size."""
+    match spec:
         case RowWindow(order="arrival", range=rows) | RowWindow(within=None, range=rows):
-            slide = compiled.spec.edges.panes_per_slide
-            panes = -(-rows // compiled.spec.slide) * slide + slide
-            held = "" if compiled.spec.order == "arrival" else f"{pending}, and "
-            return f"bounded: {held}{panes:,} panes of ranks and a count for every key"
+            slide = spec.edges.panes_per_slide
+            panes = -(-rows // spec.slide) * slide + slide
+            held = "" if spec.order == "arrival" else f"{_PENDING}, and "
+            return f"{held}for every key a count and {panes:,} cells of ranks"
         case RowWindow(range=rows):
-            return f"bounded: {pending}, and the last {rows:,} rows and a count for every key"
+            cells = f"a cell for each of the last {rows:,} rows"
+            return f"{_PENDING}, and for every key a count and {cells}"
         case TupleWindow(range=length, every=every) | SlideOnWindow(range=length, slide=every):
-            count = " and a count for every key" if every != 1 else ""
-            return f"bounded: {pending}, and one cell for each `on` within the last {length}{count}"
+            count = "for every key a count and " if every != 1 else ""
+            return f"{_PENDING}, and {count}one cell for each `on` within the last {length}"
         case Landmarks():
-            return f"bounded: {pending}, and one cell for every key and open slide"
+            return f"{_PENDING}, and one cell for every key and open slide"
         case _:
-            return "bounded: one row of accumulators for every open session"
+            return "one row for every open session"

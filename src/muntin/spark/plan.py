@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,6 +14,7 @@ from muntin.spark.compile import Compiled
 from muntin.spark.exchange import announced, routed
 from muntin.spark.explain import Explanation, explanation
 from muntin.spark.explain_sequence import SequenceExplanation
+from muntin.spark.fingerprint import fingerprint
 from muntin.spark.ship import shipped
 
 
@@ -32,8 +34,16 @@ class Plan:
 
     @cached_property
     def name(self) -> str:
-        """Under which the counts stand in a streaming query's progress."""
-        return "muntin_" + "_".join([*self.compiled.source.by, self.compiled.source.on])
+        """Under which the counts stand in a streaming query's progress.
+
+        The columns it is about, and a digest of window and results: a query may hold two plans
+        over the same columns. It is the same at every start.
+        """
+        compiled = self.compiled
+        told = fingerprint(compiled)
+        what = repr((told["window"], told["aggregates"], told["unfinished"], compiled.naming))
+        digest = hashlib.sha256(what.encode()).hexdigest()[:8]
+        return "_".join(["muntin", *compiled.source.by, compiled.source.on, digest])
 
     @cached_property
     def df(self) -> DataFrame:
@@ -58,7 +68,7 @@ class Plan:
         control = compiled.source.control
         if control is not None:
             messages = messages.unionByName(announced(control, compiled.axis, shards))
-        task = streaming.ShardTask(compiled.operator, rule, compiled.fingerprint)
+        task = streaming.ShardTask(compiled.operator, rule, fingerprint(compiled))
         return streaming.counted(streaming.run(messages, task), self.name)
 
     @cached_property

@@ -56,26 +56,35 @@ def loader() -> Callable[[], None]:
         import os
         import tempfile
         import zipfile as zip_files
-        from contextlib import suppress
         from io import BytesIO
         from pathlib import Path as Folder
 
         user = os.getuid()
         folder = Folder(tempfile.gettempdir()) / f"muntin-{user}-{digest}"
-        if not folder.is_dir():
-            fresh = Folder(tempfile.mkdtemp(prefix="muntin-"))
-            with zip_files.ZipFile(BytesIO(archive)) as packed:
-                packed.extractall(fresh)
-            with suppress(OSError):  # another worker was faster; its folder is used
-                fresh.rename(folder)
-        if folder.stat().st_uid != user:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if folder.stat(follow_symlinks=False).st_uid != user:
             raise PermissionError(f"{folder} belongs to somebody else; remove it")
+        with zip_files.ZipFile(BytesIO(archive)) as packed:
+            # File by file, because what cleans temporary folders may have left a part of it, and
+            # each in one move, because other workers unpack the same or import from it already.
+            for entry in packed.infolist():
+                path = folder / entry.filename
+                if path.is_file() and path.stat().st_size == entry.file_size:
+                    continue
+                path.parent.mkdir(parents=True, exist_ok=True)
+                handle, fresh = tempfile.mkstemp(dir=path.parent)
+                with os.fdopen(handle, "wb") as file:
+                    file.write(packed.read(entry))
+                Folder(fresh).replace(path)
         return str(folder)
 
     def load() -> None:
         import importlib
         import sys
 
+        # A worker serves many calls, each with a copy of this function, and may only look once:
+        # hashing the sources costs more than most calls. What remembers that cannot be a module of
+        # Muntin, because which Muntin this process imports is the question; `sys` is in all.
         if getattr(sys, "_muntin_loaded", None) == digest:
             return
         try:
@@ -87,7 +96,7 @@ def loader() -> Callable[[], None]:
                 del sys.modules[name]
             sys.path.insert(0, unpacked())
             importlib.invalidate_caches()
-        sys._muntin_loaded = digest  # type: ignore[attr-defined]  # a worker serves many calls
+        sys._muntin_loaded = digest  # type: ignore[attr-defined]
 
     return load
 

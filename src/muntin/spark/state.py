@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -19,6 +19,8 @@ from muntin.semantics.errors import CheckpointError
 from muntin.spark.exchange import decode, encode
 
 CHUNK_BYTES = 2**20
+#: How state is laid out. Raise it when a new layout cannot read an old one.
+FORMAT = 1
 
 
 class HeadState(Protocol):
@@ -48,6 +50,7 @@ class Head:
         chunks = [[name, bucket, parts] for (name, bucket), parts in self.parts.items()]
         return json.dumps(
             {
+                "format": FORMAT,
                 "fingerprint": dict(self.fingerprint),
                 "progress": asdict(self.progress),
                 "chunks": chunks,
@@ -57,8 +60,20 @@ class Head:
     @classmethod
     def from_json(cls, text: str) -> Head:
         stored = json.loads(text)
+        if stored.get("format") != FORMAT:
+            raise CheckpointError(
+                f"this checkpoint's state has format {stored.get('format', 'none')} and this "
+                f"version of Muntin reads format {FORMAT}; go on with the version that wrote it, "
+                "or use a new checkpointLocation"
+            )
         parts = {(name, bucket): count for name, bucket, count in stored["chunks"]}
-        return cls(stored["fingerprint"], Progress(**stored["progress"]), parts)
+        return cls(stored["fingerprint"], _progress(stored["progress"]), parts)
+
+
+def _progress(stored: Mapping[str, Any]) -> Progress:
+    """What a version with more or fewer fields wrote; what it did not know, it had not seen."""
+    known = {field.name for field in fields(Progress)}
+    return Progress(**{name: value for name, value in stored.items() if name in known})
 
 
 class ShardState:

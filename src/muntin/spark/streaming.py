@@ -16,6 +16,7 @@ from muntin.operators.punctuators.progress import Heard
 from muntin.operators.punctuators.slack import Punctuator
 from muntin.spark.exchange import (
     CONTROL,
+    CONTROL_REFUSED,
     EVERYWHERE,
     KEYED,
     PUNCTUATIONS,
@@ -39,6 +40,7 @@ COUNTS = (
     *REASONS,
     "rows_between",
     "punctuations",
+    "control_refused",
     "results",
     "state_bytes_written",
 )
@@ -132,7 +134,8 @@ def run_shard(
         counts["slide_on_fell"] = step.fallen.num_rows
         if step.fallen.num_columns:
             refused.append(fallen_rows(step.fallen, task.operator.lateness_type))
-    yield _output(step, count_of(messages, PUNCTUATIONS), counts, refused, written)
+    also = {kind: count_of(messages, kind) for kind in (PUNCTUATIONS, CONTROL_REFUSED)}
+    yield _output(step, {**also, "state_bytes_written": written}, counts, refused)
 
 
 def fallen_rows(fallen: pa.Table, lateness_type: pa.DataType) -> pa.Table:
@@ -151,24 +154,19 @@ def _messages(shard: int, frames: Iterator[pd.DataFrame]) -> Iterator[Message]:
 
 
 def _output(
-    step: Step,
-    punctuations: int,
-    counts: Mapping[str, int],
-    refused: list[pa.Table],
-    written: int,
+    step: Step, also: Mapping[str, int], counts: Mapping[str, int], refused: list[pa.Table]
 ) -> pd.DataFrame:
     refusals = {**counts, "late": step.rows_late}
     total = sum(refusals.values())
-    used = step.rows_used + punctuations
+    used = step.rows_used + also[PUNCTUATIONS]
     made = {
         **refusals,
+        **also,
         "rows_in": used + total,
         "rows_used": used,
-        "punctuations": punctuations,
         "rows_refused": total,
         "rows_between": step.rows_between,
         "results": step.results.num_rows,
-        "state_bytes_written": written,
     }
     rows: list[dict[str, object]] = [{"tag": "counts", "payload": None, **made}]
     for start in range(0, step.results.num_rows, _OUTPUT_ROWS):

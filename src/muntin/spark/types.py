@@ -31,6 +31,12 @@ def to_arrow(type_: spark.DataType, what: str) -> pa.DataType:
     """The Arrow type of a Spark column; ``what`` names the column in the error."""
     if isinstance(type_, spark.DecimalType):
         return pa.decimal128(type_.precision, type_.scale)
+    if isinstance(type_, spark.StringType) and not type_.isUTF8BinaryCollation():
+        raise UnsupportedTypeError(
+            f"{what} has type {type_.simpleString()}: Muntin compares strings byte by byte and "
+            "would answer differently from Spark; use collate(x, 'UTF8_BINARY'), or "
+            "lower(collate(x, 'UTF8_BINARY')) where case does not matter"
+        )
     for known, arrow_type in _SIMPLE:
         if isinstance(type_, known):
             return arrow_type
@@ -42,11 +48,6 @@ def to_arrow(type_: spark.DataType, what: str) -> pa.DataType:
 
 def to_spark(type_: pa.DataType) -> spark.DataType:
     """The Spark type of a column that Muntin makes."""
-    if arrow.is_list(type_):
-        return spark.ArrayType(to_spark(type_.value_type))
-    if arrow.is_struct(type_):
-        parts = [spark.StructField(part.name, to_spark(part.type)) for part in type_]
-        return spark.StructType(parts)
     if arrow.is_decimal(type_):
         return spark.DecimalType(type_.precision, type_.scale)
     if arrow.is_list(type_):

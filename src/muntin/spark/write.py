@@ -7,14 +7,23 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from muntin.semantics.errors import ArgumentError, MuntinError
+from muntin.spark.expressions import problem
 from muntin.spark.plan import Plan
 from muntin.spark.ship import loader
 from muntin.spark.streaming import COUNTS, Output
 
+#: The triggers that a stateful query can have, and how they are written.
+_TRIGGERS = {
+    "availableNow": '{"availableNow": True}',
+    "processingTime": '{"processingTime": "10 seconds"}',
+    "once": '{"once": True}',
+}
 #: Where rows go: a folder for Parquet, or a function of the rows and the micro-batch's number.
 Sink = str | Path | Callable[[DataFrame, int], None]
 
@@ -42,28 +51,60 @@ def write(
         raise ArgumentError(
             "plan", plan, "it is what .plan(...) returns; .agg(...) is its DataFrame"
         )
+    _check_sink("results", results)
+    if refused is not None:
+        _check_sink("refused", refused)
+    if trigger is not None:
+        _check_trigger(trigger)
     if not plan.is_streaming:
         _put(plan.df, results, 0)
         if refused is not None:
             _put(plan.refused, refused, 0)
         return None
-    if checkpoint is None:
-        raise ArgumentError("checkpoint", None, "a stream needs a folder for its checkpoint")
+    if not _is_folder(checkpoint):
+        raise ArgumentError("checkpoint", checkpoint, "a stream needs a folder for its checkpoint")
     tagged = plan.tagged(keep_refused=refused is not None)
     splitter = _splitter(plan, results, refused)
     writer = tagged.writeStream.option("checkpointLocation", str(checkpoint)).foreachBatch(splitter)
     if name is not None:
         writer = writer.queryName(name)
     if trigger is not None:
-        writer = writer.trigger(**trigger)
+        writer = _triggered(writer, trigger)
     return writer.start()
+
+
+def _check_sink(argument: str, sink: object) -> None:
+    if not (callable(sink) or _is_folder(sink)):
+        raise ArgumentError(
+            argument, sink, "it is a folder, or a function of the rows and the micro-batch's number"
+        )
+
+
+def _is_folder(given: object) -> bool:
+    return isinstance(given, str | Path) and bool(str(given))
+
+
+def _check_trigger(trigger: object) -> None:
+    if not isinstance(trigger, Mapping) or len(trigger) != 1 or not {*trigger} <= {*_TRIGGERS}:
+        raise ArgumentError("trigger", trigger, f"it is one of {', '.join(_TRIGGERS.values())}")
+
+
+def _triggered(writer: DataStreamWriter, trigger: Mapping[str, Any]) -> DataStreamWriter:
+    try:
+        return writer.trigger(**trigger)
+    except (PySparkException, ValueError, TypeError) as error:
+        complaint = problem(error) if isinstance(error, PySparkException) else str(error)
+        raise ArgumentError("trigger", trigger, f"Spark says: {complaint}") from error
 
 
 def progress(query: StreamingQuery) -> dict[str, int]:
     """The counts of a query, summed over the progress reports that Spark keeps (the last 100).
 
-    ``rows_in`` is always ``rows_used`` plus ``rows_refused``, which is the sum of its reasons.
+    ``rows_in`` is always ``rows_used`` plus ``rows_refused``, which is the sum of its reasons. A
+    row that lies between windows is used, and counted under ``rows_between`` as well.
     """
+    if not hasattr(query, "recentProgress"):
+        raise ArgumentError("query", query, "it is the query that mt.write or .start() returns")
     totals: dict[str, int] = {}
     for report in query.recentProgress:
         for name, row in report.observedMetrics.items():

@@ -27,6 +27,7 @@ from muntin.semantics.errors import ArgumentError
 from muntin.spark.control import marked
 from muntin.spark.plan import Plan
 from muntin.spark.stream import Stream, stream
+from muntin.spark.types import to_arrow
 from muntin.spark.write import progress, write
 
 #: As punctuation: the stream is over.
@@ -155,8 +156,6 @@ def replay(
 
 
 def _arrow_schema(spark: SparkSession, ddl: str) -> pa.Schema:
-    from muntin.spark.types import to_arrow
-
     fields = spark.createDataFrame([], ddl).schema.fields
     return pa.schema([(f.name, to_arrow(f.dataType, f.name)) for f in fields])
 
