@@ -73,7 +73,7 @@ class RowWindow:
     def __str__(self) -> str:
         attribute = "row-num" if self.order == "arrival" else f"rank({self.on})"
         bound = "" if self.within is None else f" WITHIN {self.within}"
-        return f"RANGE {self.range} rows SLIDE {self.slide} rows WATTR {attribute}{bound}"
+        return f"RANGE {_rows(self.range)} SLIDE {_rows(self.slide)} WATTR {attribute}{bound}"
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,7 @@ class TupleWindow:
 
     def __str__(self) -> str:
         attribute = "row-num" if self.order == "arrival" else f"rank({self.on})"
-        rows = "1 row" if self.every == 1 else f"{self.every} rows"
-        return f"RANGE {self.range} RATTR {self.on} SLIDE {rows} SATTR {attribute}"
+        return f"RANGE {self.range} RATTR {self.on} SLIDE {_rows(self.every)} SATTR {attribute}"
 
 
 @dataclass(frozen=True)
@@ -189,6 +188,8 @@ class Landmarks:
             raise ArgumentError(
                 "origin", origins, "give landmarks (origin=[...]) or a condition (start='...')"
             )
+        if start is not None and not start.strip():
+            raise ArgumentError("start", start, "it is a condition such as \"kind = 'open'\"")
 
     @property
     def context(self) -> Context:
@@ -266,3 +267,7 @@ def row_order(given: object) -> Order:
     if given == "arrival":
         return "arrival"
     raise ArgumentError("order", given, "it is 'on' or 'arrival'")
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count} rows"
