@@ -13,7 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin.aggregates.ordering import NOTHING, order_keys, orderable, ranked
+from muntin.aggregates.ordering import (
+    NOTHING,
+    doubles_order,
+    order_doubles,
+    order_keys,
+    orderable,
+    ranked,
+)
 from muntin.semantics.aggregation import order
 
 FLOATS = st.one_of(
@@ -176,3 +183,15 @@ def test_what_has_an_order(type_: pa.DataType) -> None:
 )
 def test_what_has_none(type_: pa.DataType) -> None:
     assert not orderable(type_)
+
+
+@given(st.lists(FLOATS, min_size=1, max_size=6))
+def test_doubles_come_back_from_their_order(values: list[float]) -> None:
+    given_ = np.array(values)
+    before = given_.copy()
+    made = doubles_order(given_)
+    back = order_doubles(made)
+    assert np.array_equal(back, given_, equal_nan=True)
+    assert np.array_equal(np.signbit(given_), np.signbit(before))  # what was given is left alone
+    assert not np.signbit(back[back == 0]).any()
+    assert [order(values[n]) for n in np.argsort(made, kind="stable")] == sorted(map(order, values))

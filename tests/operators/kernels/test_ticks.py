@@ -11,7 +11,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from muntin.operators.kernels.ticks import REFUSALS, from_ticks, lengths_from_ticks, to_ticks
+from muntin.operators.kernels.ticks import (
+    REFUSALS,
+    from_order,
+    from_ticks,
+    lengths_from_ticks,
+    order_of_ticks,
+    shift_order,
+    to_ticks,
+    valid_ticks,
+)
 from muntin.semantics.axis import Axis, Domain
 
 #: Rows that Python's datetime can hold; Spark's timestamps reach a little farther.
@@ -197,3 +206,66 @@ def test_differences_of_ticks() -> None:
     assert tenths.to_pylist() == [Decimal("0.0"), Decimal("0.3"), Decimal("-0.2")]
     doubles = lengths_from_ticks(ticks, Axis(Domain.DOUBLE, 1), pa.float64())
     assert doubles.to_pylist() == [0.0, 0.3, -0.2]
+
+
+# -- the order of values ---------------------------------------------------------------------------
+
+ROUND_TRIPS: list[tuple[Domain, int, pa.DataType, st.SearchStrategy[Any]]] = [
+    (Domain.TIMESTAMP_NTZ, 0, pa.timestamp("us"), MOMENTS),
+    (Domain.DATE, 0, pa.date32(), st.dates()),
+    (Domain.INTEGER, 0, pa.int64(), st.integers(-(2**62) + 1, 2**62 - 1)),
+    (
+        Domain.DECIMAL,
+        2,
+        pa.decimal128(18, 2),
+        st.integers(-(10**17), 10**17).map(lambda n: Decimal(n).scaleb(-2)),
+    ),
+    (Domain.DOUBLE, 3, pa.float64(), st.floats(-(2.0**40), 2.0**40)),
+]
+
+
+@pytest.mark.parametrize(("domain", "digits", "type_", "values"), ROUND_TRIPS, ids=lambda x: str(x))
+@given(data=st.data())
+def test_orders_are_those_of_the_values_and_lead_back_to_them(
+    domain: Domain,
+    digits: int,
+    type_: pa.DataType,
+    values: st.SearchStrategy[Any],
+    data: st.DataObject,
+) -> None:
+    axis = Axis(domain, digits)
+    drawn = data.draw(st.lists(values, min_size=1, max_size=6))
+    ticks = to_ticks(pa.array(drawn, type_), axis)
+    # Equal to the value; of a double also between the ticks, which from_ticks cannot tell.
+    assert from_order(ticks.order, axis, type_).to_pylist() == drawn
+    assert [drawn[n] for n in np.argsort(ticks.order, kind="stable")] == sorted(drawn)
+    at_ticks = order_of_ticks(ticks.tick, axis)
+    assert (at_ticks <= ticks.order).all()
+    assert (order_of_ticks(ticks.tick + 1, axis) > ticks.order).all()
+    assert from_order(at_ticks, axis, type_).equals(from_ticks(ticks.tick, axis, type_))
+
+
+@given(st.lists(st.integers(-1000, 1000), min_size=1), st.integers(-50, 50))
+def test_an_order_moves_by_a_length(values: list[int], ticks: int) -> None:
+    whole = np.array(values, np.int64)
+    assert shift_order(whole, Axis(Domain.INTEGER), ticks).tolist() == [v + ticks for v in values]
+    # On doubles as Spark adds: with one rounding, to the last bit.
+    doubles = [value / 7 for value in values]
+    axis = Axis(Domain.DOUBLE, 1)
+    order = to_ticks(pa.array(doubles), axis).order
+    moved = from_order(shift_order(order, axis, ticks), axis, pa.float64()).to_pylist()
+    assert moved == [value + ticks / 10 for value in doubles]
+
+
+def test_an_order_moved_back_is_lower_wherever_there_are_ticks() -> None:
+    """A window (v - range, v] always holds its own row, however coarse doubles are out there."""
+    axis = Axis(Domain.DOUBLE, 2)
+    far = (axis.limit - 1) / 100
+    order = to_ticks(pa.array([far, -far, 0.0, 1e-300]), axis).order
+    assert (shift_order(order, axis, -1) < order).all()
+    assert (shift_order(order, axis, 1) > order).all()
+
+
+def test_ticks_of_the_values_that_have_a_place() -> None:
+    column = pa.chunked_array([[1.0, None], [math.nan, 2.5, math.inf]])
+    assert valid_ticks(column, Axis(Domain.DOUBLE, 1)).tolist() == [10, 25]
