@@ -132,6 +132,19 @@ def test_a_row_that_breaks_the_order_comes_out_again() -> None:
     assert ends(stepping.step(end=True)) == [(3, 2)]
 
 
+def test_keys_whose_windows_are_over_are_forgotten() -> None:
+    stepping = Stepping(ordered(Landmarks("on", 5, [0, 10, 10_000])))
+    for key in range(9):
+        stepping.step(at(key, k=f"key {key}"))
+    assert stepping.rows_of(MEMORY) == 0  # nothing is final
+    assert len(stepping.step(upto=9)) == 5
+    assert stepping.rows_of(MEMORY) == 9
+    stepping.step(upto=10)
+    assert not stepping.state.chunks
+    # One that comes back starts anew.
+    assert ends(stepping.step(at(12, k="key 3"), upto=15)) == [(15, 1)]
+
+
 def test_nothing_is_written_where_nothing_happened() -> None:
     stepping = Stepping(ordered(RowWindow(3, 2, "on")))
     stepping.step(at(1, 2, 3), upto=3)

@@ -83,7 +83,7 @@ class Cutting:
 
     Window ``i`` of key ``key[i]`` holds the cells numbered ``[low, high)`` and is reported as
     ``start`` and ``end``. Cells below ``needed`` of a key are forgotten; those below ``settled``
-    will always be together from now on.
+    will always be together from now on. Keys that are ``done`` can be forgotten themselves.
     """
 
     key: Ints
@@ -94,6 +94,7 @@ class Cutting:
     complete: Mask
     needed: Ints
     settled: Ints | None = None
+    done: Mask | None = None
     memory: Mapping[str, Ints] = field(default_factory=dict)
 
 

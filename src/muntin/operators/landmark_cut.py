@@ -107,6 +107,7 @@ class LandmarkCut:
             complete=closed[place] | (end <= largest[place]) if keys.ended else end < EVER,
             needed=needed,
             settled=settled,
+            done=memory["landmark"] == NEVER,
             memory=memory,
         )
 

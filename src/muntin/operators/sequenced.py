@@ -323,9 +323,13 @@ class Sequenced:
         table = keyed.keys
         for name in self.memory_names:
             table = table.append_column(name, pa.array(memory[name]))
+        kept = keys.counted > 0
+        if cutting.done is not None:
+            kept &= ~cutting.done
+        table = table.filter(pa.array(kept))
         if table.equals(remembered.drop_columns(["chunk"])):
             return {}
-        return {(MEMORY, 0): table}
+        return {(MEMORY, 0): table if table.num_rows else None}
 
     def bound(self, bound: Ints) -> pa.Array:
         if self.by_rank:

@@ -69,7 +69,7 @@ class ValueCut:
         latest = keys.memory["last"].copy()
         np.maximum.at(latest, run.key, run.tick)
         told = (closing != NEVER) & (closing != EVER)
-        following = np.where(told, closing + told, closing)
+        following = np.where(told, closing + told, closing)  # EVER has none
         needed = self._low(edges.origin + (np.where(told, following, 0) + 1) * edges.slide)
         needed = np.where(told, needed, closing)
         if keys.ended:
@@ -82,6 +82,8 @@ class ValueCut:
             end=order_of_ticks(end, self.axis),
             complete=end <= keys.largest_tick if keys.ended else np.ones(len(end), np.bool_),
             needed=needed,
+            # Rows to come are in later windows than those of a last row that nobody needs.
+            done=latest < needed,
             memory={"next": following, "last": latest},
         )
 
