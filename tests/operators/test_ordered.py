@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 
 from muntin.operators import ordered as cells
-from muntin.operators import sequenced
+from muntin.operators import waiting
 from muntin.operators.ordered import CELLS
-from muntin.operators.sequenced import MEMORY, PENDING
+from muntin.operators.sequenced import MEMORY
+from muntin.operators.waiting import PENDING
 from muntin.semantics.axis import TICK_LIMIT
 from muntin.semantics.sequence import Landmarks, RowWindow, SlideOnWindow, TupleWindow
 from tests.operators.stepping import COUNT, Stepping, at, ordered
@@ -171,8 +172,8 @@ def test_rows_wait_in_chunks_of_any_size(seed: int, monkeypatch: pytest.MonkeyPa
     rows = [[chance.randint(low, 45) for _ in range(6)] for low in [0, *upto[:-1]]]
     whole = played(rows, upto)
     for size, most in ((1, 256), (4, 256), (4, 2), (1, 0)):
-        monkeypatch.setattr(sequenced, "_CHUNK_ROWS", size)
-        monkeypatch.setattr(sequenced, "_CHUNKS", most)
+        monkeypatch.setattr(waiting, "_CHUNK_ROWS", size)
+        monkeypatch.setattr(waiting, "_CHUNKS", most)
         assert played(rows, upto) == whole
 
 

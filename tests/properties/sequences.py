@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 from muntin.aggregates.binding import Call
 from muntin.aggregates.text import parse_column
-from muntin.operators.cuts import Cut, RankCut, SlideCut, TupleCut
+from muntin.operators.cuts import Cut, RankCut, TupleCut
 from muntin.operators.landmark_cut import LandmarkCut
 from muntin.operators.ordered import Ordered
 from muntin.operators.protocol import Operator
 from muntin.operators.sessions import Sessions
+from muntin.operators.slide_cut import SlideCut
 from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.reference import Evaluate, Outcome
 from muntin.semantics.sequence import (

@@ -7,17 +7,17 @@ tells the windows that are now known as stretches of numbers.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.operators.admission import Reasons
-from muntin.operators.kernels.sequence import first_beyond, never_falling
-from muntin.operators.kernels.ticks import order_of_ticks, shift_order, to_ticks
+from muntin.operators.kernels.sequence import first_beyond
+from muntin.operators.kernels.ticks import order_of_ticks, shift_order
 from muntin.operators.protocol import NEVER
 from muntin.semantics.axis import Axis
 from muntin.semantics.window import Edges
@@ -98,44 +98,53 @@ class Cutting:
     memory: Mapping[str, Ints] = field(default_factory=dict)
 
 
-class Cut(Protocol):
+class Cut(ABC):
     """A kind of window over rows."""
 
     @property
     def memory(self) -> tuple[str, ...]:
         """What is remembered of a key, as whole numbers; NEVER before there is anything."""
-
-    @property
-    def marks(self) -> int:
-        """How many columns ``m0..`` rows bring for the cut."""
-
-    def mark(self, rows: pa.Table) -> tuple[pa.Table, Reasons | None]:
-        """Map side: rows with those columns, and why some rows have no place."""
+        return ()
 
     @property
     def remembers(self) -> bool:
         """Whether a key is remembered when it has no cells left."""
+        return True
 
     @property
-    def holds_rows(self) -> bool:
-        """Whether :meth:`windows` looks at the rows that are held."""
+    def marks(self) -> int:
+        """How many columns ``m0..`` rows bring for the cut."""
+        return 0
+
+    def mark(self, rows: pa.Table) -> tuple[pa.Table, Reasons | None]:
+        """Map side: rows with those columns, and why some rows have no place."""
+        return rows, None
 
     @property
     def may_refuse(self) -> bool:
         """Whether rows may turn out to break what the kind of window asks for."""
+        return False
 
     def refuse(self, run: Run, keys: Progressed) -> Mask | None:
         """Rows that break what the kind of window asks for."""
+        return None
 
+    @property
+    def holds_rows(self) -> bool:
+        """Whether :meth:`windows` looks at the rows that are held."""
+        return False
+
+    @abstractmethod
     def number(self, run: Run, keys: Progressed) -> Ints:
         """The cell of each row; NEVER for a row in no window."""
 
+    @abstractmethod
     def windows(self, run: Run, keys: Progressed, held: Held | None) -> Cutting:
         """The windows that are known now and were not before."""
 
 
 @dataclass(frozen=True)
-class RankCut:
+class RankCut(Cut):
     """Row windows: RANGE and SLIDE counted in ranks, with panes of ranks."""
 
     edges: Edges
@@ -143,30 +152,8 @@ class RankCut:
     within: int | None = None
 
     @property
-    def memory(self) -> tuple[str, ...]:
-        return ()
-
-    @property
-    def marks(self) -> int:
-        return 0
-
-    def mark(self, rows: pa.Table) -> tuple[pa.Table, Reasons | None]:
-        return rows, None
-
-    @property
-    def remembers(self) -> bool:
-        return True
-
-    @property
-    def may_refuse(self) -> bool:
-        return False
-
-    @property
     def holds_rows(self) -> bool:
         return self.within is not None
-
-    def refuse(self, run: Run, keys: Progressed) -> Mask | None:
-        return None
 
     def number(self, run: Run, keys: Progressed) -> Ints:
         """Panes; single rows where a window may begin anywhere."""
@@ -221,7 +208,7 @@ class RankCut:
 
 
 @dataclass(frozen=True)
-class TupleCut:
+class TupleCut(Cut):
     """A window ``(v - range, v]`` at every n-th row; rows with equal ``on`` share one."""
 
     range: int
@@ -229,30 +216,8 @@ class TupleCut:
     axis: Axis
 
     @property
-    def memory(self) -> tuple[str, ...]:
-        return ()
-
-    @property
-    def marks(self) -> int:
-        return 0
-
-    def mark(self, rows: pa.Table) -> tuple[pa.Table, Reasons | None]:
-        return rows, None
-
-    @property
     def remembers(self) -> bool:
         return self.every > 1
-
-    @property
-    def may_refuse(self) -> bool:
-        return False
-
-    @property
-    def holds_rows(self) -> bool:
-        return False
-
-    def refuse(self, run: Run, keys: Progressed) -> Mask | None:
-        return None
 
     def number(self, run: Run, keys: Progressed) -> Ints:
         return run.order
@@ -270,94 +235,6 @@ class TupleCut:
             end=end,
             complete=np.ones(len(key), np.bool_),
             needed=reach_back(keys, self.axis, self.range),
-        )
-
-
-@dataclass(frozen=True)
-class SlideCut:
-    """A window ``(v - range, v]`` where the slide attribute passes an edge.
-
-    Marks: the order of the slide attribute, and in which of its slides it lies.
-    """
-
-    range: int
-    axis: Axis
-    slide: int
-    slide_origin: int
-    slide_axis: Axis
-
-    @property
-    def memory(self) -> tuple[str, ...]:
-        return ("risen", "slide", "last")
-
-    @property
-    def marks(self) -> int:
-        return 2
-
-    def mark(self, rows: pa.Table) -> tuple[pa.Table, Reasons | None]:
-        """Where the slide attribute stands; a row without one is refused."""
-        ticks = to_ticks(rows["slide_on"].combine_chunks(), self.slide_axis)
-        stretch = (ticks.tick - self.slide_origin) // self.slide
-        rows = rows.append_column("m0", pa.array(ticks.order))
-        rows = rows.append_column("m1", pa.array(stretch))
-        return rows, np.where(ticks.refusal == 0, "", "null_slide_on").astype(object)
-
-    @property
-    def remembers(self) -> bool:
-        return True
-
-    @property
-    def may_refuse(self) -> bool:
-        return True
-
-    @property
-    def holds_rows(self) -> bool:
-        return False
-
-    def refuse(self, run: Run, keys: Progressed) -> Mask | None:
-        """A slide attribute that falls while the range attribute rises."""
-        kept = np.empty(len(run), np.int64)
-        never_falling(run.key, run.order, run.marks[0], keys.memory["risen"], kept)
-        fallen: Mask = kept == 0
-        return fallen
-
-    def number(self, run: Run, keys: Progressed) -> Ints:
-        return run.order
-
-    def windows(self, run: Run, keys: Progressed, held: Held | None) -> Cutting:
-        last = run.last_of_ties()
-        risen, slide = keys.memory["risen"].copy(), keys.memory["slide"].copy()
-        latest = keys.memory["last"].copy()
-        # Of rows with equal `on` the greatest slide attribute counts.
-        np.maximum.at(risen, run.key, run.marks[0])
-        known = np.flatnonzero(latest != NEVER)
-        key = np.concatenate([known, run.key[last]])
-        order = np.concatenate([latest[known], run.order[last]])
-        stretch = np.concatenate([slide[known], greatest_of_ties(run, run.marks[1])])
-        place = np.lexsort((order, key))
-        key, order, stretch = key[place], order[place], stretch[place]
-        ends = np.zeros(len(key), np.bool_)
-        ends[:-1] = (key[1:] == key[:-1]) & (stretch[1:] > stretch[:-1])
-        final = np.ones(len(key), np.bool_)
-        final[:-1] = key[1:] != key[:-1]
-        slide[key[final]], latest[key[final]] = stretch[final], order[final]
-        complete = ends.copy()
-        if keys.ended:
-            ends |= final
-        end = order[ends]
-        start = shift_order(end, self.axis, -self.range)
-        known = latest != NEVER
-        back = shift_order(np.where(known, latest, 0), self.axis, -self.range)
-        needed = np.where(known, back, NEVER)
-        return Cutting(
-            key=key[ends],
-            low=start + 1,
-            high=end + 1,
-            start=start,
-            end=end,
-            complete=complete[ends],
-            needed=np.full(len(needed), EVER) if keys.ended else needed,
-            memory={"risen": risen, "slide": slide, "last": latest},
         )
 
 

@@ -10,7 +10,17 @@ import pyarrow as pa
 
 from muntin.aggregates.ordering import doubles_order, order_doubles
 from muntin.operators.admission import Reasons
-from muntin.operators.cuts import EVER, Cutting, Held, Mask, Progressed, Run, first_of_each, spread
+from muntin.operators.cuts import (
+    EVER,
+    Cut,
+    Cutting,
+    Held,
+    Mask,
+    Progressed,
+    Run,
+    first_of_each,
+    spread,
+)
 from muntin.operators.kernels.ticks import order_of_ticks
 from muntin.operators.protocol import NEVER
 from muntin.semantics.axis import Axis, Domain
@@ -30,7 +40,7 @@ class _Segments:
 
 
 @dataclass(frozen=True)
-class LandmarkCut:
+class LandmarkCut(Cut):
     """From a landmark to the next: a window a slide, or one in all.
 
     ``points`` are landmarks given in ticks; without any the column ``starts`` says which rows are.
@@ -55,21 +65,6 @@ class LandmarkCut:
             return rows, None
         starts = rows["starts"].combine_chunks().fill_null(False)
         return rows.append_column("m0", starts.cast(pa.int64())), None
-
-    @property
-    def remembers(self) -> bool:
-        return True
-
-    @property
-    def may_refuse(self) -> bool:
-        return False
-
-    @property
-    def holds_rows(self) -> bool:
-        return False
-
-    def refuse(self, run: Run, keys: Progressed) -> Mask | None:
-        return None
 
     def number(self, run: Run, keys: Progressed) -> Ints:
         """Rows are told apart by ``on``; those before any landmark are in no window."""

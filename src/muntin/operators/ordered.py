@@ -22,9 +22,9 @@ from muntin.operators.kernels.sequence import stretches
 from muntin.operators.kernels.ticks import to_ticks
 from muntin.operators.keyed import Keyed
 from muntin.operators.panes import Panes
-from muntin.operators.protocol import NEVER, State
+from muntin.operators.protocol import NEVER, Changes, State
 from muntin.operators.reduction import slide
-from muntin.operators.sequenced import Changes, Sequenced
+from muntin.operators.sequenced import Sequenced
 from muntin.semantics.window import Edges
 
 Ints = npt.NDArray[np.int64]

@@ -24,6 +24,8 @@ Ints = npt.NDArray[np.int64]
 NEVER = -(2**63)
 #: A chunk of state: the name of a table, and a bucket of it.
 ChunkKey = tuple[str, int]
+#: What a step wants remembered; None forgets a chunk.
+Changes = dict[ChunkKey, pa.Table | None]
 #: Why rows are refused, in the order in which they are reported.
 REASONS = (
     "late",

@@ -6,7 +6,6 @@ What is made of them then is for the operators that build on this: windows over 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -23,18 +22,15 @@ from muntin.operators.columns import ints, original_names, typed
 from muntin.operators.cuts import EVER, Cut, Cutting, Progressed, Run
 from muntin.operators.kernels.ticks import from_order, order_of_ticks
 from muntin.operators.keyed import Keyed, places
-from muntin.operators.protocol import NEVER, ChunkKey, Punctuation, Routed, State, Step
+from muntin.operators.protocol import NEVER, Changes, Punctuation, Routed, State, Step
+from muntin.operators.waiting import PENDING, due, hold
 from muntin.semantics.axis import Axis
 from muntin.semantics.sequence import Order
 from muntin.semantics.window import Unfinished
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
-Changes = dict[ChunkKey, pa.Table | None]
-PENDING, MEMORY = "pending", "memory"
-#: Rows that wait are kept in chunks of about so many, each named by its least tick; when there are
-#: too many chunks, because few rows came a step, they are put together.
-_CHUNK_ROWS, _CHUNKS = 16_384, 256
+MEMORY = "memory"
 
 
 @dataclass(frozen=True)
@@ -167,7 +163,7 @@ class Sequenced:
         )
         run, final, fallen = self._refuse(run, final, keys)
         results, kept, cutting, between = self._report(state, keyed, held, run, final, keys)
-        changes = self._hold(state, waiting, read) | kept
+        changes = hold(state, waiting, read) | kept
         changes |= self._memorize(keyed, remembered, keys, cutting)
         return Step(
             results=results,
@@ -212,13 +208,11 @@ class Sequenced:
 
     def _pool(
         self, state: State, arrived: pa.Table, punctuation: Punctuation
-    ) -> tuple[pa.Table, list[int]]:
+    ) -> tuple[pa.Table, Sequence[int]]:
         """What arrived, then what waits in chunks with a row that may be final now."""
-        chunks = sorted(state.buckets(PENDING))
-        latest = EVER if punctuation.ended or len(chunks) > _CHUNKS else punctuation.latest
-        chunks = [least for least in chunks if least < latest]
+        chunks = due(state, EVER if punctuation.ended else punctuation.latest)
         arrived = arrived.append_column("rank", pa.array(np.zeros(arrived.num_rows, np.int64)))
-        held = [state.read(PENDING, least) for least in chunks]
+        held = [state.read(PENDING, chunk) for chunk in chunks]
         return pa.concat_tables([arrived, *held], promote_options="default"), chunks
 
     @staticmethod
@@ -277,26 +271,6 @@ class Sequenced:
             return np.argsort(key, kind="stable").astype(np.int64)
         ties = [order_keys(rows[f"t{p}"].combine_chunks()).key for p in range(len(self.ties))]
         return np.lexsort((*reversed(ties), ints(rows["order"]), key)).astype(np.int64)
-
-    def _hold(self, state: State, waiting: pa.Table, read: Sequence[int]) -> Changes:
-        """Rows that are not final, in chunks by tick; chunks that were read are written again."""
-        changes: Changes = dict.fromkeys([(PENDING, least) for least in read])
-        if not waiting.num_rows:
-            return changes
-        tick = ints(waiting["tick"])
-        place = np.argsort(tick, kind="stable")
-        waiting, tick = waiting.take(pa.array(place)), tick[place]
-        # Rows of one tick stay together: a chunk is named by the first of its ticks.
-        chunk = np.searchsorted(tick, tick) // _CHUNK_ROWS
-        starts = np.flatnonzero(np.diff(chunk, prepend=-1))
-        unread = set(state.buckets(PENDING)).difference(read)
-        for start, stop in itertools.pairwise([*starts.tolist(), len(tick)]):
-            least, rows = int(tick[start]), waiting.slice(start, stop - start)
-            if least in unread:
-                both = [rows, state.read(PENDING, least)]
-                rows = pa.concat_tables(both, promote_options="default")
-            changes[PENDING, least] = rows
-        return changes
 
     def _refuse(
         self, run: Run, final: pa.Table, keys: Progressed

@@ -22,7 +22,7 @@ from muntin.operators.kernels.sequence import join_sessions
 from muntin.operators.kernels.ticks import from_order, order_of_ticks, shift_order, to_ticks
 from muntin.operators.keyed import key_buckets
 from muntin.operators.panes import Panes
-from muntin.operators.protocol import NEVER, ChunkKey, Punctuation, Routed, State, Step
+from muntin.operators.protocol import NEVER, Changes, Punctuation, Routed, State, Step
 from muntin.operators.reduction import slide
 from muntin.semantics.axis import Axis
 from muntin.semantics.window import Edges
@@ -173,15 +173,13 @@ class Sessions:
         made += [b.finish([kept[a] for a in b.accumulators]) for b in self.cells.bound]
         return pa.Table.from_arrays(made, schema=self.result_schema)
 
-    def _remember(
-        self, state: State, sessions: pa.Table, changed: Mask, closed: Mask
-    ) -> dict[ChunkKey, pa.Table | None]:
+    def _remember(self, state: State, sessions: pa.Table, changed: Mask, closed: Mask) -> Changes:
         """Sessions stand in the bucket of their key; only buckets with a change are written."""
         bucket = key_buckets(sessions, self.cells.key_names)
         dirty = set(bucket[changed | closed].tolist())
         kept, bucket = sessions.filter(pa.array(~closed)), bucket[~closed]
         known = set(state.buckets(SESSIONS))
-        changes: dict[ChunkKey, pa.Table | None] = {}
+        changes: Changes = {}
         for number in sorted(dirty):
             mine = kept.filter(pa.array(bucket == number))
             if mine.num_rows or number in known:

@@ -18,8 +18,8 @@ from muntin.aggregates.synopsis import Floats, SynopsisKind
 from muntin.operators.columns import ints
 from muntin.operators.cuts import Cutting, Progressed, Run
 from muntin.operators.keyed import Keyed, key_buckets
-from muntin.operators.protocol import NEVER, State
-from muntin.operators.sequenced import Changes, Sequenced
+from muntin.operators.protocol import NEVER, Changes, State
+from muntin.operators.sequenced import Sequenced
 
 Ints = npt.NDArray[np.int64]
 SYNOPSES = "synopses"

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from muntin.operators.admission import Reasons
-from muntin.operators.cuts import EVER, Cutting, Held, Mask, Progressed, Run, spread
+from muntin.operators.cuts import EVER, Cut, Cutting, Held, Progressed, Run, spread
 from muntin.operators.kernels.ticks import order_of_ticks
 from muntin.operators.protocol import NEVER
 from muntin.semantics.axis import Axis
@@ -19,7 +17,7 @@ Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class ValueCut:
+class ValueCut(Cut):
     """Sliding, tumbling and landmark windows, told once all their rows are final.
 
     Cells are numbered by ticks. What is remembered of a key is the next window to report and
@@ -30,30 +28,8 @@ class ValueCut:
     axis: Axis
 
     @property
-    def marks(self) -> int:
-        return 0
-
-    def mark(self, rows: pa.Table) -> tuple[pa.Table, Reasons | None]:
-        return rows, None
-
-    @property
     def memory(self) -> tuple[str, ...]:
         return ("next", "last")
-
-    @property
-    def remembers(self) -> bool:
-        return True
-
-    @property
-    def may_refuse(self) -> bool:
-        return False
-
-    @property
-    def holds_rows(self) -> bool:
-        return False
-
-    def refuse(self, run: Run, keys: Progressed) -> Mask | None:
-        return None
 
     def number(self, run: Run, keys: Progressed) -> Ints:
         return run.tick

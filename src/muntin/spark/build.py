@@ -10,11 +10,12 @@ from muntin.aggregates.binding import Call
 from muntin.aggregates.focused import synopsis_kind as focused_kind
 from muntin.aggregates.synopses.functions import synopsis_kind, within_of
 from muntin.aggregates.synopsis import SYNOPSES, SynopsisKind
-from muntin.operators.cuts import Cut, RankCut, SlideCut, TupleCut
+from muntin.operators.cuts import Cut, RankCut, TupleCut
 from muntin.operators.landmark_cut import LandmarkCut
 from muntin.operators.ordered import Ordered
 from muntin.operators.protocol import Operator
 from muntin.operators.sessions import Sessions
+from muntin.operators.slide_cut import SlideCut
 from muntin.operators.synopses import Synopses
 from muntin.operators.value_cut import ValueCut
 from muntin.operators.windows import Windows
