@@ -1,136 +1,31 @@
-"""Random windows, rows and arrivals, and the step function run over them without Spark."""
+"""Random windows over values with every aggregate, and their step function run without Spark."""
 
 from __future__ import annotations
 
-import itertools
-import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 from hypothesis import strategies as st
 
 from muntin.aggregates.binding import Call
-from muntin.operators.protocol import MemoryState, Operator, Step
-from muntin.operators.punctuators.build import punctuator
-from muntin.operators.punctuators.progress import Heard, Progress
-from muntin.operators.punctuators.slack import Punctuator
-from muntin.operators.windows import LAYOUT, Windows
+from muntin.operators.windows import Windows
 from muntin.semantics import aggregation
 from muntin.semantics.axis import Axis, Domain
-from muntin.semantics.disorder import Disorder, each, per_key, punctuated, slack
-from muntin.semantics.idle import Idle, clock, follow, wait
-from muntin.semantics.punctuation import Arrived, Rule
-from muntin.semantics.reference import Evaluate, MicroBatch
+from muntin.semantics.reference import Evaluate
 from muntin.semantics.window import Edges, Landmark, Unfinished, Window
-
-EPOCH = datetime(2026, 1, 1)
-#: For each domain: the Arrow type of ``on``, that of window bounds, and values from small integers.
-ON_TYPES: dict[Domain, tuple[pa.DataType, pa.DataType, Callable[[int], Any]]] = {
-    Domain.TIMESTAMP: (
-        pa.timestamp("us", tz="UTC"),
-        pa.timestamp("us", tz="UTC"),
-        lambda n: EPOCH.replace(tzinfo=UTC) + timedelta(seconds=n),
-    ),
-    Domain.TIMESTAMP_NTZ: (
-        pa.timestamp("us"),
-        pa.timestamp("us"),
-        lambda n: EPOCH + timedelta(seconds=n),
-    ),
-    Domain.DATE: (pa.date32(), pa.date32(), lambda n: date(2026, 1, 1) + timedelta(days=n)),
-    Domain.INTEGER: (pa.int32(), pa.int64(), lambda n: n),
-    Domain.DECIMAL: (pa.decimal128(12, 1), pa.decimal128(20, 1), lambda n: Decimal(n).scaleb(-1)),
-    Domain.DOUBLE: (pa.float64(), pa.float64(), lambda n: n / 10),
-}
-#: How a length of n small units is written for each domain.
-LENGTHS: dict[Domain, Callable[[int], object]] = {
-    Domain.TIMESTAMP: lambda n: f"{n} seconds",
-    Domain.TIMESTAMP_NTZ: lambda n: f"{n} seconds",
-    Domain.DATE: lambda n: f"{n} days",
-    Domain.INTEGER: lambda n: n,
-    Domain.DECIMAL: lambda n: str(Decimal(n).scaleb(-1)),
-    Domain.DOUBLE: lambda n: str(Decimal(n).scaleb(-1)),
-}
-
-
-RULES = ("slack", "rows", "marks", "key marks", "per key", "each")
-SENSORS = ("x", "y", None)
-
-
-@dataclass(frozen=True)
-class Arrivals:
-    """What arrives for a query and how disordered it is, in small integers for one domain."""
-
-    domain: Domain
-    rule: str
-    slack: int
-    idle: str
-    idle_length: int
-    expect: Sequence[str | None]
-    late: Any
-    batches: Sequence[Sequence[dict[str, Any]]]
-    clocks: Sequence[int | None]
-
-    @property
-    def axis(self) -> Axis:
-        raise NotImplementedError
-
-    @property
-    def by(self) -> tuple[str, ...]:
-        return ("k",)
-
-    @property
-    def disorder(self) -> Disorder:
-        length = LENGTHS[self.domain](self.slack)
-        match self.rule:
-            case "slack":
-                return slack(length, late=self.late)
-            case "rows":
-                return slack(rows=self.slack, late=self.late)
-            case "marks" | "key marks":
-                return punctuated("mark", key=self.rule == "key marks", late=self.late)
-            case "per key":
-                return per_key(length, idle=self._idle, late=self.late)
-        return each("q", length, idle=self._idle, expect=self.expect, late=self.late)
-
-    @property
-    def _idle(self) -> Idle:
-        match self.idle:
-            case "follow":
-                return follow(LENGTHS[self.domain](self.idle_length))
-            case "clock":
-                return clock(f"{self.idle_length + 1} seconds")
-        return wait()
-
-    def punctuated(self) -> list[MicroBatch]:
-        """What arrives, with the punctuation that the rule makes of it by its definition."""
-        rule = Rule(self.disorder, self.axis, "on", self.by, lambda row: bool(row["mark"]))
-        pairs = zip(self.batches, self.clocks, strict=True)
-        return rule.punctuate([Arrived(rows, _micros(now)) for rows, now in pairs])
-
-    def punctuator(self) -> Punctuator:
-        """The rule as the drivers run it."""
-        return punctuator(self.disorder, self.axis, [pa.string()] * len(self.by), (pa.string(),))
-
-    def data(self) -> list[dict[str, Any]]:
-        """All rows that are not punctuation."""
-        return [row for batch in self.punctuated() for row in batch.rows]  # type: ignore[misc]
-
-    def table(self, rows: Sequence[dict[str, Any]]) -> pa.Table:
-        """Rows as the map side gets them."""
-        columns: dict[str, pa.Array] = {
-            "on": pa.array([row["on"] for row in rows], ON_TYPES[self.domain][0]),
-            "k0": pa.array([row["k"] for row in rows], pa.string()),
-        }
-        for place, (name, type_) in enumerate(zip(SLOTS, SLOT_TYPES, strict=True)):
-            columns[f"s{place}"] = pa.array([row.get(name) for row in rows], type_)
-        columns["p"] = pa.array([row["mark"] for row in rows], pa.bool_())
-        columns["v0"] = pa.array([row["q"] for row in rows], pa.string())
-        columns["o0"] = pa.array([row["k"] for row in rows], pa.string())
-        return pa.table(columns)
+from tests.properties.arriving import (
+    LENGTHS,
+    ON_TYPES,
+    SLOT_TYPES,
+    SLOTS,
+    Arrivals,
+    Ran,
+    arrivals,
+    row_values,
+    steps,
+)
 
 
 @dataclass(frozen=True)
@@ -159,10 +54,6 @@ class Case(Arrivals):
     @property
     def edges(self) -> Edges:
         return self.spec.edges(self.axis)
-
-
-def _micros(seconds: int | None) -> int | None:
-    return None if seconds is None else seconds * 1_000_000
 
 
 #: A function, its slots and its constants.
@@ -200,10 +91,6 @@ CALLS: tuple[Called, ...] = (
     ("heavy_hitters", (2,), (0.4,)),
     ("top_k", (2,), (2,)),
 )
-SLOTS = ("v", "i", "s", "b", "d")
-SLOT_TYPES = (pa.float64(), pa.int64(), pa.string(), pa.bool_(), pa.decimal128(10, 2))
-
-
 #: Calls are numbered by their slots, so between them they use all.
 EVERY_SLOT: tuple[Called, ...] = tuple(
     (function, (slot,), ()) for slot, function in enumerate(("max", "sum", "max", "any", "sum"))
@@ -273,63 +160,10 @@ def operator(case: Case, calls: Sequence[Called] = CALLS) -> Windows:
     )
 
 
-@dataclass
-class Ran:
-    """What the step function made of a case."""
-
-    results: list[dict[str, Any]] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
-    lateness: list[Any] = field(default_factory=list)
-    used: int = 0
-    chunks_left: int = 0
-
-    def take(self, step: Step) -> None:
-        """What a step says."""
-        self.results += step.results.to_pylist()
-        self.used += step.rows_used
-        self.refused += ["late"] * step.rows_late
-        if step.late_rows is not None:
-            assert step.late_rows.num_rows == step.rows_late
-            self.lateness += step.late_rows["lateness"].to_pylist()
-        if step.fallen is not None:
-            self.refused += ["slide_on_fell"] * step.fallen.num_rows
-
-
 def run_steps(case: Case, work: Windows | None = None) -> Ran:
     """Two tasks take the rows of a micro-batch in turn."""
     dealt = [[rows[turn::2] for turn in (0, 1)] for rows in case.batches]
     return steps(work or operator(case), case, dealt)
-
-
-def steps(work: Operator, case: Arrivals, dealt: Sequence[Sequence[Sequence[Any]]]) -> Ran:
-    """Route and step every micro-batch as a driver would, then end the stream.
-
-    ``dealt`` has the rows of a micro-batch as its tasks get them.
-    """
-    rule, state, progress, ran = case.punctuator(), MemoryState(), Progress(), Ran()
-    for tasks, now in [*zip(dealt, case.clocks, strict=True), (None, None)]:
-        observed = [rule.observe(case.table(part)) for part in tasks or () if part]
-        routed = [work.route(one.rows) for one in observed if one.rows.num_rows]
-        heard = Heard(
-            seen=[r.progress for r in routed],
-            clock=[_micros(now)],
-            ended=tasks is None,
-            everywhere=[one.everywhere for one in observed if one.everywhere is not None],
-            keyed=[one.keyed for one in observed if one.keyed is not None],
-        )
-        advanced = rule.advance(state, progress, heard)
-        progress = advanced.progress
-        partials = [r.partial for r in routed]
-        originals = [r.rows for r in routed if r.rows is not None]
-        step = work.step(state, partials, advanced.punctuation, originals)
-        state.apply({**step.changes, **advanced.changes})
-        ran.used += sum(one.punctuations for one in observed)
-        for one in routed:
-            ran.refused += [reason for reason, n in one.refused.items() for _ in range(n)]
-        ran.take(step)
-    own = [name for name, _ in state.chunks if not name.startswith("punctuator:")]
-    ran.chunks_left = len([name for name in own if name != LAYOUT])
-    return ran
 
 
 @st.composite
@@ -348,94 +182,3 @@ def cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> Case:
         unfinished=draw(st.sampled_from(["keep", "drop", "flag"])),
         **draw(arrivals(domain, rows)),
     )
-
-
-@st.composite
-def arrivals(
-    draw: st.DrawFn,
-    domain: Domain,
-    rows: Sequence[dict[str, Any]],
-    rules: Sequence[str] = RULES,
-) -> dict[str, Any]:
-    """The fields of :class:`Arrivals`: rows cut into micro-batches, under any rule of disorder."""
-    batches = split(rows, draw(st.lists(st.integers(0, 14), max_size=3)))
-    step = st.sampled_from([None, 0, *range(-1, 10)])
-    return {
-        "domain": domain,
-        "rule": draw(st.sampled_from(rules)),
-        "slack": draw(st.integers(0, 6)),
-        "idle": draw(st.sampled_from(["wait", "follow", "clock"])),
-        "idle_length": draw(st.integers(0, 6)),
-        "expect": draw(st.lists(st.sampled_from(SENSORS), max_size=2)),
-        "late": draw(st.sampled_from(["generous", "consistent"])),
-        "batches": batches,
-        "clocks": _running([draw(step) for _ in batches]),
-    }
-
-
-def _running(steps: Sequence[int | None]) -> list[int | None]:
-    """Readings of a clock that moves by so many seconds, is not read, or once in a while errs."""
-    now, made = 0, []
-    for step in steps:
-        now += step or 0
-        made.append(None if step is None else now)
-    return made
-
-
-def split(rows: Sequence[dict[str, Any]], cuts: Sequence[int]) -> list[list[dict[str, Any]]]:
-    edges = [0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]
-    return [list(rows[a:b]) for a, b in itertools.pairwise(edges)]
-
-
-def row_values(
-    domain: Domain, slots: st.SearchStrategy[dict[str, Any]] | None = None
-) -> st.SearchStrategy[dict[str, Any]]:
-    value = ON_TYPES[domain][2]
-    on: st.SearchStrategy[Any] = st.integers(-8, 30).map(value)
-    if domain is Domain.DOUBLE:  # also values between the ticks
-        on = st.tuples(on, st.sampled_from([0.0, 0.03, 0.07])).map(sum)
-    odd: list[Any] = [None, float("nan"), float("inf")] if domain is Domain.DOUBLE else [None]
-    on = st.one_of(on, on, on, on, on, on, st.sampled_from(odd))
-    both = st.tuples(on, st.sampled_from(WHOSE), slot_values() if slots is None else slots)
-    return both.map(lambda drawn: {"on": drawn[0], **drawn[1], **drawn[2]})
-
-
-#: Keys, sensors and marks; drawn together, because every draw costs.
-WHOSE: list[dict[str, Any]] = [
-    {"k": k, "q": q, "mark": mark}
-    for k, q, mark in itertools.product(["a", "b", None], SENSORS, [None, False, False, True])
-]
-
-
-def slot_values() -> st.SearchStrategy[dict[str, Any]]:
-    return st.fixed_dictionaries(
-        {
-            # Sixty-fourths: sums and squares of them are exact, so equality is equality.
-            "v": st.one_of(st.none(), st.integers(-4096, 4096).map(lambda n: n / 64)),
-            "i": st.one_of(st.none(), st.integers(-(2**40), 2**40)),
-            "s": st.one_of(st.none(), st.sampled_from(TEXTS)),
-            "b": st.one_of(st.none(), st.booleans()),
-            "d": st.one_of(
-                st.none(), st.integers(-(10**9), 10**9).map(lambda n: Decimal(n).scaleb(-2))
-            ),
-        }
-    )
-
-
-TEXTS = ["", "a", "B", "é", "zz"]
-
-
-def _prepared(seed: int) -> dict[str, Any]:
-    chance = random.Random(seed)
-    drawn = {
-        "v": chance.randint(-4096, 4096) / 64,
-        "i": chance.randint(-(2**40), 2**40),
-        "s": chance.choice(TEXTS),
-        "b": chance.choice([False, True]),
-        "d": Decimal(chance.randint(-(10**9), 10**9)).scaleb(-2),
-    }
-    return {name: None if chance.random() < 0.3 else value for name, value in drawn.items()}
-
-
-#: Values for properties that are not about them.
-PREPARED: list[dict[str, Any]] = [dict.fromkeys(SLOTS), *map(_prepared, range(150))]

@@ -34,22 +34,19 @@ from muntin.semantics.sequence_reference import SequenceReference
 from muntin.semantics.window import Unfinished, WindowSpec
 from tests.aggregates.examples import Squares
 from tests.operators.correlations import call
-from tests.properties.harness import (
-    EVERY_SLOT,
+from tests.properties.arriving import (
     LENGTHS,
     ON_TYPES,
     PREPARED,
     RULES,
     SLOTS,
     Arrivals,
-    Called,
     Ran,
     arrivals,
-    bound_calls,
-    evaluators,
     row_values,
     steps,
 )
+from tests.properties.harness import EVERY_SLOT, Called, bound_calls, evaluators
 
 Row = dict[str, Any]
 #: A gap in the units of each domain, as a row brings it.

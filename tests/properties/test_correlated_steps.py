@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from muntin.semantics.reference import Reference
 from muntin.testing import assert_same_rows
 from tests.operators.correlations import Asked, call, correlated
-from tests.properties.harness import SLOTS, Case, cases, operator, run_steps
+from tests.properties.arriving import SLOTS
+from tests.properties.harness import Case, cases, operator, run_steps
 
 
 def steps(case: Case, asked: Asked) -> list[dict[str, Any]]:

@@ -16,7 +16,8 @@ from muntin.aggregates.sketches import ApproxCountDistinct, ApproxQuantile, Appr
 from muntin.semantics.reference import Reference
 from muntin.testing import assert_same_rows
 from tests.aggregates.examples import Gathered, Longest, Squares
-from tests.properties.harness import SLOT_TYPES, SLOTS, Case, cases, operator, run_steps
+from tests.properties.arriving import SLOT_TYPES, SLOTS
+from tests.properties.harness import Case, cases, operator, run_steps
 
 #: A sketch of so few values is exact, so it has to agree with the reference to the last digit.
 CALLS: list[tuple[OwnAggregate, str, Callable[[list[Any]], Any]]] = [

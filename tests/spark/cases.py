@@ -11,7 +11,8 @@ from muntin.semantics.axis import Domain
 from muntin.semantics.reference import MicroBatch, Outcome, Reference
 from muntin.spark.plan import Plan
 from muntin.spark.stream import Stream
-from tests.properties.harness import CALLS, LENGTHS, ON_TYPES, SLOTS, Case, evaluators
+from tests.properties.arriving import LENGTHS, ON_TYPES, SLOTS
+from tests.properties.harness import CALLS, Case, evaluators
 
 ON_DDL = {
     Domain.TIMESTAMP: "TIMESTAMP",
