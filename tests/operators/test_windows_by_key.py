@@ -10,7 +10,7 @@ import pyarrow as pa
 from muntin.aggregates.binding import Call
 from muntin.operators.protocol import NEVER, MemoryState, Punctuation
 from muntin.operators.windows import PANES, Windows
-from muntin.semantics.axis import Axis, Domain
+from muntin.semantics.axis import TICK_LIMIT, Axis, Domain
 from muntin.semantics.window import Edges
 
 TUMBLING = Edges(5, 5, origin=0, clipped=False)
@@ -122,3 +122,12 @@ def test_state_written_with_buckets_of_another_size_is_read() -> None:
     run.work = windows(panes_per_bucket=100)
     assert run.step({"a": [2, 23, 60]}, {"a": 50}) == {("a", 5, 2), ("a", 25, 2), ("a", 45, 1)}
     assert run.held == {3: 1}
+
+
+def test_a_key_complete_below_the_axis_has_closed_nothing() -> None:
+    """A punctuation is the largest value less the slack, which may lie below the least tick."""
+    origin = TICK_LIMIT - 10
+    edges = Edges(5, 5, origin=origin, clipped=False)
+    stepping = Stepping(windows(edges, panes_per_bucket=2**40))
+    assert stepping.step({"a": [origin]}, {"a": -(2**63) + 2}) == set()
+    assert stepping.step({}, {"a": origin + 5}) == {("a", origin + 5, 1)}

@@ -53,8 +53,7 @@ LENGTHS: dict[Domain, Callable[[int], object]] = {
 }
 RULES = ("slack", "rows", "marks", "key marks", "per key", "each")
 SENSORS = ("x", "y", None)
-
-
+#: What aggregates look at.
 SLOTS = ("v", "i", "s", "b", "d")
 SLOT_TYPES = (pa.float64(), pa.int64(), pa.string(), pa.bool_(), pa.decimal128(10, 2))
 
@@ -156,6 +155,11 @@ class Ran:
             self.lateness += step.late_rows["lateness"].to_pylist()
         if step.fallen is not None:
             self.refused += ["slide_on_fell"] * step.fallen.num_rows
+
+
+def renamed(row: dict[str, Any]) -> dict[str, Any]:
+    """A result with its key named as in the rows."""
+    return {("k" if name == "k0" else name): value for name, value in row.items()}
 
 
 def steps(work: Operator, case: Arrivals, dealt: Sequence[Sequence[Sequence[Any]]]) -> Ran:

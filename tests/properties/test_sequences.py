@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 
 from muntin.testing import assert_same_rows
+from tests.properties.arriving import renamed
 from tests.properties.sequences import SequenceCase, sequence_cases
-from tests.properties.test_steps import renamed
 
 
 @settings(max_examples=2000)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from hypothesis import given, settings
 
 from muntin.semantics.reference import Outcome, Reference
 from muntin.testing import assert_same_rows
+from tests.properties.arriving import renamed
 from tests.properties.harness import (
     EVERY_SLOT,
     Called,
@@ -27,10 +27,6 @@ def expected(case: Case, calls: Sequence[Called]) -> Outcome:
         case.edges, case.axis, "on", ("k",), evaluators(calls), case.late, case.unfinished
     )
     return reference.run(case.punctuated())
-
-
-def renamed(row: dict[str, Any]) -> dict[str, Any]:
-    return {("k" if name == "k0" else name): value for name, value in row.items()}
 
 
 @settings(max_examples=2000)

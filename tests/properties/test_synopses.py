@@ -20,9 +20,8 @@ from muntin.semantics.reference import Evaluate
 from muntin.semantics.sequence import TupleWindow
 from muntin.semantics.window import Landmark, Window
 from muntin.testing import assert_same_rows
-from tests.properties.arriving import LENGTHS, ON_TYPES, arrivals, row_values
+from tests.properties.arriving import LENGTHS, ON_TYPES, arrivals, renamed, row_values
 from tests.properties.sequences import Row, SequenceCase
-from tests.properties.test_steps import renamed
 
 #: So exact that a bucket holds one row as long as there are fewer than fifty.
 EPS = 0.01

@@ -22,6 +22,7 @@ from muntin.semantics.sequence_reference import SequenceReference
 from muntin.semantics.window import Context, Window
 from muntin.testing import assert_same_rows
 from tests.operators.stepping import INTEGER, Stepping, ordered
+from tests.properties.arriving import renamed
 
 Row = Mapping[str, Any]
 Step = tuple[Sequence[Row], int | None]
@@ -103,8 +104,7 @@ def played(spec: SequenceSpec, *steps: Step, grouped: bool = False) -> list[list
     )
     outcome = reference.run([MicroBatch(arrived, upto) for arrived, upto in steps])
     assert not outcome.refused
-    reported = [{n.replace("k0", "k"): v for n, v in row.items()} for step in found for row in step]
-    assert_same_rows(reported, outcome.results)
+    assert_same_rows([renamed(row) for step in found for row in step], outcome.results)
     return [
         sorted((r["k0"], r["window_start"], r["window_end"], r["r0"]) for r in step)
         for step in found
@@ -171,7 +171,7 @@ def test_q1_closes_a_window_for_a_segment_at_its_punctuation() -> None:
         assert sorted(got) == closed
         assert all(r["window_start"] == EDGES.start(r["window_end"] // MINUTE - 1) for r in found)
         batches.append(MicroBatch(arrived, keys={(k,): tick for k, tick in told.items()}))
-        known += [{n.replace("k0", "k"): v for n, v in row.items()} for row in found]
+        known += [renamed(row) for row in found]
         assert_same_rows(known, reference.run(batches).results)
 
 

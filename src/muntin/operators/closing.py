@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.operators.protocol import NEVER, Punctuation
+from muntin.semantics.axis import TICK_LIMIT
 from muntin.semantics.window import Edges
 
 Ints = npt.NDArray[np.int64]
@@ -86,9 +87,9 @@ class Closing:
         return -FOREVER if tick is None else self.edges.last_closed(tick)
 
     def _lasts(self, ticks: Ints) -> Ints:
-        known = ticks != NEVER
-        wids = (np.where(known, ticks, 0) - self.edges.origin) // self.edges.slide - 1
-        return np.where(known, wids, -FOREVER)
+        # No row is below the least tick, so what is complete there need not be told apart.
+        wids = (np.maximum(ticks, -TICK_LIMIT) - self.edges.origin) // self.edges.slide - 1
+        return np.where(ticks == NEVER, -FOREVER, wids)
 
     def _start(self, closed: int) -> int:
         """The first pane that a window behind ``closed`` needs."""
