@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from benchmarks import batch_overlap, correlated, figure3, state, stream
+from benchmarks import batch_overlap, by_tuple, correlated, figure3, state, stream
 from benchmarks.measure import Report, machine, publish, session
 from benchmarks.section8 import blocks, bounded, execution
 
@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 #: What is measured against Spark or with it.
 BENCHMARKS: Mapping[str, Callable[[SparkSession, bool], Report]] = {
     "batch_overlap": batch_overlap.run,
+    "by_tuple": by_tuple.run,
     "correlated": correlated.run,
     "figure3": figure3.run,
     "stream": stream.run,

@@ -289,8 +289,8 @@ def cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> Case:
     if landmark and origin is None:
         origin = draw(st.integers(-3, 6))
     rows = draw(st.lists(row_values(domain), max_size=14))
-    batches = split(rows, draw(st.lists(st.integers(0, 14), max_size=4)))
-    some = {"min_size": len(batches), "max_size": len(batches)}
+    batches = split(rows, draw(st.lists(st.integers(0, 14), max_size=3)))
+    step = st.one_of(st.none(), st.integers(-1, 9))
     return Case(
         domain=domain,
         range=draw(st.integers(1, 12)),
@@ -305,7 +305,7 @@ def cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> Case:
         late=draw(st.sampled_from(["generous", "consistent"])),
         unfinished=draw(st.sampled_from(["keep", "drop", "flag"])),
         batches=batches,
-        clocks=_running(draw(st.lists(st.one_of(st.none(), st.integers(-1, 9)), **some))),
+        clocks=_running([draw(step) for _ in batches]),
     )
 
 

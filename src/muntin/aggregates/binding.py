@@ -26,10 +26,19 @@ from muntin.aggregates.accumulators import (
 )
 from muntin.aggregates.correlation import Correlation, Kept
 from muntin.aggregates.correlation_types import check
-from muntin.aggregates.expressions import AsDouble, Both, Expression, NotNull, Times, Where
+from muntin.aggregates.expressions import (
+    AsDouble,
+    Both,
+    Expression,
+    Hashed,
+    NotNull,
+    Times,
+    Where,
+)
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.ordering import orderable
 from muntin.aggregates.own import OwnAggregate, checked
+from muntin.aggregates.synopsis import SYNOPSES
 from muntin.semantics.errors import SumOverflowError, UnsupportedTypeError
 
 Ints = npt.NDArray[np.int64]
@@ -98,8 +107,26 @@ def slots_of(aggregate: Aggregate) -> list[Expression]:
             return [_where(condition, AsDouble(arguments[0]))]
         case "own":
             return [_where(condition, argument) for argument in arguments]
+        case synopsis if synopsis in SYNOPSES:
+            return _synopsis_slots(aggregate)
         case _:
             return [_where(condition, arguments[0])]
+
+
+def _synopsis_slots(aggregate: Aggregate) -> list[Expression]:
+    """Synopses are fed doubles: numbers as they are, what is only told apart as a hash."""
+    condition, arguments = aggregate.condition, aggregate.arguments
+    if aggregate.function == "approx_count":
+        present: Expression | None = NotNull(arguments) if arguments else None
+        if present is not None and condition is not None:
+            present = Both(condition, present)
+        counted = condition if present is None else present
+        return [] if counted is None else [AsDouble(Where(counted, None))]
+    hashed = {"approx_distinct_window": 1, "hash_counts": 1, "lp_norm": 1}
+    told_apart = hashed.get(aggregate.function, 0)
+    made: list[Expression] = [Hashed(argument) for argument in arguments[:told_apart]]
+    made += [AsDouble(argument) for argument in arguments[told_apart:]]
+    return [_where(condition, slot) for slot in made]
 
 
 def bind(call: Call) -> Bound:

@@ -92,4 +92,14 @@ class AsDouble:
         return f"{self.operand}"
 
 
-Expression = Name | Sql | Native | Where | NotNull | Both | Times | AsDouble
+@dataclass(frozen=True)
+class Hashed:
+    """A hash of the operand as a whole double below 2**53, null where it is null."""
+
+    operand: Expression
+
+    def __str__(self) -> str:
+        return f"{self.operand}"
+
+
+Expression = Name | Sql | Native | Where | NotNull | Both | Times | AsDouble | Hashed

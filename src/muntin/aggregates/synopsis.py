@@ -20,6 +20,22 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
+#: The aggregates that synopses answer.
+SYNOPSES = frozenset(
+    {
+        "approx_count",
+        "approx_sum",
+        "approx_avg",
+        "approx_distinct_window",
+        "lp_norm",
+        "own_synopsis",
+        "hash_counts",
+        "value_histogram",
+        "focused",
+    }
+)
+
+
 class Synopsis(Protocol):
     """The summary of one key; it changes as it is fed."""
 

@@ -50,23 +50,26 @@ class Closing:
             return max(self.closed, self._last_of_all(self.punctuation.largest))
         return max(self.closed, self._last(self.punctuation.after))
 
-    def of(self, keys: pa.Table) -> tuple[Last, Last]:
-        """Before and after the step, for each row of a table of keys."""
+    def of(self, rows: pa.Table) -> tuple[Last, Last]:
+        """Before and after the step, for each row of a table that has the keys."""
         if not self.by_key:
             return self.closed, self.closing
-        return self._of_ticks(*self.punctuation.of(keys))
+        return self._of_ticks(*self.punctuation.of(rows.select(self._names.column_names)))
 
     def panes(self) -> Sequence[tuple[int, int]]:
         """Stretches of panes that hold what the step closes or no longer needs."""
         found = [(self.closed, self.closing)] if self.closing > self.closed else []
         if self.by_key:
-            assert self.punctuation.by_key is not None
-            names = self.punctuation.by_key.drop_columns(["before", "after"])
-            closed, closing = self._of_ticks(*self.punctuation.of(names))
+            closed, closing = self._of_ticks(*self.punctuation.of(self._names))
             moved = closing > closed
             pairs = {*zip(closed[moved].tolist(), closing[moved].tolist(), strict=True)}
             found += sorted(pairs)
         return [(self._start(closed), self._end(closing)) for closed, closing in found]
+
+    @property
+    def _names(self) -> pa.Table:
+        assert self.punctuation.by_key is not None  # asked only where there are keys
+        return self.punctuation.by_key.drop_columns(["before", "after"])
 
     def _of_ticks(self, before: Ints, after: Ints) -> tuple[Ints, Ints]:
         closed = self._lasts(before)

@@ -131,15 +131,14 @@ class Windows:
         codes, _ = self.panes.codes(panes)
         starts = np.flatnonzero(np.diff(codes, prepend=-1)).astype(np.int64)
         names = panes.select(self.panes.key_names)
-        if closing.by_key:
-            names = names.take(pa.array(starts))
-        closed, after = (np.broadcast_to(last, len(starts)) for last in closing.of(names))
+        firsts = names.take(pa.array(starts)) if closing.by_key else names
+        closed, after = (np.broadcast_to(last, len(starts)) for last in closing.of(firsts))
         return KeyEnds(np.append(starts, len(codes)), closed, after)
 
     def _on_time(self, panes: pa.Table, closing: Closing) -> tuple[pa.Table, int, int, int]:
         """Panes that may still enter a window, and rows used, late and between windows."""
         pane, rows = ints(panes["pane"]), ints(panes["a0_0"])
-        closed, _ = closing.of(panes.select(self.panes.key_names))
+        closed, _ = closing.of(panes)
         late = self._late(pane, closed)
         between = ~late & self._in_no_window(pane)
         counted = rows[~late].sum(), rows[late].sum(), rows[between].sum()
@@ -178,7 +177,7 @@ class Windows:
     def _late_rows(self, rows: Sequence[pa.Table], closing: Closing) -> pa.Table:
         """The original rows that were refused, and how far behind the punctuation they came."""
         table = pa.concat_tables(rows)
-        closed, _ = closing.of(table.select(self.panes.key_names))
+        closed, _ = closing.of(table)
         late = table.filter(pa.array(self._late(ints(table["pane"]), closed)))
         before, _ = closing.punctuation.of(late.select(self.panes.key_names))
         # A row can be refused without being behind: after the end of its stream.
@@ -262,29 +261,30 @@ class Windows:
         needed = self.edges.start_pane(closing.closing + 1)
         changes: dict[ChunkKey, pa.Table | None] = {}
         pane = ints(panes["pane"])
-        live = pane >= self._needed(ends, closing)
-        # Where keys move by themselves, old panes of some lie among live ones of others.
-        looked_at = {*touched, *loaded} if closing.by_key else {*touched}
+        looked_at = {*touched}
+        live: Mask | None = None
+        if closing.by_key:
+            # Where keys move by themselves, old panes of some lie among live ones of others.
+            looked_at |= loaded
+            live = pane >= np.repeat(self._needed(ends.closing), np.diff(ends.starts))
         for bucket in sorted({*looked_at, *remembered}):
             end = (bucket + 1) * self.panes_per_bucket
             if end <= needed:
                 if bucket in remembered:
                     changes[PANES, bucket] = None
             elif bucket in looked_at:
-                inside = (pane >= end - self.panes_per_bucket) & (pane < end)
-                kept = int((inside & live).sum())
-                if kept and (bucket in touched or 2 * kept <= int(inside.sum())):
-                    changes[PANES, bucket] = panes.filter(pa.array(inside & live))
-                elif not kept and bucket in remembered:
+                inside = (pane >= max(needed, end - self.panes_per_bucket)) & (pane < end)
+                kept = inside if live is None else inside & live
+                count = np.count_nonzero(kept)
+                if count and (bucket in touched or 2 * count <= np.count_nonzero(inside)):
+                    changes[PANES, bucket] = panes.filter(pa.array(kept))
+                elif not count and bucket in remembered:
                     changes[PANES, bucket] = None
         return changes
 
-    def _needed(self, ends: KeyEnds, closing: Closing) -> Last:
-        """The first pane that a window of the row's key may still need."""
-        if not closing.by_key:
-            return self.edges.start_pane(closing.closing + 1)
-        per_key = self.edges.start_pane(0) + (ends.closing + 1) * self.edges.panes_per_slide
-        return np.repeat(per_key, np.diff(ends.starts))
+    def _needed(self, closing: Ints) -> Ints:
+        """The first panes that windows behind these may need, as ``Edges.start_pane`` has them."""
+        return self.edges.start_pane(0) + (closing + 1) * self.edges.panes_per_slide
 
     def _remember_landmark(
         self, panes: pa.Table, ends: KeyEnds, loaded: set[int], touched: Sequence[int]

@@ -7,14 +7,20 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from muntin.aggregates.binding import Call
+from muntin.aggregates.focused import synopsis_kind as focused_kind
+from muntin.aggregates.synopses.functions import synopsis_kind, within_of
+from muntin.aggregates.synopsis import SYNOPSES, SynopsisKind
 from muntin.operators.cuts import Cut, RankCut, SlideCut, TupleCut
 from muntin.operators.landmark_cut import LandmarkCut
 from muntin.operators.ordered import Ordered
 from muntin.operators.protocol import Operator
 from muntin.operators.sessions import Sessions
+from muntin.operators.synopses import Synopses
+from muntin.operators.value_cut import ValueCut
 from muntin.operators.windows import Windows
-from muntin.semantics.axis import Axis
+from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.disorder import Late
+from muntin.semantics.errors import ArgumentError
 from muntin.semantics.sequence import (
     Landmarks,
     RowWindow,
@@ -52,6 +58,8 @@ class Typed:
 
 def build(spec: WindowSpec | SequenceSpec, typed: Typed) -> Operator:
     """The operator of a specification."""
+    if any(call.function in SYNOPSES for call in typed.calls):
+        return _synopses(spec, typed)
     match spec:
         case Window() | Landmark():
             return _windows(spec, typed)
@@ -107,6 +115,67 @@ def _ordered(spec: RowWindow | TupleWindow | SlideOnWindow | Landmarks, typed: T
         ties=typed.ties,
         ticks_per_bucket=max(1, typed.behind // _BUCKETS),
     )
+
+
+def _synopses(spec: WindowSpec | SequenceSpec, typed: Typed) -> Synopses:
+    """Synopses are fed in order, so their windows are made of rows that are held until final."""
+    exact = [call.label for call in typed.calls if call.function not in SYNOPSES]
+    if exact:
+        raise ArgumentError(
+            "aggregates",
+            exact[0],
+            "it goes through panes and cannot stand beside a synopsis; use a second .agg(...)",
+        )
+    cut: Cut
+    origin, length = 0, None
+    match spec:
+        case Window() | Landmark():
+            edges = spec.edges(typed.axis)
+            cut = ValueCut(edges, typed.axis)
+            origin, length = edges.origin, None if edges.landmark else edges.range
+        case TupleWindow(order="on") if typed.axis.domain is not Domain.DOUBLE:
+            length = typed.axis.length("range", spec.range)
+            cut = TupleCut(length, spec.every, typed.axis)
+        case _:
+            raise ArgumentError(
+                "aggregates",
+                typed.calls[0].label,
+                "a synopsis answers windows over values (window, tumbling, landmark), and by_tuple "
+                "where `on` is not a double",
+            )
+    clipped = isinstance(spec, Window | Landmark) and spec.origin is not None
+    return Synopses(
+        axis=typed.axis,
+        keys=typed.keys,
+        ranked_keys=typed.ranked_keys,
+        calls=typed.calls,
+        cut=cut,
+        bound_type=typed.bound_type,
+        lateness_type=typed.lateness_type,
+        unfinished=typed.unfinished,
+        origin=origin if clipped else None,
+        ticks_per_bucket=max(1, typed.behind // _BUCKETS),
+        kinds=tuple(_kind(call, length, origin) for call in typed.calls),
+        within=tuple(_within(call, typed.axis, length) for call in typed.calls),
+    )
+
+
+def _kind(call: Call, length: int | None, origin: int) -> SynopsisKind:
+    if call.function == "focused":
+        return focused_kind(call.function, call.options, length, origin)
+    kind = synopsis_kind(call.function, call.options)
+    assert kind is not None  # its name is among SYNOPSES
+    return kind
+
+
+def _within(call: Call, axis: Axis, length: int | None) -> int | None:
+    within = None if call.function == "focused" else within_of(call.options)
+    if within is None:
+        return None
+    ticks = axis.length("within", within)
+    if length is not None and ticks > length:
+        raise ArgumentError("within", str(within), "it is longer than the window itself")
+    return ticks
 
 
 def _cut(spec: RowWindow | TupleWindow | SlideOnWindow | Landmarks, typed: Typed) -> Cut:

@@ -15,7 +15,7 @@ from muntin.semantics.axis import Domain
 from muntin.semantics.disorder import Disorder, Each, PerKey, Punctuated, RowSlack, Slack
 from muntin.semantics.idle import Follow
 from muntin.semantics.lengths import Duration
-from muntin.semantics.window import Edges, Landmark, Window
+from muntin.semantics.window import Edges
 from muntin.spark.compile import Compiled
 from muntin.spark.exchange import routed
 from muntin.spark.explain_sequence import SequenceExplanation, sequence_explanation
@@ -80,9 +80,9 @@ def explanation(
     compiled: Compiled, *, streaming: bool, measured: Measured | None = None
 ) -> Explanation | SequenceExplanation:
     disorder = _disorder(compiled.source.disorder) if streaming else None
-    if not isinstance(compiled.spec, Window | Landmark):
+    if not isinstance(compiled.operator, Windows):
         return sequence_explanation(compiled, disorder, streaming=streaming)
-    edges = compiled.spec.edges(compiled.axis)
+    edges = compiled.operator.edges
     return Explanation(
         window=str(compiled.spec),
         context=compiled.spec.context.name,

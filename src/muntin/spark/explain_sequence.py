@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from muntin.operators.synopses import Synopses
 from muntin.semantics.sequence import Landmarks, RowWindow, SlideOnWindow, TupleWindow
 from muntin.spark.compile import Compiled
 
@@ -59,6 +60,8 @@ def _order(compiled: Compiled) -> str:
 def _held(compiled: Compiled) -> str:
     """What a stream keeps, and whether that is bounded."""
     pending = "rows that punctuation has not passed"
+    if isinstance(compiled.operator, Synopses):
+        return f"bounded: {pending}, and a synopsis for every aggregate and key"
     match compiled.spec:
         case RowWindow(order="arrival", range=rows) | RowWindow(within=None, range=rows):
             slide = compiled.spec.edges.panes_per_slide

@@ -10,6 +10,7 @@ from muntin.aggregates.expressions import (
     AsDouble,
     Both,
     Expression,
+    Hashed,
     Name,
     Native,
     NotNull,
@@ -64,3 +65,7 @@ def column(expression: Expression) -> Column:
             return column(left) * column(right)
         case AsDouble(operand):
             return column(operand).cast("double")
+        case Hashed(operand):
+            # Spark hashes null as well; a double holds 53 bits.
+            hashed = F.pmod(F.xxhash64(column(operand)), F.lit(2**53)).cast("double")
+            return F.when(column(operand).isNotNull(), hashed)

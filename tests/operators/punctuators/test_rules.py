@@ -111,6 +111,12 @@ def test_what_is_told_goes_for_every_key() -> None:
     assert shard_.remembered == 1  # b is where the stream is anyway
 
 
+def test_a_key_one_tick_ahead_is_not_forgotten() -> None:
+    shard_ = shard(per_key(0))
+    shard_.hears(row(6), told=5)
+    assert before_of_keys(shard_.hears(row(9, "b")), "a") == [6]
+
+
 def test_a_quiet_key_is_remembered_for_ever() -> None:
     shard_ = shard(per_key(2))
     shard_.hears(row(10), row(3, "b"))
@@ -214,6 +220,14 @@ def test_nothing_closes_before_every_expected_value_has_spoken() -> None:
     assert shard_.hears(row(10)).after is None
     assert shard_.hears(row(1000)).after is None
     assert shard_.hears(row(50, q="never")).after == 49
+
+
+def test_more_may_be_expected_after_a_restart() -> None:
+    shard_ = shard(each("q", 1))
+    assert shard_.hears(row(10)).after == 9
+    shard_ = shard_.restarted(each("q", 1, expect=["late"]))
+    assert shard_.hears(row(20)).after == 9
+    assert shard_.hears(row(15, q="late")).after == 14
 
 
 @pytest.mark.parametrize("heard", [True, False])

@@ -62,7 +62,8 @@ def intervals(
         stop = key_starts[key + 1]
         low = high = key_starts[key]
         wid = max(first[key], panes[low] // per_slide)
-        while wid <= last[key]:
+        until = last[key]
+        while wid <= until:
             start = start_pane(wid, per_slide, whole_slides)
             end = (wid + 1) * per_slide
             while high < stop and panes[high] < end:
