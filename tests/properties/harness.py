@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -13,10 +14,11 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from muntin.aggregates.binding import Call
-from muntin.operators.protocol import MemoryState
+from muntin.operators.protocol import MemoryState, Operator, Step
 from muntin.operators.punctuators.build import punctuator
 from muntin.operators.punctuators.progress import Heard, Progress
-from muntin.operators.windows import PANES, Windows
+from muntin.operators.punctuators.slack import Punctuator
+from muntin.operators.windows import LAYOUT, Windows
 from muntin.semantics import aggregation
 from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.disorder import Disorder, each, per_key, punctuated, slack
@@ -59,31 +61,26 @@ SENSORS = ("x", "y", None)
 
 
 @dataclass(frozen=True)
-class Case:
-    """A query and what arrives for it, in small integers for one domain."""
+class Arrivals:
+    """What arrives for a query and how disordered it is, in small integers for one domain."""
 
     domain: Domain
-    range: int
-    slide: int
-    origin: int | None
-    landmark: bool
     rule: str
     slack: int
     idle: str
     idle_length: int
     expect: Sequence[str | None]
     late: Any
-    unfinished: Unfinished
     batches: Sequence[Sequence[dict[str, Any]]]
     clocks: Sequence[int | None]
 
     @property
-    def spec(self) -> Window | Landmark:
-        length = LENGTHS[self.domain]
-        origin = None if self.origin is None else ON_TYPES[self.domain][2](self.origin)
-        if self.landmark:
-            return Landmark(length(self.slide), "on", origin)
-        return Window(length(self.range), length(self.slide), "on", origin)
+    def axis(self) -> Axis:
+        raise NotImplementedError
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        return ("k",)
 
     @property
     def disorder(self) -> Disorder:
@@ -108,6 +105,52 @@ class Case:
                 return clock(f"{self.idle_length + 1} seconds")
         return wait()
 
+    def punctuated(self) -> list[MicroBatch]:
+        """What arrives, with the punctuation that the rule makes of it by its definition."""
+        rule = Rule(self.disorder, self.axis, "on", self.by, lambda row: bool(row["mark"]))
+        pairs = zip(self.batches, self.clocks, strict=True)
+        return rule.punctuate([Arrived(rows, _micros(now)) for rows, now in pairs])
+
+    def punctuator(self) -> Punctuator:
+        """The rule as the drivers run it."""
+        return punctuator(self.disorder, self.axis, [pa.string()] * len(self.by), (pa.string(),))
+
+    def data(self) -> list[dict[str, Any]]:
+        """All rows that are not punctuation."""
+        return [row for batch in self.punctuated() for row in batch.rows]  # type: ignore[misc]
+
+    def table(self, rows: Sequence[dict[str, Any]]) -> pa.Table:
+        """Rows as the map side gets them."""
+        columns: dict[str, pa.Array] = {
+            "on": pa.array([row["on"] for row in rows], ON_TYPES[self.domain][0]),
+            "k0": pa.array([row["k"] for row in rows], pa.string()),
+        }
+        for place, (name, type_) in enumerate(zip(SLOTS, SLOT_TYPES, strict=True)):
+            columns[f"s{place}"] = pa.array([row.get(name) for row in rows], type_)
+        columns["p"] = pa.array([row["mark"] for row in rows], pa.bool_())
+        columns["v0"] = pa.array([row["q"] for row in rows], pa.string())
+        columns["o0"] = pa.array([row["k"] for row in rows], pa.string())
+        return pa.table(columns)
+
+
+@dataclass(frozen=True)
+class Case(Arrivals):
+    """Windows over values, and what arrives for them."""
+
+    range: int
+    slide: int
+    origin: int | None
+    landmark: bool
+    unfinished: Unfinished
+
+    @property
+    def spec(self) -> Window | Landmark:
+        length = LENGTHS[self.domain]
+        origin = None if self.origin is None else ON_TYPES[self.domain][2](self.origin)
+        if self.landmark:
+            return Landmark(length(self.slide), "on", origin)
+        return Window(length(self.range), length(self.slide), "on", origin)
+
     @property
     def axis(self) -> Axis:
         scale = 1 if self.domain is Domain.DECIMAL else 0
@@ -117,23 +160,14 @@ class Case:
     def edges(self) -> Edges:
         return self.spec.edges(self.axis)
 
-    def punctuated(self) -> list[MicroBatch]:
-        """What arrives, with the punctuation that the rule makes of it by its definition."""
-        rule = Rule(self.disorder, self.axis, "on", ("k",), lambda row: bool(row["mark"]))
-        pairs = zip(self.batches, self.clocks, strict=True)
-        return rule.punctuate([Arrived(rows, _micros(now)) for rows, now in pairs])
-
-    def data(self) -> list[dict[str, Any]]:
-        """All rows that are not punctuation."""
-        return [row for batch in self.punctuated() for row in batch.rows]  # type: ignore[misc]
-
 
 def _micros(seconds: int | None) -> int | None:
     return None if seconds is None else seconds * 1_000_000
 
 
 #: A function, its slots and its constants.
-CALLS: tuple[tuple[str, tuple[int, ...], tuple[object, ...]], ...] = (
+Called = tuple[str, tuple[int, ...], tuple[object, ...]]
+CALLS: tuple[Called, ...] = (
     ("count", (), ()),
     ("count", (0,), ()),
     ("sum", (0,), ()),
@@ -170,10 +204,29 @@ SLOTS = ("v", "i", "s", "b", "d")
 SLOT_TYPES = (pa.float64(), pa.int64(), pa.string(), pa.bool_(), pa.decimal128(10, 2))
 
 
-def evaluators() -> dict[str, Evaluate]:
+#: Calls are numbered by their slots, so between them they use all.
+EVERY_SLOT: tuple[Called, ...] = tuple(
+    (function, (slot,), ()) for slot, function in enumerate(("max", "sum", "max", "any", "sum"))
+)
+
+
+def some_calls() -> st.SearchStrategy[tuple[Called, ...]]:
+    """Some of the calls: all of them in every example would cost most of the time."""
+    drawn = st.lists(st.sampled_from(CALLS), max_size=8, unique=True)
+    return drawn.map(lambda found: (*EVERY_SLOT, *found))
+
+
+def bound_calls(calls: Sequence[Called] = CALLS) -> tuple[Call, ...]:
+    return tuple(
+        Call(function, function, slots, tuple(SLOT_TYPES[s] for s in slots), True, options)
+        for function, slots, options in calls
+    )
+
+
+def evaluators(calls: Sequence[Called] = CALLS) -> dict[str, Evaluate]:
     """What each call means, over the rows of a window."""
     made: dict[str, Evaluate] = {}
-    for place, (function, slots, options) in enumerate(CALLS):
+    for place, (function, slots, options) in enumerate(calls):
         made[f"r{place}"] = _evaluator(function, SLOTS[slots[0]] if slots else None, options)
     return made
 
@@ -207,16 +260,12 @@ def _with_constant(function: str, values: Sequence[Any], constant: Any) -> Any:
     return None if found[0] is None else found
 
 
-def operator(case: Case) -> Windows:
-    calls = tuple(
-        Call(function, function, slots, tuple(SLOT_TYPES[s] for s in slots), True, options)
-        for function, slots, options in CALLS
-    )
+def operator(case: Case, calls: Sequence[Called] = CALLS) -> Windows:
     return Windows(
         axis=case.axis,
         edges=case.edges,
         keys=(pa.string(),),
-        calls=calls,
+        calls=bound_calls(calls),
         bound_type=ON_TYPES[case.domain][1],
         late=case.late,
         unfinished=case.unfinished,
@@ -234,19 +283,37 @@ class Ran:
     used: int = 0
     chunks_left: int = 0
 
+    def take(self, step: Step) -> None:
+        """What a step says."""
+        self.results += step.results.to_pylist()
+        self.used += step.rows_used
+        self.refused += ["late"] * step.rows_late
+        if step.late_rows is not None:
+            assert step.late_rows.num_rows == step.rows_late
+            self.lateness += step.late_rows["lateness"].to_pylist()
+        if step.fallen is not None:
+            self.refused += ["slide_on_fell"] * step.fallen.num_rows
+
 
 def run_steps(case: Case, work: Windows | None = None) -> Ran:
-    """Route and step every micro-batch as a driver would, then end the stream."""
-    work, state, progress, ran = work or operator(case), MemoryState(), Progress(), Ran()
-    rule = punctuator(case.disorder, case.axis, (pa.string(),), (pa.string(),))
-    for rows, now in [*zip(case.batches, case.clocks, strict=True), (None, None)]:
-        parts = [part for part in ((rows or [])[::2], (rows or [])[1::2]) if part]
-        observed = [rule.observe(_table(case, part)) for part in parts]
+    """Two tasks take the rows of a micro-batch in turn."""
+    dealt = [[rows[turn::2] for turn in (0, 1)] for rows in case.batches]
+    return steps(work or operator(case), case, dealt)
+
+
+def steps(work: Operator, case: Arrivals, dealt: Sequence[Sequence[Sequence[Any]]]) -> Ran:
+    """Route and step every micro-batch as a driver would, then end the stream.
+
+    ``dealt`` has the rows of a micro-batch as its tasks get them.
+    """
+    rule, state, progress, ran = case.punctuator(), MemoryState(), Progress(), Ran()
+    for tasks, now in [*zip(dealt, case.clocks, strict=True), (None, None)]:
+        observed = [rule.observe(case.table(part)) for part in tasks or () if part]
         routed = [work.route(one.rows) for one in observed if one.rows.num_rows]
         heard = Heard(
             seen=[r.progress for r in routed],
             clock=[_micros(now)],
-            ended=rows is None,
+            ended=tasks is None,
             everywhere=[one.everywhere for one in observed if one.everywhere is not None],
             keyed=[one.keyed for one in observed if one.keyed is not None],
         )
@@ -256,29 +323,13 @@ def run_steps(case: Case, work: Windows | None = None) -> Ran:
         originals = [r.rows for r in routed if r.rows is not None]
         step = work.step(state, partials, advanced.punctuation, originals)
         state.apply({**step.changes, **advanced.changes})
-        ran.results += step.results.to_pylist()
-        ran.used += step.rows_used + sum(one.punctuations for one in observed)
+        ran.used += sum(one.punctuations for one in observed)
         for one in routed:
             ran.refused += [reason for reason, n in one.refused.items() for _ in range(n)]
-        ran.refused += ["late"] * step.rows_late
-        if step.late_rows is not None:
-            assert step.late_rows.num_rows == step.rows_late
-            ran.lateness += step.late_rows["lateness"].to_pylist()
-    ran.chunks_left = len(state.buckets(PANES))
+        ran.take(step)
+    own = [name for name, _ in state.chunks if not name.startswith("punctuator:")]
+    ran.chunks_left = len([name for name in own if name != LAYOUT])
     return ran
-
-
-def _table(case: Case, rows: Sequence[dict[str, Any]]) -> pa.Table:
-    columns: dict[str, pa.Array] = {
-        "on": pa.array([row["on"] for row in rows], ON_TYPES[case.domain][0]),
-        "k0": pa.array([row["k"] for row in rows], pa.string()),
-    }
-    for place, (name, type_) in enumerate(zip(SLOTS, SLOT_TYPES, strict=True)):
-        columns[f"s{place}"] = pa.array([row[name] for row in rows], type_)
-    columns["p"] = pa.array([row["mark"] for row in rows], pa.bool_())
-    columns["v0"] = pa.array([row["q"] for row in rows], pa.string())
-    columns["o0"] = pa.array([row["k"] for row in rows], pa.string())
-    return pa.table(columns)
 
 
 @st.composite
@@ -289,24 +340,37 @@ def cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> Case:
     if landmark and origin is None:
         origin = draw(st.integers(-3, 6))
     rows = draw(st.lists(row_values(domain), max_size=14))
-    batches = split(rows, draw(st.lists(st.integers(0, 14), max_size=3)))
-    step = st.one_of(st.none(), st.integers(-1, 9))
     return Case(
-        domain=domain,
         range=draw(st.integers(1, 12)),
         slide=draw(st.integers(1, 8)),
         origin=origin,
         landmark=landmark,
-        rule=draw(st.sampled_from(RULES)),
-        slack=draw(st.integers(0, 6)),
-        idle=draw(st.sampled_from(["wait", "follow", "clock"])),
-        idle_length=draw(st.integers(0, 6)),
-        expect=draw(st.lists(st.sampled_from(SENSORS), max_size=2)),
-        late=draw(st.sampled_from(["generous", "consistent"])),
         unfinished=draw(st.sampled_from(["keep", "drop", "flag"])),
-        batches=batches,
-        clocks=_running([draw(step) for _ in batches]),
+        **draw(arrivals(domain, rows)),
     )
+
+
+@st.composite
+def arrivals(
+    draw: st.DrawFn,
+    domain: Domain,
+    rows: Sequence[dict[str, Any]],
+    rules: Sequence[str] = RULES,
+) -> dict[str, Any]:
+    """The fields of :class:`Arrivals`: rows cut into micro-batches, under any rule of disorder."""
+    batches = split(rows, draw(st.lists(st.integers(0, 14), max_size=3)))
+    step = st.sampled_from([None, 0, *range(-1, 10)])
+    return {
+        "domain": domain,
+        "rule": draw(st.sampled_from(rules)),
+        "slack": draw(st.integers(0, 6)),
+        "idle": draw(st.sampled_from(["wait", "follow", "clock"])),
+        "idle_length": draw(st.integers(0, 6)),
+        "expect": draw(st.lists(st.sampled_from(SENSORS), max_size=2)),
+        "late": draw(st.sampled_from(["generous", "consistent"])),
+        "batches": batches,
+        "clocks": _running([draw(step) for _ in batches]),
+    }
 
 
 def _running(steps: Sequence[int | None]) -> list[int | None]:
@@ -323,25 +387,55 @@ def split(rows: Sequence[dict[str, Any]], cuts: Sequence[int]) -> list[list[dict
     return [list(rows[a:b]) for a, b in itertools.pairwise(edges)]
 
 
-def row_values(domain: Domain) -> st.SearchStrategy[dict[str, Any]]:
+def row_values(
+    domain: Domain, slots: st.SearchStrategy[dict[str, Any]] | None = None
+) -> st.SearchStrategy[dict[str, Any]]:
     value = ON_TYPES[domain][2]
     on: st.SearchStrategy[Any] = st.integers(-8, 30).map(value)
     if domain is Domain.DOUBLE:  # also values between the ticks
         on = st.tuples(on, st.sampled_from([0.0, 0.03, 0.07])).map(sum)
     odd: list[Any] = [None, float("nan"), float("inf")] if domain is Domain.DOUBLE else [None]
+    on = st.one_of(on, on, on, on, on, on, st.sampled_from(odd))
+    both = st.tuples(on, st.sampled_from(WHOSE), slot_values() if slots is None else slots)
+    return both.map(lambda drawn: {"on": drawn[0], **drawn[1], **drawn[2]})
+
+
+#: Keys, sensors and marks; drawn together, because every draw costs.
+WHOSE: list[dict[str, Any]] = [
+    {"k": k, "q": q, "mark": mark}
+    for k, q, mark in itertools.product(["a", "b", None], SENSORS, [None, False, False, True])
+]
+
+
+def slot_values() -> st.SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries(
         {
-            "on": st.one_of(on, on, on, on, on, on, st.sampled_from(odd)),
-            "k": st.sampled_from(["a", "b", None]),
-            "q": st.sampled_from(SENSORS),
-            "mark": st.sampled_from([None, False, False, True]),
             # Sixty-fourths: sums and squares of them are exact, so equality is equality.
             "v": st.one_of(st.none(), st.integers(-4096, 4096).map(lambda n: n / 64)),
             "i": st.one_of(st.none(), st.integers(-(2**40), 2**40)),
-            "s": st.one_of(st.none(), st.sampled_from(["", "a", "B", "é", "zz"])),
+            "s": st.one_of(st.none(), st.sampled_from(TEXTS)),
             "b": st.one_of(st.none(), st.booleans()),
             "d": st.one_of(
                 st.none(), st.integers(-(10**9), 10**9).map(lambda n: Decimal(n).scaleb(-2))
             ),
         }
     )
+
+
+TEXTS = ["", "a", "B", "é", "zz"]
+
+
+def _prepared(seed: int) -> dict[str, Any]:
+    chance = random.Random(seed)
+    drawn = {
+        "v": chance.randint(-4096, 4096) / 64,
+        "i": chance.randint(-(2**40), 2**40),
+        "s": chance.choice(TEXTS),
+        "b": chance.choice([False, True]),
+        "d": Decimal(chance.randint(-(10**9), 10**9)).scaleb(-2),
+    }
+    return {name: None if chance.random() < 0.3 else value for name, value in drawn.items()}
+
+
+#: Values for properties that are not about them.
+PREPARED: list[dict[str, Any]] = [dict.fromkeys(SLOTS), *map(_prepared, range(150))]

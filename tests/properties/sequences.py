@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
 from muntin.aggregates.binding import Call
+from muntin.aggregates.text import parse_column
 from muntin.operators.cuts import Cut, RankCut, SlideCut, TupleCut
 from muntin.operators.landmark_cut import LandmarkCut
 from muntin.operators.ordered import Ordered
-from muntin.operators.protocol import MemoryState, Operator, Punctuation
+from muntin.operators.protocol import Operator
 from muntin.operators.sessions import Sessions
 from muntin.semantics.axis import Axis, Domain
-from muntin.semantics.reference import Evaluate
+from muntin.semantics.reference import Evaluate, Outcome
 from muntin.semantics.sequence import (
     Landmarks,
     RowWindow,
@@ -28,18 +29,25 @@ from muntin.semantics.sequence import (
     SlideOnWindow,
     TupleWindow,
 )
-from muntin.semantics.sequence_reference import Arrived, Key, SequenceReference
+from muntin.semantics.sequence_reference import SequenceReference
 from muntin.semantics.window import Unfinished, WindowSpec
+from tests.aggregates.examples import Squares
+from tests.operators.correlations import call
 from tests.properties.harness import (
-    CALLS,
+    EVERY_SLOT,
     LENGTHS,
     ON_TYPES,
-    SLOT_TYPES,
+    PREPARED,
+    RULES,
     SLOTS,
+    Arrivals,
+    Called,
     Ran,
+    arrivals,
+    bound_calls,
     evaluators,
     row_values,
-    split,
+    steps,
 )
 
 Row = dict[str, Any]
@@ -54,17 +62,77 @@ GAPS: dict[Domain, Callable[[int], Any]] = {
 }
 
 
+#: Grouped inside windows there are no keys that could have a punctuation of their own.
+WITHOUT_KEYS = tuple(rule for rule in RULES if "key" not in rule)
+#: A call for each kind of accumulator that no call of EVERY_SLOT has.
+KINDS: tuple[Called, ...] = (
+    ("count", (), ()),
+    ("sum", (0,), ()),
+    ("first", (0,), ()),
+    ("last", (2,), ()),
+    ("median", (0,), ()),
+    ("collect", (2,), ()),
+    ("count_distinct", (0,), ()),
+    ("correlated", (0,), ("count(*) FILTER (WHERE v > avg(v))",)),
+    ("own", (1,), (Squares(),)),
+)
+
+
+def some_kinds() -> st.SearchStrategy[tuple[Called, ...]]:
+    """Some of them: all in every example would cost most of the time."""
+    drawn = st.lists(st.sampled_from(KINDS), max_size=4, unique=True)
+    return drawn.map(lambda found: (*EVERY_SLOT, *found))
+
+
+@functools.cache
+def bound_call(called: Called) -> Call:
+    if called[0] != "correlated":
+        return bound_calls([called])[0]
+    (found,) = parse_column(str(called[2][0]), []).aggregates
+    return call(found, {name: place for place, name in enumerate(SLOTS)})
+
+
+def meaning(called: Called, by_rank: bool) -> Evaluate:
+    """In row windows first, last and collect go by rank, not by ``on`` and value."""
+    function, slots, _ = called
+    match function:
+        case "correlated":
+            return _above_average
+        case "own":
+            return _squares
+        case "first" | "last" if by_rank:
+            return _at(0 if function == "first" else -1, SLOTS[slots[0]])
+        case "collect" if by_rank:
+            return _all(SLOTS[slots[0]])
+    return evaluators([called])["r0"]
+
+
+def _at(place: int, slot: str) -> Evaluate:
+    return lambda rows: rows[place][slot]
+
+
+def _all(slot: str) -> Evaluate:
+    return lambda rows: [row[slot] for row in rows if row[slot] is not None]
+
+
+def _above_average(rows: Sequence[Any]) -> int:
+    known = [row["v"] for row in rows if row["v"] is not None]
+    return len([v for v in known if v * len(known) > sum(known)])
+
+
+def _squares(rows: Sequence[Any]) -> int:
+    whole: int = sum(row["i"] ** 2 for row in rows if row["i"] is not None)
+    return (whole + 2**63) % 2**64 - 2**63
+
+
 @dataclass(frozen=True)
-class SequenceCase:
+class SequenceCase(Arrivals):
     """Windows over rows, and what arrives for them."""
 
-    domain: Domain
     spec: SequenceSpec | WindowSpec
     grouped: bool
-    slack: int
-    per_key: bool
     unfinished: Unfinished
-    batches: Sequence[Sequence[Row]]
+    calls: Sequence[Called] = ()
 
     @property
     def own_gap(self) -> bool:
@@ -73,21 +141,16 @@ class SequenceCase:
     @property
     def axis(self) -> Axis:
         scale = 1 if self.domain is Domain.DECIMAL else 0
-        return self.spec.axis(self.domain, scale=scale, zone="UTC")
+        return self.spec.axis(self.domain, scale=scale, zone="UTC", also=self.disorder.finest)
 
     @property
-    def by(self) -> list[str]:
+    def by(self) -> tuple[str, ...]:
         """Grouped inside windows: one order over all keys."""
-        return [] if self.grouped else ["k"]
+        return () if self.grouped else ("k",)
 
     def meanings(self) -> dict[str, Evaluate]:
-        """In row windows first and last go by rank, not by ``on`` and value."""
-        made = evaluators()
-        if isinstance(self.spec, RowWindow):
-            for place, (function, slots, _) in enumerate(CALLS):
-                if function in ("first", "last"):
-                    made[f"r{place}"] = _at(0 if function == "first" else -1, SLOTS[slots[0]])
-        return made
+        by_rank = isinstance(self.spec, RowWindow)
+        return {f"r{place}": meaning(one, by_rank) for place, one in enumerate(self.calls)}
 
     def reference(self) -> SequenceReference:
         return SequenceReference(
@@ -103,38 +166,42 @@ class SequenceCase:
             slide_axis=Axis(Domain.INTEGER),
         )
 
-    def arrivals(self) -> list[Arrived]:
-        """Each micro-batch with the punctuation that its rows and the earlier ones make."""
-        return [Arrived(rows, self._complete(n)) for n, rows in enumerate(self.batches)]
+    def operator(self) -> Operator:
+        return operator(self)
 
-    def _complete(self, batch: int) -> Callable[[Key], int | None]:
-        seen = [row for rows in self.batches[: batch + 1] for row in rows]
+    def table(self, rows: Sequence[Row]) -> pa.Table:
+        made = super().table(rows)
+        made = made.append_column("t0", pa.array([row["tie"] for row in rows], pa.int64()))
+        made = made.append_column(f"s{len(SLOTS)}", made["on"])
+        if isinstance(self.spec, SlideOnWindow):
+            slides = [row["slide_on"] for row in rows]
+            made = made.append_column("slide_on", pa.array(slides, pa.int64()))
+        if isinstance(self.spec, Landmarks):
+            made = made.append_column("starts", made["s3"])
+        if self.own_gap:
+            known = [None not in (row["on"], row["gap"]) for row in rows]
+            reach = [r["on"] + r["gap"] if k else None for r, k in zip(rows, known, strict=True)]
+            made = made.append_column("reach", pa.array(reach, ON_TYPES[self.domain][0]))
+        return made
 
-        def complete(key: Key) -> int | None:
-            mine = [r for r in seen if not self.per_key or tuple(r[n] for n in self.by) == key]
-            ticks = [self.axis.tick(row["on"]) for row in mine if row["on"] is not None]
-            largest = max((tick for tick in ticks if tick is not None), default=None)
-            return None if largest is None else largest - self.slack
+    def run(self) -> Ran:
+        """Two tasks, one after the other, as a cluster would have sent them."""
+        halves = [len(rows) // 2 for rows in self.batches]
+        dealt = [(r[:half], r[half:]) for r, half in zip(self.batches, halves, strict=True)]
+        return steps(self.operator(), self, dealt)
 
-        return complete
-
-
-def _at(place: int, slot: str) -> Evaluate:
-    return lambda rows: rows[place][slot]
+    def expected(self) -> Outcome:
+        return self.reference().run(self.punctuated())
 
 
 def operator(case: SequenceCase) -> Operator:
     spec, axis = case.spec, case.axis
     on_type, bound_type, _ = ON_TYPES[case.domain]
-    calls = [
-        Call(function, function, slots, tuple(SLOT_TYPES[s] for s in slots), True, options)
-        for function, slots, options in CALLS
-    ]
+    calls = [bound_call(called) for called in case.calls]
     lateness = pa.duration("us") if case.domain.temporal else bound_type
-    width = 3 if case.domain is not Domain.TIMESTAMP else 3_000_000
     if isinstance(spec, Session):
         gap = None if spec.gap is None else axis.length("gap", spec.gap)
-        return Sessions(axis, (pa.string(),), tuple(calls), gap, bound_type, lateness, width)
+        return Sessions(axis, (pa.string(),), tuple(calls), gap, bound_type, lateness)
     if isinstance(spec, RowWindow):
         place = len(SLOTS)
         edges = [Call(f, f"{f}(on)", (place,), (on_type,), ansi=True) for f in ("first", "last")]
@@ -144,7 +211,7 @@ def operator(case: SequenceCase) -> Operator:
         keys=(pa.string(),),
         ranked_keys=len(case.by),
         calls=tuple(calls),
-        cut=cut(case),
+        cut=cut(spec, axis),
         bound_type=bound_type,
         lateness_type=lateness,
         order=getattr(spec, "order", "on"),
@@ -152,12 +219,11 @@ def operator(case: SequenceCase) -> Operator:
         unfinished=case.unfinished,
         origin=min(spec.points(axis)) if isinstance(spec, Landmarks) and spec.origins else None,
         ties=(pa.int64(),),
-        ticks_per_bucket=width,
     )
 
 
-def cut(case: SequenceCase) -> Cut:
-    spec, axis = case.spec, case.axis
+def cut(spec: SequenceSpec, axis: Axis) -> Cut:
+    """What makes the windows of a specification; a slide attribute is an integer."""
     match spec:
         case RowWindow():
             within = None if spec.within is None else axis.length("within", spec.within)
@@ -169,84 +235,9 @@ def cut(case: SequenceCase) -> Cut:
             slide = slide_axis.length("slide", spec.slide)
             return SlideCut(axis.length("range", spec.range), axis, slide, 0, slide_axis)
         case Landmarks():
-            slide = None if spec.slide is None else axis.length("slide", spec.slide)
-            return LandmarkCut(spec.points(axis), slide, axis)
+            every = None if spec.slide is None else axis.length("slide", spec.slide)
+            return LandmarkCut(spec.points(axis), every, axis)
     raise AssertionError(spec)
-
-
-def run_sequence(case: SequenceCase) -> Ran:
-    return steps(case, operator(case), lambda rows: table(case, rows))
-
-
-def steps(case: SequenceCase, work: Operator, tabled: Callable[[Sequence[Row]], pa.Table]) -> Ran:
-    """Route and step every micro-batch as a driver would, then end the stream."""
-    state, ran = MemoryState(), Ran()
-    complete = [case._complete(n) for n in range(len(case.batches))]
-    for number in range(len(case.batches) + 1):
-        rows = case.batches[number] if number < len(case.batches) else []
-        # Two tasks, one after the other, as a cluster would have sent them.
-        half = len(rows) // 2
-        routed = [work.route(tabled(part)) for part in (rows[:half], rows[half:]) if part]
-        punctuation = _punctuation(case, complete, number)
-        originals = [r.rows for r in routed if r.rows is not None]
-        step = work.step(state, [r.partial for r in routed], punctuation, originals)
-        state.apply(step.changes)
-        ran.results += step.results.to_pylist()
-        ran.used += step.rows_used
-        for one in routed:
-            ran.refused += [reason for reason, n in one.refused.items() for _ in range(n)]
-        ran.refused += ["late"] * step.rows_late
-        if step.late_rows is not None:
-            assert step.late_rows.num_rows == step.rows_late
-            ran.lateness += step.late_rows["lateness"].to_pylist()
-        if step.fallen is not None:
-            ran.refused += ["slide_on_fell"] * step.fallen.num_rows
-    ran.chunks_left = len(state.chunks)
-    return ran
-
-
-def _punctuation(case: SequenceCase, complete: Sequence[Any], number: int) -> Punctuation:
-    ended = number == len(case.batches)
-    seen = [row for rows in case.batches[: number + 1] for row in rows]
-    ticks = [case.axis.tick(row["on"]) for row in seen if row["on"] is not None]
-    largest = max((tick for tick in ticks if tick is not None), default=None)
-    before = complete[number - 1] if number else (lambda key: None)
-    after = complete[min(number, len(complete) - 1)] if complete else (lambda key: None)
-    if not case.per_key or case.grouped:
-        return Punctuation(before(()), after(()), largest, ended)
-    keys = [key for key in dict.fromkeys(row["k"] for row in seen) if after((key,)) is not None]
-    never = np.iinfo(np.int64).min
-    told = pa.table(
-        {
-            "k0": pa.array(keys, pa.string()),
-            "before": pa.array(
-                [never if before((k,)) is None else before((k,)) for k in keys], pa.int64()
-            ),
-            "after": pa.array([after((k,)) for k in keys], pa.int64()),
-        }
-    )
-    return Punctuation(None, None, largest, ended, by_key=told)
-
-
-def table(case: SequenceCase, rows: Sequence[Row]) -> pa.Table:
-    on_type = ON_TYPES[case.domain][0]
-    columns: dict[str, pa.Array] = {
-        "on": pa.array([row["on"] for row in rows], on_type),
-        "k0": pa.array([row["k"] for row in rows], pa.string()),
-        "t0": pa.array([row["tie"] for row in rows], pa.int64()),
-        "o0": pa.array([row["k"] for row in rows], pa.string()),
-    }
-    for place, (name, type_) in enumerate(zip(SLOTS, SLOT_TYPES, strict=True)):
-        columns[f"s{place}"] = pa.array([row[name] for row in rows], type_)
-    columns[f"s{len(SLOTS)}"] = columns["on"]
-    if isinstance(case.spec, SlideOnWindow):
-        columns["slide_on"] = pa.array([row["slide_on"] for row in rows], pa.int64())
-    if isinstance(case.spec, Landmarks):
-        columns["starts"] = pa.array([row["b"] for row in rows], pa.bool_())
-    if case.own_gap:
-        reach = [None if r["on"] is None or r["gap"] is None else r["on"] + r["gap"] for r in rows]
-        columns["reach"] = pa.array(reach, on_type)
-    return pa.table(columns)
 
 
 @st.composite
@@ -279,24 +270,21 @@ def sequence_cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -
     rows = draw(st.lists(_row(domain), max_size=14))
     ties = draw(st.permutations(range(len(rows))))
     rows = [{**row, "tie": tie} for row, tie in zip(rows, ties, strict=True)]
-    unit = {Domain.TIMESTAMP: 1_000_000, Domain.TIMESTAMP_NTZ: 1_000_000}.get(domain, 1)
+    grouped = isinstance(spec, RowWindow) and draw(st.booleans())
+    unfinished = draw(st.sampled_from(["keep", "drop", "flag"]))
     return SequenceCase(
-        domain=domain,
         spec=spec,
-        grouped=isinstance(spec, RowWindow) and draw(st.booleans()),
-        slack=draw(st.integers(0, 6)) * unit,
-        per_key=draw(st.booleans()),
-        unfinished=draw(st.sampled_from(["keep", "drop", "flag"]))
-        if not isinstance(spec, Session)
-        else "keep",
-        batches=split(rows, draw(st.lists(st.integers(0, 14), max_size=3))),
+        grouped=grouped,
+        unfinished="keep" if isinstance(spec, Session) else unfinished,
+        calls=draw(some_kinds()),
+        **draw(arrivals(domain, rows, WITHOUT_KEYS if grouped else RULES)),
     )
 
 
 def _row(domain: Domain) -> st.SearchStrategy[Row]:
-    more = {
-        "slide_on": st.one_of(st.none(), st.integers(0, 9), st.integers(0, 9)),
-        "gap": st.one_of(st.none(), st.integers(-1, 8).map(GAPS[domain])),
-    }
-    both = st.tuples(row_values(domain), st.fixed_dictionaries(more))
-    return both.map(lambda pair: {**pair[0], **pair[1]})
+    more = st.tuples(
+        row_values(domain, st.sampled_from(PREPARED)),
+        st.sampled_from([None, *range(10)]),
+        st.sampled_from([None, *map(GAPS[domain], range(-1, 9))]),
+    )
+    return more.map(lambda drawn: {**drawn[0], "slide_on": drawn[1], "gap": drawn[2]})

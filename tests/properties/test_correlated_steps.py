@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import given, settings
 
-from muntin.semantics.reference import Reference, punctuate
+from muntin.semantics.reference import Reference
 from muntin.testing import assert_same_rows
 from tests.operators.correlations import Asked, call, correlated
 from tests.properties.harness import SLOTS, Case, cases, operator, run_steps
@@ -38,5 +38,5 @@ def test_steps_equal_the_reference(case: Case, asked: Asked) -> None:
         case.late,
         case.unfinished,
     )
-    wanted = reference.run(punctuate(case.batches, "on", case.axis, case.slack_ticks))
+    wanted = reference.run(case.punctuated())
     assert_same_rows(steps(case, asked), wanted.results)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from muntin.aggregates.binding import Call
 from muntin.aggregates.own import OwnAggregate
 from muntin.aggregates.sketches import ApproxCountDistinct, ApproxQuantile, ApproxTopK
-from muntin.semantics.reference import Reference, punctuate
+from muntin.semantics.reference import Reference
 from muntin.testing import assert_same_rows
 from tests.aggregates.examples import Gathered, Longest, Squares
 from tests.properties.harness import SLOT_TYPES, SLOTS, Case, cases, operator, run_steps
@@ -72,7 +72,7 @@ def test_steps_equal_the_reference(case: Case) -> None:
     ran = run_steps(case, dataclasses.replace(operator(case), calls=calls()))
     wanted = {f"r{n}": evaluator(slot, f) for n, (_, slot, f) in enumerate(CALLS)}
     reference = Reference(case.edges, case.axis, "on", ("k",), wanted, case.late, case.unfinished)
-    outcome = reference.run(punctuate(case.batches, "on", case.axis, case.slack_ticks))
+    outcome = reference.run(case.punctuated())
     extra = {f"r{len(CALLS) + n}" for n in range(len(SLOTS))}
     found = [
         {n.replace("k0", "k"): v for n, v in row.items() if n not in extra} for row in ran.results

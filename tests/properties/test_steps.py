@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import given, settings
 
 from muntin.semantics.reference import Outcome, Reference
 from muntin.testing import assert_same_rows
-from tests.properties.harness import Case, cases, evaluators, run_steps
+from tests.properties.harness import (
+    EVERY_SLOT,
+    Called,
+    Case,
+    cases,
+    evaluators,
+    operator,
+    run_steps,
+    some_calls,
+)
 
 
-def expected(case: Case) -> Outcome:
+def expected(case: Case, calls: Sequence[Called]) -> Outcome:
     reference = Reference(
-        case.edges, case.axis, "on", ("k",), evaluators(), case.late, case.unfinished
+        case.edges, case.axis, "on", ("k",), evaluators(calls), case.late, case.unfinished
     )
     return reference.run(case.punctuated())
 
@@ -24,9 +34,9 @@ def renamed(row: dict[str, Any]) -> dict[str, Any]:
 
 
 @settings(max_examples=2000)
-@given(cases())
-def test_steps_equal_the_reference(case: Case) -> None:
-    ran, wanted = run_steps(case), expected(case)
+@given(cases(), some_calls())
+def test_steps_equal_the_reference(case: Case, calls: Sequence[Called]) -> None:
+    ran, wanted = run_steps(case, operator(case, calls)), expected(case, calls)
     assert_same_rows([renamed(row) for row in ran.results], wanted.results)
     assert sorted(ran.refused) == sorted(reason for _, reason in wanted.refused)
     assert ran.used == wanted.used
@@ -36,14 +46,14 @@ def test_steps_equal_the_reference(case: Case) -> None:
 @settings(max_examples=300)
 @given(cases())
 def test_a_closed_stream_remembers_nothing(case: Case) -> None:
-    ran = run_steps(case)
+    ran = run_steps(case, operator(case, EVERY_SLOT))
     assert ran.chunks_left == 0 or case.landmark
 
 
 @settings(max_examples=300)
 @given(cases())
 def test_late_rows_are_behind_the_punctuation(case: Case) -> None:
-    for lateness in run_steps(case).lateness:
+    for lateness in run_steps(case, operator(case, EVERY_SLOT)).lateness:
         if lateness is not None:
             length = lateness.total_seconds() if hasattr(lateness, "total_seconds") else lateness
             assert math.isfinite(length)

@@ -20,8 +20,8 @@ from muntin.semantics.reference import Evaluate
 from muntin.semantics.sequence import TupleWindow
 from muntin.semantics.window import Landmark, Window
 from muntin.testing import assert_same_rows
-from tests.properties.harness import LENGTHS, ON_TYPES, row_values, split
-from tests.properties.sequences import Row, SequenceCase, steps
+from tests.properties.harness import LENGTHS, ON_TYPES, arrivals, row_values
+from tests.properties.sequences import Row, SequenceCase
 from tests.properties.test_steps import renamed
 
 #: So exact that a bucket holds one row as long as there are fewer than fifty.
@@ -84,14 +84,9 @@ class SynopsisCase(SequenceCase):
         )
 
     def table(self, rows: Sequence[Row]) -> pa.Table:
-        return pa.table(
-            {
-                "on": pa.array([row["on"] for row in rows], ON_TYPES[self.domain][0]),
-                "k0": pa.array([row["k"] for row in rows], pa.string()),
-                "s0": pa.array([row["n"] for row in rows], pa.float64()),
-                "o0": pa.array([row["k"] for row in rows], pa.string()),
-            }
-        )
+        made = super().table(rows)
+        place = made.schema.get_field_index("s0")
+        return made.set_column(place, "s0", pa.array([row["n"] for row in rows], pa.float64()))
 
 
 @st.composite
@@ -111,27 +106,20 @@ def synopsis_cases(draw: st.DrawFn) -> SynopsisCase:
         case _:
             spec = TupleWindow(draw(length), "on", draw(st.integers(1, 3)))
     numbers = st.none() | st.integers(0, 9).map(float)
-    rows = draw(st.lists(st.tuples(row_values(domain), numbers), max_size=14))
-    unit = {Domain.TIMESTAMP: 1_000_000, Domain.TIMESTAMP_NTZ: 1_000_000}.get(domain, 1)
+    rows = draw(st.lists(st.tuples(row_values(domain, st.just({})), numbers), max_size=14))
+    drawn = [{**row, "n": n, "tie": place} for place, (row, n) in enumerate(rows)]
     return SynopsisCase(
-        domain=domain,
         spec=spec,
         grouped=False,
-        slack=draw(st.integers(0, 6)) * unit,
-        per_key=draw(st.booleans()),
         unfinished=draw(st.sampled_from(["keep", "drop", "flag"])),
-        batches=split(
-            [{**row, "n": n, "tie": place} for place, (row, n) in enumerate(rows)],
-            draw(st.lists(st.integers(0, 14), max_size=3)),
-        ),
+        **draw(arrivals(domain, drawn)),
     )
 
 
 @settings(max_examples=2000)
 @given(synopsis_cases())
 def test_synopses_equal_the_reference(case: SynopsisCase) -> None:
-    ran = steps(case, case.operator(), case.table)
-    wanted = case.reference().run(case.arrivals())
+    ran, wanted = case.run(), case.expected()
     assert_same_rows([renamed(row) for row in ran.results], wanted.results)
     assert sorted(ran.refused) == sorted(reason for _, reason in wanted.refused)
     assert ran.used == wanted.used

@@ -13,7 +13,7 @@ from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.punctuation import Rule
 from muntin.semantics.reference import Evaluate, Outcome, Reference
 from muntin.semantics.sequence import SequenceSpec
-from muntin.semantics.sequence_reference import Arrived, Key, SequenceReference
+from muntin.semantics.sequence_reference import SequenceReference
 from muntin.semantics.window import Unfinished, WindowSpec
 from muntin.testing import replay
 
@@ -89,16 +89,7 @@ def _sequence(case: Case) -> Outcome:
         unfinished=case.unfinished,
         landmark=lambda row: bool(row["v"] < 0),
     )
-    seen: list[int] = []
-    arrived = []
-    for rows in case.rows:
-        seen += [row["x"] for row in rows if row["x"] is not None]
-        arrived.append(Arrived(rows, _complete(max(seen, default=None), case.slack)))
-    return reference.run(arrived)
-
-
-def _complete(largest: int | None, slack: int) -> Callable[[Key], int | None]:
-    return lambda key: None if largest is None else largest - slack
+    return reference.run(Rule(mt.slack(case.slack), reference.axis, "x").punctuate(case.rows))
 
 
 def by_batch(spark: SparkSession, case: Case) -> Made:

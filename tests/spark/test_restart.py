@@ -16,7 +16,7 @@ from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.punctuation import Rule
 from muntin.semantics.reference import Evaluate, Outcome, Reference
 from muntin.semantics.sequence import RowWindow, SequenceSpec, Session
-from muntin.semantics.sequence_reference import Arrived, SequenceReference
+from muntin.semantics.sequence_reference import SequenceReference
 from muntin.semantics.window import Window
 from muntin.testing import assert_same_rows, replay
 from tests.spark.programs import PATIENCE, finish, kill, start, wait_for
@@ -57,12 +57,8 @@ def expected_of(
     spec: SequenceSpec, evaluate: dict[str, Evaluate], batches: list[list[dict[str, Any]]]
 ) -> Outcome:
     """The same for windows over rows, which are late below the punctuation."""
-    arrived, largest = [], 0
-    for rows in batches:
-        largest = max([largest, *(row["x"] for row in rows)])
-        arrived.append(Arrived(rows, lambda key, reached=largest - 5: reached))
     reference = SequenceReference(spec, AXIS, ("k",), (), evaluate, tie=lambda row: row["v"])
-    return reference.run(arrived)
+    return reference.run(Rule(mt.slack(5), AXIS, "x").punctuate(batches))
 
 
 def median(rows: Any) -> Any:

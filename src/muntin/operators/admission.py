@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from muntin.operators.columns import ints, original_names
 from muntin.operators.kernels.ticks import REFUSALS, lengths_from_ticks, to_ticks
-from muntin.operators.protocol import NEVER
+from muntin.operators.protocol import Punctuation, Routed
 from muntin.semantics.axis import Axis
 
 Ints = npt.NDArray[np.int64]
@@ -29,6 +30,18 @@ class Admitted:
     progress: int | None
     counts: Mapping[str, int]
     refused_rows: pa.Table | None
+
+    def originals(self, key_names: Sequence[str]) -> pa.Table | None:
+        """The original rows by key and tick, where refused ones are wanted: some may be late."""
+        names = original_names(self.rows)
+        if not names:
+            return None
+        found = self.rows.select([*key_names, *names])
+        return found.append_column("tick", pa.array(self.tick))
+
+    def routed(self, partial: pa.Table, originals: pa.Table | None) -> Routed:
+        """What the map side sends."""
+        return Routed(partial, self.progress, self.counts, originals, self.refused_rows)
 
 
 @dataclass(frozen=True)
@@ -71,18 +84,22 @@ class Admission:
         gone = gone.append_column("reason", pa.array(reasons[refused].tolist(), pa.string()))
         return gone.append_column("lateness", pa.nulls(gone.num_rows, self.lateness_type))
 
-    def late(self, table: pa.Table, late: Mask, before: Ints) -> pa.Table:
+    def late_rows(self, table: pa.Table, late: Mask, before: Ints) -> pa.Table:
         """The original rows that came too late, and how far behind the punctuation."""
         gone = table.select(original_names(table)).filter(pa.array(late))
-        told = before[late] != NEVER
-        behind = np.where(told, before[late], 0) - table["tick"].to_numpy()[late]
-        lateness = lengths_from_ticks(behind, self.axis, self.lateness_type)
+        tick = ints(table["tick"])[late]
         # A row can be refused without being behind: after the end of its stream.
-        lateness = pc.if_else(pa.array(told & (behind > 0)), lateness, None)
+        far = np.maximum(before[late], tick) - tick
+        lateness = lengths_from_ticks(far, self.axis, self.lateness_type)
+        lateness = pc.if_else(pa.array(far > 0), lateness, None)
         gone = gone.append_column("reason", pa.array(["late"] * gone.num_rows, pa.string()))
         return gone.append_column("lateness", lateness)
 
 
-def original_names(rows: pa.Table) -> list[str]:
-    """The original columns that travel with rows when refused ones are wanted."""
-    return [name for name in rows.column_names if name.startswith("o") and name[1:].isdigit()]
+def behind(table: pa.Table, key_names: Sequence[str], punctuation: Punctuation) -> Mask:
+    """Rows below the punctuation of their key; all of them once the stream is over."""
+    if punctuation.over:
+        return np.ones(table.num_rows, np.bool_)
+    before, _ = punctuation.of(table.select(key_names))
+    late: Mask = ints(table["tick"]) < before
+    return late

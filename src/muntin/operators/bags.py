@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from muntin.aggregates.lists import lengths, lists
 from muntin.aggregates.ordering import Ranked, ranked
+from muntin.operators.columns import ints
 from muntin.operators.kernels import bags
 from muntin.operators.kernels.grouping import Groups, key_and_pane
 from muntin.operators.kernels.reduce import add_by_group
@@ -31,7 +32,7 @@ def combine_counted(columns: Columns, groups: Groups) -> list[pa.Array]:
     values, group = ranked(columns[0].flatten()), np.repeat(groups.number, lengths(columns[0]))
     cells = key_and_pane(group, len(groups), values.rank)
     counts = np.zeros(len(cells), np.int64)
-    add_by_group(cells.number, _ints(columns[1].flatten()), counts)
+    add_by_group(cells.number, ints(columns[1].flatten()), counts)
     sizes = np.bincount(group[cells.member], minlength=len(groups))
     kept = values.distinct.take(pa.array(values.rank[cells.member]))
     return [lists(sizes, kept), lists(sizes, pa.array(counts))]
@@ -41,7 +42,7 @@ def combine_collected(columns: Columns, groups: Groups) -> list[pa.Array]:
     """The values of each group in order of their places, those at one place in their own order."""
     places, values = (column.flatten() for column in columns)
     group = np.repeat(groups.number, lengths(columns[0]))
-    order = pa.array(np.lexsort((ranked(values).rank, _ints(places), group)))
+    order = pa.array(np.lexsort((ranked(values).rank, ints(places), group)))
     sizes = np.bincount(group, minlength=len(groups))
     return [lists(sizes, places.take(order)), lists(sizes, values.take(order))]
 
@@ -53,7 +54,7 @@ def slide_collected(columns: Columns, low: Ints, high: Ints) -> list[pa.Array]:
     first, sizes = ends[low], ends[high] - ends[low]
     window = np.repeat(np.arange(len(low)), sizes)
     entry = np.arange(len(window)) - (np.cumsum(sizes) - sizes - first)[window]
-    place, rank = _ints(places), ranked(values).rank
+    place, rank = ints(places), ranked(values).rank
     falls = (place[1:] < place[:-1]) | ((place[1:] == place[:-1]) & (rank[1:] < rank[:-1]))
     inside = np.append(0, np.cumsum(falls))
     if len(place) and (inside[ends[high] - 1] > inside[np.minimum(first, len(place) - 1)]).any():
@@ -79,7 +80,7 @@ class Stretches:
     @cached_property
     def _entries(self) -> tuple[Ints, Ints, Ints, Ints]:
         ends = _ends(self.values)
-        return self._ranked.rank, _ints(self.counts.flatten()), ends[self.low], ends[self.high]
+        return self._ranked.rank, ints(self.counts.flatten()), ends[self.low], ends[self.high]
 
     @property
     def distinct(self) -> pa.Array:
@@ -124,8 +125,3 @@ class Stretches:
 def _ends(column: pa.Array) -> Ints:
     """Where the entries of each row begin among all, and the number of them."""
     return np.append(0, np.cumsum(lengths(column)))
-
-
-def _ints(column: pa.Array) -> Ints:
-    values: Ints = np.ascontiguousarray(column.to_numpy(zero_copy_only=False))
-    return values

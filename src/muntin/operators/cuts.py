@@ -345,7 +345,9 @@ class SlideCut:
             ends |= final
         end = order[ends]
         start = shift_order(end, self.axis, -self.range)
-        needed = np.where(latest == NEVER, NEVER, shift_order(latest, self.axis, -self.range))
+        known = latest != NEVER
+        back = shift_order(np.where(known, latest, 0), self.axis, -self.range)
+        needed = np.where(known, back, NEVER)
         return Cutting(
             key=key[ends],
             low=start + 1,
@@ -386,7 +388,6 @@ def reach_back(keys: Progressed, axis: Axis, length: int) -> Ints:
     """How far back the windows of rows still to come can reach, per key."""
     if keys.ended:
         return np.full(len(keys.complete), EVER)
-    told = keys.complete != NEVER
     # Two ticks to spare: on doubles a difference is rounded, by less than that.
-    reach = np.where(told, keys.complete, 0) - length - 2
-    return np.where(told, order_of_ticks(reach, axis), NEVER)
+    length += 2
+    return order_of_ticks(np.maximum(keys.complete, NEVER + length) - length, axis)

@@ -10,8 +10,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.operators.kernels.grouping import key_codes
+from muntin.operators.kernels.hashing import shard_of
 
 Ints = npt.NDArray[np.int64]
+#: Keys are spread over so many chunks, so that few of them cost little to write. A prime: the
+#: keys of one shard have hashes that are equal modulo the number of shards.
+_BUCKETS = 13
 
 
 @dataclass(frozen=True)
@@ -51,3 +55,9 @@ def places(key: Ints) -> Ints:
     first = np.flatnonzero(np.diff(key, prepend=key[0] - 1))
     counted: Ints = np.arange(len(key)) - np.repeat(first, np.diff(np.append(first, len(key))))
     return counted
+
+
+def key_buckets(table: pa.Table, names: Sequence[str]) -> Ints:
+    """For each row the chunk of state that its key is kept in."""
+    columns = [table[name].combine_chunks() for name in names]
+    return shard_of(columns, table.num_rows, _BUCKETS).astype(np.int64)

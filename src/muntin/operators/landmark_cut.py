@@ -154,17 +154,19 @@ class LandmarkCut:
             reported = closed | keys.ended
             last: Ints = np.where(reported, 0, -1)
             return last
-        complete = order_of_ticks(keys.complete, self.axis)[segments.key]
-        whole = self._window_of(segments.landmark, complete) - 1
         if keys.ended:
             whole = self._window_of(segments.landmark, largest)
+        else:
+            complete = order_of_ticks(keys.complete, self.axis)[segments.key]
+            reached = np.maximum(complete, segments.landmark)
+            whole = self._window_of(segments.landmark, reached) - 1
         # The last window before the next landmark is cut there, unless one ends just there.
-        cut = self._window_of(segments.landmark, np.where(closed, segments.until, 0))
+        cut = self._window_of(
+            segments.landmark, np.where(closed, segments.until, segments.landmark)
+        )
         exact = self._ends(segments.landmark, cut - 1) == segments.until
         at_next = np.where(exact, cut - 1, cut)
-        last = np.where(closed, at_next, whole)
-        never = (complete == order_of_ticks(np.array([NEVER]), self.axis)[0]) & ~closed
-        return np.where(never & (not keys.ended), -1, last)
+        return np.where(closed, at_next, whole)
 
     def _settled(self, segments: _Segments, following: Ints, still: Mask, keys: Progressed) -> Ints:
         """Up to where the rows of an open stretch are in all its windows to come."""

@@ -15,12 +15,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.operators.columns import ints
 from muntin.operators.cuts import Cutting, Held, Progressed, Run
 from muntin.operators.kernels.grouping import key_and_pane
 from muntin.operators.kernels.sequence import stretches
 from muntin.operators.kernels.ticks import to_ticks
 from muntin.operators.keyed import Keyed
-from muntin.operators.panes import Panes, ints
+from muntin.operators.panes import Panes
 from muntin.operators.protocol import NEVER, State
 from muntin.operators.reduction import slide
 from muntin.operators.sequenced import Changes, Sequenced

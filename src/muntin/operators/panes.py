@@ -16,15 +16,15 @@ import pyarrow as pa
 
 from muntin.aggregates.accumulators import Accumulator, Count
 from muntin.aggregates.binding import Bound, Call, bind, slot_types
+from muntin.operators.admission import Admission
+from muntin.operators.columns import ints, typed
 from muntin.operators.kernels.grouping import Groups, key_and_pane, key_codes
-from muntin.operators.kernels.ticks import REFUSALS, Ticks, to_ticks
 from muntin.operators.protocol import Routed
 from muntin.operators.reduction import combine, gather
 from muntin.semantics.axis import Axis
 from muntin.semantics.window import Edges
 
 Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 #: Combining pays where it leaves at most this share of the rows; else rows travel as they are.
 WORTH_COMBINING = 0.8
 
@@ -71,27 +71,20 @@ class Panes:
                 made.append(pa.field(f"a{place}_{part}", type_))
         return pa.schema(made)
 
+    @cached_property
+    def admission(self) -> Admission:
+        """Rows before the origin are refused where windows are clipped to it."""
+        origin = self.edges.origin if self.edges.clipped else None
+        return Admission(self.axis, self.lateness_type, origin)
+
     def route(self, rows: pa.Table) -> Routed:
-        ticks = to_ticks(rows["on"].combine_chunks(), self.axis)
-        kept, refused, reasons = self._admit(ticks)
-        seen = ticks.tick[ticks.refusal == 0]
-        progress = int(seen.max()) if len(seen) else None
-        names = _original_names(rows)
-        refused_rows = None
-        if refused and names:
-            refused_rows = self._refused_rows(rows.select(names), kept, reasons)
-        if refused:
-            rows = rows.filter(pa.array(kept))
-        tick, order = ticks.tick[kept], ticks.order[kept]
-        panes = self.panes_of(tick)
-        originals = None
-        if names:
-            originals = rows.select([*self.key_names, *names]).append_column(
-                "pane", pa.array(panes)
-            )
-            originals = originals.append_column("tick", pa.array(tick))
-        partial = self._combined(rows, order, panes)
-        return Routed(partial, progress, refused, originals, refused_rows)
+        admitted = self.admission.admit(rows)
+        panes = self.panes_of(admitted.tick)
+        originals = admitted.originals(self.key_names)
+        if originals is not None:
+            originals = originals.append_column("pane", pa.array(panes))
+        partial = self._combined(admitted.rows, admitted.order, panes)
+        return admitted.routed(partial, originals)
 
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
         """One row per key and pane, keys together and panes in order."""
@@ -110,24 +103,6 @@ class Panes:
         columns = [table[name].combine_chunks() for name in self.key_names]
         return key_codes(columns, table.num_rows)
 
-    def _admit(self, ticks: Ticks) -> tuple[Mask, dict[str, int], npt.NDArray[np.object_]]:
-        """Which rows have a place in the windows, and why the others have none."""
-        placed = ticks.refusal == 0
-        kept = placed & (ticks.tick >= self.edges.origin) if self.edges.clipped else placed
-        if kept.all():
-            return kept, {}, np.empty(0, object)
-        reasons = np.array(REFUSALS, dtype=object)[ticks.refusal]
-        reasons[placed & ~kept] = "before_origin"
-        found, counts = np.unique(reasons[~kept].astype(str), return_counts=True)
-        return kept, dict(zip(found.tolist(), counts.tolist(), strict=True)), reasons
-
-    def _refused_rows(
-        self, rows: pa.Table, kept: Mask, reasons: npt.NDArray[np.object_]
-    ) -> pa.Table:
-        rows = rows.filter(pa.array(~kept))
-        rows = rows.append_column("reason", pa.array(reasons[~kept].tolist(), pa.string()))
-        return rows.append_column("lateness", pa.nulls(rows.num_rows, self.lateness_type))
-
     def panes_of(self, tick: Ints) -> Ints:
         slides, offset = np.divmod(tick - self.edges.origin, self.edges.slide)
         if self.edges.panes_per_slide == 1:
@@ -137,9 +112,8 @@ class Panes:
 
     def _combined(self, rows: pa.Table, order: Ints, panes: Ints) -> pa.Table:
         """Panes, or the rows as they are where a pane holds about one row."""
-        # Spark labels timestamps with the session's zone; here they are all UTC.
-        keys = [_column(rows, n, t) for n, t in zip(self.key_names, self.keys, strict=True)]
-        slots = {f"s{p}": _column(rows, f"s{p}", t) for p, t in self.slot_types.items()}
+        keys = [typed(rows, n, t) for n, t in zip(self.key_names, self.keys, strict=True)]
+        slots = {f"s{p}": typed(rows, f"s{p}", t) for p, t in self.slot_types.items()}
         codes, size = key_codes(keys, rows.num_rows)
         groups = key_and_pane(codes, size, panes)
         if len(groups) > WORTH_COMBINING * rows.num_rows:
@@ -202,17 +176,3 @@ class Panes:
             grouped.append((accumulator, list(columns[place : place + width])))
             place += width
         return grouped
-
-
-def _column(rows: pa.Table, name: str, type_: pa.DataType) -> pa.Array:
-    column = rows[name].combine_chunks()
-    return column if column.type == type_ else column.cast(type_)
-
-
-def _original_names(rows: pa.Table) -> list[str]:
-    return [name for name in rows.column_names if name.startswith("o") and name != "on"]
-
-
-def ints(column: pa.ChunkedArray | pa.Array) -> Ints:
-    values: Ints = np.ascontiguousarray(column.to_numpy())
-    return values

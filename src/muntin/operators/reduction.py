@@ -19,6 +19,7 @@ from muntin.operators.bags import (
     combine_counted,
     slide_collected,
 )
+from muntin.operators.columns import ints
 from muntin.operators.correlated import Windowed, keep
 from muntin.operators.kernels.grouping import Groups
 from muntin.operators.kernels.reduce import add_by_group, add_exactly_by_group, least_by_group
@@ -100,7 +101,7 @@ def slide(kind: Merging, columns: Columns, low: Ints, high: Ints) -> list[pa.Arr
 
 def _reduce(kind: Kind, columns: Columns, add: Reduce, least: Reduce) -> list[pa.Array]:
     if kind is Kind.ADD:
-        limbs = [add(_ints(column)) for column in columns]
+        limbs = [add(ints(column)) for column in columns]
         return [pa.array(limb) for limb in (settle(limbs) if len(limbs) > 1 else limbs)]
     keys = order_keys(columns[0])
     if kind is Kind.GREATEST:
@@ -153,11 +154,6 @@ def _edge_of_groups(kind: Kind, columns: Columns, groups: Groups, least: Reduce)
         return found
 
     return _edge(kind, [column.take(pa.array(candidates)) for column in columns], least_of_few)
-
-
-def _ints(column: pa.Array) -> Ints:
-    values: Ints = np.ascontiguousarray(column.to_numpy(zero_copy_only=False))
-    return values
 
 
 def _floats(column: pa.Array) -> npt.NDArray[np.float64]:

@@ -6,6 +6,7 @@ What is made of them then is for the operators that build on this: windows over 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -17,11 +18,11 @@ import pyarrow.compute as pc
 
 from muntin.aggregates.binding import Call, slot_types
 from muntin.aggregates.ordering import order_keys
-from muntin.operators.admission import Admission, original_names
+from muntin.operators.admission import Admission, behind
+from muntin.operators.columns import ints, original_names, typed
 from muntin.operators.cuts import EVER, Cut, Cutting, Progressed, Run
 from muntin.operators.kernels.ticks import from_order, order_of_ticks
 from muntin.operators.keyed import Keyed, places
-from muntin.operators.panes import ints
 from muntin.operators.protocol import NEVER, ChunkKey, Punctuation, Routed, State, Step
 from muntin.semantics.axis import Axis
 from muntin.semantics.sequence import Order
@@ -31,6 +32,9 @@ Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 Changes = dict[ChunkKey, pa.Table | None]
 PENDING, MEMORY = "pending", "memory"
+#: Rows that wait are kept in chunks of about so many, each named by its least tick; when there are
+#: too many chunks, because few rows came a step, they are put together.
+_CHUNK_ROWS, _CHUNKS = 16_384, 256
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,6 @@ class Sequenced:
     unfinished: Unfinished = "keep"
     origin: int | None = None
     ties: tuple[pa.DataType, ...] = ()
-    ticks_per_bucket: int = 1
 
     def __getstate__(self) -> dict[str, object]:
         # What is derived holds closures and is derived again where this arrives.
@@ -131,21 +134,13 @@ class Sequenced:
         rows = admitted.rows
         columns = {"tick": pa.array(admitted.tick), "order": pa.array(admitted.order)}
         for field in self.row_schema:
-            if field.name in columns:
-                continue
-            column = rows[field.name].combine_chunks()
-            columns[field.name] = column if column.type == field.type else column.cast(field.type)
-        originals = None
-        names = original_names(rows)
-        if names:
-            originals = rows.select([*self.key_names, *names])
-            originals = originals.append_column("tick", pa.array(admitted.tick))
-            if self.cut.may_refuse:
-                columns |= {name: rows[name].combine_chunks() for name in names}
-        names = [*self.row_schema.names, *(n for n in columns if n not in self.row_schema.names)]
-        partial = pa.table({name: columns[name] for name in names})
-        progress = admitted.progress
-        return Routed(partial, progress, admitted.counts, originals, admitted.refused_rows)
+            if field.name not in columns:
+                columns[field.name] = typed(rows, field.name, field.type)
+        partial = pa.table({name: columns[name] for name in self.row_schema.names})
+        if self.cut.may_refuse:
+            for name in original_names(rows):
+                partial = partial.append_column(name, rows[name])
+        return admitted.routed(partial, admitted.originals(self.key_names))
 
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
         """The rows of several tables, in the order of the tables: that is their arrival."""
@@ -163,17 +158,17 @@ class Sequenced:
         arrived = self.merge(partials)
         late = self._late(arrived, punctuation)
         arrived = arrived.filter(pa.array(~late)) if late.any() else arrived
-        pool, buckets = self._pool(state, arrived, punctuation)
+        pool, read = self._pool(state, arrived, punctuation)
         remembered = self.read(state, MEMORY, self.memory_schema)
         held = self._kept(state)
         keyed = Keyed.of(self.by_names, [remembered, pool, held])
-        run, final, keys, changes = self._final(
-            keyed, remembered, pool, arrived.num_rows, punctuation, buckets
+        run, final, waiting, keys = self._final(
+            keyed, remembered, pool, arrived.num_rows, punctuation
         )
         run, final, fallen = self._refuse(run, final, keys)
         results, kept, cutting, between = self._report(state, keyed, held, run, final, keys)
-        changes |= kept
-        changes |= self._memorize(keyed, keys, cutting)
+        changes = self._hold(state, waiting, read) | kept
+        changes |= self._memorize(keyed, remembered, keys, cutting)
         return Step(
             results=results,
             changes=changes,
@@ -206,33 +201,25 @@ class Sequenced:
         return self.by_rank and self.order == "arrival"
 
     def _late(self, table: pa.Table, punctuation: Punctuation) -> Mask:
-        if punctuation.over:
-            return np.ones(table.num_rows, np.bool_)
-        if self._at_once:
+        if self._at_once and not punctuation.over:
             return np.zeros(table.num_rows, np.bool_)
-        before, _ = punctuation.of(table.select(self.by_names))
-        late: Mask = ints(table["tick"]) < before
-        return late
+        return behind(table, self.by_names, punctuation)
 
     def _late_rows(self, rows: Sequence[pa.Table], punctuation: Punctuation) -> pa.Table:
         table = pa.concat_tables(rows)
         before, _ = punctuation.of(table.select(self.by_names))
-        return self.admission.late(table, self._late(table, punctuation), before)
+        return self.admission.late_rows(table, self._late(table, punctuation), before)
 
     def _pool(
         self, state: State, arrived: pa.Table, punctuation: Punctuation
-    ) -> tuple[pa.Table, set[int]]:
-        """What arrived, then what was held in the buckets that this step touches."""
-        touched = np.unique(ints(arrived["tick"]) // self.ticks_per_bucket).tolist()
-        latest = EVER if punctuation.ended else punctuation.latest
-        buckets = {
-            bucket
-            for bucket in state.buckets(PENDING)
-            if bucket in touched or bucket * self.ticks_per_bucket < latest
-        }
+    ) -> tuple[pa.Table, list[int]]:
+        """What arrived, then what waits in chunks with a row that may be final now."""
+        chunks = sorted(state.buckets(PENDING))
+        latest = EVER if punctuation.ended or len(chunks) > _CHUNKS else punctuation.latest
+        chunks = [least for least in chunks if least < latest]
         arrived = arrived.append_column("rank", pa.array(np.zeros(arrived.num_rows, np.int64)))
-        held = [state.read(PENDING, bucket) for bucket in sorted(buckets)]
-        return pa.concat_tables([arrived, *held], promote_options="default"), buckets
+        held = [state.read(PENDING, least) for least in chunks]
+        return pa.concat_tables([arrived, *held], promote_options="default"), chunks
 
     @staticmethod
     def read(state: State, table: str, schema: pa.Schema) -> pa.Table:
@@ -251,9 +238,8 @@ class Sequenced:
         pool: pa.Table,
         arrived: int,
         punctuation: Punctuation,
-        buckets: set[int],
-    ) -> tuple[Run, pa.Table, Progressed, Changes]:
-        """The rows whose order is final, in that order; the others are held."""
+    ) -> tuple[Run, pa.Table, pa.Table, Progressed]:
+        """The rows whose order is final, in that order; the others, which wait."""
         memory = {
             name: keyed.spread(0, remembered[name], 0 if name == "n" else NEVER)
             for name in self.memory_names
@@ -265,12 +251,14 @@ class Sequenced:
             rank[by_key] = counted[key[by_key]] + places(key[by_key])
             np.add.at(counted, key[:arrived], 1)
         _, complete = punctuation.of(keyed.keys)
+        # No row is so far down; from there on lengths can be taken away without leaving 64 bits.
+        complete = np.where(complete == NEVER, NEVER, np.maximum(complete, -self.axis.limit))
         if punctuation.ended or self._at_once:
             final = np.ones(len(key), np.bool_)
         else:
             final = ints(pool["tick"]) < complete[key]
         pool = pool.set_column(pool.schema.get_field_index("rank"), "rank", pa.array(rank))
-        changes = self._hold(pool.filter(pa.array(~final)), buckets)
+        waiting = pool.filter(pa.array(~final))
         row = np.flatnonzero(final)[self._sorted(pool.filter(pa.array(final)), key[final])]
         pool, key, rank = pool.take(pa.array(row)), key[row], rank[row]
         if self.order == "on":
@@ -281,7 +269,7 @@ class Sequenced:
         order_of_largest = int(order_of_ticks(np.array([largest]), self.axis)[0])
         keys = Progressed(counted, memory, complete, punctuation.ended, order_of_largest, largest)
         order, tick = ints(pool["order"]), ints(pool["tick"])
-        return Run(key, order, rank, tick, marks), pool, keys, changes
+        return Run(key, order, rank, tick, marks), pool, waiting, keys
 
     def _sorted(self, rows: pa.Table, key: Ints) -> Ints:
         """Key by key, by ``on`` and what breaks ties; or by arrival."""
@@ -290,12 +278,24 @@ class Sequenced:
         ties = [order_keys(rows[f"t{p}"].combine_chunks()).key for p in range(len(self.ties))]
         return np.lexsort((*reversed(ties), ints(rows["order"]), key)).astype(np.int64)
 
-    def _hold(self, waiting: pa.Table, buckets: set[int]) -> Changes:
-        """Rows that are not final, by stretches of the axis; what was read is written again."""
-        bucket = ints(waiting["tick"]) // self.ticks_per_bucket
-        changes: Changes = {(PENDING, number): None for number in buckets}
-        for number in np.unique(bucket).tolist():
-            changes[PENDING, number] = waiting.filter(pa.array(bucket == number))
+    def _hold(self, state: State, waiting: pa.Table, read: Sequence[int]) -> Changes:
+        """Rows that are not final, in chunks by tick; chunks that were read are written again."""
+        changes: Changes = dict.fromkeys([(PENDING, least) for least in read])
+        if not waiting.num_rows:
+            return changes
+        tick = ints(waiting["tick"])
+        place = np.argsort(tick, kind="stable")
+        waiting, tick = waiting.take(pa.array(place)), tick[place]
+        # Rows of one tick stay together: a chunk is named by the first of its ticks.
+        chunk = np.searchsorted(tick, tick) // _CHUNK_ROWS
+        starts = np.flatnonzero(np.diff(chunk, prepend=-1))
+        unread = set(state.buckets(PENDING)).difference(read)
+        for start, stop in itertools.pairwise([*starts.tolist(), len(tick)]):
+            least, rows = int(tick[start]), waiting.slice(start, stop - start)
+            if least in unread:
+                both = [rows, state.read(PENDING, least)]
+                rows = pa.concat_tables(both, promote_options="default")
+            changes[PENDING, least] = rows
         return changes
 
     def _refuse(
@@ -312,7 +312,9 @@ class Sequenced:
         run = Run(run.key[kept], run.order[kept], run.rank[kept], run.tick[kept], marks)
         return run, final.take(pa.array(kept)), fallen
 
-    def _memorize(self, keyed: Keyed, keys: Progressed, cutting: Cutting) -> Changes:
+    def _memorize(
+        self, keyed: Keyed, remembered: pa.Table, keys: Progressed, cutting: Cutting
+    ) -> Changes:
         if keys.ended:
             return {(MEMORY, 0): None}
         if not self.cut.remembers:
@@ -321,7 +323,9 @@ class Sequenced:
         table = keyed.keys
         for name in self.memory_names:
             table = table.append_column(name, pa.array(memory[name]))
-        return {(MEMORY, 0): table if table.num_rows else None}
+        if table.equals(remembered.drop_columns(["chunk"])):
+            return {}
+        return {(MEMORY, 0): table}
 
     def bound(self, bound: Ints) -> pa.Array:
         if self.by_rank:

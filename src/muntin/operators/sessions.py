@@ -15,11 +15,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.aggregates.binding import Call
-from muntin.operators.admission import Admission, original_names
+from muntin.operators.admission import Admission, behind
+from muntin.operators.columns import ints, typed
 from muntin.operators.kernels.grouping import Groups
 from muntin.operators.kernels.sequence import join_sessions
 from muntin.operators.kernels.ticks import from_order, order_of_ticks, shift_order, to_ticks
-from muntin.operators.panes import Panes, ints
+from muntin.operators.keyed import key_buckets
+from muntin.operators.panes import Panes
 from muntin.operators.protocol import NEVER, ChunkKey, Punctuation, Routed, State, Step
 from muntin.operators.reduction import slide
 from muntin.semantics.axis import Axis
@@ -44,7 +46,6 @@ class Sessions:
     gap: int | None
     bound_type: pa.DataType
     lateness_type: pa.DataType
-    ticks_per_bucket: int = 1
 
     def __getstate__(self) -> dict[str, object]:
         # What is derived holds closures and is derived again where this arrives.
@@ -64,12 +65,6 @@ class Sessions:
         whole = [pa.field(name, pa.int64()) for name in ("tick", "order", "reach")]
         slots = [pa.field(f"s{place}", type_) for place, type_ in self.cells.slot_types.items()]
         return pa.schema([*self.cells.key_fields, *whole, *slots])
-
-    @cached_property
-    def state_schema(self) -> pa.Schema:
-        """A session: its start as a pane's number, its accumulators, its end, its first tick."""
-        more = [pa.field("reach", pa.int64()), pa.field("tick", pa.int64())]
-        return pa.schema([*self.cells.schema, *more])
 
     @cached_property
     def result_schema(self) -> pa.Schema:
@@ -93,25 +88,13 @@ class Sessions:
             reach = to_ticks(rows["reach"].combine_chunks(), self.axis).order
         else:
             reach = shift_order(admitted.order, self.axis, self.gap)
-        columns = {
-            "tick": pa.array(admitted.tick),
-            "order": pa.array(admitted.order),
-            "reach": pa.array(reach),
-        }
+        whole = {"tick": admitted.tick, "order": admitted.order, "reach": reach}
+        columns = {name: pa.array(values) for name, values in whole.items()}
         for field in self.row_schema:
             if field.name not in columns:
-                column = rows[field.name].combine_chunks()
-                columns[field.name] = (
-                    column if column.type == field.type else column.cast(field.type)
-                )
-        originals = None
-        names = original_names(rows)
-        if names:
-            originals = rows.select([*self.cells.key_names, *names])
-            originals = originals.append_column("tick", columns["tick"])
-        partial = pa.table({field.name: columns[field.name] for field in self.row_schema})
-        progress = admitted.progress
-        return Routed(partial, progress, admitted.counts, originals, admitted.refused_rows)
+                columns[field.name] = typed(rows, field.name, field.type)
+        partial = pa.table({name: columns[name] for name in self.row_schema.names})
+        return admitted.routed(partial, admitted.originals(self.cells.key_names))
 
     def _without_gap(self, rows: pa.Table) -> npt.NDArray[np.object_]:
         """Rows whose gap is null or not above zero, as Spark leaves them out."""
@@ -131,10 +114,10 @@ class Sessions:
         rows: Sequence[pa.Table] = (),
     ) -> Step:
         arrived = self.merge(partials)
-        late = self._late(arrived, punctuation)
+        late = behind(arrived, self.cells.key_names, punctuation)
         arrived = arrived.filter(pa.array(~late)) if late.any() else arrived
         old = [state.read(SESSIONS, bucket) for bucket in sorted(state.buckets(SESSIONS))]
-        sessions, joined, changed = self._join([*old, self._lifted(arrived)], arrived.num_rows)
+        sessions, changed = self._join([*old, self._lifted(arrived)], arrived.num_rows)
         _, complete = punctuation.of(sessions.select(self.cells.key_names))
         closed = np.ones(sessions.num_rows, np.bool_)
         if not punctuation.ended:
@@ -143,33 +126,24 @@ class Sessions:
             closed = (complete != NEVER) & (ints(sessions["reach"]) < told)
         return Step(
             results=self._results(sessions.filter(pa.array(closed))),
-            changes=self._remember(state, sessions, joined, changed, closed),
+            changes=self._remember(state, sessions, changed, closed),
             rows_used=arrived.num_rows,
             rows_late=int(late.sum()),
             late_rows=self._late_rows(rows, punctuation) if rows else None,
         )
 
-    def _late(self, table: pa.Table, punctuation: Punctuation) -> Mask:
-        if punctuation.over:
-            return np.ones(table.num_rows, np.bool_)
-        before, _ = punctuation.of(table.select(self.cells.key_names))
-        late: Mask = ints(table["tick"]) < before
-        return late
-
     def _late_rows(self, rows: Sequence[pa.Table], punctuation: Punctuation) -> pa.Table:
         table = pa.concat_tables(rows)
         before, _ = punctuation.of(table.select(self.cells.key_names))
-        return self.admission.late(table, self._late(table, punctuation), before)
+        late = behind(table, self.cells.key_names, punctuation)
+        return self.admission.late_rows(table, late, before)
 
     def _lifted(self, rows: pa.Table) -> pa.Table:
         order = ints(rows["order"])
-        cells = self.cells.lifted(rows, order, order)
-        for name in ("reach", "tick"):
-            cells = cells.append_column(name, rows[name])
-        return cells
+        return self.cells.lifted(rows, order, order).append_column("reach", rows["reach"])
 
-    def _join(self, tables: Sequence[pa.Table], new_rows: int) -> tuple[pa.Table, pa.Table, Mask]:
-        """Sessions joined where they touch; what they were made of; which of that changed."""
+    def _join(self, tables: Sequence[pa.Table], new_rows: int) -> tuple[pa.Table, Mask]:
+        """Sessions joined where they touch, and which of them have a new row."""
         parts = pa.concat_tables(tables)
         new = np.arange(parts.num_rows) >= parts.num_rows - new_rows
         codes, _ = self.cells.codes(parts)
@@ -179,20 +153,19 @@ class Sessions:
         end = np.empty(len(codes), np.int64)
         found = join_sessions(codes, ints(parts["pane"]), ints(parts["reach"]), number, end)
         member = np.searchsorted(number, np.arange(found)).astype(np.int64)
-        columns = [column.combine_chunks() for column in parts.columns[:-2]]
+        columns = [column.combine_chunks() for column in parts.columns[:-1]]
         sessions = self.cells.grouped(columns, Groups(number, member))
         sessions = sessions.append_column("reach", pa.array(end[:found]))
-        sessions = sessions.append_column("tick", parts["tick"].take(pa.array(member)))
-        touched = np.zeros(found, np.bool_)
-        touched[number[new]] = True
-        return sessions, parts, touched[number] if len(number) else touched
+        changed = np.zeros(found, np.bool_)
+        changed[number[new]] = True
+        return sessions, changed
 
     def _results(self, closed: pa.Table) -> pa.Table:
         columns = [column.combine_chunks() for column in closed.columns]
         each = np.arange(closed.num_rows)
         kept = {
             accumulator: slide(accumulator.kind, parts, each, each + 1)
-            for accumulator, parts in self.cells.by_accumulator(columns[len(self.keys) + 1 : -2])
+            for accumulator, parts in self.cells.by_accumulator(columns[len(self.keys) + 1 : -1])
         }
         made = columns[: len(self.keys)]
         for bound in ("pane", "reach"):
@@ -201,12 +174,11 @@ class Sessions:
         return pa.Table.from_arrays(made, schema=self.result_schema)
 
     def _remember(
-        self, state: State, sessions: pa.Table, parts: pa.Table, changed: Mask, closed: Mask
+        self, state: State, sessions: pa.Table, changed: Mask, closed: Mask
     ) -> dict[ChunkKey, pa.Table | None]:
-        """Sessions stand in the bucket of their start; only buckets with a change are written."""
-        bucket = ints(sessions["tick"]) // self.ticks_per_bucket
-        dirty = set((ints(parts["tick"])[changed] // self.ticks_per_bucket).tolist())
-        dirty |= set(bucket[closed].tolist())
+        """Sessions stand in the bucket of their key; only buckets with a change are written."""
+        bucket = key_buckets(sessions, self.cells.key_names)
+        dirty = set(bucket[changed | closed].tolist())
         kept, bucket = sessions.filter(pa.array(~closed)), bucket[~closed]
         known = set(state.buckets(SESSIONS))
         changes: dict[ChunkKey, pa.Table | None] = {}

@@ -15,18 +15,14 @@ import pyarrow as pa
 
 from muntin.aggregates.synopses.answers import result_column
 from muntin.aggregates.synopsis import Floats, SynopsisKind
+from muntin.operators.columns import ints
 from muntin.operators.cuts import Cutting, Progressed, Run
-from muntin.operators.kernels.hashing import shard_of
-from muntin.operators.keyed import Keyed
-from muntin.operators.panes import ints
+from muntin.operators.keyed import Keyed, key_buckets
 from muntin.operators.protocol import NEVER, State
 from muntin.operators.sequenced import Changes, Sequenced
 
 Ints = npt.NDArray[np.int64]
 SYNOPSES = "synopses"
-#: Keys are spread over so many chunks, so that few of them cost little to write. A prime: the
-#: keys of one shard have hashes that are equal modulo the number of shards.
-_BUCKETS = 13
 
 
 @dataclass(frozen=True)
@@ -148,7 +144,7 @@ class Synopses(Sequenced):
         both = pa.concat_tables([old, pa.table(columns, schema=self._schema)])
         key = np.concatenate([keyed.numbers[2][quiet], touched])
         live = ints(both["fed"]) >= cutting.needed[key]
-        bucket = self._buckets(both)
+        bucket = key_buckets(both, self.key_names)
         changed = set(bucket[len(bucket) - len(touched) :].tolist())
         changed |= set(bucket[~live].tolist())
         known = set(state.buckets(SYNOPSES))
@@ -158,9 +154,3 @@ class Synopses(Sequenced):
             if mine.num_rows or number in known:
                 changes[SYNOPSES, number] = mine if mine.num_rows else None
         return changes
-
-    def _buckets(self, table: pa.Table) -> Ints:
-        if not self.key_names:
-            return np.zeros(table.num_rows, np.int64)
-        columns = [table[name].combine_chunks() for name in self.key_names]
-        return shard_of(columns, table.num_rows, _BUCKETS).astype(np.int64)

@@ -68,9 +68,12 @@ class ValueCut:
         low = self._low(end)
         latest = keys.memory["last"].copy()
         np.maximum.at(latest, run.key, run.tick)
-        following = np.where(closing < EVER, closing + 1, EVER)
-        needed = self._low(edges.origin + (np.minimum(following, 2**40) + 1) * edges.slide)
-        needed = np.where(following < 2**40, np.where(closing == NEVER, NEVER, needed), EVER)
+        told = (closing != NEVER) & (closing != EVER)
+        following = np.where(told, closing + told, closing)
+        needed = self._low(edges.origin + (np.where(told, following, 0) + 1) * edges.slide)
+        needed = np.where(told, needed, closing)
+        if keys.ended:
+            needed = np.full(len(closing), EVER)
         return Cutting(
             key=key,
             low=low,
@@ -85,8 +88,10 @@ class ValueCut:
     def _closing(self, keys: Progressed) -> Ints:
         """The last window of each key that can be told."""
         if keys.ended:
-            last = (keys.largest_tick - self.edges.origin) // self.edges.slide
-            return np.full(len(keys.complete), last if self.edges.landmark else EVER)
+            last = EVER
+            if self.edges.landmark and keys.largest_tick != NEVER:
+                last = self.edges.last_closed(keys.largest_tick) + 1
+            return np.full(len(keys.complete), last, np.int64)
         told = keys.complete != NEVER
         reached = np.where(told, keys.complete, 0) - self.edges.origin
         closing = reached // self.edges.slide - 1
@@ -112,11 +117,11 @@ class ValueCut:
         tick = np.concatenate([keys.memory["last"][known], run.tick])
         place = np.lexsort((tick, key))
         key, tick = key[place], tick[place]
-        first = (tick - edges.origin) // edges.slide
+        first, offset = np.divmod(tick - edges.origin, edges.slide)
         if edges.landmark:
             last = np.full(len(tick), EVER)
         else:
-            last = (tick - edges.origin + edges.range) // edges.slide - 1
+            last = first + (offset + edges.range) // edges.slide - 1
         same = np.zeros(len(key), np.bool_)
         same[1:] = key[1:] == key[:-1]
         before = np.where(same, np.roll(last, 1), NEVER)

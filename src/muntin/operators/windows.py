@@ -14,13 +14,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from muntin.aggregates.binding import Call
 from muntin.operators.closing import FOREVER, Closing, Last
+from muntin.operators.columns import ints
 from muntin.operators.kernels.sliding import intervals
-from muntin.operators.kernels.ticks import from_ticks, lengths_from_ticks
-from muntin.operators.panes import Panes, ints
+from muntin.operators.kernels.ticks import from_ticks
+from muntin.operators.panes import Panes
 from muntin.operators.protocol import ChunkKey, Punctuation, Routed, State, Step
 from muntin.operators.reduction import slide
 from muntin.semantics.axis import Axis
@@ -178,17 +178,9 @@ class Windows:
         """The original rows that were refused, and how far behind the punctuation they came."""
         table = pa.concat_tables(rows)
         closed, _ = closing.of(table)
-        late = table.filter(pa.array(self._late(ints(table["pane"]), closed)))
-        before, _ = closing.punctuation.of(late.select(self.panes.key_names))
-        # A row can be refused without being behind: after the end of its stream.
-        behind = np.maximum(before, ints(late["tick"])) - ints(late["tick"])
-        lateness = lengths_from_ticks(behind, self.axis, self.lateness_type)
-        lateness = pc.if_else(pa.array(behind > 0), lateness, None)
-        why = pa.array(["late"] * late.num_rows, pa.string())
-        late = late.drop_columns([*self.panes.key_names, "pane", "tick"]).append_column(
-            "reason", why
-        )
-        return late.append_column("lateness", lateness)
+        before, _ = closing.punctuation.of(table.select(self.panes.key_names))
+        late = self._late(ints(table["pane"]), closed)
+        return self.panes.admission.late_rows(table, late, before)
 
     def _close(self, panes: pa.Table, ends: KeyEnds, punctuation: Punctuation) -> pa.Table:
         """The windows behind what was closed that close now and hold a row."""

@@ -7,13 +7,13 @@ looked at on its own. The oracle of the operators that make these windows as row
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.definitions import bounds, windows
-from muntin.semantics.reference import Evaluate, Outcome, Row
+from muntin.semantics.reference import END, Evaluate, Key, MicroBatch, Outcome, Row
 from muntin.semantics.sequence import (
     Landmarks,
     RowWindow,
@@ -24,17 +24,8 @@ from muntin.semantics.sequence import (
 )
 from muntin.semantics.window import Edges, Landmark, Unfinished, Window, WindowSpec
 
-Key = tuple[Hashable, ...]
 #: A window: what it is reported with, the rows it holds, whether the input reached its end.
 Found = tuple[dict[str, Any], list[Row], bool]
-
-
-@dataclass(frozen=True)
-class Arrived:
-    """What arrives together, and up to where each key is complete afterwards, in ticks."""
-
-    rows: Sequence[Row]
-    complete: Callable[[Key], int | None]
 
 
 @dataclass(frozen=True)
@@ -55,27 +46,39 @@ class SequenceReference:
     gap: Callable[[Row], Any] | None = None
     slide_axis: Axis | None = None
 
-    def run(self, batches: Sequence[Arrived]) -> Outcome:
+    def run(self, batches: Sequence[MicroBatch]) -> Outcome:
         """The results and refused rows of a stream that ends after these batches."""
         outcome = Outcome()
         held: dict[Key, list[Row]] = {}
-        complete: Callable[[Key], int | None] = lambda key: None  # noqa: E731
+        told: dict[Key | None, int] = {}  # what is complete of a key; None is all keys
         for batch in batches:
+            outcome.used += batch.punctuations
             for row in batch.rows:
-                reason = self._refusal(row, complete(self._key(row, self.by)))
+                key = self._key(row, self.by)
+                reason = self._refusal(row, _complete(told, key))
                 if reason:
                     outcome.refused.append((row, reason))
                 else:
-                    held.setdefault(self._key(row, self.by), []).append(row)
-            complete = batch.complete
-        ticks = [self.axis.tick(row[self.spec.on]) for rows in held.values() for row in rows]
-        largest = max((tick for tick in ticks if tick is not None), default=None)
+                    outcome.used += 1
+                    held.setdefault(key, []).append(row)
+            told = self._told(told, batch)
+        placed = [row[self.spec.on] for batch in batches for row in batch.rows]
+        ticks = [tick for tick in map(self.axis.tick, placed) if tick is not None]
         for key, rows in held.items():
-            self._report(outcome, key, rows, None if largest is None else self.axis.value(largest))
-        outcome.used = sum(map(len, held.values())) - sum(
-            reason == "slide_on_fell" for _, reason in outcome.refused
-        )
+            self._report(outcome, key, rows, _Reached(max(ticks), _complete(told, key)))
+        outcome.used -= sum(reason == "slide_on_fell" for _, reason in outcome.refused)
         return outcome
+
+    def _told(self, told: Mapping[Key | None, int], batch: MicroBatch) -> dict[Key | None, int]:
+        """With the punctuation of a micro-batch; none goes back."""
+        after = dict(told)
+        ends = isinstance(batch.punctuation, str) and batch.punctuation == END
+        stream: list[tuple[Key | None, Any]] = [(None, None if ends else batch.punctuation)]
+        for name, punctuation in [*stream, *batch.keys.items()]:
+            tick = None if punctuation is None else self.axis.tick(punctuation)
+            if tick is not None:
+                after[name] = max(tick, after.get(name, tick))
+        return after
 
     def _refusal(self, row: Row, complete: int | None) -> str | None:
         value = row[self.spec.on]
@@ -108,7 +111,7 @@ class SequenceReference:
             points = ()
         return bool(points) and bool(value < self.axis.value(points[0]))
 
-    def _report(self, outcome: Outcome, key: Key, arrived: list[Row], largest: Any) -> None:
+    def _report(self, outcome: Outcome, key: Key, arrived: list[Row], reached: _Reached) -> None:
         on = self.spec.on
         ordered = sorted(arrived, key=lambda row: (row[on], self.tie(row)))
         match self.spec:
@@ -125,13 +128,11 @@ class SequenceReference:
                 rows = self._rising(outcome, ordered)
                 found = self._backwards(self.spec.range, rows, self._slide_ends(rows))
             case Landmarks():
-                # The largest value is known to the tick; on doubles a row may be beyond it.
-                horizon = max(largest, ordered[-1][on])
-                found = self._landmark_windows(self.spec, ordered, horizon)
+                found = self._landmark_windows(self.spec, ordered, reached)
             case Session():
                 found = self._sessions(self.spec, ordered)
             case Window() | Landmark():
-                found = self._value_windows(self.spec.edges(self.axis), ordered, largest)
+                found = self._value_windows(self.spec.edges(self.axis), ordered, reached)
         for reported, rows, complete in found:
             self._add(outcome, key, reported, rows, complete)
 
@@ -208,41 +209,51 @@ class SequenceReference:
         slide = axis.length("slide", self.spec.slide)
         return (tick - self.spec.slide_origin(axis)) // slide
 
-    def _landmark_windows(self, spec: Landmarks, rows: list[Row], largest: Any) -> Iterator[Found]:
+    def _landmark_windows(
+        self, spec: Landmarks, rows: list[Row], reached: _Reached
+    ) -> Iterator[Found]:
         if spec.origins:
             landmarks = [self.axis.value(tick) for tick in spec.points(self.axis)]
         else:
             landmarks = sorted({row[spec.on] for row in rows if self.landmark(row)})
-        for place, landmark in enumerate(landmarks):
-            until = landmarks[place + 1] if place + 1 < len(landmarks) else None
+        # The largest value is known to the tick; on doubles a row may be beyond it.
+        largest = max(self.axis.value(reached.largest), rows[-1][spec.on])
+        complete = None if reached.complete is None else self.axis.value(reached.complete)
+        for landmark, until in itertools.zip_longest(landmarks, landmarks[1:]):
             mine = [
                 row
                 for row in rows
                 if landmark <= row[spec.on] and (until is None or row[spec.on] < until)
             ]
             if mine:
-                yield from self._from_landmark(spec, landmark, until, mine, largest)
+                yield from self._from_landmark(spec, landmark, until, mine, largest, complete)
 
     def _from_landmark(
-        self, spec: Landmarks, landmark: Any, until: Any, rows: list[Row], largest: Any
+        self,
+        spec: Landmarks,
+        landmark: Any,
+        until: Any,
+        rows: list[Row],
+        largest: Any,
+        complete: Any,
     ) -> Iterator[Found]:
-        closed = until is not None and until <= largest
+        """A window for every slide that is complete, and the first that ends beyond the input."""
+        horizon = largest if complete is None else max(largest, complete)
+        closed = until is not None and until <= horizon
         if spec.slide is None:
-            end = until if closed or until is not None else None
-            yield {"window_start": landmark, "window_end": end}, rows, closed
+            yield {"window_start": landmark, "window_end": until}, rows, closed
             return
-        wid = 0
-        while True:
+        before = landmark
+        for wid in itertools.count():
             end = self._shifted(landmark, spec.slide, wid + 1)
-            last = end > largest or (until is not None and end >= until)
             end = end if until is None else min(end, until)
             held = [row for row in rows if row[spec.on] < end]
-            if held:
+            if held and (end <= horizon or before <= largest):
                 reported = {"window_start": landmark, "window_end": end}
-                yield reported, held, closed or bool(end <= largest)
-            if last:
+                yield reported, held, bool(end <= horizon)
+            if end > horizon or end == until:
                 return
-            wid += 1
+            before = end
 
     def _sessions(self, spec: Session, rows: list[Row]) -> Iterator[Found]:
         """A row joins the session before it unless that ended before the row."""
@@ -258,17 +269,18 @@ class SequenceReference:
         if session:
             yield {"window_start": session[0][spec.on], "window_end": end}, session, True
 
-    def _value_windows(self, edges: Edges, rows: list[Row], largest: Any) -> Iterator[Found]:
+    def _value_windows(self, edges: Edges, rows: list[Row], reached: _Reached) -> Iterator[Found]:
         """Windows over values, of rows that were in time for all of them."""
-        tick = self.axis.tick(largest)
-        assert tick is not None
-        horizon = edges.last_closed(tick) + 1
+        horizon = edges.last_closed(reached.largest) + 1
+        closed = horizon - 1
+        if reached.complete is not None:
+            closed = max(closed, edges.last_closed(reached.complete))
         values = [row[self.spec.on] for row in rows]
-        for wid in sorted(windows(values, self.axis, edges, horizon)):
+        for wid in sorted(windows(values, self.axis, edges, max(horizon, closed))):
             start, end = bounds(wid, self.axis, edges)
             held = [row for row in rows if start <= row[self.spec.on] < end]
             if held:
-                yield {"window_start": start, "window_end": end}, held, bool(end <= largest)
+                yield {"window_start": start, "window_end": end}, held, wid <= closed
 
     def _reach(self, spec: Session, row: Row) -> Any:
         if self.gap is not None:
@@ -287,3 +299,16 @@ class SequenceReference:
     @staticmethod
     def _key(row: Row, names: Sequence[str]) -> Key:
         return tuple(row[name] for name in names)
+
+
+@dataclass(frozen=True)
+class _Reached:
+    """At the end: the largest tick of the whole input, and what was complete of a key before."""
+
+    largest: int
+    complete: int | None
+
+
+def _complete(told: Mapping[Key | None, int], key: Key) -> int | None:
+    """Up to where a key is complete, by its own punctuation or by the stream's."""
+    return max((told[name] for name in (None, key) if name in told), default=None)

@@ -94,7 +94,6 @@ def _sessions(spec: Session, typed: Typed) -> Sessions:
         gap=gap,
         bound_type=typed.bound_type,
         lateness_type=typed.lateness_type,
-        ticks_per_bucket=max(1, (gap or 0), typed.behind),
     )
 
 
@@ -113,7 +112,6 @@ def _ordered(spec: RowWindow | TupleWindow | SlideOnWindow | Landmarks, typed: T
         unfinished=typed.unfinished,
         origin=points[0] if points else None,
         ties=typed.ties,
-        ticks_per_bucket=max(1, typed.behind // _BUCKETS),
     )
 
 
@@ -156,7 +154,6 @@ def _synopses(spec: WindowSpec | SequenceSpec, typed: Typed) -> Synopses:
         lateness_type=typed.lateness_type,
         unfinished=typed.unfinished,
         origin=origin if clipped else None,
-        ticks_per_bucket=max(1, typed.behind // _BUCKETS),
         kinds=tuple(_kind(call, length, origin) for call in typed.calls),
         within=tuple(_within(call, typed.axis, length) for call in typed.calls),
     )

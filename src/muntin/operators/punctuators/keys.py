@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.operators.kernels.grouping import greatest_of_keys
-from muntin.operators.kernels.hashing import shard_of
 from muntin.operators.kernels.ticks import to_ticks
+from muntin.operators.keyed import key_buckets
 from muntin.operators.protocol import NEVER, ChunkKey, State
 from muntin.operators.punctuators.progress import Advanced, Heard, Observed, Progress, punctuation
 from muntin.operators.punctuators.slack import Punctuator
@@ -23,9 +23,6 @@ from muntin.semantics.axis import Axis
 
 Ints = npt.NDArray[np.int64]
 KEYS = "punctuator:keys"
-#: Keys are spread over so many chunks, so that few of them cost little to write. A prime: the
-#: keys of one shard have hashes that are equal modulo the number of shards.
-_BUCKETS = 13
 
 
 @dataclass(frozen=True)
@@ -84,8 +81,7 @@ class PerKey(Punctuator):
     ) -> dict[ChunkKey, pa.Table | None]:
         """Write the buckets of keys whose rows came, and those that are mostly out of date."""
         table = moved.tracks.table()
-        columns = [column.combine_chunks() for column in moved.tracks.names.columns]
-        bucket = shard_of(columns, table.num_rows, _BUCKETS)
+        bucket = key_buckets(table, moved.tracks.names.column_names)
         # Where the clock counts, a key behind the stream may yet be pulled further than it.
         forget = self.quiet.clock is None
         kept = (moved.tracks.own > _tick(after.reached)) | (not forget)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.operators.columns import ints
 from muntin.operators.kernels.grouping import find_keys
 from muntin.operators.protocol import NEVER
 from muntin.operators.punctuators.progress import Progress
@@ -51,7 +52,7 @@ class Tracks:
     @classmethod
     def of(cls, table: pa.Table) -> Tracks:
         names = table.drop_columns(["own", "heard"])
-        return cls(names, _ints(table["own"]), _ints(table["heard"]))
+        return cls(names, ints(table["own"]), ints(table["heard"]))
 
     @classmethod
     def unheard(cls, names: pa.Table) -> Tracks:
@@ -97,8 +98,3 @@ class Moved:
     place: Ints
     before: Ints
     after: Ints
-
-
-def _ints(column: pa.ChunkedArray) -> Ints:
-    values: Ints = column.to_numpy()
-    return values

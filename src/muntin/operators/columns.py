@@ -1,0 +1,26 @@
+"""Arrow columns as the kernels take them, and in the types that an operator was told."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Ints = npt.NDArray[np.int64]
+
+
+def ints(column: pa.ChunkedArray | pa.Array) -> Ints:
+    """Whole numbers without nulls, side by side in memory."""
+    values: Ints = np.ascontiguousarray(column.to_numpy(zero_copy_only=False))
+    return values
+
+
+def typed(rows: pa.Table, name: str, type_: pa.DataType) -> pa.Array:
+    """One column; Spark labels timestamps with the session's zone, and here they are all UTC."""
+    column = rows[name].combine_chunks()
+    return column if column.type == type_ else column.cast(type_)
+
+
+def original_names(rows: pa.Table) -> list[str]:
+    """The original columns ``o0..``, which travel with rows when refused ones are wanted."""
+    return [name for name in rows.column_names if name.startswith("o") and name[1:].isdigit()]

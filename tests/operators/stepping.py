@@ -1,0 +1,132 @@
+"""Windows over the rows of a timeline, step by step: the rows of each step, then a punctuation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from muntin.aggregates.binding import Call
+from muntin.operators.ordered import Ordered
+from muntin.operators.protocol import NEVER, MemoryState, Operator, Punctuation, Step
+from muntin.operators.sessions import Sessions
+from muntin.semantics.axis import Axis, Domain
+from muntin.semantics.sequence import (
+    Landmarks,
+    RowWindow,
+    Session,
+    SlideOnWindow,
+    TupleWindow,
+)
+from tests.properties.sequences import cut
+
+INTEGER = Axis(Domain.INTEGER)
+COUNT = Call("count", "count(*)", (), (), ansi=True)
+#: The `on` of a window's first and last row, which row windows are reported with.
+ON_EDGES = tuple(Call(f, f"{f}(on)", (0,), (pa.int64(),), ansi=True) for f in ("first", "last"))
+#: Columns as the map side gets them, and the names under which rows have them here.
+COLUMNS = {"on": "on", "k0": "k", "s0": "on", "t0": "tie", "slide_on": "slide_on"}
+COLUMNS |= {"starts": "starts", "reach": "reach", "o0": "on"}
+TYPES = {"k0": pa.string(), "starts": pa.bool_()}
+
+
+def ordered(
+    spec: RowWindow | TupleWindow | SlideOnWindow | Landmarks,
+    *,
+    axis: Axis = INTEGER,
+    bound_type: pa.DataType | None = None,
+    grouped: bool = False,
+    calls: Sequence[Call] = (COUNT,),
+    **choices: Any,
+) -> Ordered:
+    """The operator of a specification over integers: rows by key, or grouped inside windows."""
+    by_rank = isinstance(spec, RowWindow)
+    points = spec.points(axis) if isinstance(spec, Landmarks) else ()
+    return Ordered(
+        axis=axis,
+        keys=(pa.string(),),
+        ranked_keys=0 if grouped else 1,
+        calls=(*ON_EDGES, *calls) if by_rank else tuple(calls),
+        cut=cut(spec, axis),
+        bound_type=bound_type or pa.int64(),
+        lateness_type=pa.int64(),
+        order=getattr(spec, "order", "on"),
+        by_rank=by_rank,
+        origin=points[0] if points else None,
+        ties=(pa.int64(),),
+        **choices,
+    )
+
+
+def sessions(spec: Session, **choices: Any) -> Sessions:
+    gap = None if spec.gap is None else INTEGER.length("gap", spec.gap)
+    return Sessions(INTEGER, (pa.string(),), (COUNT,), gap, pa.int64(), pa.int64(), **choices)
+
+
+@dataclass
+class Stepping:
+    """Micro-batches through a step function, with the punctuation of the stream and of keys."""
+
+    work: Operator
+    state: MemoryState = field(default_factory=MemoryState)
+    reached: int | None = None
+    reached_of: dict[str, int] = field(default_factory=dict)
+    largest: int | None = None
+    ended: bool = False
+    last: Step | None = None
+    slot: str = "on"
+
+    def step(
+        self,
+        rows: Sequence[Mapping[str, Any]] = (),
+        upto: int | None = None,
+        upto_of: Mapping[str, int] | None = None,
+        end: bool = False,
+    ) -> list[dict[str, Any]]:
+        """What is reported of these rows and this punctuation, in the order it is reported."""
+        routed = [self.work.route(table(rows, self.slot))] if rows else []
+        after = self.reached if upto is None else upto
+        after_of = {**self.reached_of, **(upto_of or {})}
+        seen = [r.progress for r in routed if r.progress is not None]
+        self.largest = max([*seen, *([] if self.largest is None else [self.largest])], default=None)
+        by_key = pa.table(
+            {
+                "k0": pa.array(list(after_of), pa.string()),
+                "before": pa.array([self.reached_of.get(k, NEVER) for k in after_of], pa.int64()),
+                "after": pa.array(list(after_of.values()), pa.int64()),
+            }
+        )
+        punctuation = Punctuation(
+            self.reached, after, self.largest, end, self.ended, by_key if after_of else None
+        )
+        originals = [r.rows for r in routed if r.rows is not None]
+        self.last = self.work.step(self.state, [r.partial for r in routed], punctuation, originals)
+        self.state.apply(self.last.changes)
+        self.reached, self.reached_of, self.ended = after, after_of, self.ended or end
+        found: list[dict[str, Any]] = self.last.results.to_pylist()
+        return found
+
+    def rows_of(self, name: str) -> int:
+        """How many rows of state a table has."""
+        return sum(
+            chunk.num_rows for (table, _), chunk in self.state.chunks.items() if table == name
+        )
+
+
+def table(rows: Sequence[Mapping[str, Any]], slot: str = "on") -> pa.Table:
+    """Rows with the columns that they have; what breaks ties is their order unless they say."""
+    rows = [{"k": "a", "tie": place, **row} for place, row in enumerate(rows)]
+    return pa.table(
+        {
+            name: pa.array([row.get(of) for row in rows], TYPES.get(name, pa.int64()))
+            for name, of in {**COLUMNS, "s0": slot}.items()
+            if any(of in row for row in rows)
+        }
+    )
+
+
+def at(*on: int | None, **more: Any) -> list[dict[str, Any]]:
+    """Rows of one key at these values."""
+    return [{"on": value, **more} for value in on]
