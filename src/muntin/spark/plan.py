@@ -41,8 +41,9 @@ class Plan:
         over the same columns. It is the same at every start.
         """
         compiled = self.compiled
-        told = fingerprint(compiled)
-        what = repr((told["window"], told["aggregates"], told["unfinished"], compiled.naming))
+        told, named = fingerprint(compiled), compiled.naming
+        windows = (told["window"], told["unfinished"], named.by, named.prefix)
+        what = repr((*windows, told["aggregates"], named.results))
         digest = hashlib.sha256(what.encode()).hexdigest()[:8]
         return "_".join(["muntin", *compiled.source.by, compiled.source.on, digest])
 
