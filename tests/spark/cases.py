@@ -11,8 +11,8 @@ from muntin.semantics.axis import Domain
 from muntin.semantics.reference import MicroBatch, Outcome, Reference
 from muntin.spark.plan import Plan
 from muntin.spark.stream import Stream
-from tests.properties.arriving import LENGTHS, ON_TYPES, SLOTS
-from tests.properties.harness import CALLS, Case, evaluators
+from tests.properties.arriving import LENGTHS, ON_TYPES, SLOTS, Arrivals
+from tests.properties.harness import CALLS, Called, Case, evaluators
 
 ON_DDL = {
     Domain.TIMESTAMP: "TIMESTAMP",
@@ -27,7 +27,7 @@ ON_DDL = {
 COLUMNS = ("on", "k", "q", "mark", *SLOTS)
 
 
-def ddl(case: Case) -> str:
+def ddl(case: Arrivals) -> str:
     slots = "v DOUBLE, i BIGINT, s STRING, b BOOLEAN, d DECIMAL(10,2)"
     return f"`on` {ON_DDL[case.domain]}, k STRING, q STRING, mark BOOLEAN, {slots}"
 
@@ -44,9 +44,12 @@ def plan(case: Case, stream: Stream) -> Plan:
     return windowed.plan(*texts())
 
 
-def texts() -> list[str]:
+def texts(calls: Sequence[Called] = CALLS) -> list[str]:
     made = []
-    for place, (function, slots, options) in enumerate(CALLS):
+    for place, (function, slots, options) in enumerate(calls):
+        if function == "correlated":  # stands as text already
+            made.append(f"{options[0]} AS r{place}")
+            continue
         aggregate = Aggregate(function, tuple(Name(SLOTS[slot]) for slot in slots), options=options)
         made.append(f"{aggregate} AS r{place}")
     return made

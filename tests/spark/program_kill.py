@@ -34,7 +34,7 @@ def main(folder: Path, stopped: str, stop_in: int, when: str) -> None:
     spark = configured(SparkSession.builder.master("local[2]")).getOrCreate()
     replay = Replay(spark, folder, pa.schema([]), "k STRING, x BIGINT, v DOUBLE", tasks=2)
     for name, plan in plans(replay.stream("x", "k", mt.slack(5), shards=4)).items():
-        run(folder / name, plan, stop_in if name == stopped else -1, when)
+        run(folder / "queries" / name, plan, stop_in if name == stopped else -1, when)
 
 
 def run(folder: Path, plan: mt.Plan, stop_in: int, when: str) -> None:

@@ -42,6 +42,13 @@ def test_a_name_says_columns_and_tells_plans_apart(df: DataFrame) -> None:
     assert len(others - {first}) == 5
 
 
+def test_a_name_is_the_same_at_every_start(df: DataFrame) -> None:
+    renamed = df.withColumnsRenamed({"k": "station", "d": "speed"})
+    windowed = mt.stream(renamed, on="ts", by="station").tumbling("1 minute")
+    plan = windowed.plan("avg(speed) AS speed", "count(*) AS n")
+    assert plan.name == "muntin_station_ts_9502fee2"  # as docs/how-to/late-rows.md shows it
+
+
 def _window(windowed: mt.Windowed) -> str:
     return fingerprint(windowed.plan("count(*)").compiled)["window"]
 

@@ -75,7 +75,7 @@ def test_kill_9_loses_and_doubles_nothing(spark: SparkSession, tmp_path: Path) -
         ("sessions", 2, "before"),
     ]:
         process = start(PROGRAM, str(tmp_path), query, str(stop_in), when)
-        wait_for(tmp_path / query / "stopped", process, PATIENCE)
+        wait_for(tmp_path / "queries" / query / "stopped", process, PATIENCE)
         kill(process)
     finish(start(PROGRAM, str(tmp_path), "none", "-1", "never"))
     rows = RowWindow(5, 2, "x")
@@ -84,7 +84,7 @@ def test_kill_9_loses_and_doubles_nothing(spark: SparkSession, tmp_path: Path) -
         ("rows", expected_of(rows, {**EVALUATE, "total": median}, batches)),
         ("sessions", expected_of(Session("x", 3), EVALUATE, batches)),
     ]:
-        folder = tmp_path / query
+        folder = tmp_path / "queries" / query
         results = spark.read.parquet(str(folder / "results")).drop("batch").collect()
         refused = spark.read.parquet(str(folder / "refused")).drop("batch").collect()
         assert_same_rows(results, wanted.results)

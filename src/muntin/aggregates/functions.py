@@ -90,8 +90,9 @@ class Aggregate:
         return self.name if self.name is not None else str(self)
 
     def __str__(self) -> str:
-        constants = map(_shown, self.options)
-        inside = ", ".join([*map(str, self.arguments), *constants]) or "*"
+        # What is not asked for says nothing.
+        constants = [_shown(one) for one in self.options if one is not None and one is not False]
+        inside = ", ".join([*(map(str, self.arguments or ("*",))), *constants])
         suffix = "" if self.condition is None else f" FILTER (WHERE {self.condition})"
         if self.options and isinstance(self.options[0], OwnAggregate):
             return described(self.options[0], [str(a) for a in self.arguments]) + suffix

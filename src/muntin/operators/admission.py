@@ -77,12 +77,16 @@ class Admission:
         )
 
     def _refused(self, rows: pa.Table, refused: Mask, reasons: Reasons) -> pa.Table | None:
-        names = original_names(rows)
-        if not names:
+        if not original_names(rows):
             return None
-        gone = rows.select(names).filter(pa.array(refused))
-        gone = gone.append_column("reason", pa.array(reasons[refused].tolist(), pa.string()))
-        return gone.append_column("lateness", pa.nulls(gone.num_rows, self.lateness_type))
+        return self.without_place(rows.filter(pa.array(refused)), reasons[refused])
+
+    def without_place(self, rows: pa.Table, reasons: Reasons) -> pa.Table:
+        """Rows that are refused for another reason than lateness, as refused rows."""
+        columns = {name: rows[name] for name in original_names(rows)}
+        columns["reason"] = pa.array(reasons.tolist(), pa.string())
+        columns["lateness"] = pa.nulls(rows.num_rows, self.lateness_type)
+        return pa.table(columns)
 
     def late_rows(self, table: pa.Table, late: Mask, before: Ints) -> pa.Table:
         """The original rows that came too late, and how far behind the punctuation."""

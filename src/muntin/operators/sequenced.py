@@ -168,7 +168,7 @@ class Sequenced:
         return Step(
             results=results,
             changes=changes,
-            rows_used=arrived.num_rows - fallen.num_rows,
+            rows_used=arrived.num_rows - (0 if fallen is None else fallen.num_rows),
             rows_late=int(late.sum()),
             rows_between=between,
             late_rows=self._late_rows(rows, punctuation) if rows else None,
@@ -274,13 +274,13 @@ class Sequenced:
 
     def _refuse(
         self, run: Run, final: pa.Table, keys: Progressed
-    ) -> tuple[Run, pa.Table, pa.Table]:
+    ) -> tuple[Run, pa.Table, pa.Table | None]:
         """Rows that break the order a cut relies on come out again, as refused rows."""
         refused = self.cut.refuse(run, keys)
-        names = original_names(final)
         if refused is None or not refused.any():
-            return run, final, final.slice(0, 0).select(names)
-        fallen = final.filter(pa.array(refused)).select(names)
+            return run, final, None
+        why = np.full(int(refused.sum()), "slide_on_fell", object)
+        fallen = self.admission.without_place(final.filter(pa.array(refused)), why)
         kept = np.flatnonzero(~refused)
         marks = tuple(mark[kept] for mark in run.marks)
         run = Run(run.key[kept], run.order[kept], run.rank[kept], run.tick[kept], marks)

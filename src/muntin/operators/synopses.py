@@ -117,8 +117,8 @@ class Synopses(Sequenced):
         return [np.concatenate(parts) for parts in zip(*pieces, strict=True)], dumps
 
     def _results(self, keyed: Keyed, cutting: Cutting, answers: list[pa.Array]) -> pa.Table:
-        keys = keyed.keys.take(pa.array(cutting.key))
-        made = [keys[name].combine_chunks() for name in self.key_names]
+        row = pa.array(cutting.key)
+        made = [keyed.keys[name].take(row).combine_chunks() for name in self.key_names]
         made += [self.bound(cutting.start), self.bound(cutting.end)]
         if self.unfinished == "flag":
             made.append(pa.array(cutting.complete))
@@ -137,11 +137,11 @@ class Synopses(Sequenced):
     ) -> Changes:
         """The synopses of keys that rows came for or that were asked; others stay as they are."""
         quiet = ~np.isin(keyed.numbers[2], touched)
-        new = keyed.keys.take(pa.array(touched)).append_column("fed", pa.array(fed[touched]))
-        for name, dumped in dumps.items():
-            new = new.append_column(name, pa.array(dumped, pa.binary()))
+        columns = {name: keyed.keys[name].take(pa.array(touched)) for name in self.key_names}
+        columns["fed"] = pa.array(fed[touched])
+        columns |= {name: pa.array(dumped, pa.binary()) for name, dumped in dumps.items()}
         old = held.drop_columns(["chunk"]).filter(pa.array(quiet))
-        both = pa.concat_tables([old, new.select(old.column_names)])
+        both = pa.concat_tables([old, pa.table(columns, schema=self._schema)])
         key = np.concatenate([keyed.numbers[2][quiet], touched])
         live = ints(both["fed"]) >= cutting.needed[key]
         bucket = key_buckets(both, self.key_names)

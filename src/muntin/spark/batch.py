@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from muntin.operators.protocol import MemoryState, Operator, Punctuation
+from muntin.operators.protocol import MemoryState, Operator, Punctuation, Step
 from muntin.operators.punctuators.slack import Punctuator
 from muntin.spark.exchange import Message, in_order, of_kind
 from muntin.spark.ship import shipped
@@ -23,13 +23,31 @@ def run(messages: DataFrame, operator: Operator, schema: StructType) -> DataFram
     return sharded.mapInArrow(shipped(__name__, "run_shards", operator), schema)
 
 
+def fallen(messages: DataFrame, operator: Operator, schema: StructType) -> DataFrame:
+    """The rows that turn out to break an order which the windows rely on."""
+    sharded = messages.repartition("shard")
+    return sharded.mapInArrow(shipped(__name__, "run_fallen", operator), schema)
+
+
+def run_fallen(operator: Operator, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Worker side: what the shards of one partition refuse after looking at all their rows."""
+    for step in _steps(operator, batches):
+        if step.fallen is not None:
+            yield from step.fallen.to_batches()
+
+
 def run_shards(operator: Operator, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Worker side: the shards of one partition, one after the other."""
+    for step in _steps(operator, batches):
+        yield from step.results.to_batches(max_chunksize=_OUTPUT_ROWS)
+
+
+def _steps(operator: Operator, batches: Iterator[pa.RecordBatch]) -> Iterator[Step]:
+    """One step for each shard, to the end of input."""
     for messages in _by_shard(batches):
         seen = [m.progress for m in messages if m.progress is not None]
         end = Punctuation(None, None, max(seen, default=None), ended=True)
-        step = operator.step(MemoryState(), of_kind(messages, "partial"), end)
-        yield from step.results.to_batches(max_chunksize=_OUTPUT_ROWS)
+        yield operator.step(MemoryState(), of_kind(messages, "partial"), end)
 
 
 def refusals(

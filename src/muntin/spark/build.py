@@ -118,13 +118,7 @@ def _ordered(spec: RowWindow | TupleWindow | SlideOnWindow | Landmarks, typed: T
 
 def _synopses(spec: WindowSpec | SequenceSpec, typed: Typed) -> Synopses:
     """Synopses are fed in order, so their windows are made of rows that are held until final."""
-    exact = [call.label for call in typed.calls if call.function not in SYNOPSES]
-    if exact:
-        raise ArgumentError(
-            "aggregates",
-            exact[0],
-            "it goes through panes and cannot stand beside a synopsis; use a second .agg(...)",
-        )
+    synopsis = next(call.function for call in typed.calls if call.function in SYNOPSES)
     cut: Cut
     origin, length = 0, None
     match spec:
@@ -138,10 +132,18 @@ def _synopses(spec: WindowSpec | SequenceSpec, typed: Typed) -> Synopses:
         case _:
             raise ArgumentError(
                 "aggregates",
-                typed.calls[0].label,
+                synopsis,
                 "a synopsis answers windows over values (window, tumbling, landmark), and by_tuple "
                 "where `on` is not a double",
             )
+    exact = [call.label for call in typed.calls if call.function not in SYNOPSES]
+    if exact:
+        raise ArgumentError(
+            "aggregates",
+            exact[0],
+            f"it goes through panes and cannot stand beside {synopsis}, which is a synopsis; use a "
+            "second .agg(...)",
+        )
     clipped = isinstance(spec, Window | Landmark) and spec.origin is not None
     return Synopses(
         axis=typed.axis,

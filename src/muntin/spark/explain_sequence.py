@@ -91,6 +91,6 @@ def _parts(spec: AnySpec) -> str:
             count = "for every key a count and " if every != 1 else ""
             return f"{_PENDING}, and {count}one cell for each `on` within the last {length}"
         case Landmarks():
-            return f"{_PENDING}, and one cell for every key and open slide"
+            return f"{_PENDING}, and for every key one cell and one for each `on` of the open slide"
         case _:
             return "one row for every open session"

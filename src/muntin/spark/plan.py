@@ -8,6 +8,7 @@ from functools import cached_property
 
 from pyspark.sql import DataFrame
 
+from muntin.operators.sequenced import Sequenced
 from muntin.semantics.errors import MuntinError
 from muntin.spark import batch, streaming
 from muntin.spark.compile import Compiled
@@ -40,8 +41,9 @@ class Plan:
         over the same columns. It is the same at every start.
         """
         compiled = self.compiled
-        told = fingerprint(compiled)
-        what = repr((told["window"], told["aggregates"], told["unfinished"], compiled.naming))
+        told, named = fingerprint(compiled), compiled.naming
+        windows = (told["window"], told["unfinished"], named.by, named.prefix)
+        what = repr((*windows, told["aggregates"], named.results))
         digest = hashlib.sha256(what.encode()).hexdigest()[:8]
         return "_".join(["muntin", *compiled.source.by, compiled.source.on, digest])
 
@@ -89,14 +91,15 @@ class Plan:
                 "a stream's refused rows come from the same query as its results: "
                 "mt.write(plan, results=..., refused=...)"
             )
-        compiled = self.compiled
-        prepared = compiled.prepared(originals=True)
-        return prepared.mapInArrow(
-            shipped(
-                "muntin.spark.batch", "refusals", compiled.operator, compiled.punctuator.in_batch
-            ),
-            compiled.refused_schema,
-        )
+        compiled, rule = self.compiled, self.compiled.punctuator.in_batch
+        prepared, operator = compiled.prepared(originals=True), compiled.operator
+        worker = shipped("muntin.spark.batch", "refusals", operator, rule)
+        refused = prepared.mapInArrow(worker, compiled.refused_schema)
+        if isinstance(operator, Sequenced) and operator.cut.may_refuse:
+            messages = routed(prepared, operator, rule, compiled.shards)
+            fallen = batch.fallen(messages, operator, compiled.refused_schema)
+            return refused.unionByName(fallen)
+        return refused
 
     @property
     def explanation(self) -> Explanation | SequenceExplanation:

@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
+from muntin.operators.columns import original_names
 from muntin.operators.protocol import REASONS, Operator, Step
 from muntin.operators.punctuators.progress import Heard
 from muntin.operators.punctuators.slack import Punctuator
@@ -130,19 +131,12 @@ def run_shard(
     if step.late_rows is not None and step.late_rows.num_rows:
         refused.append(step.late_rows)
     counts = refused_counts(messages)
-    if step.fallen is not None and step.fallen.num_rows:
+    if step.fallen is not None:
         counts["slide_on_fell"] = step.fallen.num_rows
-        if step.fallen.num_columns:
-            refused.append(fallen_rows(step.fallen, task.operator.lateness_type))
+        if original_names(step.fallen):
+            refused.append(step.fallen)
     also = {kind: count_of(messages, kind) for kind in (PUNCTUATIONS, CONTROL_REFUSED)}
     yield _output(step, {**also, "state_bytes_written": written}, counts, refused)
-
-
-def fallen_rows(fallen: pa.Table, lateness_type: pa.DataType) -> pa.Table:
-    """Original rows whose slide attribute fell, as refused rows."""
-    why = pa.array(["slide_on_fell"] * fallen.num_rows, pa.string())
-    fallen = fallen.append_column("reason", why)
-    return fallen.append_column("lateness", pa.nulls(fallen.num_rows, lateness_type))
 
 
 def _messages(shard: int, frames: Iterator[pd.DataFrame]) -> Iterator[Message]:
