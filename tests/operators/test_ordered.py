@@ -128,7 +128,9 @@ def test_a_row_that_breaks_the_order_comes_out_again() -> None:
     assert stepping.last is not None and stepping.last.rows_used == 3
     stepping.step(upto=4)
     assert stepping.last.fallen is not None
-    assert stepping.last.fallen.to_pylist() == [{"o0": 2}]
+    assert stepping.last.fallen.to_pylist() == [
+        {"o0": 2, "reason": "slide_on_fell", "lateness": None}
+    ]
     assert stepping.last.rows_used == -1
     assert ends(stepping.step(end=True)) == [(3, 2)]
 

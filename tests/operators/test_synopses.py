@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 
 from muntin.aggregates.binding import Call
@@ -61,3 +63,13 @@ def test_keys_that_nobody_asked_about_are_not_written() -> None:
     stepping.step(at(2, k="key 5"), upto=3)
     assert stepping.last is not None
     assert len([name for name, _ in stepping.last.changes if name == SYNOPSES]) == 1
+
+
+def test_without_keys_there_is_one_synopsis() -> None:
+    stepping = synopses(Edges(10, 5, 0, clipped=False))
+    stepping.work = replace(stepping.work, keys=(), ranked_keys=0)
+    stepping.step(at(1, 2))
+    assert [r["r0"] for r in stepping.step(at(6, k="b"), upto=10)] == [2.0, 3.0]
+    assert stepping.rows_of(SYNOPSES) == stepping.rows_of(MEMORY) == 1
+    assert [r["r0"] for r in stepping.step(end=True)] == [1.0]
+    assert not stepping.state.chunks
