@@ -45,6 +45,11 @@ EVALUATE: dict[str, Evaluate] = {
     "total": lambda rows: aggregation.total([row["v"] for row in rows]),
     "n": len,
 }
+#: As doubles: what a synopsis counts, exactly while rows are few.
+COUNTS: dict[str, Evaluate] = {
+    "total": lambda rows: float(len(rows)),
+    "n": lambda rows: float(len(rows)),
+}
 AXIS = Axis(Domain.INTEGER)
 
 
@@ -54,7 +59,7 @@ def expected(batches: list[list[dict[str, Any]]]) -> Outcome:
 
 
 def expected_of(
-    spec: SequenceSpec, evaluate: dict[str, Evaluate], batches: list[list[dict[str, Any]]]
+    spec: SequenceSpec | Window, evaluate: dict[str, Evaluate], batches: list[list[dict[str, Any]]]
 ) -> Outcome:
     """The same for windows over rows, which are late below the punctuation."""
     reference = SequenceReference(spec, AXIS, ("k",), (), evaluate, tie=lambda row: row["v"])
@@ -73,6 +78,7 @@ def test_kill_9_loses_and_doubles_nothing(spark: SparkSession, tmp_path: Path) -
         ("windows", 1, "before"),
         ("rows", 3, "after"),
         ("sessions", 2, "before"),
+        ("synopses", 4, "after"),
     ]:
         process = start(PROGRAM, str(tmp_path), query, str(stop_in), when)
         wait_for(tmp_path / "queries" / query / "stopped", process, PATIENCE)
@@ -83,6 +89,7 @@ def test_kill_9_loses_and_doubles_nothing(spark: SparkSession, tmp_path: Path) -
         ("windows", expected(batches)),
         ("rows", expected_of(rows, {**EVALUATE, "total": median}, batches)),
         ("sessions", expected_of(Session("x", 3), EVALUATE, batches)),
+        ("synopses", expected_of(Window(20, 7, "x"), COUNTS, batches)),
     ]:
         folder = tmp_path / "queries" / query
         results = spark.read.parquet(str(folder / "results")).drop("batch").collect()
