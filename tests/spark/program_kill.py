@@ -1,7 +1,8 @@
 """Streams that stop in the middle of a micro-batch and wait to be killed.
 
-Arguments: the folder of a replay, the query to stop, the micro-batch to stop it in (or -1), and
-whether to stop before or after its results are written. Queries run one after the other. The
+Arguments: the folder of a replay, the queries to run, the one to stop, the micro-batch to stop it
+in (or -1), and whether to stop before or after its results are written. Queries run one after
+the other. The
 sink writes by micro-batch number, as careful sinks do.
 """
 
@@ -33,13 +34,14 @@ def plans(stream: mt.Stream) -> dict[str, mt.Plan]:
     }
 
 
-def main(folder: Path, stopped: str, stop_in: int, when: str) -> None:
+def main(folder: Path, queries: list[str], stopped: str, stop_in: int, when: str) -> None:
     spark = configured(SparkSession.builder.master("local[2]")).getOrCreate()
     replay = Replay(spark, folder, pa.schema([]), "k STRING, x BIGINT, v DOUBLE", tasks=2)
-    for name, plan in plans(replay.stream("x", "k", mt.slack(5), shards=4)).items():
+    known = plans(replay.stream("x", "k", mt.slack(5), shards=4))
+    for name in queries:
         done = folder / "queries" / name / "done"
         if not done.exists():
-            run(done.parent, plan, stop_in if name == stopped else -1, when)
+            run(done.parent, known[name], stop_in if name == stopped else -1, when)
             done.touch()
 
 
@@ -67,4 +69,5 @@ def run(folder: Path, plan: mt.Plan, stop_in: int, when: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4])
+    folder, queries, stopped, stop_in, when = sys.argv[1:]
+    main(Path(folder), queries.split(","), stopped, int(stop_in), when)

@@ -70,28 +70,38 @@ def median(rows: Any) -> Any:
     return aggregation.quantile([row["v"] for row in rows], 0.5)
 
 
+def wanted_of(query: str, batches: list[list[dict[str, Any]]]) -> Outcome:
+    match query:
+        case "windows":
+            return expected(batches)
+        case "rows":
+            return expected_of(RowWindow(5, 2, "x"), {**EVALUATE, "total": median}, batches)
+        case "sessions":
+            return expected_of(Session("x", 3), EVALUATE, batches)
+    return expected_of(Window(20, 7, "x"), COUNTS, batches)
+
+
 @pytest.mark.timeout(4 * PATIENCE)
-def test_kill_9_loses_and_doubles_nothing(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "kills",
+    [
+        [("windows", 1, "before"), ("rows", 3, "after")],
+        pytest.param([("sessions", 2, "before"), ("synopses", 4, "after")], marks=pytest.mark.slow),
+    ],
+)
+def test_kill_9_loses_and_doubles_nothing(
+    spark: SparkSession, tmp_path: Path, kills: list[tuple[str, int, str]]
+) -> None:
     batches = arrivals(6)
     replay(spark, batches, SCHEMA, tasks=2, folder=tmp_path)
-    for query, stop_in, when in [
-        ("windows", 1, "before"),
-        ("rows", 3, "after"),
-        ("sessions", 2, "before"),
-        ("synopses", 4, "after"),
-    ]:
-        process = start(PROGRAM, str(tmp_path), query, str(stop_in), when)
+    queries = ",".join(query for query, _, _ in kills)
+    for query, stop_in, when in kills:
+        process = start(PROGRAM, str(tmp_path), queries, query, str(stop_in), when)
         wait_for(tmp_path / "queries" / query / "stopped", process, PATIENCE)
         kill(process)
-    finish(start(PROGRAM, str(tmp_path), "none", "-1", "never"))
-    rows = RowWindow(5, 2, "x")
-    for query, wanted in [
-        ("windows", expected(batches)),
-        ("rows", expected_of(rows, {**EVALUATE, "total": median}, batches)),
-        ("sessions", expected_of(Session("x", 3), EVALUATE, batches)),
-        ("synopses", expected_of(Window(20, 7, "x"), COUNTS, batches)),
-    ]:
-        folder = tmp_path / "queries" / query
+    finish(start(PROGRAM, str(tmp_path), queries, "none", "-1", "never"))
+    for query, _, _ in kills:
+        folder, wanted = tmp_path / "queries" / query, wanted_of(query, batches)
         results = spark.read.parquet(str(folder / "results")).drop("batch").collect()
         refused = spark.read.parquet(str(folder / "refused")).drop("batch").collect()
         assert_same_rows(results, wanted.results)
