@@ -22,8 +22,10 @@ help: ## List the targets
 demo: $(STAMP) java ## Run the freeway example
 	$(BIN)/python examples/freeway.py $(ARGS)
 
+# Two processes, each with a Spark session of its own for the files it gets: much of a stream's
+# time is waiting, and most of the other tests are one thread.
 test: $(STAMP) java ## Run the tests, without the slow ones
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -n 2 --dist loadfile $(ARGS)
 
 # A soak test that needs longer than an hour says so with its own timeout mark.
 soak: $(STAMP) java ## Run the slow tests
