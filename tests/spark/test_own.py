@@ -19,6 +19,7 @@ from tests.spark.programs import PATIENCE, answer, python_without_muntin, start
 PROGRAM = Path(__file__).with_name("program_own.py")
 
 
+@pytest.mark.slow  # a cluster of its own; test_ship has one in every run
 @pytest.mark.timeout(PATIENCE + 60)
 def test_own_aggregate_of_a_program_on_a_cluster(tmp_path: Path) -> None:
     python = python_without_muntin(tmp_path / "venv")
