@@ -45,16 +45,6 @@ CASES = [
         unfinished="flag",
         refused=["before_origin", "null_on"],
     ),
-    # x  0        10       20
-    # a   1   [7 9)    15   19
-    Case(
-        name="a slide longer than the range",
-        spec=Window(3, 10, "x"),
-        make=lambda s: s.window(range=3, slide=10),
-        batches=[[("a", 1, 1), ("a", 9, 2)], [("a", 7, 3), ("a", 15, 4)], [("a", 19, 5)]],
-        columns="k window_start window_end n s",
-        expected=[("a", 7, 10, 2, 5), ("a", 17, 20, 1, 5)],
-    ),
     # x  0    5    10   15
     # a  |1  4     11 |         every window starts at 0; b has none of its own before 5
     # b        6

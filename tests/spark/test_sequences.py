@@ -19,7 +19,7 @@ from muntin.semantics.sequence import Landmarks, RowWindow, Session, SlideOnWind
 from muntin.testing import assert_same_rows, replay
 from tests.properties.sequences import SequenceCase, sequence_cases
 from tests.spark.cases import COLUMNS, ddl, naive, texts
-from tests.spark.test_properties import START, on_spark
+from tests.spark.test_properties import START, is_short, on_spark
 
 NAMES = (*COLUMNS, "slide_on", "gap", "tie")
 #: A gap from a whole number of small units, for each domain.
@@ -107,7 +107,7 @@ def test_batch_equals_the_reference(spark: SparkSession, case: SequenceCase) -> 
 
 
 @on_spark
-@given(case=sequence_cases().map(on_workers))
+@given(case=sequence_cases().filter(is_short).map(on_workers))
 def test_stream_equals_the_reference(spark: SparkSession, case: SequenceCase) -> None:
     clock = [None if now is None else START + timedelta(seconds=now) for now in case.clocks]
     batches = rows_of(case, case.batches)
