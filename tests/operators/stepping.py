@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -20,9 +20,10 @@ from muntin.semantics.sequence import (
     SlideOnWindow,
     TupleWindow,
 )
-from tests.properties.sequences import cut
+from muntin.spark.build import Typed, build
 
 INTEGER = Axis(Domain.INTEGER)
+_WHOLE = pa.int64()
 COUNT = Call("count", "count(*)", (), (), ansi=True)
 #: The `on` of a window's first and last row, which row windows are reported with.
 ON_EDGES = tuple(Call(f, f"{f}(on)", (0,), (pa.int64(),), ansi=True) for f in ("first", "last"))
@@ -42,27 +43,38 @@ def ordered(
     **choices: Any,
 ) -> Ordered:
     """The operator of a specification over integers: rows by key, or grouped inside windows."""
-    by_rank = isinstance(spec, RowWindow)
-    points = spec.points(axis) if isinstance(spec, Landmarks) else ()
-    return Ordered(
-        axis=axis,
-        keys=(pa.string(),),
-        ranked_keys=0 if grouped else 1,
-        calls=(*ON_EDGES, *calls) if by_rank else tuple(calls),
-        cut=cut(spec, axis),
-        bound_type=bound_type or pa.int64(),
-        lateness_type=pa.int64(),
-        order=getattr(spec, "order", "on"),
-        by_rank=by_rank,
-        origin=points[0] if points else None,
-        ties=(pa.int64(),),
-        **choices,
-    )
+    edges = ON_EDGES if isinstance(spec, RowWindow) else ()
+    made = build(spec, typed((*edges, *calls), axis, bound_type or pa.int64(), grouped))
+    assert isinstance(made, Ordered)
+    return replace(made, **choices)
 
 
 def sessions(spec: Session, **choices: Any) -> Sessions:
-    gap = None if spec.gap is None else INTEGER.length("gap", spec.gap)
-    return Sessions(INTEGER, (pa.string(),), (COUNT,), gap, pa.int64(), pa.int64(), **choices)
+    made = build(spec, typed((COUNT,)))
+    assert isinstance(made, Sessions)
+    return replace(made, **choices)
+
+
+def typed(
+    calls: Sequence[Call],
+    axis: Axis = INTEGER,
+    bound_type: pa.DataType = _WHOLE,
+    grouped: bool = False,
+) -> Typed:
+    """One key of text, and the policies that plans have unless told otherwise."""
+    return Typed(
+        axis=axis,
+        keys=(pa.string(),),
+        ranked_keys=0 if grouped else 1,
+        calls=tuple(calls),
+        bound_type=bound_type,
+        lateness_type=pa.int64(),
+        late="generous",
+        unfinished="keep",
+        behind=0,
+        slide_axis=INTEGER,
+        ties=(pa.int64(),),
+    )
 
 
 @dataclass

@@ -14,12 +14,7 @@ from hypothesis import strategies as st
 
 from muntin.aggregates.binding import Call
 from muntin.aggregates.text import parse_column
-from muntin.operators.cuts import Cut, RankCut, TupleCut
-from muntin.operators.landmark_cut import LandmarkCut
-from muntin.operators.ordered import Ordered
 from muntin.operators.protocol import Operator
-from muntin.operators.sessions import Sessions
-from muntin.operators.slide_cut import SlideCut
 from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.reference import Evaluate, Outcome
 from muntin.semantics.sequence import (
@@ -32,6 +27,7 @@ from muntin.semantics.sequence import (
 )
 from muntin.semantics.sequence_reference import SequenceReference
 from muntin.semantics.window import Unfinished, WindowSpec
+from muntin.spark.build import Typed, build
 from tests.aggregates.examples import Squares
 from tests.operators.correlations import call
 from tests.properties.arriving import (
@@ -193,49 +189,27 @@ class SequenceCase(Arrivals):
 
 
 def operator(case: SequenceCase) -> Operator:
-    spec, axis = case.spec, case.axis
+    """The operator that a plan over these columns would have."""
     on_type, bound_type, _ = ON_TYPES[case.domain]
     calls = [bound_call(called) for called in case.calls]
-    lateness = pa.duration("us") if case.domain.temporal else bound_type
-    if isinstance(spec, Session):
-        gap = None if spec.gap is None else axis.length("gap", spec.gap)
-        return Sessions(axis, (pa.string(),), tuple(calls), gap, bound_type, lateness)
-    if isinstance(spec, RowWindow):
+    if isinstance(case.spec, RowWindow):
         place = len(SLOTS)
         edges = [Call(f, f"{f}(on)", (place,), (on_type,), ansi=True) for f in ("first", "last")]
         calls = [*edges, *calls]
-    return Ordered(
-        axis=axis,
+    typed = Typed(
+        axis=case.axis,
         keys=(pa.string(),),
         ranked_keys=len(case.by),
         calls=tuple(calls),
-        cut=cut(spec, axis),
         bound_type=bound_type,
-        lateness_type=lateness,
-        order=getattr(spec, "order", "on"),
-        by_rank=isinstance(spec, RowWindow),
+        lateness_type=pa.duration("us") if case.domain.temporal else bound_type,
+        late=case.late,
         unfinished=case.unfinished,
-        origin=min(spec.points(axis)) if isinstance(spec, Landmarks) and spec.origins else None,
+        behind=0,
+        slide_axis=Axis(Domain.INTEGER),
         ties=(pa.int64(),),
     )
-
-
-def cut(spec: SequenceSpec, axis: Axis) -> Cut:
-    """What makes the windows of a specification; a slide attribute is an integer."""
-    match spec:
-        case RowWindow():
-            within = None if spec.within is None else axis.length("within", spec.within)
-            return RankCut(spec.edges, axis, within)
-        case TupleWindow():
-            return TupleCut(axis.length("range", spec.range), spec.every, axis)
-        case SlideOnWindow():
-            slide_axis = Axis(Domain.INTEGER)
-            slide = slide_axis.length("slide", spec.slide)
-            return SlideCut(axis.length("range", spec.range), axis, slide, 0, slide_axis)
-        case Landmarks():
-            every = None if spec.slide is None else axis.length("slide", spec.slide)
-            return LandmarkCut(spec.points(axis), every, axis)
-    raise AssertionError(spec)
+    return build(case.spec, typed)
 
 
 @st.composite

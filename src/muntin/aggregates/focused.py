@@ -19,6 +19,7 @@ import pyarrow as pa
 from muntin.aggregates.block import Block
 from muntin.aggregates.cumulative import ESTIMATE, HIGH, LOW
 from muntin.aggregates.focus import HEURISTICS, Focus
+from muntin.aggregates.synopses.answers import BOUNDED
 from muntin.semantics.errors import ArgumentError
 
 Ints = npt.NDArray[np.int64]
@@ -47,9 +48,7 @@ class FocusedKind:
 
     @property
     def result(self) -> pa.DataType:
-        if not self.focus.bounds:
-            return pa.float64()
-        return pa.struct([(name, pa.float64()) for name in ("estimate", "low", "high")])
+        return BOUNDED if self.focus.bounds else pa.float64()
 
     def over(self, length: int | None, origin: int = 0) -> FocusedKind:
         """The same over windows of so many ticks that start at ``origin`` plus their slide."""

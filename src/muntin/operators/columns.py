@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -24,3 +26,8 @@ def typed(rows: pa.Table, name: str, type_: pa.DataType) -> pa.Array:
 def original_names(rows: pa.Table) -> list[str]:
     """The original columns ``o0..``, which travel with rows when refused ones are wanted."""
     return [name for name in rows.column_names if name.startswith("o") and name[1:].isdigit()]
+
+
+def key_fields(types: Sequence[pa.DataType]) -> list[pa.Field]:
+    """The key columns ``k0..`` of a table."""
+    return [pa.field(f"k{place}", type_) for place, type_ in enumerate(types)]

@@ -112,14 +112,15 @@ class LandmarkCut(Cut):
             points = order_of_ticks(np.array(self.points, np.int64), self.axis)
             place = np.searchsorted(points, run.order, side="right") - 1
             return np.where(place < 0, NEVER, points[np.maximum(place, 0)])
+        if not len(run):
+            return run.order
         row = np.arange(len(run))
         start = np.maximum.accumulate(np.where(run.marks[0] == 1, row, -1))
         # A landmark also holds for rows with its own `on` that were sorted before it.
         behind = np.flatnonzero(run.last_of_ties())
-        start = start[behind[np.searchsorted(behind, row)]] if len(run) else start
-        mine = (start >= 0) & (run.key[np.maximum(start, 0)] == run.key) if len(run) else start > 0
-        found = run.order[np.maximum(start, 0)] if len(run) else run.order
-        return np.where(mine, found, keys.memory["landmark"][run.key])
+        start = start[behind[np.searchsorted(behind, row)]]
+        mine = (start >= 0) & (run.key[start] == run.key)
+        return np.where(mine, run.order[start], keys.memory["landmark"][run.key])
 
     def _segments(self, run: Run, keys: Progressed) -> _Segments:
         """What is open from before, then what the rows open."""

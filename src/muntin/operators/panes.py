@@ -17,7 +17,7 @@ import pyarrow as pa
 from muntin.aggregates.accumulators import Accumulator, Count
 from muntin.aggregates.binding import Bound, Call, bind, slot_types
 from muntin.operators.admission import Admission
-from muntin.operators.columns import ints, typed
+from muntin.operators.columns import ints, key_fields, typed
 from muntin.operators.kernels.grouping import Groups, key_and_pane, key_codes
 from muntin.operators.protocol import Routed
 from muntin.operators.reduction import combine, gather
@@ -56,7 +56,7 @@ class Panes:
 
     @cached_property
     def key_fields(self) -> list[pa.Field]:
-        return [pa.field(f"k{place}", type_) for place, type_ in enumerate(self.keys)]
+        return key_fields(self.keys)
 
     @cached_property
     def key_names(self) -> list[str]:

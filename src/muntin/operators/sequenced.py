@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from muntin.aggregates.binding import Call, slot_types
 from muntin.aggregates.ordering import order_keys
 from muntin.operators.admission import Admission, behind
-from muntin.operators.columns import ints, original_names, typed
+from muntin.operators.columns import ints, key_fields, original_names, typed
 from muntin.operators.cuts import EVER, Cut, Cutting, Progressed, Run
 from muntin.operators.kernels.ticks import from_order, order_of_ticks
 from muntin.operators.keyed import Keyed, places
@@ -72,7 +72,7 @@ class Sequenced:
 
     @cached_property
     def key_fields(self) -> list[pa.Field]:
-        return [pa.field(f"k{place}", type_) for place, type_ in enumerate(self.keys)]
+        return key_fields(self.keys)
 
     @cached_property
     def key_names(self) -> list[str]:

@@ -54,7 +54,6 @@ class Typed:
     behind: int
     slide_axis: Axis | None
     ties: tuple[pa.DataType, ...]
-    own_gap: bool
 
 
 def build(spec: WindowSpec | SequenceSpec, typed: Typed) -> Operator:

@@ -208,7 +208,6 @@ class Compiled:
             behind=self.behind,
             slide_axis=self.slide_axis if isinstance(self.spec, SlideOnWindow) else None,
             ties=self._tie_types(),
-            own_gap=self.details.gap is not None,
         )
 
     @cached_property

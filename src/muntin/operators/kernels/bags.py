@@ -13,29 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from muntin.aggregates.compiled import INT, INTS, NONE, OUT_INTS, inline, kernel
+from muntin.operators.kernels.fenwick import add, find
 
 Ints = npt.NDArray[np.int64]
-
-
-@inline
-def _add(tree: Ints, rank: int, count: int) -> None:
-    node = rank + 1
-    while node < len(tree):
-        tree[node] += count
-        node += node & -node
-
-
-@inline
-def _find(tree: Ints, top: int, place: int) -> int:
-    """The rank of the value before which at most ``place`` values lie."""
-    node = 0
-    step = top
-    while step > 0:
-        if node + step < len(tree) and tree[node + step] <= place:
-            node += step
-            place -= tree[node]
-        step //= 2
-    return node
 
 
 @inline
@@ -48,6 +28,11 @@ def _put(tree: Ints, leaf: int, value: int) -> None:
             break
         tree[node] = greater
         node //= 2
+
+
+@inline
+def _change(tree: Ints, leaf: int, by: int) -> None:
+    _put(tree, leaf, tree[leaf] + by)
 
 
 @kernel(NONE, INTS, INTS, INTS, INTS, INT, OUT_INTS)
@@ -77,7 +62,7 @@ def slide_select(
     ``places`` has the same number of questions for every stretch; each must be below the number of
     values in it.
     """
-    tree = np.zeros(size + 1, np.int64)  # Fenwick: node i has the counts of (i - (i & -i), i]
+    tree = np.zeros(size + 1, np.int64)
     top = 1
     while 2 * top <= size:
         top *= 2
@@ -85,12 +70,12 @@ def slide_select(
     asked = len(places) // max(1, len(low))
     for window in range(len(low)):
         for entry in range(first, min(low[window], beyond)):
-            _add(tree, rank[entry], -count[entry])
+            add(tree, rank[entry], -count[entry])
         for entry in range(max(low[window], beyond), high[window]):
-            _add(tree, rank[entry], count[entry])
+            add(tree, rank[entry], count[entry])
         first, beyond = low[window], max(high[window], beyond)
         for question in range(window * asked, (window + 1) * asked):
-            out[question] = _find(tree, top, places[question])
+            out[question] = find(tree, top, places[question])
 
 
 @kernel(NONE, INTS, INTS, INTS, INTS, INT, INTS, INTS, OUT_INTS, OUT_INTS)
@@ -114,11 +99,9 @@ def slide_frequent(
     first = beyond = 0
     for window in range(len(low)):
         for entry in range(first, min(low[window], beyond)):
-            leaf = leaves + rank[entry]
-            _put(tree, leaf, tree[leaf] - count[entry])
+            _change(tree, leaves + rank[entry], -count[entry])
         for entry in range(max(low[window], beyond), high[window]):
-            leaf = leaves + rank[entry]
-            _put(tree, leaf, tree[leaf] + count[entry])
+            _change(tree, leaves + rank[entry], count[entry])
         first, beyond = low[window], max(high[window], beyond)
         taken = starts[window]
         while taken < starts[window + 1] and tree[1] >= max(1, at_least[window]):
@@ -142,11 +125,9 @@ def slide_present(
     first = beyond = 0
     for window in range(len(low)):
         for entry in range(first, min(low[window], beyond)):
-            leaf = leaves + rank[entry]
-            _put(tree, leaf, tree[leaf] - count[entry])
+            _change(tree, leaves + rank[entry], -count[entry])
         for entry in range(max(low[window], beyond), high[window]):
-            leaf = leaves + rank[entry]
-            _put(tree, leaf, tree[leaf] + count[entry])
+            _change(tree, leaves + rank[entry], count[entry])
         first, beyond = low[window], max(high[window], beyond)
         node = 1
         for place in range(starts[window], starts[window + 1]):

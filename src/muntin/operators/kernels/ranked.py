@@ -9,28 +9,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from muntin.aggregates.compiled import INT, INTS, NONE, OUT_INTS, inline, kernel
+from muntin.aggregates.compiled import INT, INTS, NONE, OUT_INTS, kernel
+from muntin.operators.kernels.fenwick import add, below
 
 Ints = npt.NDArray[np.int64]
-
-
-@inline
-def _add(tree: Ints, rank: int, weight: int) -> None:
-    place = rank + 1
-    while place < len(tree):
-        tree[place] += weight
-        place += place & -place
-
-
-@inline
-def _below(tree: Ints, rank: int) -> int:
-    """The weight of all ranks below one."""
-    total = 0
-    place = rank
-    while place > 0:
-        total += tree[place]
-        place -= place & -place
-    return total
 
 
 @kernel(NONE, INTS, INTS, INTS, INTS, INTS, INTS, INT, OUT_INTS)
@@ -54,12 +36,12 @@ def weight_between(
     for window in range(len(low)):
         while added < high[window]:
             if rank[added] >= 0:
-                _add(tree, rank[added], weight[added])
+                add(tree, rank[added], weight[added])
             added += 1
         while removed < low[window]:
             if rank[removed] >= 0:
-                _add(tree, rank[removed], -weight[removed])
+                add(tree, rank[removed], -weight[removed])
             removed += 1
         out[window] = 0
         if first[window] < last[window]:
-            out[window] = _below(tree, last[window]) - _below(tree, first[window])
+            out[window] = below(tree, last[window]) - below(tree, first[window])

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.operators.columns import key_fields
 from muntin.operators.kernels.grouping import greatest_of_keys
 from muntin.operators.kernels.ticks import to_ticks
 from muntin.operators.keyed import key_buckets
@@ -42,7 +43,7 @@ class PerKey(Punctuator):
         return Observed(rows, keyed=told_by(names, ticks.tick[placed]))
 
     def names_of(self, rows: pa.Table) -> pa.Table:
-        fields = [pa.field(f"k{place}", type_) for place, type_ in enumerate(self.keys)]
+        fields = key_fields(self.keys)
         return rows.select([f.name for f in fields]).cast(pa.schema(fields))
 
     def advance(self, state: State, progress: Progress, heard: Heard) -> Advanced:
