@@ -54,11 +54,12 @@ clean: ## Remove what was built or cached; the virtual environment stays
 java:
 	@bash scripts/ensure-java.sh
 
-# The build backend goes in first and builds without isolation: a constraints file does not
-# reach an isolated build, and an unpinned backend could break a build that worked.
+# The build backends (ours, and the one of PySpark, which is published as source) go in first
+# and build without isolation: a constraints file does not reach an isolated build, and an
+# unpinned backend could break a build that worked.
 $(STAMP): pyproject.toml constraints.txt
 	@bash scripts/ensure-venv.sh $(PYTHON) $(VENV)
-	$(PIP) install -q -c constraints.txt hatchling editables
+	$(PIP) install -q -c constraints.txt hatchling editables setuptools
 	$(PIP) install -q -c constraints.txt --no-build-isolation -e '.[$(EXTRAS)]'
 	@touch $@
 
