@@ -1,0 +1,391 @@
+"""A framing: a kind of frame with its local conditions, its scheme and how rows are read.
+
+frames.txt 4.1 and 4.2 for the conditions and schemes, appendices A, C and F for what practice asks
+for. Everything checks itself on construction; two properties that contradict each other are
+refused with the two words that clash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from muntin.semantics.axis import Axis, Domain
+from muntin.semantics.errors import ArgumentError
+from muntin.semantics.framing.kinds import (
+    Between,
+    Cluster,
+    Density,
+    Kind,
+    OwnKind,
+    Region,
+    Starting,
+    shown,
+)
+from muntin.semantics.lengths import Length, Number, parse_length, positive_length
+from muntin.semantics.window import column_name, digits_for
+
+Bounds = Literal["conservative", "liberal"]
+Readings = Literal["point", "until_next", "interval"]
+#: How rows that tie become one: one of them, or a value of each column.
+TIE_VALUES = ("mean", "max", "min", "sum")
+#: Policies for missing rows that have a name; anything else is a condition.
+MISSING = ("break", "satisfy", "carry")
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """How frames of a framing lie to each other (frames.txt 4.2), by name and what it needs.
+
+    >>> Scheme("adjacent", overlap="10 seconds").name
+    'adjacent'
+    """
+
+    name: str
+    overlap: Length | None = None
+    fill: str | None = None
+
+    def __init__(self, name: str, overlap: object = None, fill: object = None) -> None:
+        names = ("disjoint", "partition", "advancing", "adjacent", "cover", "unconstrained")
+        if name not in names:
+            raise ArgumentError("scheme", name, f"the schemes are {', '.join(names)}")
+        if (name == "adjacent") != (overlap is not None):
+            raise ArgumentError(
+                "scheme", name, "mt.adjacent('10 seconds') says how far they overlap"
+            )
+        fill = "drained" if fill is None and name == "cover" else fill
+        if fill is not None and (name != "cover" or fill not in ("drained", "saturated")):
+            raise ArgumentError("fill", fill, "a cover is 'drained' or 'saturated'")
+        length = None if overlap is None else parse_length("overlap", overlap)
+        if length is not None and length.negative:
+            raise ArgumentError("overlap", overlap, "it must not be below zero")
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "overlap", length)
+        object.__setattr__(self, "fill", fill)
+
+    @property
+    def overlapping(self) -> bool:
+        """Whether a row may lie in several frames."""
+        return self.name not in ("disjoint", "partition")
+
+    def __str__(self) -> str:
+        detail = next((str(part) for part in (self.overlap, self.fill) if part is not None), "")
+        return f"{self.name}({detail})" if detail else self.name
+
+
+def adjacent(overlap: object) -> Scheme:
+    """Frames of which each starts ``overlap`` before the end of the one before it."""
+    return Scheme("adjacent", overlap=overlap)
+
+
+def cover(fill: str = "drained") -> Scheme:
+    """Frames that leave no row out: the fewest (``drained``), or all there are (``saturated``)."""
+    return Scheme("cover", fill=fill)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When rows are due: one in each slot ``[origin + k * every, origin + (k + 1) * every)``.
+
+    >>> print(Schedule("20 seconds"))
+    every 20 seconds
+    """
+
+    every: Length
+    origin: object
+
+    def __init__(self, every: object, origin: object = None) -> None:
+        object.__setattr__(self, "every", positive_length("schedule", every))
+        object.__setattr__(self, "origin", origin)
+
+    def period(self, axis: Axis) -> int:
+        """A slot's length in ticks."""
+        return axis.length("schedule", self.every)
+
+    def start(self, axis: Axis) -> int:
+        """The tick where slot 0 begins."""
+        if self.origin is None:
+            return axis.default_origin(self.period(axis))
+        return axis.point("schedule", self.origin)
+
+    def __str__(self) -> str:
+        since = "" if self.origin is None else f" from {self.origin}"
+        return f"every {self.every}{since}"
+
+
+def schedule(every: object, origin: object = None) -> Schedule:
+    """One row is due in every slot of this length, counted from an origin (default: the epoch)."""
+    return Schedule(every, origin)
+
+
+@dataclass(frozen=True)
+class Framing:
+    """Everything that decides which frames a stream has."""
+
+    kind: Kind
+    on: str
+    min_duration: Length | None
+    max_duration: Length | None
+    min_count: int | None
+    max_count: int | None
+    cut: bool
+    scheme: Scheme
+    longest: bool
+    fragments: Length | None
+    missing: object
+    bounds: Bounds
+    ties: object
+    tie_order: tuple[str, ...]
+    readings: Readings
+    until: str | None
+    schedule: Schedule | None
+
+    def __init__(
+        self,
+        kind: object,
+        on: str,
+        *,
+        min_duration: object = None,
+        max_duration: object = None,
+        min_count: object = None,
+        max_count: object = None,
+        cut: bool = False,
+        scheme: object = None,
+        longest: bool = False,
+        fragments: object = None,
+        missing: object = "break",
+        bounds: object = "conservative",
+        ties: object = "fail",
+        tie_order: object = None,
+        readings: object = "point",
+        until: object = None,
+        schedule: Schedule | None = None,
+    ) -> None:
+        if not isinstance(kind, Kind):
+            raise ArgumentError(
+                "kind", kind, "it is made by mt.threshold, mt.boundary, mt.delta and the like"
+            )
+        put = object.__setattr__
+        put(self, "kind", kind)
+        put(self, "on", column_name("on", on))
+        put(self, "min_duration", _length("min_duration", min_duration))
+        put(self, "max_duration", _length("max_duration", max_duration))
+        put(self, "min_count", _count("min_count", min_count))
+        put(self, "max_count", _count("max_count", max_count))
+        put(self, "cut", bool(cut))
+        put(self, "scheme", _scheme(scheme, kind))
+        put(self, "longest", bool(longest))
+        put(self, "fragments", _length("fragments", fragments))
+        put(self, "missing", missing)
+        put(self, "bounds", _one_of("bounds", bounds, ("conservative", "liberal")))
+        put(self, "ties", _ties(ties))
+        put(self, "tie_order", _names("tie_order", tie_order))
+        put(self, "readings", _one_of("readings", readings, ("point", "until_next", "interval")))
+        put(self, "until", None if until is None else column_name("until", until))
+        put(self, "schedule", schedule)
+        self._check()
+
+    @property
+    def overlapping(self) -> bool:
+        """Whether a row may lie in several frames, so that rows must be kept one by one."""
+        return self.scheme.overlapping or self.continues
+
+    @property
+    def continues(self) -> bool:
+        """Whether a frame goes on where another starts inside it (appendix A)."""
+        kind = self.kind
+        return isinstance(kind, Starting) and kind.start is not None and kind.restart == "continue"
+
+    @property
+    def combines_ties(self) -> bool:
+        """Whether rows that tie become one row with values of its own."""
+        return self.ties not in ("fail", "first", "last")
+
+    @property
+    def predicted(self) -> bool:
+        """Whether a condition on the rows around it decides about a missing row."""
+        return self.missing not in MISSING
+
+    @property
+    def lengths(self) -> tuple[Length, ...]:
+        """Every length along ``on``."""
+        own = (self.min_duration, self.max_duration, self.fragments, self.scheme.overlap)
+        slots = () if self.schedule is None else (self.schedule.every,)
+        return tuple(x for x in (*own, *slots, *self.kind.lengths) if x is not None)
+
+    def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
+        """The axis for a column of this domain, fine enough for every length in play."""
+        return Axis(domain, digits_for(domain, scale, *self.lengths, also), zone)
+
+    def __str__(self) -> str:
+        told = [f"FRAME {self.kind.label}", f"WATTR {self.on}"]
+        told += [
+            f"{name}={getattr(self, name)}"
+            for name in ("min_duration", "max_duration", "min_count", "max_count", "fragments")
+            if getattr(self, name) is not None
+        ]
+        usual = {"bounds": "conservative", "readings": "point", "ties": "fail", "missing": "break"}
+        told += [
+            f"{name}={shown(getattr(self, name))}"
+            for name, plain in usual.items()
+            if getattr(self, name) != plain
+        ]
+        told += [word for word in ("cut", "longest") if getattr(self, word)]
+        if self.scheme.name not in ("disjoint", "partition"):
+            told.append(f"scheme={self.scheme}")
+        if self.tie_order:
+            told.append(f"tie_order={','.join(self.tie_order)}")
+        if self.until is not None:
+            told.append(f"until={self.until}")
+        if self.schedule is not None:
+            told.append(f"schedule {self.schedule}")
+        return " ".join(told)
+
+    def _check(self) -> None:
+        self._check_limits()
+        self._check_cut()
+        self._check_fragments()
+        self._check_reading()
+        self._check_ties()
+        self._check_kind()
+
+    def _check_limits(self) -> None:
+        for least, most in (("min_duration", "max_duration"), ("min_count", "max_count")):
+            low, high = getattr(self, least), getattr(self, most)
+            if low is not None and high is not None and _beyond(low, high):
+                _clash(least, most, f"{low} is more than {high}")
+
+    def _check_cut(self) -> None:
+        if not self.cut:
+            return
+        if self.max_duration is None and self.max_count is None:
+            _clash("cut", "max_duration", "a frame is cut at max_duration or max_count; give one")
+        if self.kind.span == "minimal":
+            _clash("cut", "minimal", "a minimal frame that is cut does not meet its condition")
+        if self.overlapping:
+            _clash("cut", self.scheme.name, "frames that overlap are not cut")
+        if isinstance(self.kind, Between | Cluster | Region):
+            _clash("cut", self.kind.word, f"{self.kind.word} says itself where a frame ends")
+
+    def _check_fragments(self) -> None:
+        if self.fragments is None:
+            return
+        if self.kind.span == "minimal":
+            _clash("fragments", "minimal", "a minimal frame is certain only when it is over")
+        if self.longest:
+            _clash("fragments", "longest", "which frame is the longest is known only at the end")
+        if not self.cut and (self.max_duration is not None or self.max_count is not None):
+            _clash(
+                "fragments", "max_duration", "an open frame may yet become too long; add cut=True"
+            )
+        if self.overlapping:
+            _clash("fragments", self.scheme.name, "frames that overlap are reported whole")
+        if isinstance(self.kind, Starting) and self.kind.start and self.kind.restart == "drop":
+            _clash("fragments", "restart='drop'", "an open frame may yet be dropped")
+        if isinstance(self.kind, Cluster | Region):
+            _clash("fragments", self.kind.word, "such a frame is certain only when it is over")
+
+    def _check_reading(self) -> None:
+        if (self.readings == "interval") != (self.until is not None):
+            _clash("readings", "until", "readings='interval' needs until=, and only that does")
+        if self.readings == "interval" and self.schedule is not None:
+            _clash(
+                "interval", "schedule", "a row says itself how long it holds, or a schedule does"
+            )
+        if self.readings != "point" and self.bounds == "liberal":
+            _clash(self.readings, "liberal", "a row that holds for a while leaves nothing to widen")
+        if self.overlapping and self.bounds == "liberal":
+            _clash("liberal", self.scheme.name, "frames that overlap have no rows between them")
+        if isinstance(self.kind, Region | Cluster) and self.readings != "point":
+            _clash(self.kind.word, self.readings, "it takes rows as points")
+        if isinstance(self.kind, Region | Cluster) and self.bounds == "liberal":
+            _clash(self.kind.word, "liberal", "its frames are bounded by their own rows")
+
+    def _check_ties(self) -> None:
+        chosen = self.ties in ("first", "last")
+        if chosen and not self.tie_order:
+            _clash(f"ties={self.ties!r}", "tie_order", "say which columns order rows that tie")
+        if self.tie_order and not chosen:
+            _clash("tie_order", f"ties={self.ties!r}", "it goes with ties='first' or 'last'")
+
+    def _check_kind(self) -> None:
+        kind = self.kind
+        if isinstance(kind, Density | Cluster) and self.missing != "break":
+            _clash("density", f"missing={shown(self.missing)}", "a missing row adds nothing to it")
+        if isinstance(kind, Density | Cluster) and self.schedule is not None:
+            _clash("density", "schedule", "a missing row adds nothing to it")
+        if isinstance(kind, Region) and self.schedule is not None:
+            _clash("region", "schedule", "its columns are the values of `on` themselves")
+        if isinstance(kind, Region) and self.missing not in ("break", "satisfy"):
+            _clash("region", f"missing={shown(self.missing)}", "use 'break' or 'satisfy'")
+        if isinstance(kind, Cluster) and self.max_duration is None and self.max_count is None:
+            _clash("density", "max_duration", "say how long or how large a cluster may be")
+        if isinstance(kind, OwnKind) and self.predicted:
+            _clash("own", "missing", "use 'break', 'satisfy' or 'carry'")
+
+
+def _clash(word: str, other: str, why: str) -> None:
+    raise ArgumentError(word, other, f"{word} and {other} contradict each other: {why}")
+
+
+def _beyond(low: Length | int, high: Length | int) -> bool:
+    if isinstance(low, int) and isinstance(high, int):
+        return low > high
+    if isinstance(low, Number) and isinstance(high, Number):
+        return low.value > high.value
+    return getattr(low, "micros", 0) > getattr(high, "micros", 0)
+
+
+def _length(argument: str, given: object) -> Length | None:
+    return None if given is None else positive_length(argument, given)
+
+
+def _count(argument: str, given: object) -> int | None:
+    if given is not None and (type(given) is not int or given < 1):
+        raise ArgumentError(argument, given, "it counts rows: a whole number above zero")
+    return given
+
+
+def _scheme(given: object, kind: Kind) -> Scheme:
+    if given is None:
+        return Scheme(kind.schemes[0])
+    if given == "adjacent":
+        raise ArgumentError("scheme", given, "mt.adjacent('10 seconds') says how far they overlap")
+    made = given if isinstance(given, Scheme) else Scheme(str(given))
+    if made.name not in kind.schemes:
+        _clash(
+            kind.word,
+            f"scheme={made.name}",
+            f"its frames are {' or '.join(kind.schemes)}",
+        )
+    return made
+
+
+def _one_of(argument: str, given: object, known: Sequence[str]) -> str:
+    if given not in known:
+        raise ArgumentError(argument, given, f"it is one of {', '.join(map(repr, known))}")
+    return str(given)
+
+
+def _ties(given: object) -> object:
+    if isinstance(given, Mapping):
+        for column, how in given.items():
+            if how not in TIE_VALUES:
+                raise ArgumentError("ties", {column: how}, f"it is one of {', '.join(TIE_VALUES)}")
+        return tuple(sorted((column_name("ties", c), str(how)) for c, how in given.items()))
+    if given in ("fail", "first", "last", *TIE_VALUES):
+        return given
+    if isinstance(given, tuple):  # as a framing keeps it
+        return given
+    known = ", ".join(("fail", "first", "last", *TIE_VALUES))
+    raise ArgumentError("ties", given, f"it is one of {known}, or {{column: one of the last four}}")
+
+
+def _names(argument: str, given: object) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    names = (given,) if isinstance(given, str) else given
+    if not isinstance(names, Sequence):
+        raise ArgumentError(argument, given, "it must be a column name or several")
+    return tuple(column_name(argument, str(name)) for name in names)
