@@ -1,7 +1,8 @@
 """Kinds of frames: what opens, holds and closes a window that follows the data (frames.txt 4.3).
 
 A kind is a frozen value that checks itself. What Spark evaluates for each row (a condition, a
-value) is kept as it was given, SQL text or a PySpark column; :attr:`label` is what messages call it.
+value) is kept as it was given, SQL text or a PySpark column; :attr:`Kind.label` is what messages
+call it.
 """
 
 from __future__ import annotations
@@ -305,8 +306,8 @@ class Density(Kind):
 class Cluster(Kind):
     """Rows so close together that chance would rarely bring them (frames.txt, appendix H).
 
-    Given its first row, ``k`` rows within a duration ``d`` have the chance ``P(N >= k - 1)``, where N is
-    Poisson with mean ``rate * d / per``. Of clusters that overlap the least likely is a frame.
+    Given its first row, ``k`` rows within a duration ``d`` have the chance ``P(N >= k - 1)``, where
+    N is Poisson with mean ``rate * d / per``. Of clusters that overlap the least likely is a frame.
     """
 
     p: float
