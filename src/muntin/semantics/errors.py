@@ -50,6 +50,20 @@ class ExpressionError(MuntinError, ValueError):
         super().__init__(shown)
 
 
+class TieError(MuntinError, ValueError):
+    """Several rows of a key lie where only one may: says which key and where."""
+
+    def __init__(self, key: Sequence[object], on: object) -> None:
+        self.key = tuple(key)
+        self.on = on
+        whose = f"key {', '.join(map(repr, self.key))} has" if self.key else "there is"
+        super().__init__(
+            f"{whose} more than one row at {on!r}, or in its slot of the schedule; keep one of "
+            "them with ties='first' or ties='last' and tie_order=, or make them one row with "
+            "ties='mean', 'max', 'min' or 'sum'"
+        )
+
+
 class RequirementError(MuntinError, RuntimeError):
     """The Spark session lacks something a run needs; the message has the line to paste."""
 

@@ -1,0 +1,214 @@
+"""Frames of a stream, straight from the definitions (frames.txt 4 and its appendices).
+
+The rows that are not late, per key and all of them at once: laid out in order, framed, and every
+frame reported. The oracle of the operators that find these frames as rows arrive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from muntin.semantics.axis import Axis
+from muntin.semantics.framing.candidates import Candidates, Line
+from muntin.semantics.framing.conditions import condition
+from muntin.semantics.framing.density_reference import clusters, in_stretches
+from muntin.semantics.framing.kinds import Between, Cluster, Density, Region
+from muntin.semantics.framing.measure import LocalConditions, Measure
+from muntin.semantics.framing.places import Layout, Place
+from muntin.semantics.framing.properties import Framing
+from muntin.semantics.framing.region_reference import Grid, Regions
+from muntin.semantics.framing.schemes import chosen
+from muntin.semantics.framing.walk import Frame, from_start_to_end, one_after_another
+from muntin.semantics.reference import END, Evaluate, Key, MicroBatch, Outcome, Row
+
+#: What is reported of a frame behind its id, and the rows it is aggregated over.
+Found = tuple[dict[str, Any], list[Row]]
+
+
+@dataclass(frozen=True)
+class FrameReference:
+    """The frames of ``framing``, per value of the ``by`` columns.
+
+    ``reading`` is what the kind reads of a row: the condition of a threshold or a region; the value
+    of a boundary (with ``every``: its floored quotient), a delta or a trend; whether start and end
+    of a between hold; null where a row lacks a value that the kind's aggregate needs, else true.
+    ``aggregate`` is that aggregate, and ``aggregates`` are what is asked of the frames found.
+    """
+
+    framing: Framing
+    axis: Axis
+    by: Sequence[str]
+    reading: Callable[[Row], Any] = lambda row: True
+    aggregate: Evaluate | None = None
+    starts: Callable[[Row], bool] = lambda row: True
+    along: Callable[[Row], Any] = lambda row: 0
+    until: Callable[[Row], Any] = lambda row: None
+    bridged: Callable[[Row, Row], bool | None] = lambda before, after: None
+    tie: Callable[[Row], Any] = lambda row: 0
+    combine: Callable[[Sequence[Row]], Row] = lambda rows: rows[0]
+    aggregates: Mapping[str, Evaluate] = field(default_factory=dict)
+
+    def run(self, batches: Sequence[MicroBatch]) -> Outcome:
+        """The results and refused rows of a stream that ends after these batches."""
+        outcome = Outcome()
+        held: dict[Key, list[Row]] = {}
+        told: dict[Key | None, int] = {}  # what is complete of a key; None is all keys
+        for batch in batches:
+            outcome.used += batch.punctuations
+            for row in batch.rows:
+                key = tuple(row[name] for name in self.by)
+                reason = self._refusal(row, _complete(told, key))
+                if reason:
+                    outcome.refused.append((row, reason))
+                else:
+                    outcome.used += 1
+                    held.setdefault(key, []).append(row)
+            told = self._told(told, batch)
+        placed = [row[self.framing.on] for batch in batches for row in batch.rows]
+        ticks = [tick for tick in map(self.axis.tick, placed) if tick is not None]
+        for key, arrived in held.items():
+            rows, left_out = self._layout.one_each(key, arrived)
+            outcome.refused += [(row, "tie") for row in left_out]
+            outcome.used -= len(left_out)
+            self._report(outcome, key, self._found(rows, max(ticks), _complete(told, key)))
+        return outcome
+
+    def _told(self, told: Mapping[Key | None, int], batch: MicroBatch) -> dict[Key | None, int]:
+        """With the punctuation of a micro-batch; none goes back."""
+        after = dict(told)
+        ends = isinstance(batch.punctuation, str) and batch.punctuation == END
+        stream: list[tuple[Key | None, Any]] = [(None, None if ends else batch.punctuation)]
+        for name, punctuation in [*stream, *batch.keys.items()]:
+            tick = None if punctuation is None else self.axis.tick(punctuation)
+            if tick is not None:
+                after[name] = max(tick, after.get(name, tick))
+        return after
+
+    def _refusal(self, row: Row, complete: int | None) -> str | None:
+        value = row[self.framing.on]
+        if value is None:
+            return "null_on"
+        if value != value:
+            return "nan_on"
+        tick = self.axis.tick(value)
+        if tick is None:
+            return "out_of_range"
+        if self.framing.readings == "interval":
+            until = self.until(row)
+            if self.axis.tick(until) is None or until < value:
+                return "no_until"
+        if isinstance(self.framing.kind, Region):
+            along = self.along(row)
+            if along is None or along != along:
+                return "no_along"
+        return "late" if complete is not None and tick < complete else None
+
+    @property
+    def _layout(self) -> Layout:
+        along = self.along if isinstance(self.framing.kind, Region) else None
+        return Layout(
+            self.framing, self.axis, self.reading, self.until, along, self.tie, self.combine
+        )
+
+    @property
+    def _local(self) -> LocalConditions:
+        return LocalConditions(self.framing, Measure(self.axis))
+
+    def _found(self, rows: Sequence[Row], largest: int, complete: int | None) -> list[list[Found]]:
+        """The frames of a key in order, each with its fragments."""
+        if isinstance(self.framing.kind, Region):
+            return [[found] for found in self._regions(self.framing.kind, rows)]
+        places = self._layout.places(rows, largest, complete)
+        frames = [frame for frame in self._frames(places) if self._local.met(frame.places)]
+        if self.framing.longest and frames:
+            # max gives the first of those that last equally long.
+            frames = [max(frames, key=lambda frame: self._local.duration(frame.places))]
+        return [list(self._rows_of(frame, places)) for frame in frames]
+
+    def _frames(self, places: list[Place]) -> list[Frame]:
+        """Frames by ``frame_start``, also those that do not meet the local conditions."""
+        kind = self.framing.kind
+        if isinstance(kind, Cluster):
+            apart = [Frame(rows) for rows in clusters(kind, self._local, places)]
+            return sorted(apart, key=lambda frame: frame.places[0].index)
+        if isinstance(kind, Density):
+            assert self.aggregate is not None, "density needs an aggregate"
+            places = in_stretches(kind, self.aggregate, self._local.measure, places)
+        line = Line(self.framing, self._local, places, self.starts, self.bridged)
+        if isinstance(kind, Between):
+            return list(from_start_to_end(line, kind))
+        candidates = Candidates(line, condition(kind, self.aggregate))
+        if not self.framing.overlapping:
+            return list(one_after_another(candidates))
+        return [Frame(candidate.places) for candidate in chosen(candidates)]
+
+    def _rows_of(self, frame: Frame, places: Sequence[Place]) -> Iterator[Found]:
+        """What is reported of a frame: its fragments while it was open, then the whole."""
+        first, last = frame.places[0], frame.places[-1]
+        start, end = first.on, self._local.end(frame.places)
+        if self.framing.bounds == "liberal":
+            start = places[first.index - 1].on if first.index else start
+            end = places[last.index + 1].on if last.index + 1 < len(places) else end
+        for held in self._fragments(frame.places):
+            yield _told_of(held, start, self._local.end_so_far(held), "partial")
+        yield _told_of(frame.places, start, end, frame.status)
+
+    def _fragments(self, places: Sequence[Place]) -> Iterator[Sequence[Place]]:
+        """The frame as it was when it became certain, and then each time it had grown enough."""
+        if self.framing.fragments is None:
+            return
+        local, every = self._local, self._local.measure.length(self.framing.fragments)
+        reported = None
+        for count in range(1, len(places) + 1):
+            end = local.end_so_far(places[:count])
+            if reported is None:
+                due = local.at_least(places[:count], end)
+            else:
+                due = local.measure.distance(reported, end) >= every
+            if due:
+                reported = end
+                yield places[:count]
+
+    def _regions(self, kind: Region, rows: Sequence[Row]) -> Iterator[Found]:
+        grid = Grid(self.framing, rows, self.reading, self.along)
+        regions = Regions(self.framing, kind, self._local.measure, grid)
+        found = regions.chosen()
+        for r in [max(found, key=regions.duration)] if self.framing.longest and found else found:
+            real, bridged = grid.counted(r)
+            told = {
+                "frame_start": grid.columns[r.left],
+                "frame_end": grid.columns[r.right],
+                "along_start": grid.positions[r.low],
+                "along_end": grid.positions[r.high],
+                "n": real,
+                "n_missing": bridged,
+                "status": "final",
+            }
+            yield told, grid.held(r)
+
+    def _report(self, outcome: Outcome, key: Key, frames: Sequence[Sequence[Found]]) -> None:
+        for number, reports in enumerate(frames):
+            for told, rows in reports:
+                result = {**dict(zip(self.by, key, strict=True)), "frame_id": number, **told}
+                for name, evaluate in self.aggregates.items():
+                    result[name] = evaluate(rows)
+                outcome.results.append(result)
+
+
+def _told_of(places: Sequence[Place], start: Any, end: Any, status: str) -> Found:
+    real = sum(place.real for place in places)
+    told = {
+        "frame_start": start,
+        "frame_end": end,
+        "n": real,
+        "n_missing": len(places) - real,
+        "status": status,
+    }
+    return told, [place.row for place in places if place.row is not None]
+
+
+def _complete(told: Mapping[Key | None, int], key: Key) -> int | None:
+    """Up to where a key is complete, by its own punctuation or by the stream's."""
+    return max((told[name] for name in (None, key) if name in told), default=None)
