@@ -87,7 +87,7 @@ def satisfied_rows(order: Ints, low: Ints, value: list[int], limit: int) -> npt.
 
 
 KEY = st.lists(
-    st.tuples(st.integers(-20, 25), st.integers(0, 3)), max_size=14, unique_by=lambda row: row[0]
+    st.tuples(st.integers(-5, 25), st.integers(0, 3)), max_size=14, unique_by=lambda row: row[0]
 ).map(sorted)
 LIMITS = st.integers(-3, 6)
 AXES = st.sampled_from([WHOLE, TENTHS])
@@ -109,6 +109,16 @@ def test_windows_that_touch_are_one_frame() -> None:
     assert touching.tolist() == [BEGINS, JOINS, JOINS, OUTSIDE, OUTSIDE]
     alone = flag(starts, order, order - 3, np.array([0, 0, 1, 0, 0], np.bool_))
     assert alone.tolist() == [OUTSIDE, OUTSIDE, BEGINS, OUTSIDE, OUTSIDE]
+
+
+def test_the_window_of_the_last_decided_row_is_held() -> None:
+    """
+    on      1  2        5
+    value   1  1        2       at least 2 within 3: (-1, 2] and (2, 5] touch
+    """
+    given_ = ints([0, 3]), ints([1, 2, 5]), ints([6]), False, WHOLE, 3
+    assert decided(*given_).tolist() == [2]
+    assert needed(*given_).tolist() == [0]
 
 
 def test_nothing_given() -> None:
@@ -144,7 +154,7 @@ def test_flag(keys: list[Key], axis: Axis, per: int, limit: int) -> None:
 def test_any_split_decides_the_same(
     key: Key, axis: Axis, per: int, limit: int, data: st.DataObject
 ) -> None:
-    punctuations = sorted(data.draw(st.lists(st.integers(-21, 40), max_size=5)))
+    punctuations = sorted(data.draw(st.lists(st.integers(-6, 35), max_size=8)))
     told: list[int] = []
     held: Key = []
     known = before = 0  # rows given so far, and of those held the ones that are decided
