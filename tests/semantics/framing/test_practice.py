@@ -1,0 +1,258 @@
+"""Readings, extents and fragments (appendices C and F), on timelines worked out by hand."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from muntin.semantics.axis import Axis, Domain
+from muntin.semantics.framing.kinds import Between, Delta, Threshold, Trend
+from muntin.semantics.framing.properties import schedule
+from muntin.semantics.reference import Row
+from tests.semantics.framing.timelines import counted, framed, reported, spans
+
+HOLDS = Threshold("x")
+SLOTS = schedule(1)
+
+# -- Readings --------------------------------------------------------------------------------------
+
+
+#   on     0 1 2 3 4 5 6      F T T . F T T
+#            [=====|   [|     until the next row, or the row's own `on` where there is none
+def test_a_row_holds_until_the_next() -> None:
+    assert spans(framed(HOLDS, "F T T . F T T", readings="until_next")) == [(1, 4), (5, 6)]
+    assert spans(framed(HOLDS, "T ? F", readings="until_next")) == [(0, 1)]
+    outcome = framed(HOLDS, "F T . . F", readings="until_next", min_duration=3)
+    assert spans(outcome) == [(1, 4)]
+    # With a schedule the next row may be a missing one.
+    assert spans(framed(HOLDS, "F T . . F", readings="until_next", schedule=SLOTS)) == [(1, 2)]
+
+
+#   on     0 1 2 3 4 5 6
+#          T T T T T T F      at most 2 long, each row until the next
+#          [===|
+#              [===|
+#                  [===|
+def test_cut_counts_how_long_a_row_holds() -> None:
+    choices: dict[str, Any] = {"readings": "until_next", "max_duration": 2, "cut": True}
+    assert spans(framed(HOLDS, "T T T T T T F", **choices)) == [(0, 2), (2, 4), (4, 6)]
+    # A row that holds too long is in no frame.
+    assert spans(framed(HOLDS, "T . . . T F", **choices)) == [(4, 5)]
+
+
+def held(*rows: tuple[Any, Any, Any]) -> list[Row]:
+    """Rows that hold over ``[on, until)``."""
+    return [{"on": on, "k": "a", "x": x, "until": until} for on, until, x in rows]
+
+
+#   on   0    10    20 25 30        nothing is known of [20, 25)
+#        [-T--)[-T--)  [-T)[F
+@pytest.mark.parametrize(
+    ("missing", "expected"),
+    [
+        ("break", [(0, 20, 2, 0), (25, 30, 1, 0)]),
+        ("satisfy", [(0, 30, 3, 1)]),
+        ("carry", [(0, 30, 3, 1)]),
+        ("next.on - prev.until < 6", [(0, 30, 3, 1)]),
+        ("next.on - prev.until < 5", [(0, 20, 2, 0), (25, 30, 1, 0)]),
+    ],
+)
+def test_a_gap_between_intervals_is_a_missing_row(
+    missing: str, expected: list[tuple[int, ...]]
+) -> None:
+    rows = held((0, 10, True), (10, 20, True), (25, 30, True), (30, 40, False))
+
+    def bridged(before: Row, after: Row) -> bool:
+        return bool(after["on"] - before["until"] < int(missing[-1]))
+
+    outcome = framed(HOLDS, rows, readings="interval", missing=missing, bridged=bridged)
+    assert counted(outcome) == expected
+
+
+#   on   0                 30       the first row outlasts the others
+#        [-------T---------)
+#           [-T-)    [-T-)
+def test_a_frame_of_intervals_ends_with_the_one_that_ends_last() -> None:
+    rows = held((0, 30, True), (5, 10, True), (20, 25, True))
+    assert counted(framed(HOLDS, rows, readings="interval")) == [(0, 30, 3, 0)]
+    assert counted(framed(HOLDS, rows, readings="interval", max_duration=29)) == []
+    # The first row alone is too long, so it is in no frame.
+    cut = framed(HOLDS, rows, readings="interval", max_duration=29, cut=True)
+    assert spans(cut) == [(5, 10), (20, 25)]
+    assert counted(framed(HOLDS, rows, readings="interval", min_duration=30)) == [(0, 30, 3, 0)]
+
+
+def test_a_gap_at_the_end_of_a_frame() -> None:
+    rows = held((0, 10, True), (15, 20, False))
+    assert counted(framed(HOLDS, rows, readings="interval", missing="carry")) == [(0, 10, 1, 0)]
+    assert counted(framed(HOLDS, rows, readings="interval", missing="satisfy")) == [(0, 10, 1, 1)]
+
+
+#   on   0    10    20    30
+#        [-T--)[-?--)[-T--)
+def test_a_row_without_a_value_fills_its_interval() -> None:
+    rows = held((0, 10, True), (10, 20, None), (20, 30, True))
+    for missing in ("satisfy", "carry"):
+        outcome = framed(HOLDS, rows, readings="interval", missing=missing)
+        assert counted(outcome) == [(0, 30, 2, 1)]
+    rows = held((0, 10, True), (12, 20, None), (25, 30, True))
+    assert counted(framed(HOLDS, rows, readings="interval", missing="carry")) == [(0, 30, 2, 3)]
+
+
+def test_between_over_gaps() -> None:
+    rows = held((0, 5, "s"), (5, 8, "-"), (10, 12, "e"))
+    kind = Between("s", "e")
+    assert reported(framed(kind, rows, readings="interval")) == [(0, 0, 8, 2, 0, "partial")]
+    assert reported(framed(kind, rows, readings="interval", missing="carry")) == [
+        (0, 0, 12, 3, 1, "final")
+    ]
+    # A row that starts a frame without being in it leaves no gap behind.
+    apart = held((0, 1, "s"), (5, 8, "-"), (8, 12, "e"))
+    outcome = framed(Between("s", "e", "neither"), apart, readings="interval")
+    assert reported(outcome) == [(0, 5, 8, 1, 0, "final")]
+
+
+@pytest.mark.parametrize("until", [None, 4, float("nan"), float("inf")])
+def test_a_row_must_say_until_when(until: Any) -> None:
+    rows = held((5, 5, True), (5.5, until, True))
+    outcome = framed(HOLDS, rows, readings="interval", axis=Axis(Domain.DOUBLE, 1))
+    assert [(row["on"], reason) for row, reason in outcome.refused] == [(5.5, "no_until")]
+    assert spans(outcome) == [(5, 5)]
+    assert outcome.used == 1
+
+
+# -- Extents ---------------------------------------------------------------------------------------
+
+
+#   on            0 1 2 3 4
+#                 F T T F T
+#   conservative    [=]   |
+#   liberal       [=====]
+#                       [=]
+def test_liberal_frames_reach_to_the_rows_around_them() -> None:
+    assert spans(framed(HOLDS, "F T T F T", bounds="liberal")) == [(0, 3), (3, 4)]
+    assert spans(framed(HOLDS, "T T", bounds="liberal")) == [(0, 1)]
+    assert spans(framed(HOLDS, "T ? T", bounds="liberal")) == [(0, 1), (1, 2)]
+    assert spans(framed(HOLDS, "T . T", bounds="liberal", schedule=SLOTS)) == [(0, 1), (1, 2)]
+    assert spans(framed(Delta("x", 5), "1 2 9 8", bounds="liberal")) == [(0, 2), (1, 3)]
+    assert spans(framed(Between("s", "e", "neither"), "s - e", bounds="liberal")) == [(0, 2)]
+    # Carried rows that lead nowhere are not in the frame, so the first of them bounds it.
+    outcome = framed(HOLDS, "T ? ? F", bounds="liberal", missing="carry")
+    assert counted(outcome) == [(0, 1, 1, 0)]
+
+
+def test_durations_are_measured_before_widening() -> None:
+    assert spans(framed(HOLDS, "F T F", bounds="liberal", min_duration=1)) == []
+    assert spans(framed(HOLDS, "F T T F", bounds="liberal", max_duration=1)) == [(0, 3)]
+    outcome = framed(HOLDS, "T . . T T . F T . . . F", bounds="liberal", longest=True)
+    assert spans(outcome) == [(0, 6)]
+
+
+def test_durations_on_doubles_are_double_arithmetic() -> None:
+    rows = [{"on": on, "k": "a", "x": True} for on in (0.1, 0.2, 0.3)]
+    tenths = Axis(Domain.DOUBLE, 1)
+    assert 0.3 - 0.1 < 0.2
+    assert spans(framed(HOLDS, rows, axis=tenths, min_duration="0.2")) == []
+    exact = [{**row, "on": Decimal(str(row["on"]))} for row in rows]
+    outcome = framed(HOLDS, exact, axis=Axis(Domain.DECIMAL, 1), min_duration="0.2")
+    assert spans(outcome) == [(Decimal("0.1"), Decimal("0.3"))]
+
+
+def test_durations_of_time() -> None:
+    noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    rows = [{"on": noon + timedelta(minutes=m), "k": "a", "x": True} for m in (0, 2, 5)]
+    time = Axis(Domain.TIMESTAMP)
+    assert spans(framed(HOLDS, rows, axis=time, min_duration="5 minutes")) == [
+        (noon, noon + timedelta(minutes=5))
+    ]
+    slots = framed(HOLDS, rows, axis=time, schedule=schedule("1 minute"), missing="satisfy")
+    assert counted(slots) == [(noon, noon + timedelta(minutes=5), 3, 3)]
+
+
+# -- Fragments -------------------------------------------------------------------------------------
+
+
+#   on   0 1 2 3 4 5 6 7       certain with two rows, then every 2
+#        T T T T T T T F
+#        [=]
+#        [=====]
+#        [=========]
+#        [===========]         final
+def test_fragments_of_a_long_frame() -> None:
+    outcome = framed(HOLDS, "T T T T T T T F T", min_count=2, fragments=2)
+    assert reported(outcome) == [
+        (0, 0, 1, 2, 0, "partial"),
+        (0, 0, 3, 4, 0, "partial"),
+        (0, 0, 5, 6, 0, "partial"),
+        (0, 0, 6, 7, 0, "final"),
+    ]
+    assert [len(row["got"]) for row in outcome.results] == [2, 4, 6, 7]
+
+
+def test_fragments_of_other_readings_and_extents() -> None:
+    def ends(line: str, **choices: Any) -> list[tuple[Any, ...]]:
+        outcome = framed(choices.pop("kind", HOLDS), line, fragments=2, **choices)
+        return [(start, end, status) for _, start, end, _, _, status in reported(outcome)]
+
+    # How long the row holds is not known yet, so an open frame ends at its last row.
+    assert ends("F T T T F", readings="until_next") == [
+        (1, 1, "partial"),
+        (1, 3, "partial"),
+        (1, 4, "final"),
+    ]
+    assert ends("F T T T F", readings="until_next", min_duration=2) == [
+        (1, 3, "partial"),
+        (1, 4, "final"),
+    ]
+    assert ends("F T T T F", bounds="liberal") == [
+        (0, 1, "partial"),
+        (0, 3, "partial"),
+        (0, 4, "final"),
+    ]
+    assert ends("5 4 5 6 7", kind=Trend("x", "increasing")) == [
+        (1, 2, "partial"),
+        (1, 4, "partial"),
+        (1, 4, "final"),
+    ]
+
+
+def test_fragments_with_missing_rows() -> None:
+    satisfied = framed(HOLDS, "T ? ? F", missing="satisfy", fragments=1)
+    assert reported(satisfied) == [
+        (0, 0, 0, 1, 0, "partial"),
+        (0, 0, 1, 1, 1, "partial"),
+        (0, 0, 2, 1, 2, "partial"),
+        (0, 0, 2, 1, 2, "final"),
+    ]
+    # Carried rows count when the row behind them joins, one after the other.
+    carried = framed(HOLDS, "T ? ? T F", missing="carry", fragments=1)
+    assert reported(carried) == [
+        (0, 0, 0, 1, 0, "partial"),
+        (0, 0, 1, 1, 1, "partial"),
+        (0, 0, 2, 1, 2, "partial"),
+        (0, 0, 3, 2, 2, "partial"),
+        (0, 0, 3, 2, 2, "final"),
+    ]
+    assert [row["got"] for row in carried.results][1] == [0, 1]
+
+
+def test_fragments_of_a_frame_that_never_ends() -> None:
+    outcome = framed(Between("s", "e"), "s - -", fragments=2)
+    assert reported(outcome) == [
+        (0, 0, 0, 1, 0, "partial"),
+        (0, 0, 2, 3, 0, "partial"),
+        (0, 0, 2, 3, 0, "partial"),
+    ]
+
+
+def test_fragments_of_frames_that_are_cut() -> None:
+    outcome = framed(HOLDS, "T T T T", fragments=5, max_count=2, cut=True)
+    assert [(row[0], row[1], row[2], row[5]) for row in reported(outcome)] == [
+        (0, 0, 0, "partial"),
+        (0, 0, 1, "final"),
+        (1, 2, 2, "partial"),
+        (1, 2, 3, "final"),
+    ]
