@@ -154,7 +154,7 @@ class Ran:
             assert step.late_rows.num_rows == step.rows_late
             self.lateness += step.late_rows["lateness"].to_pylist()
         if step.fallen is not None:
-            self.refused += ["slide_on_fell"] * step.fallen.num_rows
+            self.refused += step.fallen["reason"].to_pylist()
 
 
 def renamed(row: dict[str, Any]) -> dict[str, Any]:

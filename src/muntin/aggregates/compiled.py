@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 
 #: Arrow's memory is read-only, so that is what kernels declare for what they only read.
 INTS = numba.types.Array(numba.int64, 1, "C", readonly=True)
@@ -21,6 +22,12 @@ OUT_WORDS = numba.types.Array(numba.uint64, 1, "C")
 INT = numba.int64
 NONE = numba.void
 
+
+def array_of(dtype: np.dtype[Any], readonly: bool = False) -> Any:
+    """An array of records, as kernels declare it."""
+    return numba.types.Array(numba.from_dtype(dtype), 1, "C", readonly=readonly)
+
+
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
@@ -31,6 +38,11 @@ def kernel(result: Any, *arguments: Any) -> Callable[[Kernel], Kernel]:
         return cast(Kernel, numba.njit(result(*arguments), cache=True, nogil=True)(function))
 
     return compile_
+
+
+def part(function: Kernel) -> Kernel:
+    """A part of a kernel that is compiled once for all kernels that call it."""
+    return cast(Kernel, numba.njit(nogil=True)(function))
 
 
 def inline(function: Kernel) -> Kernel:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.operators.kernels.grouping import key_codes
+from muntin.operators.kernels.grouping import key_and_pane, key_codes
 from muntin.operators.kernels.hashing import shard_of
 
 Ints = npt.NDArray[np.int64]
@@ -36,10 +36,10 @@ class Keyed:
             one = pa.table({"": pa.nulls(1)}).select([])
             return cls(one, tuple(np.zeros(table.num_rows, np.int64) for table in tables))
         both = pa.concat_tables([table.select(names) for table in tables])
-        codes, _ = key_codes([column.combine_chunks() for column in both.columns], rows)
-        _, member, number = np.unique(codes, return_index=True, return_inverse=True)
+        codes, size = key_codes([column.combine_chunks() for column in both.columns], rows)
+        groups = key_and_pane(codes, size, np.zeros(rows, np.int64))
         cuts = np.cumsum([table.num_rows for table in tables])[:-1]
-        return cls(both.take(pa.array(member)), tuple(np.split(number.astype(np.int64), cuts)))
+        return cls(both.take(pa.array(groups.member)), tuple(np.split(groups.number, cuts)))
 
     def spread(self, table: int, values: pa.ChunkedArray, missing: int) -> Ints:
         """A column of a table that has each key once, as an entry for every key."""

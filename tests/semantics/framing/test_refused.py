@@ -15,7 +15,6 @@ from muntin.semantics.reference import END, MicroBatch, Row
 from tests.semantics.framing.timelines import drawn, framed, spans
 
 HOLDS = Threshold("x")
-SLOTS = schedule(1)
 
 # -- Ties ------------------------------------------------------------------------------------------
 

@@ -1,0 +1,136 @@
+"""A framing in numbers: the record that kernels are asked with."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+
+from muntin.operators.frames.reading import Reading, is_whole, scale_of
+from muntin.operators.kernels import records
+from muntin.semantics.axis import Axis, Domain
+from muntin.semantics.framing.kinds import Between, Crossing, Delta, Kind, Starting, Trend
+from muntin.semantics.framing.properties import Framing
+from muntin.semantics.lengths import Length
+
+#: Fields of the record that a framing sets; the others are 0, or -1 where that means none.
+Fields = tuple[tuple[str, int | float], ...]
+_KINDS = {
+    "threshold": records.THRESHOLD,
+    "boundary": records.BOUNDARY,
+    "delta": records.DELTA,
+    "aggregate": records.AGGREGATE,
+    "trend": records.TREND,
+    "between": records.BETWEEN,
+    "density": records.DENSITY,
+}
+_FUNCTIONS = {
+    "count": records.COUNT,
+    "count_if": records.COUNT,
+    "sum": records.SUM,
+    "min": records.MIN,
+    "all": records.MIN,
+    "max": records.MAX,
+    "any": records.MAX,
+    "avg": records.AVG,
+    "var_samp": records.VAR_SAMP,
+    "var_pop": records.VAR_POP,
+    "stddev_samp": records.STDDEV_SAMP,
+    "stddev_pop": records.STDDEV_POP,
+    "first": records.FIRST,
+    "last": records.LAST,
+    "weighted_avg": records.WEIGHTED,
+}
+#: The aggregates that may decide about frames: they need no more than a few numbers.
+DECIDING = tuple(_FUNCTIONS)
+_SIGNS = {"<": records.LESS, "<=": records.AT_MOST, ">": records.MORE, ">=": records.AT_LEAST}
+_DIRECTIONS = {
+    "increasing": records.INCREASING,
+    "decreasing": records.DECREASING,
+    "flat": records.FLAT,
+}
+_READINGS = {
+    "point": records.POINT,
+    "until_next": records.UNTIL_NEXT,
+    "interval": records.INTERVAL,
+}
+_RESTARTS = {"close": records.CLOSE, "drop": records.DROP}
+_NONE = ("min_count", "max_count", "min_duration", "max_duration", "fragments")
+
+
+def fields_of(framing: Framing, axis: Axis, reading: Reading) -> Fields:
+    """The fields of the record for a framing on an axis."""
+    made: dict[str, int | float] = {
+        "kind": _KINDS.get(framing.kind.word, records.THRESHOLD),
+        "minimal": framing.kind.span == "minimal",
+        "reading": _READINGS[framing.readings],
+        "liberal": framing.bounds == "liberal",
+        "cut": framing.cut,
+        "doubles": axis.domain is Domain.DOUBLE,
+        "every_candidate": framing.overlapping,
+    }
+    for name in ("min_count", "max_count"):
+        made |= {} if getattr(framing, name) is None else {name: getattr(framing, name)}
+    lengths = (("min_duration", "min_length"), ("max_duration", "max_length"))
+    for name, real in (*lengths, ("fragments", "fragment_length")):
+        length = getattr(framing, name)
+        made |= {} if length is None else _length(axis, name, real, length)
+    made |= _of_kind(framing.kind, reading)
+    return tuple((name, value) for name, value in made.items())
+
+
+def record(fields: Fields) -> np.ndarray:
+    """The record itself, as an array of one."""
+    made = np.zeros(1, records.ASKED)
+    for name in _NONE:
+        made[name] = -1
+    for name, value in fields:
+        made[name] = value
+    return made
+
+
+def _length(axis: Axis, name: str, real: str, length: Length) -> dict[str, int | float]:
+    ticks = axis.length(name, length)
+    return {name: ticks, real: ticks / 10**axis.digits}
+
+
+def _of_kind(kind: Kind, reading: Reading) -> dict[str, int | float]:
+    made: dict[str, int | float] = {}
+    if isinstance(kind, Starting) and kind.start is not None:
+        made["restart"] = _RESTARTS.get(kind.restart, records.NOWHERE)
+    match kind:
+        case Trend():
+            made |= {"direction": _DIRECTIONS[kind.direction], "strict": kind.strict}
+            made["least_rows"] = 2
+        case Between():
+            made["with_start"] = kind.inclusive in ("both", "start")
+            made["with_end"] = kind.inclusive in ("both", "end")
+        case Delta():
+            made |= _size(kind, reading.types[0])
+        case Crossing():
+            made |= _limit(kind, reading)
+    return made
+
+
+def _size(kind: Delta, type_: pa.DataType) -> dict[str, int | float]:
+    from_first = kind.against == "first"
+    if not is_whole(type_):
+        return {"from_first": from_first, "size_real": float(kind.size.value)}
+    exact = Fraction(kind.size.value) * 10 ** scale_of(type_)
+    # Between integers, "less than 2.5" is "less than 3", and "at most 2.5" is "at most 2".
+    size = exact.__floor__() if kind.span == "minimal" else exact.__ceil__()
+    return {"from_first": from_first, "whole": 1, "size": min(size, 2**63 - 1)}
+
+
+def _limit(kind: Crossing, reading: Reading) -> dict[str, int | float]:
+    whole = reading.measures_whole
+    exact = Fraction(kind.limit) * (10 ** scale_of(reading.types[0]) if whole else 1)
+    high = float(exact)
+    return {
+        "function": _FUNCTIONS[reading.function],
+        "sign": _SIGNS[kind.sign],
+        "whole": whole,
+        "limit_high": high,
+        "limit_low": float(exact - Fraction(high)),
+    }

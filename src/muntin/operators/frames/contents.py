@@ -1,0 +1,121 @@
+"""What is in frames: aggregates of the rows from the first to the last of a frame.
+
+Of an open frame one row of accumulators is kept, as if all its rows so far were one; frames that
+close are stretches of such rows, so the kernels that slide over panes give their aggregates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.aggregates.binding import Call
+from muntin.operators.frames.rows import Rows, orders
+from muntin.operators.kernels.grouping import Groups
+from muntin.operators.kernels.records import CLOSED
+from muntin.operators.keyed import Keyed
+from muntin.operators.panes import Panes
+from muntin.operators.protocol import State
+from muntin.operators.reduction import slide
+from muntin.semantics.axis import Axis
+from muntin.semantics.window import Edges
+
+Ints = npt.NDArray[np.int64]
+OPEN_CELLS = "open"
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The aggregates of frames."""
+
+    axis: Axis
+    keys: tuple[pa.DataType, ...]
+    calls: tuple[Call, ...]
+    lateness_type: pa.DataType
+
+    @cached_property
+    def cells(self) -> Panes:
+        """Rows, and what is kept of open frames, are panes without a place."""
+        return Panes(self.axis, Edges(1, 1, 0, False), self.keys, self.calls, self.lateness_type)
+
+    @cached_property
+    def types(self) -> list[pa.DataType]:
+        return [bound.type for bound in self.cells.bound]
+
+    def load(self, state: State) -> pa.Table:
+        chunks = [state.read(OPEN_CELLS, b) for b in sorted(state.buckets(OPEN_CELLS))]
+        return pa.concat_tables([self.cells.schema.empty_table(), *chunks])
+
+    def lifted(self, rows: pa.Table) -> pa.Table:
+        """Rows as cells of one row each."""
+        return self.cells.lifted(rows, orders(rows), np.zeros(rows.num_rows, np.int64))
+
+    def of_stretches(self, cells: pa.Table, low: Ints, high: Ints) -> list[pa.Array]:
+        """The results for stretches of cells ``[low, high)``, by their start."""
+        if np.any(np.diff(high) < 0) or np.any(np.diff(low) < 0):
+            return self._one_by_one(cells, low, high)
+        columns = [column.combine_chunks() for column in cells.columns[len(self.keys) + 1 :]]
+        slid = {
+            a: slide(a.kind, parts, low, high) for a, parts in self.cells.by_accumulator(columns)
+        }
+        return [b.finish([slid[a] for a in b.accumulators]) for b in self.cells.bound]
+
+    def _one_by_one(self, cells: pa.Table, low: Ints, high: Ints) -> list[pa.Array]:
+        """Where a frame ends before one that began earlier, each has its own copy of the rows."""
+        stop = np.cumsum(high - low)
+        start = stop - (high - low)
+        row = np.arange(stop[-1] if len(stop) else 0)
+        copied = row + np.repeat(low - start, high - low)
+        return self.of_stretches(cells.take(pa.array(copied)), start, stop)
+
+    def kept(self, joined: Joined, records: np.ndarray) -> tuple[pa.Table, Ints]:
+        """One cell for each key with an open frame, and these keys."""
+        opened = np.flatnonzero(records["mode"] != CLOSED)
+        low, high = joined.stretch(opened, records["low"][opened], records["high"][opened])
+        length = high - low
+        stop = np.cumsum(length)
+        row = np.arange(stop[-1] if len(stop) else 0) + np.repeat(low - (stop - length), length)
+        columns = [c.combine_chunks() for c in joined.cells.take(pa.array(row)).columns]
+        groups = Groups(np.repeat(np.arange(len(opened)), length), stop - length)
+        return self.cells.grouped(columns, groups), opened
+
+
+@dataclass(frozen=True)
+class Joined:
+    """What is kept of open frames and new rows, key by key, as one table of cells."""
+
+    cells: pa.Table
+    before: Ints  # for each key how many kept cells come up to and with its own
+    has: Ints  # for each key 1 if it has a kept cell
+    places: Ints  # for each row how many rows of the table come before it
+    starts: Ints
+
+    @classmethod
+    def of(cls, contents: Contents, keyed: Keyed, kept: pa.Table, table: int, rows: Rows) -> Joined:
+        has = np.zeros(len(keyed), np.int64)
+        has[keyed.numbers[table]] = 1
+        before = np.cumsum(has)
+        places = rows.places
+        new = contents.lifted(rows.table)
+        if kept.num_rows:
+            place = np.empty(kept.num_rows + new.num_rows, np.int64)
+            key = keyed.numbers[table]
+            place[places[rows.starts[key]] + before[key] - 1] = np.arange(kept.num_rows)
+            counts = np.diff(places[rows.starts])
+            place[np.arange(new.num_rows) + np.repeat(before, counts)] = (
+                np.arange(new.num_rows) + kept.num_rows
+            )
+            new = pa.concat_tables([kept, new]).take(pa.array(place))
+        return cls(new, before, has, places, rows.starts)
+
+    def stretch(self, key: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+        """Cells of rows ``[low, high)``; a low of -1 is the kept cell, a high of -1 its end."""
+        head = self.places[self.starts[key]] + self.before[key]
+        first = np.where(low < 0, head - self.has[key], self.places[np.maximum(low, 0)])
+        first = np.where(low < 0, first, first + self.before[key])
+        last = np.where(high < 0, head, self.places[np.maximum(high, 0)] + self.before[key])
+        return first.astype(np.int64), last.astype(np.int64)

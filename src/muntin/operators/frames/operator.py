@@ -1,0 +1,338 @@
+"""Frames of each key, found as punctuation passes its rows (frames.txt 4.4 and appendix F).
+
+Rows are held until they are final. Then the framing function is applied to them in order; what it
+remembers of a key, and one row of accumulators for a frame that is open, is all that is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.aggregates.binding import Call
+from muntin.aggregates.ordering import order_doubles
+from muntin.operators.admission import Admission, behind
+from muntin.operators.columns import key_fields, original_names, typed
+from muntin.operators.cuts import EVER
+from muntin.operators.frames.asked import Fields, record
+from muntin.operators.frames.contents import OPEN_CELLS, Contents, Joined
+from muntin.operators.frames.memory import KEYS, Buckets, Memory, forget
+from muntin.operators.frames.missing import Bridge, Missing
+from muntin.operators.frames.reading import COLUMNS, Reading
+from muntin.operators.frames.rows import Rows
+from muntin.operators.frames.sequence import Arranged, Reached, Sequencer, Slots
+from muntin.operators.frames.ties import Ties
+from muntin.operators.kernels.framing import walk
+from muntin.operators.kernels.records import CLOSED, FOUND, INTERVAL, NEVER
+from muntin.operators.kernels.ticks import from_order, to_ticks
+from muntin.operators.keyed import Keyed
+from muntin.operators.protocol import Changes, Punctuation, Routed, State, Step
+from muntin.operators.waiting import PENDING, due, hold
+from muntin.semantics.axis import Axis, Domain
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+STATUS = pa.array(["final", "partial"])
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Frames that do not overlap.
+
+    Rows come with ``on``, the keys ``k0..``, what the kind reads (:class:`Reading`), ``t0..`` (what
+    orders rows that tie), ``m0..`` (what a condition on missing rows looks at) and the slots
+    ``s0..``. Results have the keys, the columns of a frame and ``r0..``, one for each call.
+    """
+
+    axis: Axis
+    keys: tuple[pa.DataType, ...]
+    calls: tuple[Call, ...]
+    bound_type: pa.DataType
+    lateness_type: pa.DataType
+    reading: Reading
+    asked: Fields
+    missing: Missing = "break"
+    ties: Ties = field(default_factory=Ties)
+    slots: Slots | None = None
+    longest: bool = False
+
+    def __getstate__(self) -> dict[str, object]:
+        # What is derived holds closures and is derived again where this arrives.
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    @cached_property
+    def key_names(self) -> list[str]:
+        return [field.name for field in key_fields(self.keys)]
+
+    @cached_property
+    def record(self) -> np.ndarray:
+        """The framing as kernels take it."""
+        return record(self.asked)
+
+    @cached_property
+    def admission(self) -> Admission:
+        return Admission(self.axis, self.lateness_type)
+
+    @cached_property
+    def contents(self) -> Contents:
+        return Contents(self.axis, self.keys, self.calls, self.lateness_type)
+
+    @cached_property
+    def sequencer(self) -> Sequencer:
+        interval = int(self.record["reading"][0]) == INTERVAL
+        return Sequencer(self.axis, self.bound_type, self.ties, self.missing, self.slots, interval)
+
+    @cached_property
+    def memory(self) -> Memory:
+        also = []
+        if self.slots is not None:
+            also.append(pa.field("slot", pa.int64()))
+        if self.reading.by_code:
+            also.append(pa.field("code", self.reading.types[0]))
+        if isinstance(self.missing, Bridge):
+            also += [
+                pa.field(n, t) for n, t in zip(self.missing.names, self.missing.types, strict=True)
+            ]
+        return Memory(tuple(key_fields(self.keys)), tuple(also))
+
+    @cached_property
+    def row_schema(self) -> pa.Schema:
+        """The columns of a row on its way."""
+        made = [*key_fields(self.keys), *(pa.field(n, pa.int64()) for n in ("tick", "order"))]
+        for name in self.reading.names:
+            made.append(pa.field(name, COLUMNS.get(name, (*self.reading.types, pa.null())[0])))
+        made += [pa.field(n, t) for n, t in zip(self.ties.names, self.ties.types, strict=True)]
+        if isinstance(self.missing, Bridge):
+            made += [
+                pa.field(n, t) for n, t in zip(self.missing.names, self.missing.types, strict=True)
+            ]
+        slots = self.contents.cells.slot_types
+        return pa.schema([*made, *(pa.field(f"s{place}", type_) for place, type_ in slots.items())])
+
+    @cached_property
+    def result_schema(self) -> pa.Schema:
+        made = [*key_fields(self.keys), pa.field("frame_id", pa.int64())]
+        made += [pa.field(name, self.bound_type) for name in self.bound_names]
+        made += [pa.field(name, pa.int64()) for name in ("n", "n_missing")]
+        made.append(pa.field("status", pa.string()))
+        results = enumerate(self.contents.types)
+        return pa.schema([*made, *(pa.field(f"r{place}", type_) for place, type_ in results)])
+
+    @property
+    def bound_names(self) -> tuple[str, ...]:
+        """The columns that say where a frame lies."""
+        return ("frame_start", "frame_end")
+
+    @property
+    def shard_keys(self) -> Sequence[str]:
+        return self.key_names
+
+    @property
+    def may_refuse(self) -> bool:
+        """Whether rows may be refused after looking at others."""
+        return self.ties.refuses
+
+    def route(self, rows: pa.Table) -> Routed:
+        """Map side: rows with their place and what their kind reads of them."""
+        admitted = self.admission.admit(rows, self._without_until(rows))
+        rows = admitted.rows
+        columns = {"tick": pa.array(admitted.tick), "order": pa.array(admitted.order)}
+        columns |= self.reading.read(rows)
+        for wanted in self.row_schema:
+            if wanted.name not in columns:
+                columns[wanted.name] = typed(rows, wanted.name, wanted.type)
+        partial = pa.table({name: columns[name] for name in self.row_schema.names})
+        if self.may_refuse:
+            for name in original_names(rows):
+                partial = partial.append_column(name, rows[name])
+        return admitted.routed(partial, admitted.originals(self.key_names))
+
+    def _without_until(self, rows: pa.Table) -> npt.NDArray[np.object_] | None:
+        """Rows that do not say until when they hold."""
+        if self.reading.until is None:
+            return None
+        on = to_ticks(rows["on"].combine_chunks(), self.axis)
+        until = to_ticks(rows["until"].combine_chunks(), self.axis)
+        none = (until.refusal != 0) | (until.order < on.order)
+        return np.where(none, "no_until", "").astype(object)
+
+    def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
+        if not partials:
+            return self.row_schema.empty_table()
+        return pa.concat_tables(partials, promote_options="default")
+
+    def step(
+        self,
+        state: State,
+        partials: Sequence[pa.Table],
+        punctuation: Punctuation,
+        rows: Sequence[pa.Table] = (),
+    ) -> Step:
+        arrived = self.merge(partials)
+        late = behind(arrived, self.key_names, punctuation)
+        arrived = arrived.filter(pa.array(~late)) if late.any() else arrived
+        remembered = self.memory.load(state)
+        pool, read = self._pool(state, arrived, punctuation)
+        kept = self._kept(state)
+        keyed = Keyed.of(self.key_names, [remembered, pool, kept])
+        arranged = self._arranged(keyed, remembered, pool, punctuation)
+        results, changes = self._framed(state, keyed, remembered, kept, arranged, punctuation)
+        refused = arranged.refused
+        gone = 0 if refused is None else refused.num_rows
+        return Step(
+            results=results,
+            changes=hold(state, arranged.waiting, read) | changes,
+            rows_used=arrived.num_rows - gone,
+            rows_late=int(late.sum()),
+            late_rows=self._late_rows(rows, punctuation) if rows else None,
+            fallen=None if refused is None else self._tied(refused),
+        )
+
+    def _tied(self, refused: pa.Table) -> pa.Table:
+        return self.admission.without_place(refused, np.full(refused.num_rows, "tie", object))
+
+    def _late_rows(self, rows: Sequence[pa.Table], punctuation: Punctuation) -> pa.Table:
+        table = pa.concat_tables(rows)
+        before, _ = punctuation.of(table.select(self.key_names))
+        late = behind(table, self.key_names, punctuation)
+        return self.admission.late_rows(table, late, before)
+
+    def _pool(
+        self, state: State, arrived: pa.Table, punctuation: Punctuation
+    ) -> tuple[pa.Table, Sequence[int]]:
+        """What arrived, then what waits in chunks with a row that may be final now."""
+        everything = punctuation.ended or self.slots is not None
+        chunks = due(state, EVER if everything else punctuation.latest)
+        held = [state.read(PENDING, chunk) for chunk in chunks]
+        return pa.concat_tables([arrived, *held], promote_options="default"), chunks
+
+    def _kept(self, state: State) -> pa.Table:
+        """What is kept of rows that are final, with the keys."""
+        return self.contents.load(state)
+
+    def _arranged(
+        self, keyed: Keyed, remembered: pa.Table, pool: pa.Table, punctuation: Punctuation
+    ) -> Arranged:
+        _, complete = punctuation.of(keyed.keys)
+        # No row is so far down; from there on lengths can be taken away without leaving 64 bits.
+        complete = np.where(complete == NEVER, NEVER, np.maximum(complete, -self.axis.limit))
+        slot = until = None
+        if self.slots is not None:
+            slot = self.memory.whole(keyed, remembered, "slot")
+            if punctuation.ended and punctuation.largest is not None:
+                until = int(self.slots.of(np.array([punctuation.largest]))[0]) + 1
+        reached = Reached(complete, punctuation.ended, slot, until)
+        before = self._last_real(keyed, remembered)
+        return self.sequencer.arrange(pool, keyed.numbers[1], len(keyed), reached, before)
+
+    def _last_real(self, keyed: Keyed, remembered: pa.Table) -> pa.Table | None:
+        """What a condition on missing rows looks at, of the last real row of each key."""
+        if not isinstance(self.missing, Bridge):
+            return None
+        names = self.missing.names
+        return pa.table({name: self.memory.spread(keyed, remembered, name) for name in names})
+
+    def _framed(
+        self,
+        state: State,
+        keyed: Keyed,
+        remembered: pa.Table,
+        kept: pa.Table,
+        arranged: Arranged,
+        punctuation: Punctuation,
+    ) -> tuple[pa.Table, Changes]:
+        records = self.memory.records(keyed, remembered)
+        rows = self._coded(keyed, remembered, records, arranged.rows)
+        found = walked(self.record, rows, records, punctuation.ended)
+        joined = None
+        if self.calls:
+            joined = Joined.of(self.contents, keyed, kept, 2, rows)
+        results = self._results(keyed, found, joined)
+        if punctuation.ended:
+            return results, forget(state, KEYS, OPEN_CELLS)
+        changes: Changes = {}
+        changed = np.diff(rows.starts) > 0
+        buckets = Buckets.of(keyed, self.key_names, changed)
+        if joined is not None:
+            cells, opened = self.contents.kept(joined, records)
+            changes |= buckets.write(state, OPEN_CELLS, cells, opened)
+        opened_mask = records["mode"] != CLOSED
+        records["low"] = records["high"] = np.where(opened_mask, -1, 0)
+        table = self.memory.table(keyed, records, self._also(keyed, remembered, arranged))
+        known = records["previous"] != NEVER
+        key = np.flatnonzero(known)
+        changes |= buckets.write(state, KEYS, table.filter(pa.array(known)), key)
+        return results, changes
+
+    def _coded(self, keyed: Keyed, remembered: pa.Table, records: np.ndarray, rows: Rows) -> Rows:
+        """Values that can only be told apart as numbers, the last ones of keys among them."""
+        if not self.reading.by_code:
+            return rows
+        last = self.memory.spread(keyed, remembered, "code")
+        both = pa.concat_arrays([last, rows.table["code"].combine_chunks()])
+        codes = both.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        codes = codes.astype(np.int64)
+        records["at_last"] = codes[: len(keyed)]
+        own = codes[len(keyed) :]
+        if rows.source is not None:
+            own = np.where(rows.source >= 0, own[rows.source], 0) if len(own) else rows.source * 0
+        return replace(rows, columns={**rows.columns, "whole": own})
+
+    def _also(self, keyed: Keyed, remembered: pa.Table, arranged: Arranged) -> dict[str, pa.Array]:
+        """What is remembered of keys beside the record."""
+        also: dict[str, pa.Array] = {}
+        if self.slots is not None:
+            also["slot"] = pa.array(arranged.slot)
+        names = [field.name for field in self.memory.also if field.name != "slot"]
+        for name in names:
+            old = self.memory.spread(keyed, remembered, name)
+            new = arranged.rows.table[name].combine_chunks()
+            both = pa.concat_arrays([old, new])
+            row = arranged.last_real
+            row = np.where(row >= 0, row + len(keyed), np.arange(len(keyed)))
+            also[name] = both.take(pa.array(row))
+        return also
+
+    def _results(self, keyed: Keyed, found: np.ndarray, joined: Joined | None) -> pa.Table:
+        if self.longest:
+            found = longest(found, self.axis)
+        key = np.ascontiguousarray(found["key"])
+        made = [column.take(pa.array(key)).combine_chunks() for column in keyed.keys.columns]
+        made.append(pa.array(np.ascontiguousarray(found["id"])))
+        for name in ("start", "end"):
+            bound = np.ascontiguousarray(found[name])
+            made.append(from_order(bound, self.axis, self.bound_type))
+        made += [pa.array(np.ascontiguousarray(found[name])) for name in ("n", "missed")]
+        made.append(STATUS.take(pa.array(np.ascontiguousarray(found["status"]))))
+        if joined is not None:
+            low, high = joined.stretch(key, found["low"], found["high"])
+            made += self.contents.of_stretches(joined.cells, low, high)
+        return pa.Table.from_arrays(made, schema=self.result_schema)
+
+
+def walked(asked: np.ndarray, rows: Rows, records: np.ndarray, ended: bool) -> np.ndarray:
+    """The frames that the framing function finds in rows, and the records it leaves."""
+    place = np.zeros(2, np.int64)
+    room = np.zeros(max(1024, len(rows) // 8), FOUND)
+    parts: list[np.ndarray] = []
+    keys = len(rows.starts) - 1
+    while place[0] < keys:
+        n = walk(asked, *rows.arrays, int(ended), records, room, place)
+        parts.append(room[:n].copy())
+    return np.concatenate(parts) if parts else room[:0]
+
+
+def longest(found: np.ndarray, axis: Axis) -> np.ndarray:
+    """Of each key the first of the frames that lasted longest."""
+    start, end = (np.ascontiguousarray(found[name]) for name in ("start", "end"))
+    doubles = axis.domain is Domain.DOUBLE
+    lasted = order_doubles(end) - order_doubles(start) if doubles else end - start
+    place = np.lexsort((np.arange(len(found)), -lasted, found["key"]))
+    chosen = found[place[np.diff(found["key"][place], prepend=-1) > 0]].copy()
+    chosen["id"] = 0
+    return chosen

@@ -1,0 +1,207 @@
+"""What a kind of frame reads of a row: a truth, a value, or that there is none.
+
+Spark has evaluated conditions and values; here they become the few plain columns that kernels look
+at, on the map side, so that no more than those travel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin.aggregates.decimals import words
+from muntin.aggregates.ordering import order_keys
+from muntin.operators.kernels.ticks import to_ticks
+from muntin.semantics.axis import Axis, Domain
+from muntin.semantics.errors import UnsupportedTypeError
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+#: Decimals of so many digits are integers of 64 bits.
+_WHOLE_DIGITS = 18
+#: The columns that kernels look at, and their types.
+COLUMNS = {
+    "lacks": pa.bool_(),
+    "whole": pa.int64(),
+    "real": pa.float64(),
+    "weight": pa.float64(),
+    "counts": pa.bool_(),
+    "opens": pa.bool_(),
+    "reach": pa.int64(),
+}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How rows of a kind are read.
+
+    Rows come with ``f0..`` (what Spark evaluated for the kind, of these ``types``), and where the
+    kind has them ``lacks`` (an argument is missing), ``opens`` (a frame may start here), ``until``.
+    """
+
+    kind: str
+    types: tuple[pa.DataType, ...]
+    function: str = ""
+    level: Axis | None = None  # where boundaries lie, and how far apart in ticks
+    every: int = 0
+    starts: bool = False
+    until: Axis | None = None
+
+    @property
+    def by_code(self) -> bool:
+        """Whether values can only be told apart, so that they are numbered where they meet."""
+        return self.kind == "boundary" and self.level is None and not _has_order(self.types[0])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Which of :data:`COLUMNS` rows have; ``code`` is the value itself (:attr:`by_code`)."""
+        made: list[str] = []
+        match self.kind:
+            case "threshold" | "trend" | "region":
+                made = ["lacks", "whole"]
+            case "boundary":
+                made = ["lacks", "code" if self.by_code else "whole"]
+            case "between":
+                made = ["whole"]
+            case "delta":
+                made = ["lacks", "whole" if is_whole(self.types[0]) else "real"]
+            case "aggregate":
+                made = ["lacks", *self._measured]
+        made += ["real"] if self.kind == "region" else []
+        made += ["opens"] if self.starts else []
+        return (*made, "reach") if self.until is not None else tuple(made)
+
+    @property
+    def _measured(self) -> list[str]:
+        if not self.types:
+            return []
+        if self.function in ("count", "count_if"):
+            return ["counts"]
+        value = "whole" if self.measures_whole else "real"
+        return ["counts", value, *(["weight"] if self.function == "weighted_avg" else [])]
+
+    @property
+    def measures_whole(self) -> bool:
+        """Whether the aggregate that decides about frames is one of exact integers."""
+        exact = ("sum", "avg", "min", "max", "first", "last", "any", "all")
+        return self.function in exact and bool(self.types) and is_whole(self.types[0])
+
+    def read(self, rows: pa.Table) -> dict[str, pa.Array]:
+        """The columns that kernels look at."""
+        given = [rows[f"f{place}"].combine_chunks() for place in range(len(self.types))]
+        made = self._values(given)
+        if self.kind == "aggregate":
+            made["lacks"] = rows["lacks"].combine_chunks().fill_null(False)
+        if self.starts:
+            made["opens"] = rows["opens"].combine_chunks().fill_null(False)
+        if self.until is not None:
+            made["reach"] = pa.array(to_ticks(rows["until"].combine_chunks(), self.until).order)
+        return {name: made[name] for name in self.names}
+
+    def _values(self, given: list[pa.Array]) -> dict[str, pa.Array]:
+        match self.kind:
+            case "threshold":
+                return _truth(given[0])
+            case "region":
+                return {**_truth(given[0]), "real": given[1].cast(pa.float64())}
+            case "boundary" if self.level is not None:
+                return _levels(given[0], self.level, self.every)
+            case "boundary" if self.by_code:
+                return {"lacks": pc.is_null(given[0]), "code": given[0]}
+            case "boundary" | "trend":
+                keys = order_keys(_comparable(given[0]))
+                lacks = _lacking(given[0])
+                return {"lacks": pa.array(lacks), "whole": pa.array(np.where(lacks, 0, keys.key))}
+            case "between":
+                starts, ends = (_true(column).astype(np.int64) for column in given)
+                return {"whole": pa.array(starts + 2 * ends)}
+            case "delta":
+                return {"lacks": pa.array(_lacking(given[0])), **_number(given[0])}
+            case "aggregate" if given:
+                return self._measures(given)
+        return {}
+
+    def _measures(self, given: list[pa.Array]) -> dict[str, pa.Array]:
+        counts = pc.is_valid(given[0])
+        if self.function in ("first", "last") and len(given) == 2:
+            counts = given[1].fill_null(False)
+        weight = given[1] if self.function == "weighted_avg" else None
+        number = {} if self._measured[-1] == "counts" else _number(given[0])
+        more = {} if weight is None else {"weight": weight.cast(pa.float64()).fill_null(0.0)}
+        return {"counts": counts, **number, **more}
+
+
+def is_whole(type_: pa.DataType) -> bool:
+    """Whether numbers of a type are computed with as integers, scaled for decimals."""
+    if pa.types.is_decimal(type_):
+        if type_.precision > _WHOLE_DIGITS:
+            raise UnsupportedTypeError(
+                f"frames compute with decimals of up to {_WHOLE_DIGITS} digits, and this is "
+                f"{type_}; cast it to decimal({_WHOLE_DIGITS}, {min(type_.scale, 9)}) or double"
+            )
+        return True
+    return bool(pa.types.is_integer(type_) or pa.types.is_boolean(type_))
+
+
+def scale_of(type_: pa.DataType) -> int:
+    """How many decimals the integers of a type stand for."""
+    return int(type_.scale) if pa.types.is_decimal(type_) else 0
+
+
+def _has_order(type_: pa.DataType) -> bool:
+    """Whether values are integers or doubles, which have an order wherever they are."""
+    wide = pa.types.is_decimal(type_) and type_.precision > _WHOLE_DIGITS
+    texts = pa.types.is_string(type_) or pa.types.is_binary(type_)
+    return not (wide or texts)
+
+
+def _comparable(column: pa.Array) -> pa.Array:
+    """Decimals as the integers they are, so that their order does not depend on their like."""
+    if pa.types.is_decimal(column.type):
+        return _scaled(column)
+    return column
+
+
+def _scaled(column: pa.Array) -> pa.Array:
+    low, _ = words(column)
+    return pa.array(low.view(np.int64), mask=~pc.is_valid(column).to_numpy(zero_copy_only=False))
+
+
+def _lacking(column: pa.Array) -> Mask:
+    lacks: Mask = pc.is_null(column, nan_is_null=True).to_numpy(zero_copy_only=False)
+    return lacks
+
+
+def _true(column: pa.Array) -> Mask:
+    truth: Mask = column.fill_null(False).to_numpy(zero_copy_only=False)
+    return truth
+
+
+def _truth(column: pa.Array) -> dict[str, pa.Array]:
+    return {"lacks": pc.is_null(column), "whole": pa.array(_true(column).astype(np.int64))}
+
+
+def _number(column: pa.Array) -> dict[str, pa.Array]:
+    """A number as an exact integer or as a double; what is missing is 0."""
+    if is_whole(column.type):
+        whole = _scaled(column) if pa.types.is_decimal(column.type) else column.cast(pa.int64())
+        return {"whole": whole.fill_null(0)}
+    return {"real": column.cast(pa.float64()).fill_null(0.0)}
+
+
+def _levels(column: pa.Array, axis: Axis, every: int) -> dict[str, pa.Array]:
+    """Between which multiples of a boundary values lie; beyond reach of the axis is missing."""
+    if axis.domain is Domain.DOUBLE:
+        column = column.cast(pa.float64())
+    elif axis.domain is Domain.DECIMAL and pa.types.is_integer(column.type):
+        column = column.cast(pa.int64()).cast(pa.decimal128(19, 0))
+    ticks = to_ticks(column, axis)
+    lacks = ticks.refusal != 0
+    return {
+        "lacks": pa.array(lacks),
+        "whole": pa.array(np.where(lacks, 0, ticks.tick) // np.int64(every)),
+    }

@@ -1,0 +1,527 @@
+"""The framing function (frames.txt, Definition 5) of the kinds whose frames do not overlap.
+
+Rows come key by key in order. For every row the kernel decides whether to open a frame, to extend
+the one that is open, or to close and emit it; what it remembers of a key is one record. The same
+function gives the frame from any one row, of which frames that overlap are made.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from muntin.aggregates.compiled import BYTES, FLOATS, INT, INTS, OUT_INTS, kernel, part
+from muntin.operators.kernels.measures import forget, holds, remember, spread_within
+from muntin.operators.kernels.records import (
+    ARMED,
+    ASKED_ARRAY,
+    BETWEEN,
+    BOUNDARY,
+    BREAKS,
+    CLOSE,
+    CLOSED,
+    COMPLETE,
+    DECREASING,
+    DELTA,
+    DENSITY,
+    FINAL,
+    FOUND,
+    FOUND_ARRAY,
+    INCREASING,
+    INTERVAL,
+    NEVER,
+    NOWHERE,
+    OPEN,
+    PARTIAL,
+    REAL,
+    SATISFIES,
+    STATE,
+    STATE_ARRAY,
+    THRESHOLD,
+    TREND,
+    UNTIL_NEXT,
+)
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Bytes = npt.NDArray[np.uint8]
+#: What a row does to a frame: it is outside, inside, or inside and the last.
+_OUTSIDE, _INSIDE, _LAST = range(3)
+#: The most frames that one row can bring.
+_MOST = 4
+_MAGNITUDE = 2**63 - 1
+
+
+@part
+def _double(order: int) -> float:
+    """The double that an order stands for (the way back from ``doubles_order``)."""
+    bits = np.int64(order) ^ ((np.int64(order) >> np.int64(63)) & np.int64(_MAGNITUDE))
+    return float(np.int64(bits).view(np.float64))
+
+
+@part
+def _as_long_as(asked: Any, first: int, last: int, ticks: int, length: float) -> bool:
+    if asked.doubles:
+        return _double(last) - _double(first) >= length
+    return last - first >= ticks
+
+
+@part
+def _longer_than(asked: Any, first: int, last: int, ticks: int, length: float) -> bool:
+    if asked.doubles:
+        return _double(last) - _double(first) > length
+    return last - first > ticks
+
+
+@part
+def _measured_end(asked: Any, state: Any, behind: int) -> int:
+    """Up to where the rows of a frame hold; ``behind`` is the row after it, or NEVER."""
+    if asked.reading == INTERVAL:
+        return int(state.reach)
+    if asked.reading == UNTIL_NEXT and behind != NEVER:
+        return behind
+    return int(state.last)
+
+
+@part
+def _enough(asked: Any, state: Any, end: int) -> bool:
+    """Whether a frame meets its minima."""
+    if state.n < asked.least_rows or state.n + state.missed < asked.min_count:
+        return False
+    if asked.min_duration < 0:
+        return True
+    return _as_long_as(asked, state.first, end, asked.min_duration, asked.min_length)
+
+
+@part
+def _too_much(asked: Any, state: Any, end: int) -> bool:
+    """Whether a frame is beyond its maxima."""
+    if 0 <= asked.max_count < state.n + state.missed:
+        return True
+    if asked.max_duration < 0:
+        return False
+    return _longer_than(asked, state.first, end, asked.max_duration, asked.max_length)
+
+
+@part
+def _emit(
+    asked: Any, state: Any, key: int, start: int, end: int, status: int, found: Any, n: int
+) -> int:
+    one = found[n]
+    one.key, one.low, one.high = key, state.low, state.high
+    one.start, one.end, one.status = start, end, status
+    one.n, one.missed, one.fits = state.n, state.missed, 1
+    if state.id < 0:
+        state.id = state.next_id
+        state.next_id += 1
+    one.id = state.id
+    return n + 1
+
+
+@part
+def close(asked: Any, state: Any, key: int, behind: int, status: int, found: Any, n: int) -> int:
+    """Emit the frame if it meets the local conditions, and have none."""
+    if state.pending > 0:
+        behind = state.gone  # missing rows that the frame did not carry on to the next
+        state.pending = 0
+    end = _measured_end(asked, state, behind)
+    fits = _enough(asked, state, end) and (asked.cut or not _too_much(asked, state, end))
+    if fits or asked.every_candidate:
+        start = state.first
+        if asked.liberal:
+            start = state.first if state.before == NEVER else state.before
+            end = state.last if behind == NEVER else behind
+        n = _emit(asked, state, key, start, end, status, found, n)
+        found[n - 1].fits = fits
+    state.mode = CLOSED
+    state.id = -1
+    return n
+
+
+@part
+def _begin(asked: Any, state: Any, order: int, reach: int, row: int) -> None:
+    state.mode = OPEN
+    state.before = state.previous
+    state.first, state.last, state.reach = order, order, reach
+    state.low, state.high = row, row + 1
+    state.n, state.missed, state.pending = 1, 0, 0
+    state.reported, state.id = NEVER, -1
+
+
+@part
+def _grow(state: Any, order: int, reach: int, row: int) -> None:
+    """One more real row, and the missing ones that it carries."""
+    state.missed += state.pending
+    state.pending = 0
+    state.n += 1
+    state.last = order
+    state.reach = max(state.reach, reach)
+    state.high = row + 1
+
+
+@part
+def _related(asked: Any, state: Any, whole: int) -> bool:
+    """Trend: whether a value follows the one before it as asked."""
+    if asked.direction == INCREASING:
+        return whole > state.at_last or (not asked.strict and whole == state.at_last)
+    if asked.direction == DECREASING:
+        return whole < state.at_last or (not asked.strict and whole == state.at_last)
+    return bool(whole == state.at_last)
+
+
+@part
+def _taken(asked: Any, state: Any, counts: int, whole: int, real: float, weight: float) -> bool:
+    """Delta and aggregate: take a row's value in; whether the condition holds with it."""
+    if asked.kind == DELTA:
+        return spread_within(asked, state, whole, real)
+    if counts:
+        remember(asked, state, whole, real, weight)
+    return holds(asked, state)
+
+
+@part
+def _extends(asked: Any, state: Any, counts: int, whole: int, real: float, weight: float) -> int:
+    """What a real row is to the open frame."""
+    kind = asked.kind
+    if kind == THRESHOLD:
+        return _INSIDE if whole else _OUTSIDE
+    if kind == BOUNDARY:
+        return _INSIDE if whole == state.at_last else _OUTSIDE
+    if kind == TREND:
+        inside = _related(asked, state, whole)
+        state.at_last = whole
+        return _INSIDE if inside else _OUTSIDE
+    if kind == DENSITY:
+        return _INSIDE if whole == 1 else _OUTSIDE
+    if kind == BETWEEN:
+        if whole & 2:
+            return _LAST if asked.with_end else _OUTSIDE
+        return _INSIDE
+    holding = _taken(asked, state, counts, whole, real, weight)
+    if asked.minimal:
+        # Of a minimal delta frame the condition is that it is *not* within its size.
+        over = not holding if kind == DELTA else holding
+        return _LAST if over else _INSIDE
+    return _INSIDE if holding else _OUTSIDE
+
+
+@part
+def _opens(asked: Any, state: Any, counts: int, whole: int, real: float, weight: float) -> int:
+    """What a real row is to a frame that it would open; a state that is ARMED stays so."""
+    kind = asked.kind
+    if kind in (THRESHOLD, DENSITY):
+        return _INSIDE if whole else _OUTSIDE
+    if kind == BETWEEN:
+        return _opens_between(asked, state, whole)
+    if kind in (BOUNDARY, TREND):
+        state.at_last = whole
+        return _INSIDE
+    forget(state)
+    holding = _taken(asked, state, counts, whole, real, weight)
+    if asked.minimal:
+        over = not holding if kind == DELTA else holding
+        return _LAST if over else _INSIDE
+    return _INSIDE if holding else _OUTSIDE
+
+
+@part
+def _opens_between(asked: Any, state: Any, flags: int) -> int:
+    starts, ends = flags & 1, flags & 2
+    if state.mode == ARMED:
+        if not ends:
+            return _INSIDE
+        state.mode = CLOSED
+        if asked.with_end:
+            return _LAST
+    if not starts:
+        return _OUTSIDE
+    if ends:
+        # A row that is both is a frame of its own, unless both ends are left out.
+        return _LAST if asked.with_start or asked.with_end else _OUTSIDE
+    if asked.with_start:
+        return _INSIDE
+    state.mode = ARMED
+    return _OUTSIDE
+
+
+@part
+def _report(asked: Any, state: Any, key: int, found: Any, n: int) -> int:
+    """A fragment, when the frame has become certain or has grown enough since the last one."""
+    end = _measured_end(asked, state, NEVER)
+    if state.reported == NEVER:
+        if not _enough(asked, state, end):
+            return n
+    elif not _as_long_as(asked, state.reported, end, asked.fragments, asked.fragment_length):
+        return n
+    state.reported = end
+    start = state.first
+    if asked.liberal and state.before != NEVER:
+        start = state.before
+    return _emit(asked, state, key, start, end, PARTIAL, found, n)
+
+
+@part
+def _cut_before(asked: Any, state: Any, order: int, reach: int, more: int) -> bool:
+    """Whether ``more`` rows, the last of them here, would take the frame beyond a maximum."""
+    if not asked.cut:
+        return False
+    if 0 <= asked.max_count < state.n + state.missed + more:
+        return True
+    if asked.max_duration < 0:
+        return False
+    end = max(state.reach, reach) if asked.reading == INTERVAL else order
+    return _longer_than(asked, state.first, end, asked.max_duration, asked.max_length)
+
+
+@part
+def _missing(
+    asked: Any, state: Any, key: int, order: int, what: int, row: int, found: Any, n: int
+) -> int:
+    if state.mode == ARMED and what == BREAKS:
+        state.mode = CLOSED
+    if state.mode != OPEN:
+        return n
+    if what == BREAKS:
+        status = PARTIAL if asked.kind == BETWEEN else FINAL
+        if asked.minimal:
+            state.mode, state.id = CLOSED, -1  # its condition does not hold yet
+            return n
+        return close(asked, state, key, order, status, found, n)
+    if what != SATISFIES:
+        state.gone = order if state.pending == 0 else state.gone
+        state.pending += 1
+        return n
+    if _cut_before(asked, state, order, order, 1):
+        return close(asked, state, key, order, FINAL, found, n)
+    state.missed += 1
+    state.last, state.high = order, row + 1
+    state.reach = max(state.reach, order)
+    if asked.fragments >= 0:
+        n = _report(asked, state, key, found, n)
+    return n
+
+
+@part
+def advance(
+    asked: Any,
+    state: Any,
+    key: int,
+    row: int,
+    order: int,
+    what: int,
+    opens: int,
+    counts: int,
+    whole: int,
+    real: float,
+    weight: float,
+    reach: int,
+    gap: int,
+    found: Any,
+    n: int,
+) -> int:
+    """Apply one row; returns how many frames have been found."""
+    if state.mode == COMPLETE:
+        n = close(asked, state, key, order, FINAL, found, n)
+    if asked.reading == INTERVAL and state.mode == OPEN and order > state.reach:
+        # What held between is not known: a row is missing where the last one ceased to hold.
+        n = _missing(asked, state, key, state.reach, gap, state.high - 1, found, n)
+    if what != REAL:
+        n = _missing(asked, state, key, order, what, row, found, n)
+        state.previous = order
+        return n
+    if state.mode == OPEN and asked.restart != NOWHERE and opens:
+        if asked.restart == CLOSE:
+            n = close(asked, state, key, order, FINAL, found, n)
+        state.mode, state.id = CLOSED, -1
+    if state.mode == OPEN and _cut_before(asked, state, order, reach, state.pending + 1):
+        n = close(asked, state, key, order, FINAL, found, n)
+    role = _OUTSIDE
+    if state.mode == OPEN:
+        role = _extends(asked, state, counts, whole, real, weight)
+        if role == _OUTSIDE:
+            n = close(asked, state, key, order, FINAL, found, n)
+        else:
+            _grow(state, order, reach, row)
+    if role == _OUTSIDE and (asked.restart == NOWHERE or opens):
+        role = _opens(asked, state, counts, whole, real, weight)
+        if role != _OUTSIDE:
+            _begin(asked, state, order, reach, row)
+    state.previous = order
+    if role != _OUTSIDE and asked.fragments >= 0:
+        n = _report(asked, state, key, found, n)
+    if role == _LAST:
+        if asked.reading == UNTIL_NEXT or asked.liberal:
+            state.mode = COMPLETE
+        else:
+            n = close(asked, state, key, NEVER, FINAL, found, n)
+    return n
+
+
+@part
+def _end(asked: Any, state: Any, key: int, found: Any, n: int) -> int:
+    """No row will come: what is open is final if its condition holds."""
+    if state.mode == COMPLETE:
+        return close(asked, state, key, NEVER, FINAL, found, n)
+    if state.mode == OPEN and not asked.minimal:
+        status = PARTIAL if asked.kind == BETWEEN else FINAL
+        return close(asked, state, key, NEVER, status, found, n)
+    state.mode = CLOSED
+    return n
+
+
+@kernel(
+    INT,
+    ASKED_ARRAY,
+    INTS,
+    INTS,
+    BYTES,
+    BYTES,
+    BYTES,
+    INTS,
+    FLOATS,
+    FLOATS,
+    INTS,
+    BYTES,
+    INT,
+    STATE_ARRAY,
+    FOUND_ARRAY,
+    OUT_INTS,
+)
+def walk(
+    asked_: Any,
+    starts: Ints,
+    order: Ints,
+    what: Bytes,
+    opens: Bytes,
+    counts: Bytes,
+    whole: Ints,
+    real: Floats,
+    weight: Floats,
+    reach: Ints,
+    gap: Bytes,
+    ended: int,
+    states: Any,
+    found: Any,
+    place: Ints,
+) -> int:
+    """Apply rows key by key until ``found`` is full or all is done; returns how many were found.
+
+    ``place`` is the key and the row to go on with; at the end its key is the number of keys.
+    Columns that a kind does not look at may be empty.
+    """
+    asked = asked_[0]
+    n = 0
+    key, row = place[0], place[1]
+    while key < len(starts) - 1:
+        state = states[key]
+        while row < starts[key + 1]:
+            if n + _MOST > len(found):
+                place[0], place[1] = key, row
+                return n
+            n = advance(
+                asked,
+                state,
+                key,
+                row,
+                order[row],
+                what[row],
+                opens[row] if len(opens) else 1,
+                counts[row] if len(counts) else 1,
+                whole[row] if len(whole) else 0,
+                real[row] if len(real) else 0.0,
+                weight[row] if len(weight) else 0.0,
+                reach[row] if len(reach) else order[row],
+                gap[row] if len(gap) else BREAKS,
+                found,
+                n,
+            )
+            row += 1
+        if n + _MOST > len(found):
+            place[0], place[1] = key, row
+            return n
+        if ended:
+            n = _end(asked, state, key, found, n)
+        key += 1
+    place[0], place[1] = key, row
+    return n
+
+
+@kernel(
+    INT,
+    ASKED_ARRAY,
+    INTS,
+    INTS,
+    BYTES,
+    BYTES,
+    BYTES,
+    INTS,
+    FLOATS,
+    FLOATS,
+    INTS,
+    BYTES,
+    INT,
+    INTS,
+    FOUND_ARRAY,
+)
+def candidates(
+    asked_: Any,
+    starts: Ints,
+    order: Ints,
+    what: Bytes,
+    opens: Bytes,
+    counts: Bytes,
+    whole: Ints,
+    real: Floats,
+    weight: Floats,
+    reach: Ints,
+    gap: Bytes,
+    ended: int,
+    since: Ints,
+    found: Any,
+) -> int:
+    """For every row from ``since`` of its key the frame that begins there, as ``found[row]``.
+
+    Its ``fits`` is 1 or 0 for a frame that meets the local conditions or does not, -1 where there
+    is none, and -2 where that is not known yet. Returns the number of rows.
+    """
+    asked = asked_[0]
+    one = np.zeros(1, STATE)
+    made = np.zeros(_MOST, FOUND)
+    state = one[0]
+    for key in range(len(starts) - 1):
+        for first in range(since[key], starts[key + 1]):
+            found[first].fits = -1
+            if what[first] != REAL or (len(opens) and not opens[first]):
+                continue
+            state.mode, state.previous, state.next_id, state.id = CLOSED, NEVER, 0, -1
+            n = 0
+            row = first
+            while row < starts[key + 1] and n == 0 and (row == first or state.mode != CLOSED):
+                n = advance(
+                    asked,
+                    state,
+                    key,
+                    row,
+                    order[row],
+                    what[row],
+                    1,
+                    counts[row] if len(counts) else 1,
+                    whole[row] if len(whole) else 0,
+                    real[row] if len(real) else 0.0,
+                    weight[row] if len(weight) else 0.0,
+                    reach[row] if len(reach) else order[row],
+                    gap[row] if len(gap) else BREAKS,
+                    made,
+                    0,
+                )
+                row += 1
+            if n == 0 and state.mode != CLOSED:
+                if not ended:
+                    found[first].fits = -2
+                    continue
+                n = _end(asked, state, key, made, 0)
+            if n > 0:
+                found[first] = made[0]
+    return int(starts[len(starts) - 1])

@@ -1,0 +1,364 @@
+"""Random framings, and the operators run over them without Spark."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from muntin.aggregates.correlation import Comparison, Slot
+from muntin.aggregates.expressions import Sql
+from muntin.aggregates.functions import Aggregate
+from muntin.operators.frames.build import Typed, build
+from muntin.operators.frames.missing import Bridge
+from muntin.operators.protocol import Operator
+from muntin.semantics.axis import Axis, Domain
+from muntin.semantics.errors import ArgumentError
+from muntin.semantics.framing.kinds import (
+    Between,
+    Boundary,
+    Crossing,
+    Delta,
+    Kind,
+    Threshold,
+    Trend,
+)
+from muntin.semantics.framing.properties import Framing, Schedule, Scheme
+from muntin.semantics.framing.reference import FrameReference
+from muntin.semantics.reference import Evaluate, Outcome
+from tests.properties.arriving import (
+    LENGTHS,
+    ON_TYPES,
+    SLOT_TYPES,
+    SLOTS,
+    Arrivals,
+    Ran,
+    arrivals,
+    row_values,
+    steps,
+)
+from tests.properties.harness import EVERY_SLOT, Called, bound_calls, evaluators
+from tests.properties.sequences import GAPS
+
+Row = dict[str, Any]
+TYPES = dict(zip(SLOTS, SLOT_TYPES, strict=True))
+#: What is asked of the frames found; few, because the aggregates have properties of their own.
+CALLS: tuple[Called, ...] = (
+    ("count", (), ()),
+    ("sum", (1,), ()),
+    ("first", (0,), ()),
+    ("last", (2,), ()),
+    ("max", (4,), ()),
+    ("median", (0,), ()),
+)
+
+
+@dataclass(frozen=True)
+class FrameCase(Arrivals):
+    """A framing, and what arrives for it."""
+
+    framing: Framing
+    column: str
+    calls: Sequence[Called] = ()
+
+    @property
+    def axis(self) -> Axis:
+        scale = 1 if self.domain is Domain.DECIMAL else 0
+        return self.framing.axis(self.domain, scale=scale, zone="UTC", also=self.disorder.finest)
+
+    def read(self, row: Row) -> Any:
+        """What the kind reads of a row."""
+        kind = self.framing.kind
+        value = row.get(self.column)
+        match kind:
+            case Threshold():
+                return row["b"]
+            case Between():
+                return row["b"] is True, row["s"] == "a"
+            case Crossing():
+                lacks = self.column != "*" and (value is None or value != value)
+                return None if lacks else True
+            case Boundary(every=every) if every is not None and _known(value):
+                exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+                return math.floor(exact / every.value)
+        return value
+
+    def reference(self) -> FrameReference:
+        kind = self.framing.kind
+        return FrameReference(
+            framing=self.framing,
+            axis=self.axis,
+            by=self.by,
+            reading=self.read,
+            aggregate=measure(kind, self.column) if isinstance(kind, Crossing) else None,
+            starts=lambda row: row["s"] == "a",
+            until=lambda row: row["until"],
+            bridged=bridged,
+            tie=lambda row: row["tie"],
+            aggregates={f"r{place}": one for place, one in enumerate(self.meanings())},
+        )
+
+    def meanings(self) -> list[Evaluate]:
+        return [evaluators([called])["r0"] for called in self.calls]
+
+    def operator(self) -> Operator:
+        _, bound_type, _ = ON_TYPES[self.domain]
+        chosen = self.framing.ties in ("first", "last")
+        return build(
+            self.framing,
+            Typed(
+                axis=self.axis,
+                keys=(pa.string(),),
+                calls=tuple(bound_calls([called])[0] for called in self.calls),
+                bound_type=bound_type,
+                lateness_type=pa.duration("us") if self.domain.temporal else bound_type,
+                read=self.read_types,
+                ties=(pa.int64(),) if chosen else (),
+                bridge=BRIDGE if self.framing.predicted else None,
+            ),
+        )
+
+    @property
+    def read_types(self) -> tuple[pa.DataType, ...]:
+        match self.framing.kind:
+            case Threshold():
+                return (pa.bool_(),)
+            case Between():
+                return (pa.bool_(), pa.bool_())
+            case Crossing() if self.column == "*":
+                return ()
+        return (TYPES[self.column],)
+
+    def table(self, rows: Sequence[Row]) -> pa.Table:
+        made = super().table(rows)
+        match self.framing.kind:
+            case Threshold():
+                read: list[list[Any]] = [[row["b"] for row in rows]]
+            case Between():
+                read = [[row["b"] for row in rows], [row["s"] == "a" for row in rows]]
+            case Crossing() if self.column == "*":
+                read = []
+            case _:
+                read = [[row[self.column] for row in rows]]
+        for place, (values, type_) in enumerate(zip(read, self.read_types, strict=True)):
+            made = made.append_column(f"f{place}", pa.array(values, type_, from_pandas=False))
+        lacks = [self.read(row) is None for row in rows]
+        made = made.append_column("lacks", pa.array(lacks, pa.bool_()))
+        made = made.append_column("opens", pa.array([row["s"] == "a" for row in rows], pa.bool_()))
+        made = made.append_column("t0", pa.array([row["tie"] for row in rows], pa.int64()))
+        made = made.append_column("m0", pa.array([row["v"] for row in rows], pa.float64()))
+        until = pa.array([row["until"] for row in rows], ON_TYPES[self.domain][0])
+        return made.append_column("until", until)
+
+    def run(self) -> Ran:
+        """Two tasks, one after the other, as a cluster would have sent them."""
+        halves = [len(rows) // 2 for rows in self.batches]
+        dealt = [(r[:half], r[half:]) for r, half in zip(self.batches, halves, strict=True)]
+        return steps(self.operator(), self, dealt)
+
+    def expected(self) -> Outcome:
+        return self.reference().run(self.punctuated())
+
+
+def _known(value: Any) -> bool:
+    return value is not None and value == value
+
+
+def bridged(before: Row, after: Row) -> bool | None:
+    """``prev.v < next.v``"""
+    if before["v"] is None or after["v"] is None:
+        return None
+    return bool(before["v"] < after["v"]) or (
+        after["v"] != after["v"] and before["v"] == before["v"]
+    )
+
+
+def measure(kind: Crossing, column: str) -> Evaluate:
+    assert isinstance(kind.aggregate, Aggregate)
+    place = () if column == "*" else (SLOTS.index(column),)
+    return evaluators([(kind.aggregate.function, place, ())])["r0"]
+
+
+#: ``prev.v < next.v``, as the parser would have read it.
+BRIDGE = Bridge(Comparison("<", Slot(0), Slot(1)), (("prev", 0), ("next", 0)), (pa.float64(),))
+#: Aggregates that decide about frames, and the columns they are of.
+MEASURES = (
+    ("count", "*"),
+    ("count", "v"),
+    ("sum", "v"),
+    ("sum", "i"),
+    ("sum", "d"),
+    ("avg", "v"),
+    ("min", "v"),
+    ("max", "i"),
+    ("var_pop", "v"),
+    ("stddev_samp", "v"),
+    ("first", "v"),
+    ("last", "i"),
+)
+
+
+@st.composite
+def kinds(draw: st.DrawFn) -> tuple[Kind, str]:
+    """A kind and the column it is of."""
+    start = draw(st.sampled_from([None, None, "s = 'a'"]))
+    restart = None if start is None else draw(st.sampled_from(["close", "drop", "continue"]))
+    match draw(st.sampled_from(["threshold", "boundary", "delta", "measure", "trend", "between"])):
+        case "threshold":
+            return Threshold("b"), "b"
+        case "boundary":
+            column = draw(st.sampled_from(["v", "i", "s", "d", "b"]))
+            every = draw(st.sampled_from([None, "1", "1.5"])) if column in "vid" else None
+            return Boundary(column, every), column
+        case "delta":
+            column = draw(st.sampled_from(["v", "i", "d"]))
+            size = draw(st.sampled_from(["0.5", "1", "2.25"]))
+            against = draw(st.sampled_from(["range", "first"]))
+            span = draw(st.sampled_from(["maximal", "minimal"]))
+            return Delta(column, size, against, span, start, restart), column
+        case "measure":
+            function, column = draw(st.sampled_from(MEASURES))
+            arguments = () if column == "*" else (Sql(column),)
+            sign = draw(st.sampled_from(["<", "<=", ">", ">="]))
+            limit = Decimal(draw(st.sampled_from(["0", "1", "1.5", "3"])))
+            span = draw(st.sampled_from([None, None, "maximal", "minimal"]))
+            aggregate = Aggregate(function, arguments)
+            return Crossing(aggregate, sign, limit, span, start, restart), column
+        case "trend":
+            column = draw(st.sampled_from(["v", "i", "d"]))
+            direction = draw(st.sampled_from(["increasing", "decreasing", "flat"]))
+            return Trend(column, direction, draw(st.booleans())), column
+    return Between("b", "s = 'a'", draw(st.sampled_from(["both", "start", "end", "neither"]))), "b"
+
+
+#: What rows of these properties have in their columns; drawn together, because every draw costs.
+def _values(seed: int) -> dict[str, Any]:
+    chance = random.Random(seed)
+    drawn = {
+        "v": chance.choice([n / 2 for n in range(-2, 6)]),
+        "i": chance.randint(-2, 4),
+        "s": chance.choice(["a", "a", "b", ""]),
+        "b": chance.random() < 0.7,
+        "d": Decimal(chance.randint(-4, 8)).scaleb(-1) * 5,
+    }
+    made: dict[str, Any] = {n: None if chance.random() < 0.15 else v for n, v in drawn.items()}
+    if chance.random() < 0.05:
+        made["v"] = math.nan
+    return {**made, "tie": chance.randint(0, 10**6)}
+
+
+VALUES = [_values(seed) for seed in range(200)]
+
+
+@st.composite
+def framings(draw: st.DrawFn, domain: Domain) -> tuple[Framing, str]:
+    """A framing that does not contradict itself, and its column."""
+    kind, column = draw(kinds())
+    length = LENGTHS[domain]
+    few = st.integers(1, 9)
+
+    def sometimes(strategy: st.SearchStrategy[Any], often: int = 3) -> Any:
+        return draw(strategy) if draw(st.integers(0, often)) == 0 else None
+
+    scheme = None
+    if "advancing" in kind.schemes and draw(st.booleans()):
+        scheme = draw(
+            st.sampled_from(["advancing", "unconstrained"])
+            | st.sampled_from([Scheme("cover"), Scheme("cover", fill="saturated")])
+            | few.map(lambda n: Scheme("adjacent", overlap=length(n - 1)))
+        )
+    options = {
+        "min_duration": sometimes(few.map(length)),
+        "max_duration": sometimes(st.integers(9, 20).map(length), 5),
+        "min_count": sometimes(st.integers(1, 3)),
+        "max_count": sometimes(st.integers(3, 6), 5),
+        "cut": draw(st.booleans()),
+        "scheme": scheme,
+        "longest": draw(st.integers(0, 9)) == 0,
+        "fragments": sometimes(few.map(length)),
+        "missing": draw(st.sampled_from(["break", "satisfy", "carry", "prev.v < next.v"])),
+        "bounds": draw(st.sampled_from(["conservative", "liberal"])),
+        "ties": draw(st.sampled_from(["fail", "first", "last"])),
+        "readings": draw(st.sampled_from(["point", "point", "until_next", "interval"])),
+        "schedule": sometimes(st.integers(2, 5).map(lambda n: Schedule(length(n))), 2),
+    }
+    options["tie_order"] = "tie" if options["ties"] != "fail" else None
+    options["until"] = "until" if options["readings"] == "interval" else None
+    return _agreeing(kind, options), column
+
+
+def _agreeing(kind: Kind, options: dict[str, Any]) -> Framing:
+    """A framing without the properties that contradict others."""
+    while True:
+        try:
+            return Framing(kind, "on", **options)
+        except ArgumentError as error:
+            options = _without(options, str(error))
+
+
+def _without(options: dict[str, Any], complaint: str) -> dict[str, Any]:
+    usual = {"bounds": "conservative", "readings": "point", "missing": "break"}
+    for name, words in (
+        ("cut", "cut"),
+        ("fragments", "fragments"),
+        ("bounds", "liberal"),
+        ("schedule", "schedule"),
+        ("readings", "readings"),
+        ("min_duration", "min_duration"),
+        ("min_count", "min_count"),
+    ):
+        if words in complaint and options[name] != usual.get(name):
+            plain: dict[str, Any] = {**options, name: usual.get(name)}
+            return {**plain, "until": None} if name == "readings" else plain
+    raise AssertionError(complaint)
+
+
+@st.composite
+def frame_cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> FrameCase:
+    domain = draw(st.sampled_from(domains))
+    framing, column = draw(framings(domain))
+    rows = draw(st.lists(row_values(domain, st.sampled_from(VALUES)), max_size=16))
+    whose = draw(st.sampled_from([["a"], ["a", "b", None]]))
+    rows = [{**row, "k": whose[place % len(whose)]} for place, row in enumerate(rows)]
+    gaps = draw(st.lists(st.integers(-1, 6), min_size=1, max_size=6))
+    rows = [
+        {**r, "until": _until(domain, r["on"], gaps[p % len(gaps)])} for p, r in enumerate(rows)
+    ]
+    scale = 1 if domain is Domain.DECIMAL else 0
+    axis = framing.axis(domain, scale=scale, zone="UTC")
+    rows = _one_each(rows, framing, axis) if framing.ties == "fail" else rows
+    return FrameCase(
+        framing=framing,
+        column=column,
+        calls=draw(st.sampled_from([(), (*EVERY_SLOT, *CALLS)])),
+        **draw(arrivals(domain, rows)),
+    )
+
+
+def _until(domain: Domain, on: Any, gap: int) -> Any:
+    if on is None or on != on or on in (math.inf, -math.inf):
+        return None
+    if gap < 0 and (hash(on) % 3):
+        return None
+    return on + GAPS[domain](max(gap, -1))
+
+
+def _one_each(rows: list[Row], framing: Framing, axis: Axis) -> list[Row]:
+    """Rows of which no two tie."""
+    kept: dict[Any, Row] = {}
+    for place, row in enumerate(rows):
+        tick = axis.tick(row["on"])
+        at: Any = row["on"]
+        if tick is None:
+            at = ("none", place)
+        elif framing.schedule is not None:
+            at = (tick - framing.schedule.start(axis)) // framing.schedule.period(axis)
+        kept.setdefault((row["k"], at), row)
+    return list(kept.values())

@@ -1,0 +1,21 @@
+"""reference = step function, for frames under any disorder and any split."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+
+from muntin.testing import assert_same_rows
+from tests.properties.arriving import renamed
+from tests.properties.framings import FrameCase, frame_cases
+
+
+@settings(max_examples=2000)
+@given(frame_cases())
+def test_steps_equal_the_reference(case: FrameCase) -> None:
+    ran, wanted = case.run(), case.expected()
+    assert_same_rows([renamed(row) for row in ran.results], wanted.results)
+    assert sorted(ran.refused) == sorted(reason for _, reason in wanted.refused)
+    assert ran.used == wanted.used
+    assert ran.used + len(ran.refused) == sum(len(rows) for rows in case.batches)
+    # An ended stream remembers nothing.
+    assert ran.chunks_left == 0
