@@ -120,7 +120,7 @@ class Rectangles:
 class Regions:
     """Regions that are certain, in the order of their numbers, and what to remember.
 
-    Region ``member_of[i]`` has the row ``member[i]``. Rows of a key from ``needed`` on must be held.
+    Region ``member_of[i]`` has the row ``member[i]``. A key's rows from ``needed`` on must be held.
     """
 
     found: Rectangles
@@ -165,9 +165,8 @@ def regions(
 def _swept(cells: Cells, known: Positions, limits: Limits) -> tuple[dict[str, Ints], Positions]:
     """The rectangles of all keys, and the positions up to the last column."""
     keys = np.arange(len(cells.held) + 1)
-    key, at, number = _distinct(
-        np.concatenate([known.key, cells.key]), np.concatenate([known.at, cells.position])
-    )
+    place: Floats = np.concatenate([known.at, cells.position])
+    key, at, number = _distinct(np.concatenate([known.key, cells.key]), place)
     first, since = np.full(len(key), EVER), np.full(len(key), EVER)
     first[number[: len(known.key)]] = known.first
     since[number[: len(known.key)]] = known.since
