@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -89,7 +90,7 @@ def grid(*lines: str) -> list[Row]:
     ]
 
 
-def regions(rows: list[Row], prefer: str = "all", **choices: Any) -> Outcome:
+def regions(rows: Sequence[Row], prefer: str = "all", **choices: Any) -> Outcome:
     kind = Region("x", "mile", choices.pop("min_extent", None), prefer)
     return framed(kind, rows, along=lambda row: row["mile"], **choices)
 

@@ -55,6 +55,13 @@ def test_one_of_the_rows_that_tie(
     assert outcome.used == 2
 
 
+def test_rows_that_tie_in_the_tie_order_too_go_by_arrival() -> None:
+    rows = [{"on": 0, "k": "a", "x": 1, "seq": 5, "came": came} for came in (1, 2, 3)]
+    for ties, kept in (("first", 1), ("last", 3)):
+        outcome = framed(Boundary("x"), rows, ties=ties, tie_order="seq", tie=lambda r: r["seq"])
+        assert {row["came"] for row, _ in outcome.refused} == {1, 2, 3} - {kept}
+
+
 def test_one_row_of_those_that_tie() -> None:
     def mean(rows: Sequence[Row]) -> Row:
         return {**rows[0], "x": sum(row["x"] for row in rows) / len(rows)}

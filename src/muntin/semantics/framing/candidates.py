@@ -121,7 +121,7 @@ class Candidates:
                 if ended is not None:
                     return Candidate(tuple(taken), ended)
                 taken, carried = [*taken, *joining], []
-                if self.minimal and met.real and self.holds(_real(taken)):
+                if self.minimal and self.holds(_real(taken)):
                     return Candidate(tuple(taken), "condition")
         return Candidate(tuple(taken), "input")
 
