@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from muntin.aggregates.expressions import Sql
 from muntin.aggregates.functions import Aggregate
 from muntin.operators.frames.build import Typed, build
 from muntin.operators.frames.missing import Bridge
-from muntin.operators.protocol import Operator
+from muntin.operators.protocol import MemoryState, Operator, Punctuation
 from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.errors import ArgumentError
 from muntin.semantics.framing.kinds import (
@@ -32,7 +31,7 @@ from muntin.semantics.framing.kinds import (
 )
 from muntin.semantics.framing.properties import Framing, Schedule, Scheme
 from muntin.semantics.framing.reference import FrameReference
-from muntin.semantics.reference import Evaluate, Outcome
+from muntin.semantics.reference import END, Evaluate, MicroBatch, Outcome
 from tests.properties.arriving import (
     LENGTHS,
     ON_TYPES,
@@ -165,6 +164,18 @@ class FrameCase(Arrivals):
 
     def expected(self) -> Outcome:
         return self.reference().run(self.punctuated())
+
+    def run_at_once(self) -> Ran:
+        """As the batch driver does: all rows, and then no more."""
+        work, ran = self.operator(), Ran()
+        routed = work.route(self.table(self.data()))
+        end = Punctuation(None, None, routed.progress, ended=True)
+        ran.refused += [reason for reason, n in routed.refused.items() for _ in range(n)]
+        ran.take(work.step(MemoryState(), [routed.partial], end))
+        return ran
+
+    def expected_at_once(self) -> Outcome:
+        return self.reference().run([MicroBatch(self.data(), END)])
 
 
 def _known(value: Any) -> bool:

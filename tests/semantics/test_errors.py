@@ -13,6 +13,7 @@ def test_every_error_is_ours_and_also_what_a_caller_would_catch() -> None:
         errors.ExpressionError: ValueError,
         errors.RequirementError: RuntimeError,
         errors.CheckpointError: RuntimeError,
+        errors.TieError: ValueError,
         errors.SumOverflowError: ArithmeticError,
         errors.OwnAggregateError: RuntimeError,
     }

@@ -62,6 +62,13 @@ def correlate(
     return Correlated("correlated", tuple(reader.slots), dependent.condition, None, (correlation,))
 
 
+def columnwise(where: exp.Expr, text: str) -> tuple[Node, list[str]]:
+    """A condition in which only columns are left to Spark, and these columns as written."""
+    reader = _Reader(text, lambda tree: None, lambda tree: not isinstance(tree, exp.Column))
+    tree = reader.node(where)
+    return tree, [str(slot) for slot in reader.slots]
+
+
 def _supported(aggregate: Aggregate, text: str) -> None:
     if aggregate.function not in (*FUNCTIONS, "correlated"):
         raise ExpressionError(

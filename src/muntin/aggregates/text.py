@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from types import MappingProxyType
 
 import sqlglot
@@ -16,7 +17,8 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from muntin.aggregates import constants
-from muntin.aggregates.correlating import correlate
+from muntin.aggregates.correlating import columnwise, correlate
+from muntin.aggregates.correlation import Node
 from muntin.aggregates.dialect import SPARK as _DIALECT
 from muntin.aggregates.dialect import constant
 from muntin.aggregates.expressions import Expression, Name, Sql
@@ -155,6 +157,66 @@ def _condition(text: str) -> str:
         raise ExpressionError("a condition has no alias", text)
     _refuse_aggregates(tree, text, "an aggregate cannot stand in a condition on rows")
     return tree.sql(dialect=_DIALECT)
+
+
+#: Comparisons of an aggregate with a number, and what they become the other way round.
+_COMPARED: dict[type[exp.Expr], tuple[str, str]] = {
+    exp.LT: ("<", ">"),
+    exp.LTE: ("<=", ">="),
+    exp.GT: (">", "<"),
+    exp.GTE: (">=", "<="),
+    exp.EQ: ("=", "="),
+    exp.NEQ: ("<>", "<>"),
+}
+
+
+def parse_comparison(text: object) -> tuple[Aggregate, str, Decimal]:
+    """Read an aggregate compared with a number: ``"sum(vehicles) >= 100"``.
+
+    >>> aggregate, sign, limit = parse_comparison("100 <= sum(vehicles)")
+    >>> print(aggregate, sign, limit)
+    sum(vehicles) >= 100
+    """
+    if not isinstance(text, str):
+        raise ArgumentError("condition", text, "write SQL text such as 'sum(vehicles) >= 100'")
+    try:
+        tree = _parse(text).unnest()
+        _refuse(tree, text)
+        return _comparison(tree, text)
+    except RecursionError:
+        raise ExpressionError(_DEEP, text) from None
+
+
+def _comparison(tree: exp.Expr, text: str) -> tuple[Aggregate, str, Decimal]:
+    usage = "compare one aggregate with a number, such as 'sum(vehicles) >= 100'"
+    if type(tree) not in _COMPARED:
+        raise ExpressionError(usage, text)
+    signs = _COMPARED[type(tree)]
+    left, right = tree.this.unnest(), tree.expression.unnest()
+    for one, other, sign in ((left, right, signs[0]), (right, left, signs[1])):
+        try:
+            limit = constant(other)
+        except ArgumentError:
+            continue
+        found = _aggregate(one, text, _NONE)
+        number = isinstance(limit, int | float | Decimal) and not isinstance(limit, bool)
+        if found is not None and number and Decimal(str(limit)).is_finite():
+            return found, sign, Decimal(str(limit))
+    raise ExpressionError(usage, text)
+
+
+def parse_bridge(text: str) -> tuple[Node, list[str]]:
+    """Read a condition on columns that stand alone (``"prev.x > 1 AND next.x > 1"``).
+
+    The tree, in which columns are slots, and the columns as they were written.
+    """
+    try:
+        tree = _parse(text)
+        _refuse(tree, text)
+        _refuse_aggregates(tree, text, "an aggregate cannot stand in a condition on rows")
+        return columnwise(tree, text)
+    except RecursionError:
+        raise ExpressionError(_DEEP, text) from None
 
 
 def parse_correlated(dependent: Aggregate, text: str) -> Correlated:

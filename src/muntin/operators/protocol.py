@@ -36,6 +36,8 @@ REASONS = (
     "null_slide_on",
     "slide_on_fell",
     "no_gap",
+    "no_until",
+    "tie",
 )
 
 
@@ -127,6 +129,10 @@ class Operator(Protocol):
     @property
     def shard_keys(self) -> Sequence[str]:
         """The key columns whose rows must meet in one shard."""
+
+    @property
+    def may_refuse(self) -> bool:
+        """Whether a step may refuse rows for what other rows are, as ``Step.fallen``."""
 
     def route(self, rows: pa.Table) -> Routed:
         """Map side: take rows in, refuse what has no place, combine what can be combined."""

@@ -123,6 +123,10 @@ class Sequenced:
     def shard_keys(self) -> Sequence[str]:
         return self.by_names
 
+    @property
+    def may_refuse(self) -> bool:
+        return self.cut.may_refuse
+
     def route(self, rows: pa.Table) -> Routed:
         """Map side: rows with their place on the axis; they cannot be combined yet."""
         rows, reasons = self.cut.mark(rows)

@@ -77,6 +77,10 @@ class Sessions:
     def shard_keys(self) -> Sequence[str]:
         return self.cells.key_names
 
+    @property
+    def may_refuse(self) -> bool:
+        return False
+
     def route(self, rows: pa.Table) -> Routed:
         """Map side: rows with their place and reach; whether they are late is not known yet."""
         reasons = None

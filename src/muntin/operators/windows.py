@@ -77,6 +77,10 @@ class Windows:
     def shard_keys(self) -> Sequence[str]:
         return self.panes.key_names
 
+    @property
+    def may_refuse(self) -> bool:
+        return False
+
     def route(self, rows: pa.Table) -> Routed:
         """Map side: rows to panes."""
         return self.panes.route(rows)

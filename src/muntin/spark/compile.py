@@ -23,6 +23,7 @@ from muntin.operators.punctuators.slack import Punctuator
 from muntin.semantics.axis import Axis
 from muntin.semantics.disorder import Disorder, Each, Punctuated
 from muntin.semantics.errors import ArgumentError, ExpressionError
+from muntin.semantics.framing.properties import Framing
 from muntin.semantics.sequence import RowWindow, SequenceSpec, SlideOnWindow
 from muntin.semantics.window import Unfinished, WindowSpec
 from muntin.spark.build import Typed, build
@@ -31,7 +32,7 @@ from muntin.spark.naming import Naming
 from muntin.spark.requirements import setting
 from muntin.spark.types import bound_type, progressing, to_arrow, to_spark
 
-AnySpec = WindowSpec | SequenceSpec
+AnySpec = WindowSpec | SequenceSpec | Framing
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,6 +190,7 @@ class Compiled:
 
     @cached_property
     def operator(self) -> Operator:
+        assert not isinstance(self.spec, Framing)  # which has a compiler of its own
         return build(self.spec, self.typed)
 
     @cached_property
@@ -200,7 +202,7 @@ class Compiled:
             axis=self.axis,
             keys=self.key_types,
             ranked_keys=len(self.source.by),
-            calls=self._calls(),
+            calls=self.calls,
             bound_type=bounds,
             lateness_type=pa.duration("us") if self.axis.domain.temporal else bounds,
             late=self.source.disorder.late if self.source.disorder else "generous",
@@ -224,7 +226,9 @@ class Compiled:
         types = [to_arrow(self.schema[n].dataType, f"tiebreak={n!r}") for n in names]
         return (*types, pa.int64())
 
-    def _calls(self) -> tuple[Call, ...]:
+    @cached_property
+    def calls(self) -> tuple[Call, ...]:
+        """The aggregates with their types."""
         ansi = setting(self.source.df.sparkSession, "spark.sql.ansi.enabled", "true") == "true"
         types = {field.name: field.dataType for field in self.prepared().schema}
         calls = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from muntin.semantics.framing.properties import Framing, Schedule
 from muntin.semantics.sequence import Landmarks, SlideOnWindow
 from muntin.semantics.window import Landmark, Window
 from muntin.spark.compile import Compiled
@@ -14,10 +15,10 @@ def fingerprint(compiled: Compiled) -> Mapping[str, str]:
     """What state means, in words for the message that refuses another query."""
     schema, source = compiled.schema, compiled.source
     by = [f"{n} {schema[n].dataType.simpleString()}" for n in compiled.keys]
-    arguments = [str(t) for call in compiled.typed.calls for t in call.types]
+    arguments = [str(t) for call in compiled.calls for t in call.types]
     return {
         "window": f"{compiled.spec} ({compiled.axis.domain}{_days(compiled)})",
-        "aggregates": ", ".join(call.label for call in compiled.typed.calls),
+        "aggregates": ", ".join(call.label for call in compiled.calls),
         "schema": f"on {schema[source.on].dataType.simpleString()}; by "
         f"{', '.join(by) or 'nothing'}; arguments {', '.join(arguments) or 'none'}",
         "resolution": f"{compiled.axis.digits} decimals",
@@ -41,6 +42,8 @@ def _anchors(compiled: Compiled, zone: str) -> tuple[int, ...]:
             return (spec.edges(axis).origin,)
         case Landmarks(origins=origins):
             return tuple(axis.point("origin", origin) for origin in origins)
+        case Framing(schedule=Schedule() as schedule):
+            return (schedule.start(axis),)
         case SlideOnWindow():
             return (spec.slide_origin(replace(compiled.slide_axis, zone=zone)),)
     return ()

@@ -8,7 +8,6 @@ from functools import cached_property
 
 from pyspark.sql import DataFrame
 
-from muntin.operators.sequenced import Sequenced
 from muntin.semantics.errors import MuntinError
 from muntin.spark import batch, streaming
 from muntin.spark.compile import Compiled
@@ -95,7 +94,7 @@ class Plan:
         prepared, operator = compiled.prepared(originals=True), compiled.operator
         worker = shipped("muntin.spark.batch", "refusals", operator, rule)
         refused = prepared.mapInArrow(worker, compiled.refused_schema)
-        if isinstance(operator, Sequenced) and operator.cut.may_refuse:
+        if operator.may_refuse:
             messages = routed(prepared, operator, rule, compiled.shards)
             fallen = batch.fallen(messages, operator, compiled.refused_schema)
             return refused.unionByName(fallen)

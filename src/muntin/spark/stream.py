@@ -12,6 +12,8 @@ from muntin.aggregates.own import OwnAggregate
 from muntin.aggregates.text import own_functions, parse_condition
 from muntin.semantics.disorder import Disorder
 from muntin.semantics.errors import ArgumentError, UnknownColumnError
+from muntin.semantics.framing.kinds import Kind
+from muntin.semantics.framing.properties import Framing, Schedule, Scheme
 from muntin.semantics.sequence import (
     Landmarks,
     Order,
@@ -24,6 +26,7 @@ from muntin.semantics.window import Landmark, Unfinished, Window, column_name, u
 from muntin.spark.compile import AnySpec, Details, Source
 from muntin.spark.disorder import checked_control, checked_disorder
 from muntin.spark.expressions import condition, text_of
+from muntin.spark.frames import Frames
 from muntin.spark.requirements import setting
 from muntin.spark.types import progressing
 from muntin.spark.windowed import Windowed
@@ -46,6 +49,7 @@ class Stream:
     shards: int | None
     clock: bool = False
     functions: Mapping[str, OwnAggregate] = field(default_factory=dict)
+    schedule: Schedule | None = None
 
     def window(
         self,
@@ -198,6 +202,84 @@ class Stream:
         spec = Session(self.on, label=text_of(gap))
         return self._windowed(spec, "keep", prefix, Details(gap=gap))
 
+    def frames(
+        self,
+        kind: Kind,
+        *,
+        min_duration: object = None,
+        max_duration: object = None,
+        min_count: int | None = None,
+        max_count: int | None = None,
+        cut: bool = False,
+        scheme: str | Scheme | None = None,
+        longest: bool = False,
+        fragments: object = None,
+        missing: object = "break",
+        bounds: str = "conservative",
+        ties: str | Mapping[str, str] = "fail",
+        tie_order: str | Sequence[str] | None = None,
+        readings: str = "point",
+        until: str | None = None,
+        prefix: str = "",
+    ) -> Frames:
+        """Windows that follow the data: stretches of each key's rows that a ``kind`` tells.
+
+        A frame is closed: ``frame_start`` and ``frame_end`` are the values of its first and last
+        row. It is reported when punctuation makes it certain, and never changed afterwards.
+
+        Args:
+            kind: ``mt.threshold``, ``mt.boundary``, ``mt.delta``, ``mt.aggregate``, ``mt.trend``,
+                ``mt.between``, ``mt.density``, ``mt.region``, or a framing of your own.
+            min_duration: Frames from first to last row shorter than this are none.
+            max_duration: Nor are longer ones than this, unless ``cut``.
+            min_count: Frames of fewer rows are none; missing rows that they bridge count.
+            max_count: Nor are those of more rows, unless ``cut``.
+            cut: Close a frame where it would become too long, and start the next.
+            scheme: How frames of ``delta`` and ``aggregate`` lie to each other: ``"partition"``,
+                ``"advancing"``, ``mt.adjacent("10 seconds")``, ``mt.cover("drained")``,
+                ``mt.cover("saturated")`` or ``"unconstrained"``.
+            longest: Report only the longest frame of each key; for a batch.
+            fragments: Report an open frame as ``partial`` as soon as it is certain, and again
+                whenever it has grown by this much.
+            missing: What a missing row is, one that a schedule expected or whose value is null:
+                ``"break"`` ends a frame, ``"satisfy"`` belongs to it, ``"carry"`` belongs to it if
+                the next real row does; or a condition such as
+                ``"prev.speed < 30 AND next.speed < 30"``.
+            bounds: ``"conservative"`` from the first to the last row; ``"liberal"`` from the last
+                row before it to the first row behind it.
+            ties: Two rows of a key with the same ``on`` end the query, unless this is ``"first"``
+                or ``"last"`` (by ``tie_order``; the others are refused).
+            tie_order: The columns by which rows that tie are ordered.
+            readings: A row is a ``"point"``, holds ``"until_next"``, or over an ``"interval"`` that
+                ends with its column ``until``.
+            until: That column.
+            prefix: Put before the names of Muntin's own result columns.
+        """
+        framing = Framing(
+            kind,
+            self.on,
+            min_duration=min_duration,
+            max_duration=max_duration,
+            min_count=min_count,
+            max_count=max_count,
+            cut=cut,
+            scheme=scheme,
+            longest=longest,
+            fragments=fragments,
+            missing=missing,
+            bounds=bounds,
+            ties=ties,
+            tie_order=tie_order,
+            readings=readings,
+            until=until,
+            schedule=self.schedule,
+        )
+        if not isinstance(prefix, str):
+            raise ArgumentError("prefix", prefix, "it must be text such as 'mt_'")
+        frames = Frames(self._source(), prefix, framing)
+        frames.compiled(()).operator  # noqa: B018  (a type that does not suit is said here)
+        return frames
+
     def _windowed(
         self,
         spec: AnySpec,
@@ -207,7 +289,7 @@ class Stream:
     ) -> Windowed:
         if not isinstance(prefix, str):
             raise ArgumentError("prefix", prefix, "it must be text such as 'mt_'")
-        windowed = Windowed(self._source(), spec, unfinished_policy(unfinished), prefix, details)
+        windowed = Windowed(self._source(), prefix, spec, unfinished_policy(unfinished), details)
         windowed.compiled(()).operator  # noqa: B018  (a length that does not suit is said here)
         return windowed
 
@@ -253,6 +335,7 @@ def stream(
     control: DataFrame | Sequence[DataFrame] | None = None,
     shards: int | None = None,
     functions: Mapping[str, OwnAggregate] | None = None,
+    schedule: object = None,
 ) -> Stream:
     """Describe a DataFrame, batch or streaming, as a stream.
 
@@ -272,6 +355,9 @@ def stream(
             that should work on it. It stays with the checkpoint.
         functions: Your own aggregates by the names that SQL text calls them:
             ``{"geometric_mean": GeometricMean()}``.
+        schedule: One row of each key is due in every slot of this length, such as
+            ``"20 seconds"``, or ``mt.schedule("20 seconds", origin=...)``. Frames then know which
+            rows are missing, and need not wait for punctuation where none is.
     """
     if not hasattr(df, "isStreaming"):
         raise ArgumentError("df", df, "it must be a Spark DataFrame")
@@ -286,7 +372,9 @@ def stream(
         raise ArgumentError("shards", shards, "it must be a whole number above zero")
     told, clock = checked_control(control, df, on)
     own = own_functions({} if functions is None else functions)
-    return Stream(df, on, keys, checked_disorder(disorder, df, keys), told, shards, clock, own)
+    due = schedule if isinstance(schedule, Schedule | None) else Schedule(schedule)
+    rule = checked_disorder(disorder, df, keys)
+    return Stream(df, on, keys, rule, told, shards, clock, own, due)
 
 
 def _names(argument: str, given: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -132,7 +133,8 @@ def run_shard(
         refused.append(step.late_rows)
     counts = refused_counts(messages)
     if step.fallen is not None:
-        counts["slide_on_fell"] = step.fallen.num_rows
+        for reason, count in Counter(step.fallen["reason"].to_pylist()).items():
+            counts[reason] = counts.get(reason, 0) + count
         if original_names(step.fallen):
             refused.append(step.fallen)
     also = {kind: count_of(messages, kind) for kind in (PUNCTUATIONS, CONTROL_REFUSED)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import pyarrow as pa
 
@@ -12,6 +13,7 @@ from muntin.aggregates.functions import Aggregate
 from muntin.operators.frames.asked import DECIDING, fields_of
 from muntin.operators.frames.missing import Bridge, Missing
 from muntin.operators.frames.operator import Frames
+from muntin.operators.frames.overlapping import Overlapping
 from muntin.operators.frames.reading import Reading, scale_of
 from muntin.operators.frames.sequence import Slots
 from muntin.operators.frames.ties import Ties
@@ -47,19 +49,24 @@ def build(framing: Framing, typed: Typed) -> Frames:
     slots = None
     if framing.schedule is not None:
         slots = Slots(framing.schedule.period(typed.axis), framing.schedule.start(typed.axis))
-    return Frames(
-        axis=typed.axis,
-        keys=typed.keys,
-        calls=typed.calls,
-        bound_type=typed.bound_type,
-        lateness_type=typed.lateness_type,
-        reading=reading,
-        asked=fields_of(framing, typed.axis, reading),
-        missing=missing,
-        ties=Ties(str(framing.ties), typed.ties),
-        slots=slots,
-        longest=framing.longest,
-    )
+    given: dict[str, Any] = {
+        "axis": typed.axis,
+        "keys": typed.keys,
+        "calls": typed.calls,
+        "bound_type": typed.bound_type,
+        "lateness_type": typed.lateness_type,
+        "reading": reading,
+        "asked": fields_of(framing, typed.axis, reading),
+        "missing": missing,
+        "ties": Ties(str(framing.ties), typed.ties),
+        "slots": slots,
+        "longest": framing.longest,
+    }
+    if framing.overlapping:
+        scheme = framing.scheme
+        overlap = 0 if scheme.overlap is None else typed.axis.length("overlap", scheme.overlap)
+        return Overlapping(**given, scheme=scheme.name, overlap=overlap)
+    return Frames(**given)
 
 
 def reading_of(framing: Framing, typed: Typed) -> Reading:
@@ -89,7 +96,8 @@ def _function(kind: Kind) -> str:
         raise ArgumentError(
             "condition",
             str(kind.aggregate),
-            f"an open frame would have to keep all its rows for it; use one of {', '.join(DECIDING)}",
+            f"an open frame would have to keep all its rows for it; these do not need that: "
+            f"{', '.join(DECIDING)}",
         )
     return function
 
@@ -98,7 +106,9 @@ def _check_types(kind: Kind, types: tuple[pa.DataType, ...]) -> None:
     for type_ in types:
         number = pa.types.is_integer(type_) or pa.types.is_floating(type_)
         number = number or pa.types.is_decimal(type_)
-        measured = isinstance(kind, Delta) or (isinstance(kind, Boundary) and kind.every is not None)
+        measured = isinstance(kind, Delta) or (
+            isinstance(kind, Boundary) and kind.every is not None
+        )
         if measured and not number:
             raise UnsupportedTypeError(f"{kind.label} needs a number, but its value is {type_}")
         ordered = number or pa.types.is_temporal(type_) or pa.types.is_boolean(type_)

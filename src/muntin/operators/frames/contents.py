@@ -16,7 +16,7 @@ import pyarrow as pa
 from muntin.aggregates.binding import Call
 from muntin.operators.frames.rows import Rows, orders
 from muntin.operators.kernels.grouping import Groups
-from muntin.operators.kernels.records import CLOSED
+from muntin.operators.kernels.records import is_open
 from muntin.operators.keyed import Keyed
 from muntin.operators.panes import Panes
 from muntin.operators.protocol import State
@@ -74,7 +74,7 @@ class Contents:
 
     def kept(self, joined: Joined, records: np.ndarray) -> tuple[pa.Table, Ints]:
         """One cell for each key with an open frame, and these keys."""
-        opened = np.flatnonzero(records["mode"] != CLOSED)
+        opened = np.flatnonzero(is_open(records))
         low, high = joined.stretch(opened, records["low"][opened], records["high"][opened])
         length = high - low
         stop = np.cumsum(length)

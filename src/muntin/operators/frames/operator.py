@@ -28,7 +28,7 @@ from muntin.operators.frames.rows import Rows
 from muntin.operators.frames.sequence import Arranged, Reached, Sequencer, Slots
 from muntin.operators.frames.ties import Ties
 from muntin.operators.kernels.framing import walk
-from muntin.operators.kernels.records import CLOSED, FOUND, INTERVAL, NEVER
+from muntin.operators.kernels.records import FOUND, INTERVAL, NEVER, is_open
 from muntin.operators.kernels.ticks import from_order, to_ticks
 from muntin.operators.keyed import Keyed
 from muntin.operators.protocol import Changes, Punctuation, Routed, State, Step
@@ -261,8 +261,7 @@ class Frames:
         if joined is not None:
             cells, opened = self.contents.kept(joined, records)
             changes |= buckets.write(state, OPEN_CELLS, cells, opened)
-        opened_mask = records["mode"] != CLOSED
-        records["low"] = records["high"] = np.where(opened_mask, -1, 0)
+        records["low"] = records["high"] = np.where(is_open(records), -1, 0)
         table = self.memory.table(keyed, records, self._also(keyed, remembered, arranged))
         known = records["previous"] != NEVER
         key = np.flatnonzero(known)
@@ -288,7 +287,8 @@ class Frames:
         also: dict[str, pa.Array] = {}
         if self.slots is not None:
             also["slot"] = pa.array(arranged.slot)
-        names = [field.name for field in self.memory.also if field.name != "slot"]
+        names = ["code"] if self.reading.by_code else []
+        names += self.missing.names if isinstance(self.missing, Bridge) else []
         for name in names:
             old = self.memory.spread(keyed, remembered, name)
             new = arranged.rows.table[name].combine_chunks()
@@ -301,18 +301,22 @@ class Frames:
     def _results(self, keyed: Keyed, found: np.ndarray, joined: Joined | None) -> pa.Table:
         if self.longest:
             found = longest(found, self.axis)
-        key = np.ascontiguousarray(found["key"])
-        made = [column.take(pa.array(key)).combine_chunks() for column in keyed.keys.columns]
-        made.append(pa.array(np.ascontiguousarray(found["id"])))
-        for name in ("start", "end"):
-            bound = np.ascontiguousarray(found[name])
-            made.append(from_order(bound, self.axis, self.bound_type))
-        made += [pa.array(np.ascontiguousarray(found[name])) for name in ("n", "missed")]
-        made.append(STATUS.take(pa.array(np.ascontiguousarray(found["status"]))))
+        made = self._bounds(keyed, found)
         if joined is not None:
-            low, high = joined.stretch(key, found["low"], found["high"])
+            low, high = joined.stretch(found["key"], found["low"], found["high"])
             made += self.contents.of_stretches(joined.cells, low, high)
         return pa.Table.from_arrays(made, schema=self.result_schema)
+
+    def _bounds(self, keyed: Keyed, found: np.ndarray) -> list[pa.Array]:
+        """The columns of a frame: its key, its id, where it lies, and how many rows it has."""
+        column = {name: np.ascontiguousarray(found[name]) for name in found.dtype.names or ()}
+        keys = keyed.keys.take(pa.array(column["key"]))
+        made = [values.combine_chunks() for values in keys.columns]
+        made.append(pa.array(column["id"]))
+        made += [from_order(column[b], self.axis, self.bound_type) for b in ("start", "end")]
+        made += [pa.array(column[name]) for name in ("n", "missed")]
+        made.append(STATUS.take(pa.array(column["status"])))
+        return made
 
 
 def walked(asked: np.ndarray, rows: Rows, records: np.ndarray, ended: bool) -> np.ndarray:
@@ -329,7 +333,7 @@ def walked(asked: np.ndarray, rows: Rows, records: np.ndarray, ended: bool) -> n
 
 def longest(found: np.ndarray, axis: Axis) -> np.ndarray:
     """Of each key the first of the frames that lasted longest."""
-    start, end = (np.ascontiguousarray(found[name]) for name in ("start", "end"))
+    start, end = (np.ascontiguousarray(found[name]) for name in ("held_from", "held_to"))
     doubles = axis.domain is Domain.DOUBLE
     lasted = order_doubles(end) - order_doubles(start) if doubles else end - start
     place = np.lexsort((np.arange(len(found)), -lasted, found["key"]))

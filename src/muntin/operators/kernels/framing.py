@@ -55,7 +55,7 @@ _MAGNITUDE = 2**63 - 1
 
 
 @part
-def _double(order: int) -> float:
+def double_of(order: int) -> float:
     """The double that an order stands for (the way back from ``doubles_order``)."""
     bits = np.int64(order) ^ ((np.int64(order) >> np.int64(63)) & np.int64(_MAGNITUDE))
     return float(np.int64(bits).view(np.float64))
@@ -64,14 +64,14 @@ def _double(order: int) -> float:
 @part
 def _as_long_as(asked: Any, first: int, last: int, ticks: int, length: float) -> bool:
     if asked.doubles:
-        return _double(last) - _double(first) >= length
+        return double_of(last) - double_of(first) >= length
     return last - first >= ticks
 
 
 @part
 def _longer_than(asked: Any, first: int, last: int, ticks: int, length: float) -> bool:
     if asked.doubles:
-        return _double(last) - _double(first) > length
+        return double_of(last) - double_of(first) > length
     return last - first > ticks
 
 
@@ -112,6 +112,7 @@ def _emit(
     one = found[n]
     one.key, one.low, one.high = key, state.low, state.high
     one.start, one.end, one.status = start, end, status
+    one.held_from, one.held_to = state.first, end
     one.n, one.missed, one.fits = state.n, state.missed, 1
     if state.id < 0:
         state.id = state.next_id
@@ -127,14 +128,14 @@ def close(asked: Any, state: Any, key: int, behind: int, status: int, found: Any
         behind = state.gone  # missing rows that the frame did not carry on to the next
         state.pending = 0
     end = _measured_end(asked, state, behind)
-    fits = _enough(asked, state, end) and (asked.cut or not _too_much(asked, state, end))
+    fits = _enough(asked, state, end) and not _too_much(asked, state, end)
     if fits or asked.every_candidate:
-        start = state.first
+        n = _emit(asked, state, key, state.first, end, status, found, n)
+        one = found[n - 1]
+        one.fits = fits
         if asked.liberal:
-            start = state.first if state.before == NEVER else state.before
-            end = state.last if behind == NEVER else behind
-        n = _emit(asked, state, key, start, end, status, found, n)
-        found[n - 1].fits = fits
+            one.start = state.first if state.before == NEVER else state.before
+            one.end = state.last if behind == NEVER else behind
     state.mode = CLOSED
     state.id = -1
     return n
@@ -153,6 +154,8 @@ def _begin(asked: Any, state: Any, order: int, reach: int, row: int) -> None:
 @part
 def _grow(state: Any, order: int, reach: int, row: int) -> None:
     """One more real row, and the missing ones that it carries."""
+    if state.pending > 0:
+        state.reach = max(state.reach, state.ahead)
     state.missed += state.pending
     state.pending = 0
     state.n += 1
@@ -220,9 +223,10 @@ def _opens(asked: Any, state: Any, counts: int, whole: int, real: float, weight:
         return _INSIDE
     forget(state)
     holding = _taken(asked, state, counts, whole, real, weight)
+    if kind == DELTA:
+        return _INSIDE  # one row has not moved
     if asked.minimal:
-        over = not holding if kind == DELTA else holding
-        return _LAST if over else _INSIDE
+        return _LAST if holding else _INSIDE
     return _INSIDE if holding else _OUTSIDE
 
 
@@ -251,7 +255,7 @@ def _report(asked: Any, state: Any, key: int, found: Any, n: int) -> int:
     """A fragment, when the frame has become certain or has grown enough since the last one."""
     end = _measured_end(asked, state, NEVER)
     if state.reported == NEVER:
-        if not _enough(asked, state, end):
+        if not _enough(asked, state, end) or _too_much(asked, state, end):
             return n
     elif not _as_long_as(asked, state.reported, end, asked.fragments, asked.fragment_length):
         return n
@@ -277,7 +281,15 @@ def _cut_before(asked: Any, state: Any, order: int, reach: int, more: int) -> bo
 
 @part
 def _missing(
-    asked: Any, state: Any, key: int, order: int, what: int, row: int, found: Any, n: int
+    asked: Any,
+    state: Any,
+    key: int,
+    order: int,
+    reach: int,
+    what: int,
+    row: int,
+    found: Any,
+    n: int,
 ) -> int:
     if state.mode == ARMED and what == BREAKS:
         state.mode = CLOSED
@@ -291,13 +303,14 @@ def _missing(
         return close(asked, state, key, order, status, found, n)
     if what != SATISFIES:
         state.gone = order if state.pending == 0 else state.gone
+        state.ahead = reach if state.pending == 0 else max(state.ahead, reach)
         state.pending += 1
         return n
-    if _cut_before(asked, state, order, order, 1):
+    if _cut_before(asked, state, order, reach, 1):
         return close(asked, state, key, order, FINAL, found, n)
     state.missed += 1
     state.last, state.high = order, row + 1
-    state.reach = max(state.reach, order)
+    state.reach = max(state.reach, reach)
     if asked.fragments >= 0:
         n = _report(asked, state, key, found, n)
     return n
@@ -324,11 +337,13 @@ def advance(
     """Apply one row; returns how many frames have been found."""
     if state.mode == COMPLETE:
         n = close(asked, state, key, order, FINAL, found, n)
-    if asked.reading == INTERVAL and state.mode == OPEN and order > state.reach:
-        # What held between is not known: a row is missing where the last one ceased to hold.
-        n = _missing(asked, state, key, state.reach, gap, state.high - 1, found, n)
+    if asked.reading == INTERVAL and state.mode == OPEN:
+        held = max(state.reach, state.ahead) if state.pending > 0 else state.reach
+        if order > held:
+            # What held between is not known: a row is missing where the last ceased to hold.
+            n = _missing(asked, state, key, held, held, gap, state.high - 1, found, n)
     if what != REAL:
-        n = _missing(asked, state, key, order, what, row, found, n)
+        n = _missing(asked, state, key, order, reach, what, row, found, n)
         state.previous = order
         return n
     if state.mode == OPEN and asked.restart != NOWHERE and opens:

@@ -134,9 +134,9 @@ def _compared(sign: int, above: float) -> bool:
 
 @part
 def _above(high: float, low: float, limit_high: float, limit_low: float) -> float:
-    """The sign of a double-double less another; NaN is above every number, as in Spark."""
+    """The sign of a double-double less another; NaN where there is none."""
     if math.isnan(high):
-        return 1.0
+        return high
     if high != limit_high or not np.isfinite(high):
         return 1.0 if high > limit_high else (-1.0 if high < limit_high else 0.0)
     return 1.0 if low > limit_low else (-1.0 if low < limit_low else 0.0)
@@ -220,4 +220,5 @@ def spread_within(asked: Any, state: Any, whole: int, real: float) -> bool:
         size = np.uint64(asked.size)
         return bool(spread <= size if asked.minimal else spread < size)
     far = state.greatest_real - state.least_real
-    return bool(far <= asked.size_real if asked.minimal else far < asked.size_real)
+    # Infinities are NaN apart, which neither keeps a frame open nor closes one.
+    return bool(not far > asked.size_real if asked.minimal else far < asked.size_real)

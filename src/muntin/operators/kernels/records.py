@@ -7,6 +7,7 @@ record is also how the open frame of a key is kept between micro-batches.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from muntin.aggregates.compiled import array_of
 
@@ -57,7 +58,10 @@ ASKED = np.dtype(
 STATE = np.dtype(
     [
         *((name, _WHOLE) for name in ("mode", "first", "last", "reach", "low", "high")),
-        *((name, _WHOLE) for name in ("before", "previous", "n", "missed", "pending", "gone")),
+        *(
+            (name, _WHOLE)
+            for name in ("before", "previous", "n", "missed", "pending", "gone", "ahead")
+        ),
         *((name, _WHOLE) for name in ("reported", "id", "next_id")),
         *((name, _WHOLE) for name in ("count", "least", "greatest", "at_first", "at_last")),
         *((name, _REAL) for name in ("least_real", "greatest_real", "first_real", "last_real")),
@@ -65,11 +69,12 @@ STATE = np.dtype(
         *((name, _REAL) for name in ("weight_high", "weight_low")),
     ]
 )
-#: A frame. Rows ``[low, high)`` are inside; ``low`` is -1 where it began before these rows.
+#: A frame. Rows ``[low, high)`` are inside; ``low`` is -1 where it began before these rows. It
+#: holds from ``held_from`` to ``held_to``, whatever it is reported with.
 FOUND = np.dtype(
     [
         *((name, _WHOLE) for name in ("key", "low", "high", "start", "end", "n", "missed")),
-        *((name, _WHOLE) for name in ("id", "status", "fits")),
+        *((name, _WHOLE) for name in ("id", "status", "fits", "held_from", "held_to")),
     ]
 )
 
@@ -85,3 +90,10 @@ def fresh(keys: int) -> np.ndarray:
         made[name] = NEVER
     made["id"] = -1
     return made
+
+
+def is_open(records: np.ndarray) -> npt.NDArray[np.bool_]:
+    """Which keys have a frame with rows in it."""
+    mode = records["mode"]
+    found: npt.NDArray[np.bool_] = (mode == OPEN) | (mode == COMPLETE)
+    return found

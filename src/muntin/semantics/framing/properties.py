@@ -24,7 +24,7 @@ from muntin.semantics.framing.kinds import (
     shown,
 )
 from muntin.semantics.lengths import Length, Number, parse_length, positive_length
-from muntin.semantics.window import column_name, digits_for
+from muntin.semantics.window import Context, column_name, digits_for
 
 Bounds = Literal["conservative", "liberal"]
 Readings = Literal["point", "until_next", "interval"]
@@ -198,6 +198,11 @@ class Framing:
         return isinstance(kind, Starting) and kind.start is not None and kind.restart == "continue"
 
     @property
+    def _overlap(self) -> str:
+        """Why frames overlap, in the user's words."""
+        return "restart='continue'" if self.continues else self.scheme.name
+
+    @property
     def combines_ties(self) -> bool:
         """Whether rows that tie become one row with values of its own."""
         return self.ties not in ("fail", "first", "last")
@@ -213,6 +218,11 @@ class Framing:
         own = (self.min_duration, self.max_duration, self.fragments, self.scheme.overlap)
         slots = () if self.schedule is None else (self.schedule.every,)
         return tuple(x for x in (*own, *slots, *self.kind.lengths) if x is not None)
+
+    @property
+    def context(self) -> Context:
+        """FCA: which frames a row belongs to depends on the rows behind it."""
+        return Context.FCA
 
     def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
         """The axis for a column of this domain, fine enough for every length in play."""
@@ -264,7 +274,9 @@ class Framing:
         if self.kind.span == "minimal":
             _clash("cut", "minimal", "a minimal frame that is cut does not meet its condition")
         if self.overlapping:
-            _clash("cut", self.scheme.name, "frames that overlap are not cut")
+            _clash("cut", self._overlap, "frames that overlap are not cut")
+        if self.readings == "until_next" and self.max_duration is not None:
+            _clash("cut", "until_next", "how long a row holds is known only with the next one")
         if isinstance(self.kind, Between | Cluster | Region):
             _clash("cut", self.kind.word, f"{self.kind.word} says itself where a frame ends")
 
@@ -276,12 +288,12 @@ class Framing:
         if self.longest:
             _clash("fragments", "longest", "which frame is the longest is known only at the end")
         if not self.cut and (self.max_duration is not None or self.max_count is not None):
-            _clash(
-                "fragments", "max_duration", "an open frame may yet become too long; add cut=True"
-            )
+            word = "max_count" if self.max_duration is None else "max_duration"
+            _clash("fragments", word, "an open frame may yet become too long; add cut=True")
         if self.overlapping:
-            _clash("fragments", self.scheme.name, "frames that overlap are reported whole")
-        if isinstance(self.kind, Starting) and self.kind.start and self.kind.restart == "drop":
+            _clash("fragments", self._overlap, "frames that overlap are reported whole")
+        kind = self.kind
+        if isinstance(kind, Starting) and kind.start is not None and kind.restart == "drop":
             _clash("fragments", "restart='drop'", "an open frame may yet be dropped")
         if isinstance(self.kind, Cluster | Region):
             _clash("fragments", self.kind.word, "such a frame is certain only when it is over")
@@ -296,7 +308,7 @@ class Framing:
         if self.readings != "point" and self.bounds == "liberal":
             _clash(self.readings, "liberal", "a row that holds for a while leaves nothing to widen")
         if self.overlapping and self.bounds == "liberal":
-            _clash("liberal", self.scheme.name, "frames that overlap have no rows between them")
+            _clash("liberal", self._overlap, "frames that overlap have no rows between them")
         if isinstance(self.kind, Region | Cluster) and self.readings != "point":
             _clash(self.kind.word, self.readings, "it takes rows as points")
         if isinstance(self.kind, Region | Cluster) and self.bounds == "liberal":

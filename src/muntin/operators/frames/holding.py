@@ -1,0 +1,146 @@
+"""Frames that look back at rows: those rows are held, and looked at again with the new ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.operators.columns import key_fields
+from muntin.operators.frames.memory import KEYS, Buckets, Memory, forget
+from muntin.operators.frames.operator import Frames, longest
+from muntin.operators.frames.rows import Rows, spread
+from muntin.operators.frames.sequence import Arranged
+from muntin.operators.kernels.records import NEVER
+from muntin.operators.kernels.sorting import by_key_and_order
+from muntin.operators.keyed import Keyed
+from muntin.operators.protocol import Changes, Punctuation, State
+
+Ints = npt.NDArray[np.int64]
+HELD = "held"
+#: The columns of a held row that are not those of a row on its way.
+_OWN = {"what": pa.uint8(), "gap": pa.uint8(), "came": pa.bool_()}
+
+
+@dataclass(frozen=True)
+class Told:
+    """What was found in held and new rows.
+
+    ``needed`` is for each key the first row to hold on to; ``also`` what is remembered of keys.
+    """
+
+    found: np.ndarray
+    needed: Ints
+    also: dict[str, Ints]
+
+
+@dataclass(frozen=True)
+class Holding(Frames):
+    """Frames made of held and new rows; which ones, and what is held, subclasses say."""
+
+    @property
+    def remembered_names(self) -> tuple[str, ...]:
+        """What is remembered of each key, in whole numbers."""
+        return ()
+
+    @cached_property
+    def memory(self) -> Memory:
+        also = super().memory.also
+        own = tuple(pa.field(name, pa.int64()) for name in self.remembered_names)
+        return Memory(tuple(key_fields(self.keys)), (*also, *own))
+
+    @cached_property
+    def held_schema(self) -> pa.Schema:
+        rows = [f for f in self.row_schema if f.name not in ("tick", *self.ties.names)]
+        return pa.schema([*rows, *(pa.field(name, type_) for name, type_ in _OWN.items())])
+
+    def tell(
+        self, rows: Rows, memory: dict[str, Ints], keys: Keyed, complete: Ints, ended: bool
+    ) -> Told:
+        """What is certain now, of rows of which some were there before."""
+        raise NotImplementedError
+
+    def _kept(self, state: State) -> pa.Table:
+        chunks = [state.read(HELD, bucket) for bucket in sorted(state.buckets(HELD))]
+        return pa.concat_tables([self.held_schema.empty_table(), *chunks])
+
+    def _framed(
+        self,
+        state: State,
+        keyed: Keyed,
+        remembered: pa.Table,
+        kept: pa.Table,
+        arranged: Arranged,
+        punctuation: Punctuation,
+    ) -> tuple[pa.Table, Changes]:
+        new_key = np.repeat(np.arange(len(keyed)), np.diff(arranged.rows.starts))
+        both = pa.concat_tables([kept, self._as_held(keyed, arranged.rows, new_key)])
+        key = np.concatenate([keyed.numbers[2], new_key])
+        place, starts = by_key_and_order(key, both["order"].to_numpy(), len(keyed))
+        both, key = both.take(pa.array(place)), key[place]
+        rows = self._rows(both, starts)
+        records = self.memory.records(keyed, remembered)
+        memory = {n: self.memory.whole(keyed, remembered, n) for n in self.remembered_names}
+        _, complete = punctuation.of(keyed.keys)
+        told = self.tell(rows, memory, keyed, complete, punctuation.ended)
+        found = self._numbered(told.found, records)
+        results = self._results_of(keyed, found, rows)
+        if punctuation.ended:
+            return results, forget(state, KEYS, HELD)
+        changed = (np.diff(arranged.rows.starts) > 0) | (told.needed > starts[:-1])
+        records["previous"][changed] = 0  # marks keys that were seen
+        buckets = Buckets.of(keyed, self.key_names, changed)
+        held = np.arange(both.num_rows) >= told.needed[key]
+        changes = buckets.write(state, HELD, both.filter(pa.array(held)), key[held])
+        also = self._also(keyed, remembered, arranged)
+        also |= {name: pa.array(told.also[name]) for name in self.remembered_names}
+        known = records["previous"] != NEVER
+        table = self.memory.table(keyed, records, also).filter(pa.array(known))
+        return results, changes | buckets.write(state, KEYS, table, np.flatnonzero(known))
+
+    def _as_held(self, keyed: Keyed, rows: Rows, key: Ints) -> pa.Table:
+        """New rows in the form in which they are held; missing ones have nulls for values."""
+        source = np.arange(len(rows)) if rows.source is None else rows.source
+        table = rows.table if rows.source is None else spread(rows.table, source)
+        columns = {name: table[name] for name in table.column_names}
+        keys = keyed.keys.take(pa.array(key))
+        columns |= {name: keys[name] for name in keys.column_names}
+        columns |= {"order": pa.array(rows.order), "what": pa.array(rows.what)}
+        gap = rows.gap if len(rows.gap) else np.zeros(len(rows), np.uint8)
+        columns |= {"gap": pa.array(gap), "came": pa.array(source >= 0)}
+        return pa.table({name: columns[name] for name in self.held_schema.names})
+
+    def _rows(self, held: pa.Table, starts: Ints) -> Rows:
+        came = held["came"].to_numpy(zero_copy_only=False)
+        source = None
+        table = held
+        if not came.all():
+            source = np.where(came, np.cumsum(came) - 1, -1)
+            table = held.filter(pa.array(came))
+        order, what, gap = (
+            np.ascontiguousarray(held[name].to_numpy()) for name in ("order", "what", "gap")
+        )
+        gap = gap if self.sequencer.interval else gap[:0]
+        return Rows(starts, order, what, table, source, gap)
+
+    def _numbered(self, found: np.ndarray, records: np.ndarray) -> np.ndarray:
+        """Frames with the next ids of their keys."""
+        key = found["key"]
+        counts = np.bincount(key, minlength=len(records)) if len(key) else np.zeros(len(records))
+        first = np.searchsorted(key, key)
+        found["id"] = records["next_id"][key] + np.arange(len(key)) - first
+        records["next_id"] += counts.astype(np.int64)
+        return found
+
+    def _results_of(self, keyed: Keyed, found: np.ndarray, rows: Rows) -> pa.Table:
+        found = longest(found, self.axis) if self.longest else found
+        results = self._bounds(keyed, found)
+        if self.calls:
+            places = rows.places
+            low, high = places[found["low"]], places[found["high"]]
+            cells = self.contents.lifted(rows.table)
+            results += self.contents.of_stretches(cells, low, high)
+        return pa.Table.from_arrays(results, schema=self.result_schema)

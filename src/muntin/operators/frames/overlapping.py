@@ -1,0 +1,84 @@
+"""Frames that overlap: of the frames from every row the ones that a scheme picks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from muntin.operators.frames.holding import Holding, Told
+from muntin.operators.frames.rows import Rows
+from muntin.operators.kernels.framing import candidates
+from muntin.operators.kernels.records import FOUND
+from muntin.operators.kernels.schemes import (
+    choose_adjacent,
+    choose_advancing,
+    choose_all,
+    choose_cover,
+)
+from muntin.operators.keyed import Keyed
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Overlapping(Holding):
+    """``scheme`` is one of frames.txt 4.2; ``overlap`` that of adjacent frames, in ticks."""
+
+    scheme: str = "unconstrained"
+    overlap: int = 0
+
+    @property
+    def remembered_names(self) -> tuple[str, ...]:
+        """The last row whose frame is decided, and how far frames reached until then."""
+        return ("decided", "reached")
+
+    def tell(
+        self, rows: Rows, memory: dict[str, Ints], keys: Keyed, complete: Ints, ended: bool
+    ) -> Told:
+        key = np.repeat(np.arange(len(keys)), np.diff(rows.starts))
+        over = rows.order <= memory["decided"][key]
+        since = rows.starts[:-1] + np.bincount(key[over], minlength=len(keys))
+        if self.scheme == "cover":
+            since = rows.starts[:-1]
+        found = np.zeros(len(rows), FOUND)
+        candidates(self.record, *rows.arrays, int(ended), since, found)
+        chosen = np.zeros(len(rows), np.uint8)
+        needed, reached = np.empty(len(keys), np.int64), memory["reached"].copy()
+        self._choose(rows, since, found, chosen, needed, reached)
+        decided = memory["decided"].copy()
+        moved = needed > rows.starts[:-1]
+        decided[moved] = np.maximum(decided[moved], rows.order[needed[moved] - 1])
+        place = np.flatnonzero(chosen)
+        picked = found[place]
+        picked["key"] = key[place]
+        return Told(picked, needed, {"decided": decided, "reached": reached})
+
+    def _choose(
+        self,
+        rows: Rows,
+        since: Ints,
+        found: np.ndarray,
+        chosen: npt.NDArray[np.uint8],
+        needed: Ints,
+        reached: Ints,
+    ) -> None:
+        match self.scheme:
+            case "advancing":
+                minimal = int(self.record["minimal"][0])
+                choose_advancing(
+                    rows.starts, since, rows.order, found, minimal, chosen, needed, reached
+                )
+            case "adjacent":
+                doubles, length = (
+                    int(self.record["doubles"][0]),
+                    self.overlap / 10**self.axis.digits,
+                )
+                given = rows.starts, since, rows.order, rows.what, found, doubles
+                choose_adjacent(*given, self.overlap, length, chosen, needed, reached)
+            case "cover":
+                given_ = rows.starts, rows.order, rows.what, found
+                choose_cover(*given_, chosen, needed, reached)
+            case _:
+                choose_all(rows.starts, since, found, chosen, needed)

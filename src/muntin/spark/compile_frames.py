@@ -1,0 +1,207 @@
+"""From a framing to its operator and the DataFrame that feeds it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as spark_types
+
+from muntin.aggregates.binding import slots_of
+from muntin.aggregates.correlation_types import check
+from muntin.aggregates.expressions import Expression
+from muntin.aggregates.functions import Aggregate
+from muntin.aggregates.text import parse_bridge, parse_condition
+from muntin.operators.frames.build import Typed, build
+from muntin.operators.frames.missing import Bridge
+from muntin.operators.frames.operator import Frames
+from muntin.semantics.errors import ArgumentError, ExpressionError, UnknownColumnError
+from muntin.semantics.framing.kinds import (
+    Between,
+    Boundary,
+    Crossing,
+    Delta,
+    Density,
+    Region,
+    Starting,
+    Threshold,
+    Trend,
+)
+from muntin.semantics.framing.properties import Framing
+from muntin.spark.compile import Compiled
+from muntin.spark.expressions import column, named
+from muntin.spark.types import bound_type, to_arrow
+
+#: Muntin's own columns of a frame, where nothing else is asked for.
+WHOLE = ("frame_id", "frame_start", "frame_end", "n", "n_missing", "status")
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledFrames(Compiled):
+    """A framing of a source, typed."""
+
+    @property
+    def framing(self) -> Framing:
+        assert isinstance(self.spec, Framing)
+        return self.spec
+
+    @cached_property
+    def slots(self) -> list[Expression]:
+        """What Spark evaluates for aggregates; that of a density is one of them."""
+        kind = self.framing.kind
+        wanted = slots_of(kind.aggregate) if isinstance(kind, Density) else []  # type: ignore[arg-type]
+        wanted += [slot for c in self.columns for a in c.aggregates for slot in slots_of(a)]
+        return list(dict.fromkeys(wanted))
+
+    @cached_property
+    def bounds(self) -> tuple[str, ...]:
+        along = ("along_start", "along_end") if isinstance(self.framing.kind, Region) else ()
+        counts = () if self.columns else ("n", "n_missing")
+        return ("frame_id", "frame_start", "frame_end", *along, *counts, "status")
+
+    def _for_the_window(self) -> list[SparkColumn]:
+        """What the kind reads, and what decides about missing rows and ties."""
+        made = [read.alias(f"f{place}") for place, read in enumerate(self._read)]
+        kind, framing = self.framing.kind, self.framing
+        if isinstance(kind, Crossing):
+            made.append(self._lacks(kind).alias("lacks"))
+        if isinstance(kind, Starting) and kind.start is not None:
+            made.append(self._native("start", kind.start).alias("opens"))
+        if framing.until is not None:
+            made.append(self._until(framing.until).alias("until"))
+        made += [tie.alias(f"t{place}") for place, tie in enumerate(self._ties)]
+        if self._bridging is not None:
+            names = self._bridging[1]
+            made += [self._named("missing", n).alias(f"m{p}") for p, n in enumerate(names)]
+        return made
+
+    @property
+    def _ties(self) -> list[SparkColumn]:
+        """What orders rows that tie; those that still do are told apart by what is in them."""
+        names = self.framing.tie_order
+        hashed = [F.xxhash64(*(named(n) for n in self._hashable))] if names else []
+        return [*(self._named("tie_order", name) for name in names), *hashed]
+
+    @cached_property
+    def _read(self) -> list[SparkColumn]:
+        """What Spark evaluates for the kind."""
+        match self.framing.kind:
+            case Threshold(where=where):
+                return [self._native("where", where)]
+            case Boundary(value=value) | Delta(value=value) | Trend(value=value):
+                return [self._native("value", value)]
+            case Between(start=start, end=end):
+                return [self._native("start", start), self._native("end", end)]
+            case Crossing(aggregate=Aggregate() as aggregate):
+                return [column(slot) for slot in slots_of(aggregate)]
+            case Region(where=where, along=along):
+                return [self._native("where", where), self._named("along", along).cast("double")]
+        return []
+
+    def _lacks(self, kind: Crossing) -> SparkColumn:
+        """Whether an argument of the aggregate that decides is null or NaN."""
+        assert isinstance(kind.aggregate, Aggregate)
+        lacking = F.lit(False)
+        for argument in kind.aggregate.arguments:
+            value = column(argument)
+            lacking = lacking | value.isNull()
+            if isinstance(
+                self.source.df.select(value).schema[0].dataType,
+                spark_types.DoubleType | spark_types.FloatType,
+            ):
+                lacking = lacking | F.isnan(value)
+        return lacking
+
+    def _native(self, argument: str, given: object) -> SparkColumn:
+        """A condition or value as a column that Spark evaluates."""
+        if isinstance(given, SparkColumn):
+            return given
+        if not isinstance(given, str):
+            raise ArgumentError(argument, given, "it is SQL text or a PySpark column")
+        return named(given) if given in self.schema.names else F.expr(parse_condition(given))
+
+    def _named(self, argument: str, name: str) -> SparkColumn:
+        if name not in self.schema.names:
+            raise UnknownColumnError(argument, name, self.schema.names)
+        return named(name)
+
+    def _until(self, name: str) -> SparkColumn:
+        until = self._named("until", name)
+        on = self.schema[self.source.on].dataType
+        if self.schema[name].dataType != on:
+            raise ArgumentError(
+                "until", name, f"it must be a column like `on`, {on.simpleString()}"
+            )
+        return until
+
+    @cached_property
+    def _bridging(self) -> tuple[Bridge, tuple[str, ...]] | None:
+        """The condition on missing rows, and the columns it looks at."""
+        missing = self.framing.missing
+        if not self.framing.predicted:
+            return None
+        if not isinstance(missing, str):
+            raise ArgumentError(
+                "missing",
+                missing,
+                "it is 'break', 'satisfy', 'carry' or SQL text such as 'prev.x > 1 AND next.x > 1'",
+            )
+        tree, written = parse_bridge(missing)
+        sides = [_side(one, missing) for one in written]
+        names = tuple(dict.fromkeys(name for _, name in sides))
+        types = tuple(
+            to_arrow(self.schema[n].dataType, f"missing={n!r}") for n in self._known(names)
+        )
+        check(tree, [types[names.index(n)] for _, n in sides], _no_aggregate, missing)
+        slots = tuple((side, names.index(name)) for side, name in sides)
+        return Bridge(tree, slots, types), names
+
+    def _known(self, names: Sequence[str]) -> Sequence[str]:
+        for name in names:
+            if name not in self.schema.names:
+                raise UnknownColumnError("missing", name, self.schema.names)
+        return names
+
+    @cached_property
+    def frame_types(self) -> Typed:
+        """Everything an operator is made of, beside its framing."""
+        types = {field.name: field.dataType for field in self.prepared().schema}
+        bounds = bound_type(self.schema[self.source.on].dataType, self.axis.digits)
+        label = self.framing.kind.label
+        ties = tuple(types[f"t{place}"] for place in range(len(self._ties)))
+        bridging = self._bridging
+        return Typed(
+            axis=self.axis,
+            keys=self.key_types,
+            calls=self.calls,
+            bound_type=bounds,
+            lateness_type=pa.duration("us") if self.axis.domain.temporal else bounds,
+            read=tuple(to_arrow(types[f"f{place}"], label) for place in range(len(self._read))),
+            ties=tuple(to_arrow(type_, "tie_order") for type_ in ties),
+            bridge=None if bridging is None else bridging[0],
+        )
+
+    @cached_property
+    def operator(self) -> Frames:
+        return build(self.framing, self.frame_types)
+
+
+def _side(written: str, text: str) -> tuple[str, str]:
+    """Which row a column of a condition on missing rows belongs to, and its name."""
+    side, _, name = written.replace("`", "").partition(".")
+    if side.lower() not in ("prev", "next") or not name:
+        raise ExpressionError(
+            f"{written} belongs to no row; write prev.{written} for the real row before a missing "
+            f"one and next.{written} for the one behind it",
+            text,
+            max(0, text.find(written)),
+        )
+    return side.lower(), name
+
+
+def _no_aggregate(function: str, argument: int | None) -> pa.DataType:
+    raise AssertionError(function)  # the parser lets no aggregate in
