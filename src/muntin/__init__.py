@@ -6,6 +6,16 @@ hi
 """
 
 from muntin.aggregates.correlated import correlated
+from muntin.aggregates.framing import (
+    aggregate,
+    between,
+    boundary,
+    delta,
+    density,
+    region,
+    threshold,
+    trend,
+)
 from muntin.aggregates.functions import (
     Aggregate,
     all,
@@ -71,8 +81,17 @@ from muntin.semantics.errors import (
     OwnAggregateError,
     RequirementError,
     SumOverflowError,
+    TieError,
     UnknownColumnError,
     UnsupportedTypeError,
+)
+from muntin.semantics.framing.properties import (
+    Framing,
+    Schedule,
+    Scheme,
+    adjacent,
+    cover,
+    schedule,
 )
 from muntin.semantics.idle import clock, follow, wait
 from muntin.semantics.sequence import (
@@ -84,6 +103,7 @@ from muntin.semantics.sequence import (
 )
 from muntin.semantics.window import Context, Landmark, Window
 from muntin.spark.control import control, end, heartbeat, punctuate
+from muntin.spark.frames import Frames
 from muntin.spark.plan import Plan
 from muntin.spark.stream import Stream, stream
 from muntin.spark.windowed import Windowed
@@ -101,6 +121,8 @@ __all__ = [
     "Disorder",
     "ExponentialHistogram",
     "ExpressionError",
+    "Frames",
+    "Framing",
     "Landmark",
     "Landmarks",
     "MuntinError",
@@ -109,17 +131,22 @@ __all__ = [
     "Plan",
     "RequirementError",
     "RowWindow",
+    "Schedule",
+    "Scheme",
     "Session",
     "SlideOnWindow",
     "SlidingExtreme",
     "Stream",
     "SumOverflowError",
     "Summary",
+    "TieError",
     "TupleWindow",
     "UnknownColumnError",
     "UnsupportedTypeError",
     "Window",
     "Windowed",
+    "adjacent",
+    "aggregate",
     "all",
     "any",
     "approx_avg",
@@ -130,6 +157,8 @@ __all__ = [
     "approx_sum",
     "approx_top_k",
     "avg",
+    "between",
+    "boundary",
     "clock",
     "collect",
     "collect_set",
@@ -138,6 +167,9 @@ __all__ = [
     "count",
     "count_distinct",
     "count_if",
+    "cover",
+    "delta",
+    "density",
     "each",
     "end",
     "first",
@@ -164,12 +196,16 @@ __all__ = [
     "punctuate",
     "punctuated",
     "quantile",
+    "region",
+    "schedule",
     "slack",
     "stddev_pop",
     "stddev_samp",
     "stream",
     "sum",
+    "threshold",
     "top_k",
+    "trend",
     "value_histogram",
     "var_pop",
     "var_samp",

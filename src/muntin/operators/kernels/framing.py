@@ -513,7 +513,8 @@ def candidates(
             state.mode, state.previous, state.next_id, state.id = CLOSED, NEVER, 0, -1
             n = 0
             row = first
-            while row < starts[key + 1] and n == 0 and (row == first or state.mode != CLOSED):
+            ours = True  # not another frame, which a row behind this one opened
+            while row < starts[key + 1] and n == 0 and ours:
                 n = advance(
                     asked,
                     state,
@@ -532,11 +533,12 @@ def candidates(
                     0,
                 )
                 row += 1
-            if n == 0 and state.mode != CLOSED:
+                ours = state.mode != CLOSED and state.low == first
+            if n == 0 and ours:
                 if not ended:
                     found[first].fits = -2
                     continue
                 n = _end(asked, state, key, made, 0)
-            if n > 0:
+            if n > 0 and made[0].low == first:
                 found[first] = made[0]
     return int(starts[len(starts) - 1])

@@ -162,6 +162,8 @@ class FrameReference:
         local, every = self._local, self._local.measure.length(self.framing.fragments)
         reported = None
         for count in range(1, len(places) + 1):
+            if not places[count - 1].real and self.framing.missing == "carry":
+                continue  # it is taken together with the real row behind it
             end = local.end_so_far(places[:count])
             if reported is None:
                 due = local.at_least(places[:count], end)
