@@ -9,7 +9,15 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from benchmarks import batch_overlap, by_tuple, correlated, figure3, state, stream
+from benchmarks import (
+    batch_overlap,
+    by_tuple,
+    correlated,
+    figure3,
+    frame_kernels,
+    state,
+    stream,
+)
 from benchmarks.measure import Report, machine, publish, session
 from benchmarks.section8 import blocks, bounded, execution
 
@@ -28,6 +36,7 @@ WITHOUT_SPARK: Mapping[str, Callable[[bool], Report]] = {
     "section8-execution": execution.run,
     "section8-bounded": bounded.run,
     "section8-blocks": blocks.run,
+    "frame_kernels": frame_kernels.run,
 }
 NAMES = (*WITHOUT_SPARK, *BENCHMARKS)
 
