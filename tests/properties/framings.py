@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from muntin.aggregates.binding import Call
 from muntin.aggregates.correlation import Comparison, Slot
 from muntin.aggregates.expressions import Sql
 from muntin.aggregates.functions import Aggregate
@@ -23,9 +24,12 @@ from muntin.semantics.errors import ArgumentError
 from muntin.semantics.framing.kinds import (
     Between,
     Boundary,
+    Cluster,
     Crossing,
     Delta,
+    Density,
     Kind,
+    Region,
     Threshold,
     Trend,
 )
@@ -77,7 +81,7 @@ class FrameCase(Arrivals):
         kind = self.framing.kind
         value = row.get(self.column)
         match kind:
-            case Threshold():
+            case Threshold() | Region():
                 return row["b"]
             case Between():
                 return row["b"] is True, row["s"] == "a"
@@ -96,7 +100,8 @@ class FrameCase(Arrivals):
             axis=self.axis,
             by=self.by,
             reading=self.read,
-            aggregate=measure(kind, self.column) if isinstance(kind, Crossing) else None,
+            aggregate=measure(kind, self.column) if isinstance(kind, Crossing | Density) else None,
+            along=lambda row: row[self.column],
             starts=lambda row: row["s"] == "a",
             until=lambda row: row["until"],
             bridged=bridged,
@@ -115,7 +120,7 @@ class FrameCase(Arrivals):
             Typed(
                 axis=self.axis,
                 keys=(pa.string(),),
-                calls=tuple(bound_calls([called])[0] for called in self.calls),
+                calls=(*self._measured, *(bound_calls([called])[0] for called in self.calls)),
                 bound_type=bound_type,
                 lateness_type=pa.duration("us") if self.domain.temporal else bound_type,
                 read=self.read_types,
@@ -125,12 +130,26 @@ class FrameCase(Arrivals):
         )
 
     @property
+    def _measured(self) -> tuple[Call, ...]:
+        """The call that a density is measured by."""
+        kind = self.framing.kind
+        if not isinstance(kind, Density):
+            return ()
+        assert isinstance(kind.aggregate, Aggregate)
+        slots = () if self.column == "*" else (SLOTS.index(self.column),)
+        return bound_calls([(kind.aggregate.function, slots, ())])
+
+    @property
     def read_types(self) -> tuple[pa.DataType, ...]:
         match self.framing.kind:
             case Threshold():
                 return (pa.bool_(),)
             case Between():
                 return (pa.bool_(), pa.bool_())
+            case Density() | Cluster():
+                return ()
+            case Region():
+                return (pa.bool_(), TYPES[self.column])
             case Crossing() if self.column == "*":
                 return ()
         return (TYPES[self.column],)
@@ -142,6 +161,10 @@ class FrameCase(Arrivals):
                 read: list[list[Any]] = [[row["b"] for row in rows]]
             case Between():
                 read = [[row["b"] for row in rows], [row["s"] == "a" for row in rows]]
+            case Region():
+                read = [[row["b"] for row in rows], [row[self.column] for row in rows]]
+            case Density() | Cluster():
+                read = []
             case Crossing() if self.column == "*":
                 read = []
             case _:
@@ -191,7 +214,7 @@ def bridged(before: Row, after: Row) -> bool | None:
     )
 
 
-def measure(kind: Crossing, column: str) -> Evaluate:
+def measure(kind: Crossing | Density, column: str) -> Evaluate:
     assert isinstance(kind.aggregate, Aggregate)
     place = () if column == "*" else (SLOTS.index(column),)
     return evaluators([(kind.aggregate.function, place, ())])["r0"]
@@ -216,12 +239,17 @@ MEASURES = (
 )
 
 
+#: The same for densities; a call that stands first has the first slot.
+DENSITIES = (("count", "*"), ("sum", "v"), ("max", "v"), ("avg", "v"), ("median", "v"))
+
+
 @st.composite
-def kinds(draw: st.DrawFn) -> tuple[Kind, str]:
+def kinds(draw: st.DrawFn, domain: Domain) -> tuple[Kind, str]:
     """A kind and the column it is of."""
     start = draw(st.sampled_from([None, None, "s = 'a'"]))
     restart = None if start is None else draw(st.sampled_from(["close", "drop", "continue"]))
-    match draw(st.sampled_from(["threshold", "boundary", "delta", "measure", "trend", "between"])):
+    plain = ["threshold", "boundary", "delta", "measure", "trend", "between"]
+    match draw(st.sampled_from([*plain, "density", "cluster", "region"])):
         case "threshold":
             return Threshold("b"), "b"
         case "boundary":
@@ -246,6 +274,21 @@ def kinds(draw: st.DrawFn) -> tuple[Kind, str]:
             column = draw(st.sampled_from(["v", "i", "d"]))
             direction = draw(st.sampled_from(["increasing", "decreasing", "flat"]))
             return Trend(column, direction, draw(st.booleans())), column
+        case "density":
+            function, column = draw(st.sampled_from(DENSITIES))
+            arguments = () if column == "*" else (Sql(column),)
+            sign = draw(st.sampled_from(["<", "<=", ">", ">="]))
+            limit = Decimal(draw(st.sampled_from(["0", "1", "1.5", "3"])))
+            per = LENGTHS[domain](draw(st.integers(1, 8)))
+            return Density(Aggregate(function, arguments), sign, limit, per), column
+        case "cluster":
+            rate = draw(st.sampled_from([0.1, 0.5, 2.0]))
+            return Cluster(draw(st.sampled_from([0.05, 0.4])), rate, LENGTHS[domain](4)), "*"
+        case "region":
+            column = draw(st.sampled_from(["v", "i", "d"]))
+            extent = draw(st.sampled_from([None, "0.5", "1", "2.5"]))
+            prefer = draw(st.sampled_from(["longest", "widest", "all"]))
+            return Region("b", column, extent, prefer), column
     return Between("b", "s = 'a'", draw(st.sampled_from(["both", "start", "end", "neither"]))), "b"
 
 
@@ -271,7 +314,7 @@ VALUES = [_values(seed) for seed in range(200)]
 @st.composite
 def framings(draw: st.DrawFn, domain: Domain) -> tuple[Framing, str]:
     """A framing that does not contradict itself, and its column."""
-    kind, column = draw(kinds())
+    kind, column = draw(kinds(domain))
     length = LENGTHS[domain]
     few = st.integers(1, 9)
 
@@ -300,6 +343,8 @@ def framings(draw: st.DrawFn, domain: Domain) -> tuple[Framing, str]:
         "readings": draw(st.sampled_from(["point", "point", "until_next", "interval"])),
         "schedule": sometimes(st.integers(2, 5).map(lambda n: Schedule(length(n))), 2),
     }
+    if isinstance(kind, Cluster) and options["max_count"] is None:
+        options["max_duration"] = options["max_duration"] or length(12)
     options["tie_order"] = "tie" if options["ties"] != "fail" else None
     options["until"] = "until" if options["readings"] == "interval" else None
     return _agreeing(kind, options), column
@@ -322,8 +367,11 @@ def _without(options: dict[str, Any], complaint: str) -> dict[str, Any]:
         ("bounds", "liberal"),
         ("schedule", "schedule"),
         ("readings", "readings"),
+        ("readings", "as points"),
+        ("readings", "until_next"),
         ("min_duration", "min_duration"),
         ("min_count", "min_count"),
+        ("missing", "missing"),
     ):
         if words in complaint and options[name] != usual.get(name):
             plain: dict[str, Any] = {**options, name: usual.get(name)}
@@ -344,7 +392,7 @@ def frame_cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> F
     ]
     scale = 1 if domain is Domain.DECIMAL else 0
     axis = framing.axis(domain, scale=scale, zone="UTC")
-    rows = _one_each(rows, framing, axis) if framing.ties == "fail" else rows
+    rows = _one_each(rows, framing, column, axis) if framing.ties == "fail" else rows
     return FrameCase(
         framing=framing,
         column=column,
@@ -361,8 +409,9 @@ def _until(domain: Domain, on: Any, gap: int) -> Any:
     return on + GAPS[domain](max(gap, -1))
 
 
-def _one_each(rows: list[Row], framing: Framing, axis: Axis) -> list[Row]:
+def _one_each(rows: list[Row], framing: Framing, column: str, axis: Axis) -> list[Row]:
     """Rows of which no two tie."""
+    along = isinstance(framing.kind, Region)
     kept: dict[Any, Row] = {}
     for place, row in enumerate(rows):
         tick = axis.tick(row["on"])
@@ -371,5 +420,5 @@ def _one_each(rows: list[Row], framing: Framing, axis: Axis) -> list[Row]:
             at = ("none", place)
         elif framing.schedule is not None:
             at = (tick - framing.schedule.start(axis)) // framing.schedule.period(axis)
-        kept.setdefault((row["k"], at), row)
+        kept.setdefault((row["k"], at, row[column] if along else None), row)
     return list(kept.values())

@@ -37,6 +37,7 @@ REASONS = (
     "slide_on_fell",
     "no_gap",
     "no_until",
+    "no_along",
     "tie",
 )
 

@@ -15,6 +15,7 @@ from pyspark.sql import types as spark_types
 
 from muntin.aggregates.binding import Call, slots_of
 from muntin.aggregates.expressions import Expression, Name
+from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.own import OwnAggregate
 from muntin.aggregates.text import Column
 from muntin.operators.protocol import Operator
@@ -229,21 +230,24 @@ class Compiled:
     @cached_property
     def calls(self) -> tuple[Call, ...]:
         """The aggregates with their types."""
-        ansi = setting(self.source.df.sparkSession, "spark.sql.ansi.enabled", "true") == "true"
-        types = {field.name: field.dataType for field in self.prepared().schema}
         calls = []
         if isinstance(self.spec, RowWindow):
             place = self.slots.index(Name(self.source.on))
             type_ = to_arrow(self.schema[self.source.on].dataType, "on")
-            calls = [Call(f, f"{f}(on)", (place,), (type_,), ansi) for f in ("first", "last")]
-        for result in self.columns:
-            for aggregate in result.aggregates:
-                places = tuple(self.slots.index(slot) for slot in slots_of(aggregate))
-                arrow = tuple(to_arrow(types[f"s{p}"], str(aggregate)) for p in places)
-                constants = aggregate.options
-                label = str(aggregate)
-                calls.append(Call(aggregate.function, label, places, arrow, ansi, constants))
-        return tuple(calls)
+            calls = [Call(f, f"{f}(on)", (place,), (type_,), True) for f in ("first", "last")]
+        aggregates = [a for result in self.columns for a in result.aggregates]
+        return (*calls, *self._calls_of(aggregates))
+
+    def _calls_of(self, aggregates: Sequence[Aggregate]) -> list[Call]:
+        ansi = setting(self.source.df.sparkSession, "spark.sql.ansi.enabled", "true") == "true"
+        types = {field.name: field.dataType for field in self.prepared().schema}
+        calls = []
+        for aggregate in aggregates:
+            places = tuple(self.slots.index(slot) for slot in slots_of(aggregate))
+            arrow = tuple(to_arrow(types[f"s{p}"], str(aggregate)) for p in places)
+            label, constants = str(aggregate), aggregate.options
+            calls.append(Call(aggregate.function, label, places, arrow, ansi, constants))
+        return calls
 
     @cached_property
     def key_types(self) -> tuple[pa.DataType, ...]:

@@ -11,7 +11,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
-from muntin.aggregates.binding import slots_of
+from muntin.aggregates.binding import Call, slots_of
 from muntin.aggregates.correlation_types import check
 from muntin.aggregates.expressions import Expression
 from muntin.aggregates.functions import Aggregate
@@ -58,6 +58,14 @@ class CompiledFrames(Compiled):
         return list(dict.fromkeys(wanted))
 
     @cached_property
+    def calls(self) -> tuple[Call, ...]:
+        """The aggregates with their types; first the one that a density is measured by."""
+        kind = self.framing.kind
+        measured = [kind.aggregate] if isinstance(kind, Density) else []
+        asked = [a for c in self.columns for a in c.aggregates]
+        return tuple(self._calls_of([*measured, *asked]))  # type: ignore[list-item]
+
+    @cached_property
     def bounds(self) -> tuple[str, ...]:
         along = ("along_start", "along_end") if isinstance(self.framing.kind, Region) else ()
         counts = () if self.columns else ("n", "n_missing")
@@ -99,7 +107,7 @@ class CompiledFrames(Compiled):
             case Crossing(aggregate=Aggregate() as aggregate):
                 return [column(slot) for slot in slots_of(aggregate)]
             case Region(where=where, along=along):
-                return [self._native("where", where), self._named("along", along).cast("double")]
+                return [self._native("where", where), self._named("along", along)]
         return []
 
     def _lacks(self, kind: Crossing) -> SparkColumn:

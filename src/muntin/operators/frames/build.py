@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -11,15 +12,30 @@ import pyarrow as pa
 from muntin.aggregates.binding import Call
 from muntin.aggregates.functions import Aggregate
 from muntin.operators.frames.asked import DECIDING, fields_of
+from muntin.operators.frames.clustered import Clustered
+from muntin.operators.frames.dense import Dense
 from muntin.operators.frames.missing import Bridge, Missing
 from muntin.operators.frames.operator import Frames
 from muntin.operators.frames.overlapping import Overlapping
 from muntin.operators.frames.reading import Reading, scale_of
+from muntin.operators.frames.regional import Regional
 from muntin.operators.frames.sequence import Slots
 from muntin.operators.frames.ties import Ties
+from muntin.operators.kernels.clusters import Scan
+from muntin.operators.regions import Limits
 from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.errors import ArgumentError, UnsupportedTypeError
-from muntin.semantics.framing.kinds import Boundary, Crossing, Delta, Kind, Starting, Trend
+from muntin.semantics.framing.kinds import (
+    Boundary,
+    Cluster,
+    Crossing,
+    Delta,
+    Density,
+    Kind,
+    Region,
+    Starting,
+    Trend,
+)
 from muntin.semantics.framing.properties import Framing
 from muntin.semantics.lengths import Number
 
@@ -62,6 +78,17 @@ def build(framing: Framing, typed: Typed) -> Frames:
         "slots": slots,
         "longest": framing.longest,
     }
+    kind = framing.kind
+    if isinstance(kind, Density):
+        per = typed.axis.length("per", kind.per)
+        return Dense(**given, per=per, sign=kind.sign, limit=kind.limit)
+    if isinstance(kind, Cluster):
+        return Clustered(**given, scan=_scan(kind, framing, typed.axis))
+    if isinstance(kind, Region):
+        assert reading.level is not None
+        along_type = bound_of(typed.read[1], reading.level.digits)
+        limits = _limits(kind, framing, typed.axis, reading.level)
+        return Regional(**given, limits=limits, along=reading.level, along_type=along_type)
     if framing.overlapping:
         scheme = framing.scheme
         overlap = 0 if scheme.overlap is None else typed.axis.length("overlap", scheme.overlap)
@@ -76,6 +103,8 @@ def reading_of(framing: Framing, typed: Typed) -> Reading:
     level, every = None, 0
     if isinstance(kind, Boundary) and kind.every is not None:
         level, every = _levels(kind.every, typed.read[0])
+    if isinstance(kind, Region):
+        level, _ = _levels(kind.min_extent or Number(Decimal(1)), typed.read[1])
     return Reading(
         kind=kind.word,
         types=typed.read,
@@ -120,6 +149,12 @@ def _check_types(kind: Kind, types: tuple[pa.DataType, ...]) -> None:
             raise UnsupportedTypeError(f"{kind.label} cannot compare values of type {type_}")
         if kind.word in ("threshold", "between") and not pa.types.is_boolean(type_):
             raise UnsupportedTypeError(f"{kind.label} needs a condition, but it is {type_}")
+    if isinstance(kind, Region):
+        where, along = types
+        if not pa.types.is_boolean(where):
+            raise UnsupportedTypeError(f"{kind.label} needs a condition, but it is {where}")
+        if not (pa.types.is_integer(along) or pa.types.is_floating(along) or _is_decimal(along)):
+            raise UnsupportedTypeError(f"{kind.label} needs a number along, but it is {along}")
 
 
 def _levels(every: Number, type_: pa.DataType) -> tuple[Axis, int]:
@@ -132,3 +167,46 @@ def _levels(every: Number, type_: pa.DataType) -> tuple[Axis, int]:
     else:
         axis = Axis(Domain.DECIMAL, digits)
     return axis, int(Fraction(every.value) * 10**digits)
+
+
+def _is_decimal(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_decimal(type_))
+
+
+def bound_of(type_: pa.DataType, digits: int) -> pa.DataType:
+    """The type in which the bounds of a region along a column are reported."""
+    if pa.types.is_floating(type_):
+        return pa.float64()
+    return pa.decimal128(38, digits) if digits or _is_decimal(type_) else pa.int64()
+
+
+def _scan(kind: Cluster, framing: Framing, axis: Axis) -> Scan:
+    return Scan(kind.p, kind.rate, axis.length("per", kind.per), *_local(framing, axis))
+
+
+def _limits(kind: Region, framing: Framing, axis: Axis, along: Axis) -> Limits:
+    extent = None
+    if kind.min_extent is not None:
+        doubles = along.domain is Domain.DOUBLE
+        extent = float(Fraction(kind.min_extent.value) * (1 if doubles else 10**along.digits))
+    least, most, shortest, longest = _local(framing, axis)
+    return Limits(
+        prefer=kind.prefer,
+        bridged=framing.missing == "satisfy",
+        min_extent=extent,
+        min_duration=shortest,
+        max_duration=longest,
+        min_count=least,
+        max_count=most,
+    )
+
+
+def _local(framing: Framing, axis: Axis) -> tuple[int | None, int | None, int | None, int | None]:
+    """The local conditions: counts, and durations in ticks."""
+    shortest, longest = framing.min_duration, framing.max_duration
+    return (
+        framing.min_count,
+        framing.max_count,
+        None if shortest is None else axis.length("min_duration", shortest),
+        None if longest is None else axis.length("max_duration", longest),
+    )

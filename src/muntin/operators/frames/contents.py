@@ -17,7 +17,6 @@ from muntin.aggregates.binding import Call
 from muntin.operators.frames.rows import Rows, orders
 from muntin.operators.kernels.grouping import Groups
 from muntin.operators.kernels.records import is_open
-from muntin.operators.keyed import Keyed
 from muntin.operators.panes import Panes
 from muntin.operators.protocol import State
 from muntin.operators.reduction import slide
@@ -95,15 +94,15 @@ class Joined:
     starts: Ints
 
     @classmethod
-    def of(cls, contents: Contents, keyed: Keyed, kept: pa.Table, table: int, rows: Rows) -> Joined:
-        has = np.zeros(len(keyed), np.int64)
-        has[keyed.numbers[table]] = 1
+    def of(cls, contents: Contents, keys: int, kept: pa.Table, key: Ints, rows: Rows) -> Joined:
+        """``kept`` has at most one cell for each of so many keys, ``key`` says of which."""
+        has = np.zeros(keys, np.int64)
+        has[key] = 1
         before = np.cumsum(has)
         places = rows.places
         new = contents.lifted(rows.table)
         if kept.num_rows:
             place = np.empty(kept.num_rows + new.num_rows, np.int64)
-            key = keyed.numbers[table]
             place[places[rows.starts[key]] + before[key] - 1] = np.arange(kept.num_rows)
             counts = np.diff(places[rows.starts])
             place[np.arange(new.num_rows) + np.repeat(before, counts)] = (

@@ -11,11 +11,12 @@ import pyarrow as pa
 
 from muntin.operators.columns import key_fields
 from muntin.operators.frames.memory import KEYS, Buckets, Memory, forget
-from muntin.operators.frames.operator import Frames, longest
+from muntin.operators.frames.operator import Frames
 from muntin.operators.frames.rows import Rows, spread
 from muntin.operators.frames.sequence import Arranged
 from muntin.operators.kernels.records import NEVER
 from muntin.operators.kernels.sorting import by_key_and_order
+from muntin.operators.kernels.ticks import order_of_ticks
 from muntin.operators.keyed import Keyed
 from muntin.operators.protocol import Changes, Punctuation, State
 
@@ -76,21 +77,16 @@ class Holding(Frames):
         arranged: Arranged,
         punctuation: Punctuation,
     ) -> tuple[pa.Table, Changes]:
-        new_key = np.repeat(np.arange(len(keyed)), np.diff(arranged.rows.starts))
-        both = pa.concat_tables([kept, self._as_held(keyed, arranged.rows, new_key)])
-        key = np.concatenate([keyed.numbers[2], new_key])
-        place, starts = by_key_and_order(key, both["order"].to_numpy(), len(keyed))
-        both, key = both.take(pa.array(place)), key[place]
-        rows = self._rows(both, starts)
+        both, key, rows = self._gathered(keyed, kept, arranged)
         records = self.memory.records(keyed, remembered)
         memory = {n: self.memory.whole(keyed, remembered, n) for n in self.remembered_names}
-        _, complete = punctuation.of(keyed.keys)
+        complete = self._complete(keyed, punctuation)
         told = self.tell(rows, memory, keyed, complete, punctuation.ended)
         found = self._numbered(told.found, records)
         results = self._results_of(keyed, found, rows)
         if punctuation.ended:
             return results, forget(state, KEYS, HELD)
-        changed = (np.diff(arranged.rows.starts) > 0) | (told.needed > starts[:-1])
+        changed = (np.diff(arranged.rows.starts) > 0) | (told.needed > rows.starts[:-1])
         records["previous"][changed] = 0  # marks keys that were seen
         buckets = Buckets.of(keyed, self.key_names, changed)
         held = np.arange(both.num_rows) >= told.needed[key]
@@ -100,6 +96,23 @@ class Holding(Frames):
         known = records["previous"] != NEVER
         table = self.memory.table(keyed, records, also).filter(pa.array(known))
         return results, changes | buckets.write(state, KEYS, table, np.flatnonzero(known))
+
+    def _complete(self, keyed: Keyed, punctuation: Punctuation) -> Ints:
+        """The order below which no row of a key will come, NEVER where nothing is known."""
+        _, complete = punctuation.of(keyed.keys)
+        known = np.where(complete == NEVER, 0, np.maximum(complete, -self.axis.limit))
+        return np.where(complete == NEVER, NEVER, order_of_ticks(known, self.axis))
+
+    def _gathered(
+        self, keyed: Keyed, kept: pa.Table, arranged: Arranged
+    ) -> tuple[pa.Table, Ints, Rows]:
+        """Held rows and new ones in order, as they are held; their keys; and for the kernels."""
+        new_key = np.repeat(np.arange(len(keyed)), np.diff(arranged.rows.starts))
+        both = pa.concat_tables([kept, self._as_held(keyed, arranged.rows, new_key)])
+        key = np.concatenate([keyed.numbers[2], new_key])
+        place, starts = by_key_and_order(key, both["order"].to_numpy(), len(keyed))
+        both, key = both.take(pa.array(place)), key[place]
+        return both, key, self._rows(both, starts)
 
     def _as_held(self, keyed: Keyed, rows: Rows, key: Ints) -> pa.Table:
         """New rows in the form in which they are held; missing ones have nulls for values."""
@@ -136,7 +149,7 @@ class Holding(Frames):
         return found
 
     def _results_of(self, keyed: Keyed, found: np.ndarray, rows: Rows) -> pa.Table:
-        found = longest(found, self.axis) if self.longest else found
+        found = self._chosen(found)
         results = self._bounds(keyed, found)
         if self.calls:
             places = rows.places

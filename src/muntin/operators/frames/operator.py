@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from muntin.aggregates.binding import Call
 from muntin.aggregates.ordering import order_doubles
@@ -85,7 +86,9 @@ class Frames:
     @cached_property
     def sequencer(self) -> Sequencer:
         interval = int(self.record["reading"][0]) == INTERVAL
-        return Sequencer(self.axis, self.bound_type, self.ties, self.missing, self.slots, interval)
+        grid = self.reading.kind == "region"
+        rules = self.ties, self.missing, self.slots, interval, grid
+        return Sequencer(self.axis, self.bound_type, *rules)
 
     @cached_property
     def memory(self) -> Memory:
@@ -120,13 +123,18 @@ class Frames:
         made += [pa.field(name, self.bound_type) for name in self.bound_names]
         made += [pa.field(name, pa.int64()) for name in ("n", "n_missing")]
         made.append(pa.field("status", pa.string()))
-        results = enumerate(self.contents.types)
+        results = enumerate(self.contents.types[self.hidden :])
         return pa.schema([*made, *(pa.field(f"r{place}", type_) for place, type_ in results)])
 
     @property
     def bound_names(self) -> tuple[str, ...]:
         """The columns that say where a frame lies."""
         return ("frame_start", "frame_end")
+
+    @property
+    def hidden(self) -> int:
+        """How many calls, the first ones, are for the framing itself and not reported."""
+        return 0
 
     @property
     def shard_keys(self) -> Sequence[str]:
@@ -139,7 +147,7 @@ class Frames:
 
     def route(self, rows: pa.Table) -> Routed:
         """Map side: rows with their place and what their kind reads of them."""
-        admitted = self.admission.admit(rows, self._without_until(rows))
+        admitted = self.admission.admit(rows, self._without_place(rows))
         rows = admitted.rows
         columns = {"tick": pa.array(admitted.tick), "order": pa.array(admitted.order)}
         columns |= self.reading.read(rows)
@@ -152,14 +160,17 @@ class Frames:
                 partial = partial.append_column(name, rows[name])
         return admitted.routed(partial, admitted.originals(self.key_names))
 
-    def _without_until(self, rows: pa.Table) -> npt.NDArray[np.object_] | None:
-        """Rows that do not say until when they hold."""
-        if self.reading.until is None:
-            return None
-        on = to_ticks(rows["on"].combine_chunks(), self.axis)
-        until = to_ticks(rows["until"].combine_chunks(), self.axis)
-        none = (until.refusal != 0) | (until.order < on.order)
-        return np.where(none, "no_until", "").astype(object)
+    def _without_place(self, rows: pa.Table) -> npt.NDArray[np.object_] | None:
+        """Rows that do not say until when they hold, or where along a region they lie."""
+        if self.reading.until is not None:
+            on = to_ticks(rows["on"].combine_chunks(), self.axis)
+            until = to_ticks(rows["until"].combine_chunks(), self.axis)
+            none = (until.refusal != 0) | (until.order < on.order)
+            return np.where(none, "no_until", "").astype(object)
+        if self.reading.kind == "region":
+            none = pc.is_null(rows["f1"].combine_chunks(), nan_is_null=True).to_numpy(False)
+            return np.where(none, "no_along", "").astype(object)
+        return None
 
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
         if not partials:
@@ -251,7 +262,7 @@ class Frames:
         found = walked(self.record, rows, records, punctuation.ended)
         joined = None
         if self.calls:
-            joined = Joined.of(self.contents, keyed, kept, 2, rows)
+            joined = Joined.of(self.contents, len(keyed), kept, keyed.numbers[2], rows)
         results = self._results(keyed, found, joined)
         if punctuation.ended:
             return results, forget(state, KEYS, OPEN_CELLS)
@@ -299,13 +310,15 @@ class Frames:
         return also
 
     def _results(self, keyed: Keyed, found: np.ndarray, joined: Joined | None) -> pa.Table:
-        if self.longest:
-            found = longest(found, self.axis)
+        found = self._chosen(found)
         made = self._bounds(keyed, found)
         if joined is not None:
             low, high = joined.stretch(found["key"], found["low"], found["high"])
-            made += self.contents.of_stretches(joined.cells, low, high)
+            made += self.contents.of_stretches(joined.cells, low, high)[self.hidden :]
         return pa.Table.from_arrays(made, schema=self.result_schema)
+
+    def _chosen(self, found: np.ndarray) -> np.ndarray:
+        return longest(found, self.axis) if self.longest else found
 
     def _bounds(self, keyed: Keyed, found: np.ndarray) -> list[pa.Array]:
         """The columns of a frame: its key, its id, where it lies, and how many rows it has."""

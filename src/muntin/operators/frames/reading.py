@@ -107,7 +107,7 @@ class Reading:
             case "threshold":
                 return _truth(given[0])
             case "region":
-                return {**_truth(given[0]), "real": given[1].cast(pa.float64())}
+                return {**_truth(given[0]), "real": self._place(given[1])}
             case "boundary" if self.level is not None:
                 return _levels(given[0], self.level, self.every)
             case "boundary" if self.by_code:
@@ -124,6 +124,15 @@ class Reading:
             case "aggregate" if given:
                 return self._measures(given)
         return {}
+
+    def _place(self, along: pa.Array) -> pa.Array:
+        """Where a row lies along a region: whole units of the last decimal, or a double."""
+        assert self.level is not None
+        if self.level.domain is Domain.DOUBLE:
+            return along.cast(pa.float64())
+        if pa.types.is_integer(along.type) and self.level.domain is Domain.DECIMAL:
+            along = along.cast(pa.int64()).cast(pa.decimal128(19, 0))
+        return pa.array(to_ticks(along, self.level).tick.astype(np.float64))
 
     def _measures(self, given: list[pa.Array]) -> dict[str, pa.Array]:
         counts = pc.is_valid(given[0])

@@ -11,7 +11,7 @@ import pyarrow as pa
 from muntin.operators.columns import ints
 from muntin.operators.frames.missing import Bridge, Missing, around, verdict, waits
 from muntin.operators.frames.rows import Rows, lacking, orders, spread
-from muntin.operators.frames.ties import Ties, same_place
+from muntin.operators.frames.ties import Ties, same_as_before
 from muntin.operators.kernels.records import BREAKS, NEVER, REAL, SATISFIES
 from muntin.operators.kernels.slots import fill_slots, follow_on
 from muntin.operators.kernels.sorting import by_key_and_order
@@ -78,6 +78,7 @@ class Sequencer:
     missing: Missing
     slots: Slots | None
     interval: bool
+    grid: bool = False  # rows have a second place, ``real``
 
     def arrange(
         self, pool: pa.Table, key: Ints, keys: int, reached: Reached, before: pa.Table | None
@@ -86,7 +87,7 @@ class Sequencer:
         final = self._final(pool, key, keys, reached)
         waiting = pool.filter(pa.array(~final)) if not final.all() else pool.slice(0, 0)
         row = np.flatnonzero(final)
-        place, _ = by_key_and_order(key[row], orders(pool)[row], keys)
+        place = self._sorted(pool.take(pa.array(row)), key[row], keys)
         table, key = pool.take(pa.array(row[place])), key[row][place]
         table, key, refused = self._settle(table, key)
         if waits(self.missing) and not reached.ended:
@@ -99,6 +100,11 @@ class Sequencer:
         last_real = np.full(keys, -1, np.int64)
         last_real[key[real]] = real
         return Arranged(rows, waiting, refused, slot, last_real)
+
+    def _sorted(self, rows: pa.Table, key: Ints, keys: int) -> Ints:
+        if self.grid:
+            return np.lexsort((rows["real"].to_numpy(), orders(rows), key)).astype(np.int64)
+        return by_key_and_order(key, orders(rows), keys)[0]
 
     def _final(self, pool: pa.Table, key: Ints, keys: int, reached: Reached) -> Mask:
         if reached.ended:
@@ -121,10 +127,12 @@ class Sequencer:
 
     def _settle(self, table: pa.Table, key: Ints) -> tuple[pa.Table, Ints, pa.Table | None]:
         at = orders(table) if self.slots is None else self.slots.of(ints(table["tick"]))
+        along = [table["real"].to_numpy()] if self.grid else []
+        ties = same_as_before(key, at, *along)
         if not self.ties.refuses:
-            self._fail_at(table, same_place(key, at))
+            self._fail_at(table, ties)
             return table, key, None
-        kept = self.ties.kept(table, key, at)
+        kept = self.ties.kept(table, ties)
         if kept is None:
             return table, key, None
         gone = np.ones(len(key), np.bool_)

@@ -29,9 +29,8 @@ class Ties:
     def names(self) -> list[str]:
         return [f"t{place}" for place in range(len(self.types))]
 
-    def kept(self, rows: pa.Table, key: Ints, at: Ints) -> Ints | None:
-        """Of rows sorted by key and place the ones that stay; None if that is all of them."""
-        ties = same_place(key, at)
+    def kept(self, rows: pa.Table, ties: Mask) -> Ints | None:
+        """The rows that stay, where some have the place of the row before; None if all stay."""
         if not ties.any():
             return None
         group = np.cumsum(~ties)
@@ -42,8 +41,9 @@ class Ties:
         return np.sort(place[edge])
 
 
-def same_place(key: Ints, at: Ints) -> Mask:
-    """Which rows have the key and the place of the row before them."""
-    ties = np.zeros(len(key), np.bool_)
-    ties[1:] = (key[1:] == key[:-1]) & (at[1:] == at[:-1])
+def same_as_before(*columns: npt.NDArray[np.generic]) -> Mask:
+    """Which rows have what the row before them has in all columns."""
+    ties = np.zeros(len(columns[0]), np.bool_)
+    if len(ties):
+        ties[1:] = np.logical_and.reduce([column[1:] == column[:-1] for column in columns])
     return ties

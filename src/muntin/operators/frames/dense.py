@@ -1,0 +1,143 @@
+"""Density frames: rows in the union of windows in which much happens (frames.txt, appendix H).
+
+Whether a row lies in such a window is known when no window to come can reach it. Until then rows
+are held; behind that they are framed as those of a threshold are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin.aggregates.correlation import Comparison, Constant, Inner, Slot
+from muntin.operators.conditions import Value, evaluate, from_arrow, truth
+from muntin.operators.frames.contents import OPEN_CELLS, Contents, Joined
+from muntin.operators.frames.holding import HELD, Holding
+from muntin.operators.frames.memory import KEYS, Buckets, forget
+from muntin.operators.frames.operator import walked
+from muntin.operators.frames.rows import Rows
+from muntin.operators.frames.sequence import Arranged
+from muntin.operators.kernels.density import decided, flag, needed, over, windows_of
+from muntin.operators.kernels.grouping import find_keys
+from muntin.operators.kernels.records import NEVER, OPEN, POINT, is_open
+from muntin.operators.kernels.ticks import shift_order
+from muntin.operators.keyed import Keyed
+from muntin.operators.protocol import Changes, Punctuation, State
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Dense(Holding):
+    """The first call is the aggregate that a window of ``per`` ticks is measured by."""
+
+    per: int = 1
+    sign: str = ">"
+    limit: Decimal = Decimal(0)
+
+    @property
+    def hidden(self) -> int:
+        return 1
+
+    @property
+    def remembered_names(self) -> tuple[str, ...]:
+        """How many of the held rows have been framed already."""
+        return ("framed",)
+
+    def _framed(
+        self,
+        state: State,
+        keyed: Keyed,
+        remembered: pa.Table,
+        kept: pa.Table,
+        arranged: Arranged,
+        punctuation: Punctuation,
+    ) -> tuple[pa.Table, Changes]:
+        both, key, rows = self._gathered(keyed, kept, arranged)
+        ended, complete = punctuation.ended, self._complete(keyed, punctuation)
+        framed = self.memory.whole(keyed, remembered, "framed")
+        known = rows.starts, rows.order, complete, ended, self.axis, self.per
+        told = decided(*known)
+        new = self._told(rows, np.where(framed == NEVER, 0, framed), told)
+        records = self.memory.records(keyed, remembered)
+        found = walked(self.record, new, records, ended)
+        open_cells = self.contents.load(state)
+        open_key = find_keys(open_cells.select(self.key_names), keyed.keys)
+        joined = Joined.of(self.contents, len(keyed), open_cells, open_key, new)
+        if not ended:
+            found = self._with_quiet(found, new, records, over(*known))
+        results = self._results(keyed, found, joined)
+        if ended:
+            return results, forget(state, KEYS, OPEN_CELLS, HELD)
+        first = needed(*known)
+        changed = (np.diff(arranged.rows.starts) > 0) | (first > rows.starts[:-1])
+        changed |= np.isin(np.arange(len(keyed)), found["key"])
+        buckets = Buckets.of(keyed, self.key_names, changed)
+        cells, opened = self.contents.kept(joined, records)
+        changes = buckets.write(state, OPEN_CELLS, cells, opened)
+        records["low"] = records["high"] = np.where(is_open(records), -1, 0)
+        held = np.arange(both.num_rows) >= first[key]
+        changes |= buckets.write(state, HELD, both.filter(pa.array(held)), key[held])
+        seen = np.maximum(0, rows.starts[:-1] + told - first)
+        table = self.memory.table(keyed, records, {"framed": pa.array(seen)})
+        return results, changes | buckets.write(state, KEYS, table, np.arange(len(keyed)))
+
+    def _told(self, rows: Rows, framed: Ints, told: Ints) -> Rows:
+        """The rows about which it is known now whether they lie in a window that satisfies."""
+        low = windows_of(rows.starts, rows.order, self.axis, self.per)
+        reach_back = shift_order(rows.order, self.axis, -self.per)
+        action = flag(rows.starts, rows.order, reach_back, self._satisfied(rows, low))
+        place = np.arange(len(rows)) - np.repeat(rows.starts[:-1], np.diff(rows.starts))
+        counts = np.diff(rows.starts)
+        new = (place >= np.repeat(framed, counts)) & (place < np.repeat(told, counts))
+        key = np.repeat(np.arange(len(counts)), counts)[new]
+        return Rows(
+            starts=np.searchsorted(key, np.arange(len(counts) + 1)).astype(np.int64),
+            order=rows.order[new],
+            what=rows.what[new],
+            table=rows.table.filter(pa.array(new)),
+            gap=rows.gap[new] if len(rows.gap) else rows.gap,
+            columns={"whole": action[new]},
+        )
+
+    def _satisfied(self, rows: Rows, low: Ints) -> Mask:
+        """Of each row whether the window that ends with it meets the condition."""
+        measured = Contents(self.axis, self.keys, self.calls[:1], self.lateness_type)
+        high = np.arange(len(rows)) + 1
+        (values,) = measured.of_stretches(measured.lifted(rows.table), low, high)
+
+        def slot(place: int) -> Value:
+            return from_arrow(values)
+
+        def inner(node: Inner) -> Value:
+            raise AssertionError(node)  # there is none in a comparison with a number
+
+        answer = truth(evaluate(Comparison(self.sign, Slot(0), Constant(self.limit)), slot, inner))
+        # NaN is no density, high or low.
+        unknown = pc.is_null(values, nan_is_null=True).to_numpy(zero_copy_only=False)
+        found: Mask = answer.true & answer.valid & ~unknown
+        return found
+
+    def _with_quiet(
+        self, found: np.ndarray, rows: Rows, records: np.ndarray, quiet: Mask
+    ) -> np.ndarray:
+        """Also the open frames that no row to come can join, where nothing else has to be known."""
+        asked = self.record[0]
+        if asked["reading"] != POINT or asked["liberal"]:
+            return found
+        keys = np.flatnonzero(quiet & (records["mode"] == OPEN))
+        if not len(keys):
+            return found
+        none = Rows(np.zeros(len(keys) + 1, np.int64), rows.order[:0], rows.what[:0], rows.table)
+        mine = records[keys]
+        more = walked(self.record, none, mine, True)
+        records[keys] = mine
+        more["key"] = keys[more["key"]]
+        both = np.concatenate([found, more])
+        return both[np.argsort(both["key"], kind="stable")]

@@ -1,0 +1,123 @@
+"""Regions as frames: stretches of ``on`` and of a second attribute (frames.txt, appendix H)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.operators.columns import key_fields
+from muntin.operators.frames.holding import HELD, Holding
+from muntin.operators.frames.memory import KEYS, Buckets, forget
+from muntin.operators.frames.sequence import Arranged
+from muntin.operators.kernels.grouping import find_keys
+from muntin.operators.kernels.records import FINAL, FOUND
+from muntin.operators.kernels.ticks import from_ticks
+from muntin.operators.keyed import Keyed
+from muntin.operators.protocol import Changes, Punctuation, State
+from muntin.operators.regions import Cells, Limits, Positions, Rectangles, Regions, regions
+from muntin.semantics.axis import Axis, Domain
+
+Ints = npt.NDArray[np.int64]
+POSITIONS, WAITING = "positions", "waiting"
+_NULL = 2
+
+
+@dataclass(frozen=True)
+class Regional(Holding):
+    """Maximal rectangles; ``along`` is the line of the second attribute."""
+
+    limits: Limits = field(default_factory=Limits)
+    along: Axis = field(default_factory=lambda: Axis(Domain.DOUBLE))
+    along_type: pa.DataType = field(default_factory=pa.float64)
+
+    @cached_property
+    def result_schema(self) -> pa.Schema:
+        plain = super().result_schema
+        place = plain.get_field_index("frame_end") + 1
+        along = [pa.field(name, self.along_type) for name in ("along_start", "along_end")]
+        return pa.schema([*list(plain)[:place], *along, *list(plain)[place:]])
+
+    def _framed(
+        self,
+        state: State,
+        keyed: Keyed,
+        remembered: pa.Table,
+        kept: pa.Table,
+        arranged: Arranged,
+        punctuation: Punctuation,
+    ) -> tuple[pa.Table, Changes]:
+        both, key, rows = self._gathered(keyed, kept, arranged)
+        held = np.bincount(keyed.numbers[2], minlength=len(keyed)).astype(np.int64)
+        condition = np.where(rows.what != 0, _NULL, rows.read("whole")).astype(np.uint8)
+        position = rows.read("real").astype(np.float64)
+        cells = Cells(rows.starts, rows.order, position, condition, held)
+        told = regions(
+            cells,
+            Positions(*self._load(state, POSITIONS, Positions.none(), keyed)),
+            Rectangles(*self._load(state, WAITING, Rectangles.none(), keyed)),
+            axis=self.axis,
+            limits=self.limits,
+            ended=punctuation.ended,
+        )
+        records = self.memory.records(keyed, remembered)
+        results = self._told(keyed, told, records, both)
+        if punctuation.ended:
+            return results, forget(state, KEYS, HELD, POSITIONS, WAITING)
+        changed = np.diff(arranged.rows.starts) > 0
+        records["previous"][changed] = 0  # marks keys that were seen
+        buckets = Buckets.of(keyed, self.key_names, changed)
+        keep = np.arange(both.num_rows) >= told.needed[key]
+        changes = buckets.write(state, HELD, both.filter(pa.array(keep)), key[keep])
+        for name, made in ((POSITIONS, told.positions), (WAITING, told.waiting)):
+            changes |= buckets.write(state, name, self._table(keyed, made), made.key)
+        table = self.memory.table(keyed, records, {})
+        return results, changes | buckets.write(state, KEYS, table, np.arange(len(keyed)))
+
+    def _load(
+        self, state: State, name: str, empty: Positions | Rectangles, keyed: Keyed
+    ) -> list[Any]:
+        """The columns of a table of state, its keys by their numbers in this step."""
+        chunks = [state.read(name, bucket) for bucket in sorted(state.buckets(name))]
+        table = pa.concat_tables([self._table(keyed, empty).slice(0, 0), *chunks])
+        key = find_keys(table.select(self.key_names), keyed.keys)
+        place = np.argsort(key, kind="stable")
+        names = [part.name for part in fields(empty)][1:]
+        return [key[place], *(table[name].to_numpy()[place] for name in names)]
+
+    def _table(self, keyed: Keyed, made: Positions | Rectangles) -> pa.Table:
+        keys = keyed.keys.take(pa.array(made.key))
+        names = [part.name for part in fields(made)][1:]
+        columns = [column.combine_chunks() for column in keys.columns]
+        columns += [pa.array(np.ascontiguousarray(getattr(made, name))) for name in names]
+        return pa.table(columns, names=[f.name for f in key_fields(self.keys)] + names)
+
+    def _told(self, keyed: Keyed, told: Regions, records: np.ndarray, rows: pa.Table) -> pa.Table:
+        found = told.found
+        made = np.zeros(len(found), FOUND)
+        made["key"], made["status"] = found.key, FINAL
+        made["start"] = made["held_from"] = found.start
+        made["end"] = made["held_to"] = found.end
+        made["n"], made["missed"] = found.n, found.n_missing
+        made["low"] = np.arange(len(found))  # which region it is
+        made = self._chosen(self._numbered(made, records))
+        results = self._bounds(keyed, made)
+        place = len(self.keys) + 3
+        low, high = (edge[made["low"]] for edge in (found.low, found.high))
+        results[place:place] = [self._along(low), self._along(high)]
+        if self.calls:
+            order = np.argsort(told.member_of, kind="stable")
+            cells = self.contents.lifted(rows.take(pa.array(told.member[order])))
+            edges = np.searchsorted(told.member_of[order], np.arange(len(found) + 1))
+            low_row, high_row = edges[:-1][made["low"]], edges[1:][made["low"]]
+            results += self.contents.of_stretches(cells, low_row, high_row)
+        return pa.Table.from_arrays(results, schema=self.result_schema)
+
+    def _along(self, position: npt.NDArray[np.float64]) -> pa.Array:
+        if self.along.domain is Domain.DOUBLE:
+            return pa.array(position)
+        return from_ticks(position.astype(np.int64), self.along, self.along_type)
