@@ -15,6 +15,7 @@ from benchmarks import (
     correlated,
     figure3,
     frame_kernels,
+    frames,
     state,
     stream,
 )
@@ -28,6 +29,7 @@ BENCHMARKS: Mapping[str, Callable[[SparkSession, bool], Report]] = {
     "by_tuple": by_tuple.run,
     "correlated": correlated.run,
     "figure3": figure3.run,
+    "frames": frames.run,
     "stream": stream.run,
     "state": state.run,
 }

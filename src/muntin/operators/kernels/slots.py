@@ -17,7 +17,7 @@ def fill_slots(
     slot: Ints,
     before: Ints,
     until: Ints,
-    once: int,
+    ends_only: int,
     source: Ints,
     filled: Ints,
     new_starts: Ints,
@@ -27,7 +27,7 @@ def fill_slots(
 
     ``before`` is the last slot that was dealt with for a key (NEVER if none) and ``until`` the
     slot behind the last that is due. Where one missing row ends a frame as well as many do,
-    ``once`` is enough. ``new_starts`` is where keys then begin, ``dealt`` the last slot of each
+    ``ends_only`` puts in the first and the last of them. ``new_starts`` is where keys then begin, ``dealt`` the last slot of each
     that is dealt with. Call it with an empty ``source`` to count.
     """
     made = 0
@@ -39,7 +39,8 @@ def fill_slots(
             at_end = row == starts[key + 1]
             here = until[key] if at_end else slot[row]
             if last != NEVER and here > last + 1:
-                for empty in range(last + 1, last + 2 if once else here):
+                stride = max(1, here - last - 2) if ends_only else 1
+                for empty in range(last + 1, here, stride):
                     if made < room:
                         source[made] = -1
                         filled[made] = empty
