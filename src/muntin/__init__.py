@@ -50,6 +50,7 @@ from muntin.aggregates.own import (
     grouped_min,
     grouped_sum,
 )
+from muntin.aggregates.own_framing import CompiledFraming, FramingFunction
 from muntin.aggregates.sketches import approx_count_distinct, approx_quantile, approx_top_k
 from muntin.aggregates.synopses.composed import Composable, Composed
 from muntin.aggregates.synopses.extremes import SlidingExtreme
@@ -79,6 +80,7 @@ from muntin.semantics.errors import (
     ExpressionError,
     MuntinError,
     OwnAggregateError,
+    OwnFramingError,
     RequirementError,
     SumOverflowError,
     TieError,
@@ -115,6 +117,7 @@ __all__ = [
     "Aggregate",
     "ArgumentError",
     "CheckpointError",
+    "CompiledFraming",
     "Composable",
     "Composed",
     "Context",
@@ -123,11 +126,13 @@ __all__ = [
     "ExpressionError",
     "Frames",
     "Framing",
+    "FramingFunction",
     "Landmark",
     "Landmarks",
     "MuntinError",
     "OwnAggregate",
     "OwnAggregateError",
+    "OwnFramingError",
     "Plan",
     "RequirementError",
     "RowWindow",

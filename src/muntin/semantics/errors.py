@@ -85,6 +85,15 @@ class OwnAggregateError(MuntinError, RuntimeError):
         super().__init__(f"{aggregate}: {method} {problem}")
 
 
+class OwnFramingError(MuntinError, RuntimeError):
+    """A user's own framing function failed, or answered what it must not: says which, and where."""
+
+    def __init__(self, framing: str, method: str, problem: str) -> None:
+        self.framing = framing
+        self.method = method
+        super().__init__(f"{framing}: {method} {problem}")
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``" (did you mean 'speed'?)"`` when a known name is close, else an empty string."""
     close = difflib.get_close_matches(name, list(known), n=1)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
+from pyspark import cloudpickle
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
@@ -15,6 +17,7 @@ from muntin.aggregates.binding import Call, slots_of
 from muntin.aggregates.correlation_types import check
 from muntin.aggregates.expressions import Expression
 from muntin.aggregates.functions import Aggregate
+from muntin.aggregates.own_framing import CompiledFraming, FramingFunction
 from muntin.aggregates.text import parse_bridge, parse_condition
 from muntin.operators.frames.build import Typed, build
 from muntin.operators.frames.missing import Bridge
@@ -26,6 +29,7 @@ from muntin.semantics.framing.kinds import (
     Crossing,
     Delta,
     Density,
+    OwnKind,
     Region,
     Starting,
     Threshold,
@@ -106,6 +110,8 @@ class CompiledFrames(Compiled):
                 return [self._native("start", start), self._native("end", end)]
             case Crossing(aggregate=Aggregate() as aggregate):
                 return [column(slot) for slot in slots_of(aggregate)]
+            case OwnKind(framing=FramingFunction() | CompiledFraming() as own):
+                return [self._native("columns", name) for name in own.columns]
             case Region(where=where, along=along):
                 return [self._native("where", where), self._named("along", along)]
         return []
@@ -191,7 +197,17 @@ class CompiledFrames(Compiled):
             read=tuple(to_arrow(types[f"f{place}"], label) for place in range(len(self._read))),
             ties=tuple(to_arrow(type_, "tie_order") for type_ in ties),
             bridge=None if bridging is None else bridging[0],
+            digest=self._digest,
         )
+
+    @property
+    def _digest(self) -> str:
+        """Tells a user's own framing function from others, however often it is sent along."""
+        kind = self.framing.kind
+        if not isinstance(kind, OwnKind):
+            return ""
+        packed: bytes = cloudpickle.dumps(kind.framing)  # type: ignore[no-untyped-call]
+        return hashlib.sha256(packed).hexdigest()
 
     @cached_property
     def operator(self) -> Frames:

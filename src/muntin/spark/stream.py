@@ -9,6 +9,12 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 
 from muntin.aggregates.own import OwnAggregate
+from muntin.aggregates.own_framing import (
+    CompiledFraming,
+    FramingFunction,
+    OwnFraming,
+    own_kind,
+)
 from muntin.aggregates.text import own_functions, parse_condition
 from muntin.semantics.disorder import Disorder
 from muntin.semantics.errors import ArgumentError, UnknownColumnError
@@ -204,7 +210,7 @@ class Stream:
 
     def frames(
         self,
-        kind: Kind,
+        kind: Kind | OwnFraming,
         *,
         min_duration: object = None,
         max_duration: object = None,
@@ -229,7 +235,8 @@ class Stream:
 
         Args:
             kind: ``mt.threshold``, ``mt.boundary``, ``mt.delta``, ``mt.aggregate``, ``mt.trend``,
-                ``mt.between``, ``mt.density``, ``mt.region``, or a framing of your own.
+                ``mt.between``, ``mt.density``, ``mt.region``, or a framing function of your own
+                (:class:`muntin.FramingFunction`, :class:`muntin.CompiledFraming`).
             min_duration: Frames from first to last row shorter than this are none.
             max_duration: Nor are longer ones than this, unless ``cut``.
             min_count: Frames of fewer rows are none; missing rows that they bridge count.
@@ -256,7 +263,7 @@ class Stream:
             prefix: Put before the names of Muntin's own result columns.
         """
         framing = Framing(
-            kind,
+            own_kind(kind) if isinstance(kind, FramingFunction | CompiledFraming) else kind,
             self.on,
             min_duration=min_duration,
             max_duration=max_duration,

@@ -24,6 +24,7 @@ _KINDS = {
     "trend": records.TREND,
     "between": records.BETWEEN,
     "density": records.DENSITY,
+    "own": records.OWN,
 }
 _FUNCTIONS = {
     "count": records.COUNT,

@@ -11,12 +11,14 @@ import pyarrow as pa
 
 from muntin.aggregates.binding import Call
 from muntin.aggregates.functions import Aggregate
+from muntin.aggregates.own_framing import CompiledFraming, FramingFunction
 from muntin.operators.frames.asked import DECIDING, fields_of
 from muntin.operators.frames.clustered import Clustered
 from muntin.operators.frames.dense import Dense
 from muntin.operators.frames.missing import Bridge, Missing
 from muntin.operators.frames.operator import Frames
 from muntin.operators.frames.overlapping import Overlapping
+from muntin.operators.frames.owned import Owned
 from muntin.operators.frames.reading import Reading, scale_of
 from muntin.operators.frames.regional import Regional
 from muntin.operators.frames.sequence import Slots
@@ -32,6 +34,7 @@ from muntin.semantics.framing.kinds import (
     Delta,
     Density,
     Kind,
+    OwnKind,
     Region,
     Starting,
     Trend,
@@ -45,7 +48,8 @@ class Typed:
     """Axis and types: what an operator is made of, beside its framing.
 
     ``read`` are the types of what the kind reads, ``ties`` of the columns that order rows that
-    tie, and ``bridge`` the condition on missing rows if there is one.
+    tie, ``bridge`` the condition on missing rows if there is one, and ``digest`` tells a user's own
+    framing function from others.
     """
 
     axis: Axis
@@ -56,6 +60,7 @@ class Typed:
     read: tuple[pa.DataType, ...]
     ties: tuple[pa.DataType, ...] = ()
     bridge: Bridge | None = None
+    digest: str = ""
 
 
 def build(framing: Framing, typed: Typed) -> Frames:
@@ -89,10 +94,15 @@ def build(framing: Framing, typed: Typed) -> Frames:
         along_type = bound_of(typed.read[1], reading.level.digits)
         limits = _limits(kind, framing, typed.axis, reading.level)
         return Regional(**given, limits=limits, along=reading.level, along_type=along_type)
+    if isinstance(kind, OwnKind):
+        assert isinstance(kind.framing, FramingFunction | CompiledFraming)
+        return Owned(**given, own=kind.framing, digest=typed.digest)
     if framing.overlapping:
         scheme = framing.scheme
         overlap = 0 if scheme.overlap is None else typed.axis.length("overlap", scheme.overlap)
-        return Overlapping(**given, scheme=scheme.name, overlap=overlap)
+        # A cover that no frame can be added to has all of them.
+        name = "unconstrained" if scheme.fill == "saturated" else scheme.name
+        return Overlapping(**given, scheme=name, overlap=overlap)
     return Frames(**given)
 
 
@@ -149,6 +159,12 @@ def _check_types(kind: Kind, types: tuple[pa.DataType, ...]) -> None:
             raise UnsupportedTypeError(f"{kind.label} cannot compare values of type {type_}")
         if kind.word in ("threshold", "between") and not pa.types.is_boolean(type_):
             raise UnsupportedTypeError(f"{kind.label} needs a condition, but it is {type_}")
+    if isinstance(kind, OwnKind) and isinstance(kind.framing, CompiledFraming):
+        for type_ in types:
+            if not (pa.types.is_boolean(type_) or pa.types.is_integer(type_) or _is_real(type_)):
+                raise UnsupportedTypeError(
+                    f"{kind.label} is compiled and takes numbers, but a column is {type_}"
+                )
     if isinstance(kind, Region):
         where, along = types
         if not pa.types.is_boolean(where):
@@ -167,6 +183,10 @@ def _levels(every: Number, type_: pa.DataType) -> tuple[Axis, int]:
     else:
         axis = Axis(Domain.DECIMAL, digits)
     return axis, int(Fraction(every.value) * 10**digits)
+
+
+def _is_real(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_floating(type_) or pa.types.is_decimal(type_))
 
 
 def _is_decimal(type_: pa.DataType) -> bool:

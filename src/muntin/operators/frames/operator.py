@@ -24,7 +24,7 @@ from muntin.operators.frames.asked import Fields, record
 from muntin.operators.frames.contents import OPEN_CELLS, Contents, Joined
 from muntin.operators.frames.memory import KEYS, Buckets, Memory, forget
 from muntin.operators.frames.missing import Bridge, Missing
-from muntin.operators.frames.reading import COLUMNS, Reading
+from muntin.operators.frames.reading import Reading
 from muntin.operators.frames.rows import Rows
 from muntin.operators.frames.sequence import Arranged, Reached, Sequencer, Slots
 from muntin.operators.frames.ties import Ties
@@ -108,7 +108,7 @@ class Frames:
         """The columns of a row on its way."""
         made = [*key_fields(self.keys), *(pa.field(n, pa.int64()) for n in ("tick", "order"))]
         for name in self.reading.names:
-            made.append(pa.field(name, COLUMNS.get(name, (*self.reading.types, pa.null())[0])))
+            made.append(pa.field(name, self.reading.type_of(name)))
         made += [pa.field(n, t) for n, t in zip(self.ties.names, self.ties.types, strict=True)]
         if isinstance(self.missing, Bridge):
             made += [
@@ -259,7 +259,7 @@ class Frames:
     ) -> tuple[pa.Table, Changes]:
         records = self.memory.records(keyed, remembered)
         rows = self._coded(keyed, remembered, records, arranged.rows)
-        found = walked(self.record, rows, records, punctuation.ended)
+        found, own = self._walk(keyed, remembered, rows, records, punctuation.ended)
         joined = None
         if self.calls:
             joined = Joined.of(self.contents, len(keyed), kept, keyed.numbers[2], rows)
@@ -273,11 +273,18 @@ class Frames:
             cells, opened = self.contents.kept(joined, records)
             changes |= buckets.write(state, OPEN_CELLS, cells, opened)
         records["low"] = records["high"] = np.where(is_open(records), -1, 0)
-        table = self.memory.table(keyed, records, self._also(keyed, remembered, arranged))
+        also = self._also(keyed, remembered, arranged) | own
+        table = self.memory.table(keyed, records, also)
         known = records["previous"] != NEVER
         key = np.flatnonzero(known)
         changes |= buckets.write(state, KEYS, table.filter(pa.array(known)), key)
         return results, changes
+
+    def _walk(
+        self, keyed: Keyed, remembered: pa.Table, rows: Rows, records: np.ndarray, ended: bool
+    ) -> tuple[np.ndarray, dict[str, pa.Array]]:
+        """The frames found, and what is remembered of keys beside the record."""
+        return walked(self.record, rows, records, ended), {}
 
     def _coded(self, keyed: Keyed, remembered: pa.Table, records: np.ndarray, rows: Rows) -> Rows:
         """Values that can only be told apart as numbers, the last ones of keys among them."""

@@ -71,9 +71,17 @@ class Reading:
                 made = ["lacks", "whole" if is_whole(self.types[0]) else "real"]
             case "aggregate":
                 made = ["lacks", *self._measured]
+            case "own":
+                made = ["lacks", *(f"f{place}" for place in range(len(self.types)))]
         made += ["real"] if self.kind == "region" else []
         made += ["opens"] if self.starts else []
         return (*made, "reach") if self.until is not None else tuple(made)
+
+    def type_of(self, name: str) -> pa.DataType:
+        """The type of one of :attr:`names`."""
+        if name in COLUMNS:
+            return COLUMNS[name]
+        return self.types[0] if name == "code" else self.types[int(name[1:])]
 
     @property
     def _measured(self) -> list[str]:
@@ -123,6 +131,9 @@ class Reading:
                 return {"lacks": pa.array(_lacking(given[0])), **_number(given[0])}
             case "aggregate" if given:
                 return self._measures(given)
+            case "own":
+                lacks = np.logical_or.reduce([_lacking(column) for column in given])
+                return {"lacks": pa.array(lacks), **{f"f{p}": c for p, c in enumerate(given)}}
         return {}
 
     def _place(self, along: pa.Array) -> pa.Array:

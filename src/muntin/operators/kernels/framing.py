@@ -26,6 +26,8 @@ from muntin.operators.kernels.records import (
     DECREASING,
     DELTA,
     DENSITY,
+    EXTENDS,
+    EXTENDS_LAST,
     FINAL,
     FOUND,
     FOUND_ARRAY,
@@ -34,6 +36,9 @@ from muntin.operators.kernels.records import (
     NEVER,
     NOWHERE,
     OPEN,
+    OPENS,
+    OPENS_LAST,
+    OWN,
     PARTIAL,
     REAL,
     SATISFIES,
@@ -50,7 +55,7 @@ Bytes = npt.NDArray[np.uint8]
 #: What a row does to a frame: it is outside, inside, or inside and the last.
 _OUTSIDE, _INSIDE, _LAST = range(3)
 #: The most frames that one row can bring.
-_MOST = 4
+MOST = 4
 _MAGNITUDE = 2**63 - 1
 
 
@@ -185,6 +190,14 @@ def _taken(asked: Any, state: Any, counts: int, whole: int, real: float, weight:
 
 
 @part
+def _role(answer: int, inside: int, last: int) -> int:
+    """What a user's own framing function has said of a row."""
+    if not answer & inside:
+        return _OUTSIDE
+    return _LAST if answer & last else _INSIDE
+
+
+@part
 def _extends(asked: Any, state: Any, counts: int, whole: int, real: float, weight: float) -> int:
     """What a real row is to the open frame."""
     kind = asked.kind
@@ -198,6 +211,8 @@ def _extends(asked: Any, state: Any, counts: int, whole: int, real: float, weigh
         return _INSIDE if inside else _OUTSIDE
     if kind == DENSITY:
         return _INSIDE if whole == 1 else _OUTSIDE
+    if kind == OWN:
+        return _role(whole, EXTENDS, EXTENDS_LAST)
     if kind == BETWEEN:
         if whole & 2:
             return _LAST if asked.with_end else _OUTSIDE
@@ -218,6 +233,8 @@ def _opens(asked: Any, state: Any, counts: int, whole: int, real: float, weight:
         return _INSIDE if whole else _OUTSIDE
     if kind == BETWEEN:
         return _opens_between(asked, state, whole)
+    if kind == OWN:
+        return _role(whole, OPENS, OPENS_LAST)
     if kind in (BOUNDARY, TREND):
         state.at_last = whole
         return _INSIDE
@@ -317,7 +334,7 @@ def _missing(
 
 
 @part
-def advance(
+def settle(
     asked: Any,
     state: Any,
     key: int,
@@ -325,16 +342,12 @@ def advance(
     order: int,
     what: int,
     opens: int,
-    counts: int,
-    whole: int,
-    real: float,
-    weight: float,
     reach: int,
     gap: int,
     found: Any,
     n: int,
 ) -> int:
-    """Apply one row; returns how many frames have been found."""
+    """What a row does whatever its value is: that it comes, is missing, or would be too much."""
     if state.mode == COMPLETE:
         n = close(asked, state, key, order, FINAL, found, n)
     if asked.reading == INTERVAL and state.mode == OPEN:
@@ -352,6 +365,26 @@ def advance(
         state.mode, state.id = CLOSED, -1
     if state.mode == OPEN and _cut_before(asked, state, order, reach, state.pending + 1):
         n = close(asked, state, key, order, FINAL, found, n)
+    return n
+
+
+@part
+def decide(
+    asked: Any,
+    state: Any,
+    key: int,
+    row: int,
+    order: int,
+    opens: int,
+    counts: int,
+    whole: int,
+    real: float,
+    weight: float,
+    reach: int,
+    found: Any,
+    n: int,
+) -> int:
+    """What the value of a real row does: it extends the frame, closes it, or opens one."""
     role = _OUTSIDE
     if state.mode == OPEN:
         role = _extends(asked, state, counts, whole, real, weight)
@@ -375,7 +408,34 @@ def advance(
 
 
 @part
-def _end(asked: Any, state: Any, key: int, found: Any, n: int) -> int:
+def advance(
+    asked: Any,
+    state: Any,
+    key: int,
+    row: int,
+    order: int,
+    what: int,
+    opens: int,
+    counts: int,
+    whole: int,
+    real: float,
+    weight: float,
+    reach: int,
+    gap: int,
+    found: Any,
+    n: int,
+) -> int:
+    """Apply one row; returns how many frames have been found."""
+    n = settle(asked, state, key, row, order, what, opens, reach, gap, found, n)
+    if what == REAL:
+        n = decide(
+            asked, state, key, row, order, opens, counts, whole, real, weight, reach, found, n
+        )
+    return n
+
+
+@part
+def end(asked: Any, state: Any, key: int, found: Any, n: int) -> int:
     """No row will come: what is open is final if its condition holds."""
     if state.mode == COMPLETE:
         return close(asked, state, key, NEVER, FINAL, found, n)
@@ -432,7 +492,7 @@ def walk(
     while key < len(starts) - 1:
         state = states[key]
         while row < starts[key + 1]:
-            if n + _MOST > len(found):
+            if n + MOST > len(found):
                 place[0], place[1] = key, row
                 return n
             n = advance(
@@ -453,11 +513,11 @@ def walk(
                 n,
             )
             row += 1
-        if n + _MOST > len(found):
+        if n + MOST > len(found):
             place[0], place[1] = key, row
             return n
         if ended:
-            n = _end(asked, state, key, found, n)
+            n = end(asked, state, key, found, n)
         key += 1
     place[0], place[1] = key, row
     return n
@@ -503,7 +563,7 @@ def candidates(
     """
     asked = asked_[0]
     one = np.zeros(1, STATE)
-    made = np.zeros(_MOST, FOUND)
+    made = np.zeros(MOST, FOUND)
     state = one[0]
     for key in range(len(starts) - 1):
         for first in range(since[key], starts[key + 1]):
@@ -538,7 +598,7 @@ def candidates(
                 if not ended:
                     found[first].fits = -2
                     continue
-                n = _end(asked, state, key, made, 0)
+                n = end(asked, state, key, made, 0)
             if n > 0 and made[0].low == first:
                 found[first] = made[0]
     return int(starts[len(starts) - 1])

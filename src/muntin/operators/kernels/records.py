@@ -15,7 +15,9 @@ from muntin.aggregates.compiled import array_of
 NEVER = -(2**63)
 
 #: Kinds of frames (``Asked.kind``).
-THRESHOLD, BOUNDARY, DELTA, AGGREGATE, TREND, BETWEEN, DENSITY = range(7)
+THRESHOLD, BOUNDARY, DELTA, AGGREGATE, TREND, BETWEEN, DENSITY, OWN = range(8)
+#: What a user's own framing function says of a row, together in one number.
+EXTENDS, OPENS, EXTENDS_LAST, OPENS_LAST = 1, 2, 4, 8
 #: What a row is (``what``): real, or missing and how that is taken.
 REAL, BREAKS, SATISFIES, CARRIED = range(4)
 #: How the end of a frame is read (``Asked.reading``).

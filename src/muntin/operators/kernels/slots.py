@@ -27,8 +27,8 @@ def fill_slots(
 
     ``before`` is the last slot that was dealt with for a key (NEVER if none) and ``until`` the
     slot behind the last that is due. Where one missing row ends a frame as well as many do,
-    ``ends_only`` puts in the first and the last of them. ``new_starts`` is where keys then begin, ``dealt`` the last slot of each
-    that is dealt with. Call it with an empty ``source`` to count.
+    ``ends_only`` puts in the first and the last of them. ``new_starts`` is where keys then begin,
+    ``dealt`` the last slot of each that is dealt with. Call it with an empty ``source`` to count.
     """
     made = 0
     room = len(source)

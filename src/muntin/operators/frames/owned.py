@@ -1,0 +1,175 @@
+"""Frames of a user's own framing function."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.aggregates.own_framing import CompiledFraming, FramingFunction, OwnFraming
+from muntin.operators.columns import key_fields
+from muntin.operators.frames.memory import Memory
+from muntin.operators.frames.operator import Frames
+from muntin.operators.frames.rows import Rows
+from muntin.operators.kernels.framing import MOST
+from muntin.operators.kernels.own_framing import (
+    Answers,
+    compiled_walk,
+    decide_row,
+    end_key,
+    settle_row,
+)
+from muntin.operators.kernels.records import (
+    EXTENDS,
+    EXTENDS_LAST,
+    FOUND,
+    OPEN,
+    OPENS,
+    OPENS_LAST,
+    REAL,
+)
+from muntin.operators.keyed import Keyed
+from muntin.semantics.errors import OwnFramingError
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Owned(Frames):
+    """``own`` says what opens, extends and closes a frame; ``digest`` tells it from others."""
+
+    own: OwnFraming | None = None
+    digest: str = ""
+
+    @property
+    def compiled(self) -> CompiledFraming | None:
+        return self.own if isinstance(self.own, CompiledFraming) else None
+
+    @cached_property
+    def memory(self) -> Memory:
+        base = super().memory
+        if self.compiled is None:
+            own = [pa.field("own", pa.string())]
+        else:
+            own = [pa.field(f"own{n}", pa.float64()) for n in range(self.compiled.numbers)]
+        return Memory(tuple(key_fields(self.keys)), (*base.also, *own))
+
+    def _walk(
+        self, keyed: Keyed, remembered: pa.Table, rows: Rows, records: np.ndarray, ended: bool
+    ) -> tuple[np.ndarray, dict[str, pa.Array]]:
+        if self.compiled is not None:
+            return self._walk_compiled(self.compiled, keyed, remembered, rows, records, ended)
+        assert isinstance(self.own, FramingFunction)
+        kept = self.memory.spread(keyed, remembered, "own").to_pylist()
+        states = [json.loads(text) if text else {} for text in kept]
+        found = _ByRow(self.own, self.record, rows, records).run(states, ended)
+        written = [_written(self.own, state) for state in states]
+        return found, {"own": pa.array(written, pa.string())}
+
+    def _walk_compiled(
+        self,
+        own: CompiledFraming,
+        keyed: Keyed,
+        remembered: pa.Table,
+        rows: Rows,
+        records: np.ndarray,
+        ended: bool,
+    ) -> tuple[np.ndarray, dict[str, pa.Array]]:
+        names = [f"own{n}" for n in range(own.numbers)]
+        numbers = np.zeros((len(keyed), own.numbers))
+        for place, name in enumerate(names):
+            column = self.memory.spread(keyed, remembered, name).fill_null(0.0)
+            numbers[:, place] = column.to_numpy(zero_copy_only=False)
+        walk = compiled_walk(Answers(self.digest, own.open, own.update, own.close))
+        values, place_ = _matrix(rows, len(self.reading.types)), np.zeros(2, np.int64)
+        given = self.record, rows.starts, rows.order, rows.what, rows.read("reach"), rows.gap
+        room, parts = np.zeros(max(1024, len(rows) // 8), FOUND), []
+        while place_[0] < len(keyed):
+            try:
+                n = walk(*given, values, int(ended), records, numbers, room, place_)
+            except Exception as error:
+                raise OwnFramingError(
+                    own.name, "cannot be compiled or failed:", str(error)
+                ) from error
+            parts.append(room[:n].copy())
+        also = {name: pa.array(numbers[:, place].copy()) for place, name in enumerate(names)}
+        return (np.concatenate(parts) if parts else room[:0]), also
+
+
+@dataclass(frozen=True)
+class _ByRow:
+    """A framing function in Python, asked about one row after the other."""
+
+    own: FramingFunction
+    asked: np.ndarray
+    rows: Rows
+    records: np.ndarray
+
+    def run(self, states: list[dict[str, Any]], ended: bool) -> np.ndarray:
+        """The frames found; ``states`` are what the function remembers of each key."""
+        room, parts = np.zeros(MOST, FOUND), [np.zeros(0, FOUND)]
+        values = self._values()
+        rows, reach = self.rows, self.rows.read("reach").astype(np.int64)
+        for key, state in enumerate(states):
+            for row in range(int(rows.starts[key]), int(rows.starts[key + 1])):
+                given = self.asked, self.records, key, row, rows.order
+                n = settle_row(*given, rows.what, reach, rows.gap, room)
+                parts.append(room[:n].copy())
+                if rows.what[row] == REAL:
+                    answer = self._answer(key, values[row], state)
+                    n = decide_row(*given, reach, answer, room)
+                    parts.append(room[:n].copy())
+            if ended:
+                n = end_key(self.asked, self.records, key, room)
+                parts.append(room[:n].copy())
+        return np.concatenate(parts)
+
+    def _values(self) -> list[dict[str, Any]]:
+        columns = list(self.own.columns)
+        table = self.rows.table.select([f"f{place}" for place in range(len(columns))])
+        made = [dict(zip(columns, row.values(), strict=True)) for row in table.to_pylist()]
+        source = self.rows.source
+        return made if source is None else [made[row] if row >= 0 else {} for row in source]
+
+    def _answer(self, key: int, row: dict[str, Any], state: dict[str, Any]) -> int:
+        if self.records["mode"][key] == OPEN and self._asked("update", row, state):
+            return EXTENDS | (EXTENDS_LAST if self._asked("close", row, state) else 0)
+        state.clear()
+        if self._asked("open", row, state):
+            return OPENS | (OPENS_LAST if self._asked("close", row, state) else 0)
+        return 0
+
+    def _asked(self, method: str, row: dict[str, Any], state: dict[str, Any]) -> bool:
+        try:
+            return bool(getattr(self.own, method)(row, state))
+        except Exception as error:
+            problem = f"failed: {type(error).__name__}: {error}; the row was {row}"
+            raise OwnFramingError(self.own.name, method, problem) from error
+
+
+def _written(own: FramingFunction, state: dict[str, Any]) -> str:
+    try:
+        return json.dumps(state)
+    except TypeError as error:
+        raise OwnFramingError(
+            own.name, "state", f"can hold numbers, text, truths and lists of them: {error}"
+        ) from error
+
+
+def _matrix(rows: Rows, columns: int) -> npt.NDArray[np.float64]:
+    """What a compiled function looks at: a line of doubles for each row."""
+    made = np.zeros((len(rows), columns))
+    source = rows.source
+    for place in range(columns):
+        column = rows.table[f"f{place}"].combine_chunks().cast(pa.float64()).fill_null(0.0)
+        values = column.to_numpy(zero_copy_only=False)
+        if source is None:
+            made[:, place] = values
+        elif len(values):
+            made[:, place] = np.where(source >= 0, values[np.maximum(source, 0)], 0.0)
+    return made
