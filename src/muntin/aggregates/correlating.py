@@ -65,6 +65,7 @@ def correlate(
 def columnwise(where: exp.Expr, text: str) -> tuple[Node, list[str]]:
     """A condition in which only columns are left to Spark, and these columns as written."""
     reader = _Reader(text, lambda tree: None, lambda tree: not isinstance(tree, exp.Column))
+    reader.where = "in a condition that Muntin evaluates itself"
     tree = reader.node(where)
     return tree, [str(slot) for slot in reader.slots]
 
@@ -86,6 +87,7 @@ class _Reader:
     aggregate_of: AggregateOf
     aggregates: Aggregates
     slots: list[Expression] = field(default_factory=list)
+    where: str = "around an aggregate in a condition"
 
     def place(self, expression: Expression) -> int:
         if expression not in self.slots:
@@ -131,7 +133,7 @@ class _Reader:
                 return Missing(self.node(tree.this))
             case _:
                 raise ExpressionError(
-                    f"around an aggregate in a condition {_shown(tree)!r} cannot be "
+                    f"{self.where} {_shown(tree)!r} cannot be "
                     "used; + - * / abs, comparisons, BETWEEN, IS NULL, AND, OR and NOT can",
                     self.text,
                 )

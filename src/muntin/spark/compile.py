@@ -238,15 +238,24 @@ class Compiled:
         aggregates = [a for result in self.columns for a in result.aggregates]
         return (*calls, *self._calls_of(aggregates))
 
-    def _calls_of(self, aggregates: Sequence[Aggregate]) -> list[Call]:
-        ansi = setting(self.source.df.sparkSession, "spark.sql.ansi.enabled", "true") == "true"
+    @property
+    def ansi(self) -> bool:
+        """Whether arithmetic that leaves its type is an error."""
+        return setting(self.source.df.sparkSession, "spark.sql.ansi.enabled", "true") == "true"
+
+    @cached_property
+    def slot_types(self) -> tuple[spark_types.DataType, ...]:
+        """The types of what Spark evaluates for the aggregates."""
         types = {field.name: field.dataType for field in self.prepared().schema}
+        return tuple(types[f"s{place}"] for place in range(len(self.slots)))
+
+    def _calls_of(self, aggregates: Sequence[Aggregate]) -> list[Call]:
         calls = []
         for aggregate in aggregates:
             places = tuple(self.slots.index(slot) for slot in slots_of(aggregate))
-            arrow = tuple(to_arrow(types[f"s{p}"], str(aggregate)) for p in places)
+            arrow = tuple(to_arrow(self.slot_types[p], str(aggregate)) for p in places)
             label, constants = str(aggregate), aggregate.options
-            calls.append(Call(aggregate.function, label, places, arrow, ansi, constants))
+            calls.append(Call(aggregate.function, label, places, arrow, self.ansi, constants))
         return calls
 
     @cached_property

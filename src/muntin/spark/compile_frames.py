@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
 from pyspark import cloudpickle
 from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
 from muntin.aggregates.binding import Call, slots_of
+from muntin.aggregates.correlation import Node, Slot
 from muntin.aggregates.correlation_types import check
-from muntin.aggregates.expressions import Expression
+from muntin.aggregates.expressions import Expression, Name, Sql
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.own_framing import CompiledFraming, FramingFunction
 from muntin.aggregates.text import parse_bridge, parse_condition
@@ -37,8 +38,9 @@ from muntin.semantics.framing.kinds import (
 )
 from muntin.semantics.framing.properties import Framing
 from muntin.spark.compile import Compiled
+from muntin.spark.compile_ties import Combining
 from muntin.spark.expressions import column, named
-from muntin.spark.types import bound_type, to_arrow
+from muntin.spark.types import bound_type, to_arrow, to_spark
 
 #: Muntin's own columns of a frame, where nothing else is asked for.
 WHOLE = ("frame_id", "frame_start", "frame_end", "n", "n_missing", "status")
@@ -70,10 +72,71 @@ class CompiledFrames(Compiled):
         return tuple(self._calls_of([*measured, *asked]))  # type: ignore[list-item]
 
     @cached_property
+    def slot_types(self) -> tuple[spark_types.DataType, ...]:
+        if self.combining is None:
+            return super().slot_types
+        return tuple(to_spark(self._types[f"s{place}"]) for place in range(len(self.slots)))
+
+    @cached_property
     def bounds(self) -> tuple[str, ...]:
         along = ("along_start", "along_end") if isinstance(self.framing.kind, Region) else ()
         counts = () if self.columns else ("n", "n_missing")
         return ("frame_id", "frame_start", "frame_end", *along, *counts, "status")
+
+    def prepared(self, *, originals: bool = False) -> DataFrame:
+        """What travels; where rows that tie become one, the columns they are of."""
+        if self.combining is None:
+            return super().prepared(originals=originals)
+        keys = [self._key(name).alias(f"k{place}") for place, name in enumerate(self.keys)]
+        columns = [named(n).alias(f"c{place}") for place, n in enumerate(self.combining.names)]
+        selected = [named(self.source.on).alias("on"), *keys, *columns, *self._for_the_rule()]
+        if originals:
+            selected += [named(n).alias(f"o{place}") for place, n in enumerate(self.schema.names)]
+        return self._analysed(selected)
+
+    @cached_property
+    def combining(self) -> Combining | None:
+        """What is made of rows that tie and become one."""
+        framing, kind = self.framing, self.framing.kind
+        if not framing.combines_ties:
+            return None
+        made = Combining(self.schema, framing.ties, self.ansi)
+        match kind:
+            case Threshold(where=where):
+                made.condition("f0", "where", where)
+            case Boundary(value=value) | Delta(value=value) | Trend(value=value):
+                made.value("f0", "value", value)
+            case Between(start=start, end=end):
+                made.condition("f0", "start", start)
+                made.condition("f1", "end", end)
+            case Crossing(aggregate=Aggregate() as aggregate):
+                for place, slot in enumerate(slots_of(aggregate)):
+                    plain = str(slot) if isinstance(slot, Name | Sql) else slot
+                    made.value(f"f{place}", "condition", plain)
+            case OwnKind(framing=FramingFunction() | CompiledFraming() as own):
+                for place, name in enumerate(own.columns):
+                    made.value(f"f{place}", "columns", name)
+        if isinstance(kind, Starting) and kind.start is not None:
+            made.condition("opens", "start", kind.start)
+        for place, name in enumerate(self._bridged_names):
+            made.value(f"m{place}", "missing", name)
+        made.slots(self.slots)
+        return made
+
+    @cached_property
+    def _types(self) -> dict[str, pa.DataType]:
+        """The types of the columns that the operator works on."""
+        if self.combining is None:
+            label = self.framing.kind.label
+            fields = [
+                f for f in self.prepared().schema if f.name[0] in "ftm" and f.name[1:].isdigit()
+            ]
+            return {field.name: to_arrow(field.dataType, label) for field in fields}
+        combined = self.combining.made()
+        return {
+            name: combined.types[node.place] if isinstance(node, Slot) else pa.bool_()
+            for name, node in combined.derived
+        }
 
     def _for_the_window(self) -> list[SparkColumn]:
         """What the kind reads, and what decides about missing rows and ties."""
@@ -86,9 +149,7 @@ class CompiledFrames(Compiled):
         if framing.until is not None:
             made.append(self._until(framing.until).alias("until"))
         made += [tie.alias(f"t{place}") for place, tie in enumerate(self._ties)]
-        if self._bridging is not None:
-            names = self._bridging[1]
-            made += [self._named("missing", n).alias(f"m{p}") for p, n in enumerate(names)]
+        made += [named(n).alias(f"m{place}") for place, n in enumerate(self._bridged_names)]
         return made
 
     @property
@@ -153,8 +214,8 @@ class CompiledFrames(Compiled):
         return until
 
     @cached_property
-    def _bridging(self) -> tuple[Bridge, tuple[str, ...]] | None:
-        """The condition on missing rows, and the columns it looks at."""
+    def _bridged(self) -> tuple[Node, tuple[tuple[str, str], ...]] | None:
+        """The condition on missing rows, and for each slot of it whose column of which name."""
         missing = self.framing.missing
         if not self.framing.predicted:
             return None
@@ -165,40 +226,48 @@ class CompiledFrames(Compiled):
                 "it is 'break', 'satisfy', 'carry' or SQL text such as 'prev.x > 1 AND next.x > 1'",
             )
         tree, written = parse_bridge(missing)
-        sides = [_side(one, missing) for one in written]
-        names = tuple(dict.fromkeys(name for _, name in sides))
-        types = tuple(
-            to_arrow(self.schema[n].dataType, f"missing={n!r}") for n in self._known(names)
-        )
-        check(tree, [types[names.index(n)] for _, n in sides], _no_aggregate, missing)
-        slots = tuple((side, names.index(name)) for side, name in sides)
-        return Bridge(tree, slots, types), names
+        sides = tuple(_side(one, missing) for one in written)
+        for _, name in sides:
+            self._named("missing", name)
+        return tree, sides
 
-    def _known(self, names: Sequence[str]) -> Sequence[str]:
-        for name in names:
-            if name not in self.schema.names:
-                raise UnknownColumnError("missing", name, self.schema.names)
-        return names
+    @cached_property
+    def _bridged_names(self) -> tuple[str, ...]:
+        """The columns that the condition on missing rows looks at."""
+        sides = () if self._bridged is None else self._bridged[1]
+        return tuple(dict.fromkeys(name for _, name in sides))
+
+    @cached_property
+    def _bridge(self) -> Bridge | None:
+        if self._bridged is None:
+            return None
+        (tree, sides), names = self._bridged, self._bridged_names
+        types = tuple(self._types[f"m{place}"] for place in range(len(names)))
+        slots = tuple((side, names.index(name)) for side, name in sides)
+        check(tree, [types[place] for _, place in slots], _no_aggregate, str(self.framing.missing))
+        return Bridge(tree, slots, types)
 
     @cached_property
     def frame_types(self) -> Typed:
         """Everything an operator is made of, beside its framing."""
-        types = {field.name: field.dataType for field in self.prepared().schema}
         bounds = bound_type(self.schema[self.source.on].dataType, self.axis.digits)
-        label = self.framing.kind.label
-        ties = tuple(types[f"t{place}"] for place in range(len(self._ties)))
-        bridging = self._bridging
         return Typed(
             axis=self.axis,
             keys=self.key_types,
             calls=self.calls,
             bound_type=bounds,
             lateness_type=pa.duration("us") if self.axis.domain.temporal else bounds,
-            read=tuple(to_arrow(types[f"f{place}"], label) for place in range(len(self._read))),
-            ties=tuple(to_arrow(type_, "tie_order") for type_ in ties),
-            bridge=None if bridging is None else bridging[0],
+            read=self._typed("f"),
+            ties=self._typed("t"),
+            bridge=self._bridge,
             digest=self._digest,
+            combined=None if self.combining is None else self.combining.made(),
         )
+
+    def _typed(self, letter: str) -> tuple[pa.DataType, ...]:
+        """The types of the columns ``f0..``, ``t0..`` and the like, in their order."""
+        names = [name for name in self._types if name[0] == letter and name[1:].isdigit()]
+        return tuple(self._types[f"{letter}{place}"] for place in range(len(names)))
 
     @property
     def _digest(self) -> str:

@@ -14,6 +14,7 @@ from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.own_framing import CompiledFraming, FramingFunction
 from muntin.operators.frames.asked import DECIDING, fields_of
 from muntin.operators.frames.clustered import Clustered
+from muntin.operators.frames.combined import Combined
 from muntin.operators.frames.dense import Dense
 from muntin.operators.frames.missing import Bridge, Missing
 from muntin.operators.frames.operator import Frames
@@ -49,7 +50,7 @@ class Typed:
 
     ``read`` are the types of what the kind reads, ``ties`` of the columns that order rows that
     tie, ``bridge`` the condition on missing rows if there is one, and ``digest`` tells a user's own
-    framing function from others.
+    framing function from others. ``combined`` says how rows that tie become one.
     """
 
     axis: Axis
@@ -61,6 +62,7 @@ class Typed:
     ties: tuple[pa.DataType, ...] = ()
     bridge: Bridge | None = None
     digest: str = ""
+    combined: Combined | None = None
 
 
 def build(framing: Framing, typed: Typed) -> Frames:
@@ -82,6 +84,7 @@ def build(framing: Framing, typed: Typed) -> Frames:
         "ties": Ties(str(framing.ties), typed.ties),
         "slots": slots,
         "longest": framing.longest,
+        "combined": typed.combined,
     }
     kind = framing.kind
     if isinstance(kind, Density):

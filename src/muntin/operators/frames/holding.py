@@ -55,7 +55,7 @@ class Holding(Frames):
 
     @cached_property
     def held_schema(self) -> pa.Schema:
-        rows = [f for f in self.row_schema if f.name not in ("tick", *self.ties.names)]
+        rows = [f for f in self.framed_schema if f.name not in ("tick", *self.ties.names)]
         return pa.schema([*rows, *(pa.field(name, type_) for name, type_ in _OWN.items())])
 
     def tell(

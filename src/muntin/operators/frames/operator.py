@@ -21,6 +21,7 @@ from muntin.operators.admission import Admission, behind
 from muntin.operators.columns import key_fields, original_names, typed
 from muntin.operators.cuts import EVER
 from muntin.operators.frames.asked import Fields, record
+from muntin.operators.frames.combined import Combined
 from muntin.operators.frames.contents import OPEN_CELLS, Contents, Joined
 from muntin.operators.frames.memory import KEYS, Buckets, Memory, forget
 from muntin.operators.frames.missing import Bridge, Missing
@@ -61,6 +62,7 @@ class Frames:
     ties: Ties = field(default_factory=Ties)
     slots: Slots | None = None
     longest: bool = False
+    combined: Combined | None = None
 
     def __getstate__(self) -> dict[str, object]:
         # What is derived holds closures and is derived again where this arrives.
@@ -88,7 +90,7 @@ class Frames:
         interval = int(self.record["reading"][0]) == INTERVAL
         grid = self.reading.kind == "region"
         rules = self.ties, self.missing, self.slots, interval, grid
-        return Sequencer(self.axis, self.bound_type, *rules)
+        return Sequencer(self.axis, self.bound_type, *rules, self.combined, self.reading)
 
     @cached_property
     def memory(self) -> Memory:
@@ -105,7 +107,15 @@ class Frames:
 
     @cached_property
     def row_schema(self) -> pa.Schema:
-        """The columns of a row on its way."""
+        """The columns of a row on its way; where rows that tie become one, those they are of."""
+        if self.combined is None:
+            return self.framed_schema
+        place = [f for f in self.framed_schema if f.name in (*self.key_names, "tick", "order")]
+        return pa.schema([*place, *self.combined.fields])
+
+    @cached_property
+    def framed_schema(self) -> pa.Schema:
+        """The columns of a row when it is framed."""
         made = [*key_fields(self.keys), *(pa.field(n, pa.int64()) for n in ("tick", "order"))]
         for name in self.reading.names:
             made.append(pa.field(name, self.reading.type_of(name)))
@@ -150,7 +160,7 @@ class Frames:
         admitted = self.admission.admit(rows, self._without_place(rows))
         rows = admitted.rows
         columns = {"tick": pa.array(admitted.tick), "order": pa.array(admitted.order)}
-        columns |= self.reading.read(rows)
+        columns |= self.reading.read(rows) if self.combined is None else {}
         for wanted in self.row_schema:
             if wanted.name not in columns:
                 columns[wanted.name] = typed(rows, wanted.name, wanted.type)

@@ -103,12 +103,19 @@ class Reading:
         given = [rows[f"f{place}"].combine_chunks() for place in range(len(self.types))]
         made = self._values(given)
         if self.kind == "aggregate":
-            made["lacks"] = rows["lacks"].combine_chunks().fill_null(False)
+            made["lacks"] = self._lacks(rows, given)
         if self.starts:
             made["opens"] = rows["opens"].combine_chunks().fill_null(False)
         if self.until is not None:
             made["reach"] = pa.array(to_ticks(rows["until"].combine_chunks(), self.until).order)
         return {name: made[name] for name in self.names}
+
+    def _lacks(self, rows: pa.Table, given: list[pa.Array]) -> pa.Array:
+        """Whether an argument is missing, where Spark has not said so already."""
+        if "lacks" in rows.column_names:
+            return rows["lacks"].combine_chunks().fill_null(False)
+        none = np.zeros(rows.num_rows, np.bool_)
+        return pa.array(np.logical_or.reduce([none, *(_lacking(column) for column in given)]))
 
     def _values(self, given: list[pa.Array]) -> dict[str, pa.Array]:
         match self.kind:

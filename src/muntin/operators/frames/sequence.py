@@ -9,7 +9,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.operators.columns import ints
+from muntin.operators.frames.combined import Combined
 from muntin.operators.frames.missing import Bridge, Missing, around, verdict, waits
+from muntin.operators.frames.reading import Reading
 from muntin.operators.frames.rows import Rows, lacking, orders, spread
 from muntin.operators.frames.ties import Ties, same_as_before
 from muntin.operators.kernels.records import BREAKS, NEVER, REAL, SATISFIES
@@ -70,7 +72,10 @@ class Arranged:
 
 @dataclass(frozen=True)
 class Sequencer:
-    """Puts rows in order, settles ties, and puts missing rows in."""
+    """Puts rows in order, settles ties, and puts missing rows in.
+
+    Where rows that tie become one, ``reading`` reads what becomes of them.
+    """
 
     axis: Axis
     bound_type: pa.DataType
@@ -79,6 +84,8 @@ class Sequencer:
     slots: Slots | None
     interval: bool
     grid: bool = False  # rows have a second place, ``real``
+    combined: Combined | None = None
+    reading: Reading | None = None
 
     def arrange(
         self, pool: pa.Table, key: Ints, keys: int, reached: Reached, before: pa.Table | None
@@ -92,7 +99,7 @@ class Sequencer:
         table, key, refused = self._settle(table, key)
         if waits(self.missing) and not reached.ended:
             table, key, held = self._hold_back(table, key, keys)
-            waiting = pa.concat_tables([waiting, held], promote_options="default")
+            waiting = pa.concat_tables([waiting, held.select(waiting.column_names)])
         starts = np.searchsorted(key, np.arange(keys + 1)).astype(np.int64)
         rows, slot = self._with_missing(table, starts, reached)
         rows = self._judged(rows, before)
@@ -129,6 +136,8 @@ class Sequencer:
         at = orders(table) if self.slots is None else self.slots.of(ints(table["tick"]))
         along = [table["real"].to_numpy()] if self.grid else []
         ties = same_as_before(key, at, *along)
+        if self.combined is not None:
+            return self._combined(self.combined, table, ties), key[~ties], None
         if not self.ties.refuses:
             self._fail_at(table, ties)
             return table, key, None
@@ -138,6 +147,16 @@ class Sequencer:
         gone = np.ones(len(key), np.bool_)
         gone[kept] = False
         return table.take(pa.array(kept)), key[kept], table.filter(pa.array(gone))
+
+    def _combined(self, combined: Combined, table: pa.Table, ties: Mask) -> pa.Table:
+        """Rows that tie as one, and what their kind reads of them."""
+        assert self.reading is not None
+        made = combined.one_each(table, ties)
+        read = self.reading.read(made)
+        for name, column in read.items():
+            made = made.drop_columns([name]) if name in made.column_names else made
+            made = made.append_column(name, column)
+        return made
 
     def _hold_back(self, table: pa.Table, key: Ints, keys: int) -> tuple[pa.Table, Ints, pa.Table]:
         """Rows behind a key's last real one wait: what becomes of them depends on the next."""

@@ -321,6 +321,11 @@ class Framing:
         if self.tie_order and not chosen:
             _clash("tie_order", f"ties={self.ties!r}", "it goes with ties='first' or 'last'")
 
+        if self.combines_ties and isinstance(self.kind, Region):
+            _clash("region", "ties", "its rows lie at two places; use 'first' or 'last'")
+        if self.combines_ties and self.readings == "interval":
+            _clash("ties", "interval", "rows that hold until different ends do not become one")
+
     def _check_kind(self) -> None:
         kind = self.kind
         if isinstance(kind, Density | Cluster) and self.missing != "break":

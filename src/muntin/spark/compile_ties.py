@@ -1,0 +1,97 @@
+"""Rows that tie and become one: which columns travel, and what is made of them afterwards.
+
+Everything else is evaluated by Spark before the exchange. These rows are combined behind it, so
+what frames look at is evaluated there, and can only be what Muntin evaluates itself: columns, and
+conditions of arithmetic and comparisons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from pyspark.sql import types as spark_types
+
+from muntin.aggregates.binding import Call
+from muntin.aggregates.correlation import Node, Slot, moved
+from muntin.aggregates.correlation_types import check
+from muntin.aggregates.expressions import Expression, Name, Sql
+from muntin.aggregates.text import parse_bridge
+from muntin.operators.frames.combined import Combined
+from muntin.semantics.errors import ArgumentError, UnknownColumnError
+from muntin.spark.types import to_arrow
+
+_FUNCTIONS = {"mean": "avg", "max": "max", "min": "min", "sum": "sum"}
+
+
+@dataclass
+class Combining:
+    """Collects what is made of combined rows; ``ties`` as in a framing."""
+
+    schema: spark_types.StructType
+    ties: object
+    ansi: bool
+    names: list[str] = field(default_factory=list)
+    derived: list[tuple[str, Node]] = field(default_factory=list)
+    conditions: list[tuple[str, Node]] = field(default_factory=list)
+
+    def value(self, name: str, argument: str, given: object) -> None:
+        """One of the derived columns is a column."""
+        self.derived.append((name, Slot(self._place(argument, self._column(argument, given)))))
+
+    def condition(self, name: str, argument: str, given: object) -> None:
+        """One of the derived columns is a condition."""
+        if not isinstance(given, str):
+            raise self._refusal(argument, given, "write the condition as text")
+        tree, written = parse_bridge(given)
+        places = tuple(self._place(argument, column.replace("`", "")) for column in written)
+        node = moved(tree, places)
+        self.derived.append((name, node))
+        self.conditions.append((given, node))
+
+    def slots(self, slots: Sequence[Expression]) -> None:
+        """What aggregates look at."""
+        for place, slot in enumerate(slots):
+            self.value(
+                f"s{place}", "aggregates", str(slot) if isinstance(slot, Name | Sql) else slot
+            )
+
+    def made(self) -> Combined:
+        calls = tuple(self._call(name) for name in self.names)
+        found = Combined(calls, tuple(self.derived))
+        for text, node in self.conditions:
+            check(node, found.types, _no_aggregate, text)
+        return found
+
+    def _column(self, argument: str, given: object) -> str:
+        if not isinstance(given, str) or given.replace("`", "") not in self.schema.names:
+            raise self._refusal(argument, given, "name a column, computed before if need be")
+        return given.replace("`", "")
+
+    def _place(self, argument: str, name: str) -> int:
+        if name not in self.schema.names:
+            raise UnknownColumnError(argument, name, self.schema.names)
+        if name not in self.names:
+            self.names.append(name)
+        return self.names.index(name)
+
+    def _call(self, name: str) -> Call:
+        ways: Mapping[str, str] = dict(self.ties) if isinstance(self.ties, tuple) else {}
+        how = ways.get(name) if isinstance(self.ties, tuple) else str(self.ties)
+        if how is None:
+            raise ArgumentError(
+                "ties", ways, f"it does not say how values of {name!r} become one; add {name!r}"
+            )
+        type_ = to_arrow(self.schema[name].dataType, f"ties={name!r}")
+        return Call(_FUNCTIONS[how], f"ties: {how}({name})", (0,), (type_,), self.ansi)
+
+    @staticmethod
+    def _refusal(argument: str, given: object, instead: str) -> ArgumentError:
+        return ArgumentError(
+            argument, given, f"rows that tie are combined before it is evaluated, so {instead}"
+        )
+
+
+def _no_aggregate(function: str, argument: int | None) -> pa.DataType:
+    raise AssertionError(function)  # the parser lets no aggregate in
