@@ -13,12 +13,14 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from muntin.aggregates.binding import Call
-from muntin.aggregates.correlation import Comparison, Slot
+from muntin.aggregates.correlation import Comparison, Node, Slot, Text
 from muntin.aggregates.expressions import Sql
 from muntin.aggregates.functions import Aggregate
 from muntin.operators.frames.build import Typed, build
+from muntin.operators.frames.combined import Combined
 from muntin.operators.frames.missing import Bridge
 from muntin.operators.protocol import MemoryState, Operator, Punctuation
+from muntin.semantics import aggregation
 from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.errors import ArgumentError
 from muntin.semantics.framing.kinds import (
@@ -30,6 +32,7 @@ from muntin.semantics.framing.kinds import (
     Density,
     Kind,
     Region,
+    Starting,
     Threshold,
     Trend,
 )
@@ -106,6 +109,7 @@ class FrameCase(Arrivals):
             until=lambda row: row["until"],
             bridged=bridged,
             tie=lambda row: row["tie"],
+            combine=self.combine,
             aggregates={f"r{place}": one for place, one in enumerate(self.meanings())},
         )
 
@@ -113,21 +117,51 @@ class FrameCase(Arrivals):
         return [evaluators([called])["r0"] for called in self.calls]
 
     def operator(self) -> Operator:
+        return build(self.framing, self.typed())
+
+    def typed(self) -> Typed:
+        """What a plan over these columns would know."""
         _, bound_type, _ = ON_TYPES[self.domain]
         chosen = self.framing.ties in ("first", "last")
-        return build(
-            self.framing,
-            Typed(
-                axis=self.axis,
-                keys=(pa.string(),),
-                calls=(*self._measured, *(bound_calls([called])[0] for called in self.calls)),
-                bound_type=bound_type,
-                lateness_type=pa.duration("us") if self.domain.temporal else bound_type,
-                read=self.read_types,
-                ties=(pa.int64(),) if chosen else (),
-                bridge=BRIDGE if self.framing.predicted else None,
-            ),
+        return Typed(
+            axis=self.axis,
+            keys=(pa.string(),),
+            calls=(*self._measured, *(bound_calls([called])[0] for called in self.calls)),
+            bound_type=bound_type,
+            lateness_type=pa.duration("us") if self.domain.temporal else bound_type,
+            read=self.read_types,
+            ties=(pa.int64(),) if chosen else (),
+            bridge=BRIDGE if self.framing.predicted else None,
+            combined=self._combined,
         )
+
+    @property
+    def _combined(self) -> Combined | None:
+        """Every column as the greatest or the least of rows that tie."""
+        how = self.framing.ties
+        if not self.framing.combines_ties:
+            return None
+        calls = [Call(str(how), name, (0,), (type_,), True) for name, type_ in TYPES.items()]
+        derived: list[tuple[str, Node]] = [(f"s{p}", Slot(p)) for p in range(len(SLOTS))]
+        starts = Comparison("=", Slot(SLOTS.index("s")), Text("a"))
+        place = 0 if self.column == "*" else SLOTS.index(self.column)
+        match self.framing.kind:
+            case Threshold():
+                derived.append(("f0", Slot(SLOTS.index("b"))))
+            case Between():
+                derived += [("f0", Slot(SLOTS.index("b"))), ("f1", starts)]
+            case _ if self.read_types:
+                derived.append(("f0", Slot(place)))
+        kind = self.framing.kind
+        if isinstance(kind, Starting) and kind.start is not None:
+            derived.append(("opens", starts))
+        return Combined(tuple(calls), (*derived, ("m0", Slot(0))))
+
+    def combine(self, rows: Sequence[Row]) -> Row:
+        """Rows that tie as one."""
+        evaluate = aggregation.FUNCTIONS[str(self.framing.ties)]
+        first = min(rows, key=lambda row: row["on"])
+        return {**first, **{name: evaluate([row[name] for row in rows]) for name in SLOTS}}
 
     @property
     def _measured(self) -> tuple[Call, ...]:
@@ -171,6 +205,8 @@ class FrameCase(Arrivals):
                 read = [[row[self.column] for row in rows]]
         for place, (values, type_) in enumerate(zip(read, self.read_types, strict=True)):
             made = made.append_column(f"f{place}", pa.array(values, type_, from_pandas=False))
+        for place in range(len(SLOTS)):
+            made = made.append_column(f"c{place}", made[f"s{place}"])
         lacks = [self.read(row) is None for row in rows]
         made = made.append_column("lacks", pa.array(lacks, pa.bool_()))
         made = made.append_column("opens", pa.array([row["s"] == "a" for row in rows], pa.bool_()))
@@ -179,11 +215,11 @@ class FrameCase(Arrivals):
         until = pa.array([row["until"] for row in rows], ON_TYPES[self.domain][0])
         return made.append_column("until", until)
 
-    def run(self) -> Ran:
+    def run(self, operator: Operator | None = None) -> Ran:
         """Two tasks, one after the other, as a cluster would have sent them."""
         halves = [len(rows) // 2 for rows in self.batches]
         dealt = [(r[:half], r[half:]) for r, half in zip(self.batches, halves, strict=True)]
-        return steps(self.operator(), self, dealt)
+        return steps(operator or self.operator(), self, dealt)
 
     def expected(self) -> Outcome:
         return self.reference().run(self.punctuated())
@@ -312,9 +348,9 @@ VALUES = [_values(seed) for seed in range(200)]
 
 
 @st.composite
-def framings(draw: st.DrawFn, domain: Domain) -> tuple[Framing, str]:
+def framings(draw: st.DrawFn, domain: Domain, only: Sequence[Kind] = ()) -> tuple[Framing, str]:
     """A framing that does not contradict itself, and its column."""
-    kind, column = draw(kinds(domain))
+    kind, column = (draw(st.sampled_from(only)), "v") if only else draw(kinds(domain))
     length = LENGTHS[domain]
     few = st.integers(1, 9)
 
@@ -339,13 +375,13 @@ def framings(draw: st.DrawFn, domain: Domain) -> tuple[Framing, str]:
         "fragments": sometimes(few.map(length)),
         "missing": draw(st.sampled_from(["break", "satisfy", "carry", "prev.v < next.v"])),
         "bounds": draw(st.sampled_from(["conservative", "liberal"])),
-        "ties": draw(st.sampled_from(["fail", "first", "last"])),
+        "ties": draw(st.sampled_from(["fail", "first", "last", "max", "min"])),
         "readings": draw(st.sampled_from(["point", "point", "until_next", "interval"])),
         "schedule": sometimes(st.integers(2, 5).map(lambda n: Schedule(length(n))), 2),
     }
     if isinstance(kind, Cluster) and options["max_count"] is None:
         options["max_duration"] = options["max_duration"] or length(12)
-    options["tie_order"] = "tie" if options["ties"] != "fail" else None
+    options["tie_order"] = "tie" if options["ties"] in ("first", "last") else None
     options["until"] = "until" if options["readings"] == "interval" else None
     return _agreeing(kind, options), column
 
@@ -360,7 +396,7 @@ def _agreeing(kind: Kind, options: dict[str, Any]) -> Framing:
 
 
 def _without(options: dict[str, Any], complaint: str) -> dict[str, Any]:
-    usual = {"bounds": "conservative", "readings": "point", "missing": "break"}
+    usual = {"bounds": "conservative", "readings": "point", "missing": "break", "ties": "fail"}
     for name, words in (
         ("cut", "cut"),
         ("fragments", "fragments"),
@@ -372,6 +408,7 @@ def _without(options: dict[str, Any], complaint: str) -> dict[str, Any]:
         ("min_duration", "min_duration"),
         ("min_count", "min_count"),
         ("missing", "missing"),
+        ("ties", "ties"),
     ):
         if words in complaint and options[name] != usual.get(name):
             plain: dict[str, Any] = {**options, name: usual.get(name)}
@@ -380,9 +417,11 @@ def _without(options: dict[str, Any], complaint: str) -> dict[str, Any]:
 
 
 @st.composite
-def frame_cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> FrameCase:
+def frame_cases(
+    draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain), kinds: Sequence[Kind] = ()
+) -> FrameCase:
     domain = draw(st.sampled_from(domains))
-    framing, column = draw(framings(domain))
+    framing, column = draw(framings(domain, kinds))
     rows = draw(st.lists(row_values(domain, st.sampled_from(VALUES)), max_size=16))
     whose = draw(st.sampled_from([["a"], ["a", "b", None]]))
     rows = [{**row, "k": whose[place % len(whose)]} for place, row in enumerate(rows)]

@@ -20,6 +20,7 @@ from muntin.aggregates.correlation import (
     Negation,
     Node,
     Slot,
+    Text,
     conjunction,
     moved,
 )
@@ -129,12 +130,18 @@ class _Reader:
                 value = self.node(tree.this)
                 low, high = self.node(tree.args["low"]), self.node(tree.args["high"])
                 return conjunction([Comparison(">=", value, low), Comparison("<=", value, high)])
+            case exp.Literal():
+                return Text(str(tree.this))
+            case exp.In() if tree.expressions:
+                value = self.node(tree.this)
+                among = [Comparison("=", value, self.node(one)) for one in tree.expressions]
+                return Negation(conjunction([Negation(one) for one in among]))
             case exp.Is() if isinstance(tree.expression, exp.Null):
                 return Missing(self.node(tree.this))
             case _:
                 raise ExpressionError(
                     f"{self.where} {_shown(tree)!r} cannot be "
-                    "used; + - * / abs, comparisons, BETWEEN, IS NULL, AND, OR and NOT can",
+                    "used; + - * / abs, comparisons, BETWEEN, IN, IS NULL, AND, OR and NOT can",
                     self.text,
                 )
 

@@ -46,6 +46,13 @@ class Constant:
 
 
 @dataclass(frozen=True)
+class Text:
+    """A constant text, to compare with."""
+
+    value: str
+
+
+@dataclass(frozen=True)
 class Inner:
     """The independent aggregate (CA-6): over all rows, or over those that meet ``where`` (CA-5).
 
@@ -97,7 +104,9 @@ class Missing:
     operand: Node
 
 
-Node = Slot | Constant | Inner | Arithmetic | Absolute | Comparison | All | Negation | Missing
+Node = (
+    Slot | Constant | Text | Inner | Arithmetic | Absolute | Comparison | All | Negation | Missing
+)
 
 
 @dataclass(frozen=True)
@@ -193,7 +202,7 @@ def moved(node: Node, places: tuple[int, ...]) -> Node:
             return Missing(moved(operand, places))
         case All(operands):
             return All(tuple(moved(operand, places) for operand in operands))
-        case Constant():
+        case Constant() | Text():
             return node
 
 

@@ -17,6 +17,7 @@ from muntin.aggregates.correlation import (
     Negation,
     Node,
     Slot,
+    Text,
 )
 from muntin.semantics.errors import UnsupportedTypeError
 
@@ -48,6 +49,8 @@ class _Checker:
                 return _sort(self.types[place])
             case Constant():
                 return "number"
+            case Text():
+                return str(pa.string())
             case Inner(function, argument, where):
                 if where is not None:
                     self.need(where, "condition")

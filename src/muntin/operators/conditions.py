@@ -28,6 +28,7 @@ from muntin.aggregates.correlation import (
     Negation,
     Node,
     Slot,
+    Text,
 )
 from muntin.aggregates.decimals import words
 from muntin.aggregates.ordering import order_keys
@@ -96,6 +97,8 @@ def evaluate(node: Node, slot: Callable[[int], Value], inner: Callable[[Inner], 
             return inner(node)
         case Constant(value):
             return _constant(value)
+        case Text(value):
+            return Ordered(pa.array([value], pa.string()))
         case Arithmetic(sign, left, right):
             return _arithmetic(
                 sign, _number(evaluate(left, slot, inner)), _number(evaluate(right, slot, inner))

@@ -1,0 +1,72 @@
+"""A user's own framing functions find what the built-in kinds find, under every property."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from muntin.aggregates.own_framing import CompiledFraming, FramingFunction, OwnFraming, own_kind
+from muntin.operators.frames.build import build
+from muntin.semantics.framing.kinds import Boundary
+from muntin.semantics.framing.properties import Framing
+from muntin.testing import assert_same_rows
+from tests.properties.framings import FrameCase, frame_cases
+
+
+class Unchanged(FramingFunction):
+    """As ``boundary("v")``."""
+
+    columns = ("v",)
+
+    def open(self, row: Mapping[str, Any], state: dict[str, Any]) -> bool:
+        state["v"] = row["v"]
+        return True
+
+    def update(self, row: Mapping[str, Any], state: dict[str, Any]) -> bool:
+        return bool(row["v"] == state["v"])
+
+
+class CompiledUnchanged(CompiledFraming):
+    """The same, compiled."""
+
+    columns = ("v",)
+    numbers = 1
+
+    @staticmethod
+    def open(row: Any, state: Any) -> bool:
+        state[0] = row[0]
+        return True
+
+    @staticmethod
+    def update(row: Any, state: Any) -> bool:
+        return bool(row[0] == state[0])
+
+
+def framed(case: FrameCase, kind: Any) -> Framing:
+    """The framing of a case with another kind."""
+    names = [part for part in case.framing.__dataclass_fields__ if part not in ("kind", "on", "scheme")]
+    return Framing(kind, "on", **{name: getattr(case.framing, name) for name in names})
+
+
+def is_plain(case: FrameCase) -> bool:
+    kind, framing = case.framing.kind, case.framing
+    unchanged = isinstance(kind, Boundary) and kind.every is None and case.column == "v"
+    return unchanged and not framing.longest and not framing.predicted
+
+
+@pytest.mark.parametrize("own", [Unchanged(), CompiledUnchanged()], ids=lambda own: own.name)
+def test_an_own_function_is_as_good_as_a_kind(own: OwnFraming) -> None:
+    @settings(max_examples=120)
+    @given(frame_cases(kinds=(Boundary("v"),)).filter(is_plain))
+    def check(case: FrameCase) -> None:
+        typed = replace(case.typed(), digest=own.name)
+        ran = case.run(build(framed(case, own_kind(own)), typed))
+        wanted = case.expected()
+        assert_same_rows([{**row, "k": row.pop("k0")} for row in ran.results], wanted.results)
+        assert ran.chunks_left == 0
+
+    check()
