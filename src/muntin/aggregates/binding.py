@@ -258,7 +258,7 @@ def _counts(columns: Sequence[pa.Array]) -> Ints:
 
 
 def _doubles(values: npt.NDArray[np.float64], valid: npt.NDArray[np.bool_]) -> pa.Array:
-    return pa.array(values, pa.float64(), mask=~valid)
+    return pa.array(values, pa.float64(), mask=None if valid.all() else ~valid)
 
 
 def _finish_double_sum(given: Columns) -> pa.Array:

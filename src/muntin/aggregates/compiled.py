@@ -19,6 +19,7 @@ OUT_INTS = numba.types.Array(numba.int64, 1, "C")
 OUT_FLOATS = numba.types.Array(numba.float64, 1, "C")
 BYTES = numba.types.Array(numba.uint8, 1, "C", readonly=True)
 OUT_BYTES = numba.types.Array(numba.uint8, 1, "C")
+WORDS = numba.types.Array(numba.uint64, 1, "C", readonly=True)
 OUT_WORDS = numba.types.Array(numba.uint64, 1, "C")
 INT = numba.int64
 FLOAT = numba.float64

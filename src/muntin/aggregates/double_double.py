@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from muntin.aggregates.compiled import FLOATS, NONE, OUT_FLOATS, inline, kernel
+
 Floats = npt.NDArray[np.float64]
 Pair = tuple[Floats, Floats]
 _SPLITTER = 134_217_729.0  # 2**27 + 1: cuts a double into two halves of 26 bits
@@ -22,16 +24,33 @@ def two_sum(left: Floats, right: Floats) -> Pair:
     return total, np.where(np.isfinite(total), error, 0.0)
 
 
+@inline
+def _product(left: float, right: float) -> tuple[float, float]:
+    """A product and its rounding error (Dekker)."""
+    product = left * right
+    shifted = _SPLITTER * left
+    left_high = shifted - (shifted - left)
+    left_low = left - left_high
+    shifted = _SPLITTER * right
+    right_high = shifted - (shifted - right)
+    right_low = right - right_high
+    error = (
+        ((left_high * right_high - product) + left_high * right_low) + left_low * right_high
+    ) + left_low * right_low
+    return product, error if np.isfinite(error) else 0.0
+
+
+@kernel(NONE, FLOATS, FLOATS, OUT_FLOATS, OUT_FLOATS)
+def _products(left: Floats, right: Floats, product: Floats, error: Floats) -> None:
+    for row in range(len(product)):
+        product[row], error[row] = _product(left[row], right[row])
+
+
 def two_product(left: Floats, right: Floats) -> Pair:
-    """A product and its rounding error (Dekker); the error is 0 where halves would overflow."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        product = left * right
-        left_high, left_low = _halves(left)
-        right_high, right_low = _halves(right)
-        error = (
-            ((left_high * right_high - product) + left_high * right_low) + left_low * right_high
-        ) + left_low * right_low
-    return product, np.where(np.isfinite(error), error, 0.0)
+    """Products and their rounding errors; an error is 0 where halves would overflow."""
+    product, error = np.empty(len(left)), np.empty(len(left))
+    _products(np.ascontiguousarray(left), np.ascontiguousarray(right), product, error)
+    return product, error
 
 
 def square(values: Floats) -> Pair:
@@ -40,12 +59,21 @@ def square(values: Floats) -> Pair:
 
 def divide(pair: Pair, divisor: Floats) -> Floats:
     """The double nearest to a pair over a double, by one step of correction."""
-    high, low = pair
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        quotient = high / divisor
-        product, error = two_product(quotient, divisor)
-        corrected = quotient + (((high - product) - error) + low) / divisor
-    return np.where(np.isfinite(quotient) & np.isfinite(corrected), corrected, quotient)
+    high, low, by = (np.ascontiguousarray(part) for part in (*pair, divisor))
+    out = np.empty(len(by), np.float64)
+    _divide(high, low, by, out)
+    return out
+
+
+@kernel(NONE, FLOATS, FLOATS, FLOATS, OUT_FLOATS)
+def _divide(high: Floats, low: Floats, divisor: Floats, out: Floats) -> None:
+    for row in range(len(out)):
+        # As NumPy divides: by zero to an infinity or NaN, and not to an error.
+        quotient = np.divide(high[row], divisor[row])
+        product, error = _product(quotient, divisor[row])
+        rest = ((high[row] - product) - error) + low[row]
+        corrected = quotient + np.divide(rest, divisor[row])
+        out[row] = corrected if np.isfinite(quotient) and np.isfinite(corrected) else quotient
 
 
 def times(pair: Pair, factor: Floats) -> Pair:
@@ -66,9 +94,3 @@ def minus_square(pair: Pair, root: Pair) -> Pair:
 def of_integers(high: npt.NDArray[np.int64], low: npt.NDArray[np.int64]) -> Pair:
     """``high * 2**32 + low`` as a pair."""
     return two_sum(high.astype(np.float64) * 4_294_967_296.0, low.astype(np.float64))
-
-
-def _halves(values: Floats) -> Pair:
-    shifted = _SPLITTER * values
-    high = shifted - (shifted - values)
-    return high, values - high

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from muntin.aggregates.compiled import NONE, OUT_WORDS, WORDS, kernel
+
 Words = npt.NDArray[np.uint64]
 #: What splitmix64 adds before each finalizing: without it 0 would stay 0.
 _GOLDEN = np.uint64(0x9E37_79B9_7F4A_7C15)
@@ -12,10 +14,18 @@ _GOLDEN = np.uint64(0x9E37_79B9_7F4A_7C15)
 
 def mixed(value: Words) -> Words:
     """The finalizer of splitmix64: every bit of the input moves every bit of the output."""
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58_476D_1CE4_E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D0_49BB_1331_11EB)
-    out: Words = value ^ (value >> np.uint64(31))
+    out = np.empty(len(value), np.uint64)
+    _mix(np.ascontiguousarray(value), out)
     return out
+
+
+@kernel(NONE, WORDS, OUT_WORDS)
+def _mix(values: Words, out: Words) -> None:
+    for row in range(len(out)):
+        value = values[row]
+        value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58_476D_1CE4_E5B9)
+        value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D0_49BB_1331_11EB)
+        out[row] = value ^ (value >> np.uint64(31))
 
 
 def hash_doubles(values: npt.NDArray[np.float64]) -> Words:

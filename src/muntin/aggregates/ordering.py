@@ -14,12 +14,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from muntin.aggregates.compiled import FLOATS, INTS, NONE, OUT_INTS, kernel
+
 Ints = npt.NDArray[np.int64]
 Doubles = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 #: The key of a null: nothing is greater, so a minimum ignores it.
 NOTHING = np.iinfo(np.int64).max
 _MAGNITUDE = np.int64(2**63 - 1)
+_NAN = int(np.array([np.nan]).view(np.int64)[0])
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,8 @@ def orderable(type_: pa.DataType) -> bool:
 
 
 def _valid(column: pa.Array) -> Mask:
+    if not column.null_count:
+        return np.ones(len(column), np.bool_)
     mask: Mask = pc.is_valid(column).to_numpy(zero_copy_only=False)
     return mask
 
@@ -117,12 +122,21 @@ def _restore_whole(type_: pa.DataType) -> Callable[[Ints, Mask], pa.Array]:
 
 def doubles_order(values: Doubles) -> Ints:
     """IEEE bits turned so that integers order as Spark does: NaN last, -0.0 equal to 0.0."""
-    with np.errstate(invalid="ignore"):  # a signalling NaN
-        value = values + 0.0
-    value[np.isnan(value)] = np.nan
-    bits = value.view(np.int64)
-    order: Ints = bits ^ ((bits >> np.int64(63)) & _MAGNITUDE)
+    values = np.ascontiguousarray(values)
+    order = np.empty(len(values), np.int64)
+    _order_bits(values, values.view(np.int64), order)
     return order
+
+
+@kernel(NONE, FLOATS, INTS, OUT_INTS)
+def _order_bits(values: Doubles, bits: Ints, out: Ints) -> None:
+    for row in range(len(out)):
+        own = bits[row]
+        if values[row] != values[row]:
+            own = _NAN
+        elif values[row] == 0.0:
+            own = 0
+        out[row] = own ^ ((own >> 63) & _MAGNITUDE)
 
 
 def order_doubles(order: Ints) -> Doubles:
@@ -134,12 +148,15 @@ def order_doubles(order: Ints) -> Doubles:
 def _float_keys(column: pa.Array, valid: Mask) -> Ints:
     values = column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
     key = doubles_order(values)
-    key[~valid] = NOTHING
+    if column.null_count:
+        key[~valid] = NOTHING
     return key
 
 
 def _restore_floats(type_: pa.DataType) -> Callable[[Ints, Mask], pa.Array]:
     def restore(key: Ints, valid: Mask) -> pa.Array:
+        if valid.all():
+            return pa.array(order_doubles(key)).cast(type_)
         values = order_doubles(np.where(valid, key, 0))
         return pa.array(values, pa.float64(), mask=~valid).cast(type_)
 

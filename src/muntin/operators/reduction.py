@@ -106,7 +106,10 @@ def _reduce(kind: Kind, columns: Columns, add: Reduce, least: Reduce) -> list[pa
     keys = order_keys(columns[0])
     if kind is Kind.GREATEST:
         # Complement reverses the order of integers exactly, also of the least one.
-        found = least(np.where(keys.valid, ~keys.key, NOTHING))
+        turned = ~keys.key
+        if columns[0].null_count:
+            turned[~keys.valid] = NOTHING
+        found = least(turned)
         some = _some(keys.valid, add, found)
         return [keys.restore(~found, some)]
     found = least(keys.key)

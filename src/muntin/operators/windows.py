@@ -18,6 +18,7 @@ import pyarrow as pa
 from muntin.aggregates.binding import Call
 from muntin.operators.closing import FOREVER, Closing, Last
 from muntin.operators.columns import ints
+from muntin.operators.kernels.grouping import key_and_pane
 from muntin.operators.kernels.sliding import intervals
 from muntin.operators.kernels.ticks import from_ticks
 from muntin.operators.panes import Panes
@@ -108,7 +109,9 @@ class Windows:
         loaded = set(remembered) & set(touched)
         for start, end in closing.panes():
             loaded |= {bucket for bucket in remembered if self._overlaps(bucket, start, end)}
-        panes = self.merge([arrived, *(state.read(PANES, bucket) for bucket in sorted(loaded))])
+        panes = arrived
+        if loaded:
+            panes = self.merge([arrived, *(state.read(PANES, bucket) for bucket in sorted(loaded))])
         ends = self._ends(panes, closing)
         changes = self._remember(panes, ends, closing, remembered, loaded, touched)
         if changes and not layout:
@@ -145,14 +148,16 @@ class Windows:
         closed, _ = closing.of(panes)
         late = self._late(pane, closed)
         between = ~late & self._in_no_window(pane)
-        counted = rows[~late].sum(), rows[late].sum(), rows[between].sum()
+        used, lost, idle = (int(rows[those].sum()) for those in (~late, late, between))
+        if late.any() or between.any():
+            panes, pane = panes.filter(pa.array(~late & ~between)), pane[~late & ~between]
+            closed = closed if isinstance(closed, int) else closed[~late & ~between]
         if self.edges.landmark and np.any(np.greater_equal(closed, 0)):
             # A late row of a generous query enters the windows that are still open.
             place = panes.schema.get_field_index("pane")
-            panes = panes.set_column(place, "pane", pa.array(np.maximum(pane, closed)))
-        if late.any() or between.any():
-            panes = panes.filter(pa.array(~late & ~between))
-        return panes, int(counted[0]), int(counted[1]), int(counted[2])
+            moved = panes.set_column(place, "pane", pa.array(np.maximum(pane, closed)))
+            panes = self.merge([moved])
+        return panes, used, lost, idle
 
     def _late(self, pane: Ints, closed: Last) -> Mask:
         """Refused for lateness: all windows of the pane are closed, or one where that is enough."""
@@ -212,9 +217,11 @@ class Windows:
 
     def _finish(self, panes: pa.Table, row: Ints, wid: Ints, low: Ints, high: Ints) -> pa.Table:
         columns = [panes[name].combine_chunks() for name in panes.column_names]
+        wanted = {a for bound in self.panes.bound for a in bound.accumulators}
         slid = {
             accumulator: slide(accumulator.kind, parts, low, high)
             for accumulator, parts in self.panes.by_accumulator(columns[len(self.keys) + 1 :])
+            if accumulator in wanted
         }
         made = [column.take(pa.array(row)) for column in columns[: len(self.keys)]]
         ends = self.edges.origin + (wid + 1) * self.edges.slide
@@ -240,7 +247,10 @@ class Windows:
         return complete
 
     def _buckets(self, pane: Ints) -> list[int]:
-        return [int(bucket) for bucket in np.unique(pane // self.panes_per_bucket)]
+        buckets = pane // self.panes_per_bucket
+        groups = key_and_pane(np.zeros(len(pane), np.int64), 1, buckets)
+        found: list[int] = buckets[groups.member].tolist()
+        return found
 
     def _remember(
         self,

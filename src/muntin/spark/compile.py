@@ -109,19 +109,25 @@ class Compiled:
 
     def prepared(self, *, originals: bool = False) -> DataFrame:
         """What travels: ``on``, the keys and the slots, and the rows if wanted."""
+        if not originals:
+            return self._needed
+        rows = [named(name).alias(f"o{place}") for place, name in enumerate(self.schema.names)]
+        return self._analysed([*self._selected(), *rows])
+
+    @cached_property
+    def _needed(self) -> DataFrame:
+        """What travels without the rows; asked for several times, and Spark analyses it anew."""
+        return self._analysed(self._selected())
+
+    def _selected(self) -> list[SparkColumn]:
         keys = [self._key(name) for name in self.keys]
-        selected = [
+        return [
             named(self.source.on).alias("on"),
             *(key.alias(f"k{place}") for place, key in enumerate(keys)),
             *(column(slot).alias(f"s{place}") for place, slot in enumerate(self.slots)),
             *self._for_the_rule(),
             *self._for_the_window(),
         ]
-        if originals:
-            selected += [
-                named(name).alias(f"o{place}") for place, name in enumerate(self.schema.names)
-            ]
-        return self._analysed(selected)
 
     def _for_the_rule(self) -> list[SparkColumn]:
         """What only the punctuator looks at: ``p``, or the columns ``v0..`` of ``mt.each``."""

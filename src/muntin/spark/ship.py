@@ -33,15 +33,17 @@ def package() -> tuple[str, bytes]:
     root = Path(__file__).resolve().parent.parent
     digest = hashlib.sha256()
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(buffer, "w") as archive:
         for path in sorted(root.rglob("*")):
             if path.suffix not in (".py", ".typed"):
                 continue
             name = path.relative_to(root.parent).as_posix()
             content = path.read_bytes()
             digest.update(name.encode() + b"\0" + content)
-            # A fixed date, so that equal sources make equal archives.
-            archive.writestr(zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0)), content)
+            # A fixed date, so that equal sources make equal archives. An entry does not take the
+            # archive's compression by itself, and every query and every task carries these bytes.
+            entry = zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0))
+            archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
     return digest.hexdigest()[:16], buffer.getvalue()
 
 

@@ -22,6 +22,7 @@ from muntin.spark.exchange import (
     EVERYWHERE,
     KEYED,
     PUNCTUATIONS,
+    TRAVELLING,
     Message,
     count_of,
     decode,
@@ -166,7 +167,8 @@ def _output(
     }
     rows: list[dict[str, object]] = [{"tag": "counts", "payload": None, **made}]
     for start in range(0, step.results.num_rows, _OUTPUT_ROWS):
-        rows.append({"tag": RESULTS, "payload": encode(step.results.slice(start, _OUTPUT_ROWS))})
-    rows += [{"tag": REFUSED, "payload": encode(table)} for table in refused]
+        piece = step.results.slice(start, _OUTPUT_ROWS)
+        rows.append({"tag": RESULTS, "payload": encode(piece, TRAVELLING)})
+    rows += [{"tag": REFUSED, "payload": encode(table, TRAVELLING)} for table in refused]
     frame = pd.DataFrame(rows, columns=["tag", "payload", *COUNTS])
     return frame.fillna(dict.fromkeys(COUNTS, 0)).astype(dict.fromkeys(COUNTS, "int64"))
