@@ -28,6 +28,11 @@ def test_batch_and_streams_run_without_installing(kind: str, tmp_path: Path) -> 
     assert made["first_counts"]["rows_in"] == made["first_counts"]["rows_used"] == 600
 
 
+def test_the_package_is_small_enough_to_travel_in_a_function() -> None:
+    """PySpark sends functions beyond 1 MiB another way, which workers that start streams lack."""
+    assert len(package()[1]) < 3 * 2**18
+
+
 LOADS = """
 import importlib.util, pickle, sys
 for path in sys.argv[1:]:

@@ -9,7 +9,6 @@ from functools import cached_property
 import pyarrow as pa
 from pyspark import cloudpickle
 from pyspark.sql import Column as SparkColumn
-from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
@@ -83,16 +82,13 @@ class CompiledFrames(Compiled):
         counts = () if self.columns else ("n", "n_missing")
         return ("frame_id", "frame_start", "frame_end", *along, *counts, "status")
 
-    def prepared(self, *, originals: bool = False) -> DataFrame:
+    def _selected(self) -> list[SparkColumn]:
         """What travels; where rows that tie become one, the columns they are of."""
         if self.combining is None:
-            return super().prepared(originals=originals)
+            return super()._selected()
         keys = [self._key(name).alias(f"k{place}") for place, name in enumerate(self.keys)]
         columns = [named(n).alias(f"c{place}") for place, n in enumerate(self.combining.names)]
-        selected = [named(self.source.on).alias("on"), *keys, *columns, *self._for_the_rule()]
-        if originals:
-            selected += [named(n).alias(f"o{place}") for place, n in enumerate(self.schema.names)]
-        return self._analysed(selected)
+        return [named(self.source.on).alias("on"), *keys, *columns, *self._for_the_rule()]
 
     @cached_property
     def combining(self) -> Combining | None:
@@ -128,10 +124,8 @@ class CompiledFrames(Compiled):
         """The types of the columns that the operator works on."""
         if self.combining is None:
             label = self.framing.kind.label
-            fields = [
-                f for f in self.prepared().schema if f.name[0] in "ftm" and f.name[1:].isdigit()
-            ]
-            return {field.name: to_arrow(field.dataType, label) for field in fields}
+            ours = [f for f in self.prepared().schema if f.name[0] in "ftm"]
+            return {f.name: to_arrow(f.dataType, label) for f in ours if f.name[1:].isdigit()}
         combined = self.combining.made()
         return {
             name: combined.types[node.place] if isinstance(node, Slot) else pa.bool_()

@@ -15,7 +15,9 @@ from muntin.semantics.idle import Follow
 from muntin.semantics.lengths import Duration, Number
 from muntin.semantics.window import Edges
 from muntin.spark.compile import Compiled
+from muntin.spark.compile_frames import CompiledFrames
 from muntin.spark.exchange import routed
+from muntin.spark.explain_frames import FramesExplanation, frames_explanation
 from muntin.spark.explain_sequence import SequenceExplanation, sequence_explanation
 from muntin.spark.explain_state import Keeping
 
@@ -72,8 +74,10 @@ class Explanation:
 
 def explanation(
     compiled: Compiled, *, streaming: bool, measured: Measured | None = None
-) -> Explanation | SequenceExplanation:
+) -> Explanation | SequenceExplanation | FramesExplanation:
     disorder = _disorder(compiled.source.disorder) if streaming else None
+    if isinstance(compiled, CompiledFrames):
+        return frames_explanation(compiled, disorder, streaming=streaming)
     if not isinstance(compiled.operator, Windows):
         return sequence_explanation(compiled, disorder, streaming=streaming)
     edges = compiled.operator.edges

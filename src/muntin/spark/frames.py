@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 
@@ -12,9 +14,11 @@ from muntin.aggregates.text import Column
 from muntin.semantics.errors import ArgumentError
 from muntin.semantics.framing.properties import Framing
 from muntin.spark.compile_frames import CompiledFrames
-from muntin.spark.explain_frames import frames_explanation
 from muntin.spark.plan import Plan
 from muntin.spark.segmented import Segmented
+
+if TYPE_CHECKING:
+    from muntin.spark.picture import Chart
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +61,60 @@ class Frames(Segmented):
 
     def explain(self, *aggregates: str | Aggregate) -> None:
         """Print what is looked for, how rows travel, and what a stream keeps."""
-        plan = self.plan(*aggregates)
-        assert isinstance(plan.compiled, CompiledFrames)
-        print(frames_explanation(plan.compiled, streaming=plan.is_streaming))
+        self.plan(*aggregates).explain()
+
+    def plot(
+        self,
+        value: object,
+        *,
+        frames: object = None,
+        rows: object = None,
+        key: object = None,
+        path: str | Path | None = None,
+        width: int = 720,
+        height: int = 180,
+        title: str | None = None,
+        label: str | None = None,
+        limit: int = 12,
+    ) -> Chart:
+        """Draw the series with its frames shaded and labelled.
+
+        The chart shows itself in a notebook, and ``path`` writes it to a file. Frames of a region
+        are rectangles on a map of the values. A series with more rows than pixels is thinned on
+        Spark to the first, last, least and greatest row of every pixel, which looks the same.
+        Pictures need ``pip install 'muntin[plot]'``.
+
+        Args:
+            value: What to draw: a column, SQL text or a PySpark column; a number or text.
+            frames: The frames, if they have been collected: a list of rows, a pandas or a Spark
+                DataFrame, from :attr:`df` or :meth:`agg`. A stream needs them.
+            rows: The rows to draw, in any of these forms. A stream needs them too.
+            key: The key to draw, or a list of keys; a tuple where ``by`` has several columns.
+            path: A file that ends in ``.png``, ``.svg`` or ``.html``.
+            width: Of the chart, in pixels.
+            height: Of the chart of one key.
+            title: Instead of the kind of frame.
+            label: The column of ``frames`` that labels them, instead of ``frame_id``.
+            limit: How many keys are drawn unless ``key`` names them, those with frames first.
+
+        Returns:
+            An altair chart, with one chart below the other where there are several keys.
+        """
+        from muntin.spark.plot import plot  # which needs a package that others do without
+
+        return plot(
+            self,
+            value,
+            found=frames,
+            rows=rows,
+            key=key,
+            path=path,
+            width=width,
+            height=height,
+            title=title,
+            label=label,
+            limit=limit,
+        )
 
     def compiled(self, columns: Sequence[Column]) -> CompiledFrames:
         return CompiledFrames(self.source, self.framing, tuple(columns), prefix=self.prefix)

@@ -13,6 +13,7 @@ from muntin.spark import batch, streaming
 from muntin.spark.compile import Compiled
 from muntin.spark.exchange import announced, routed
 from muntin.spark.explain import Explanation, explanation
+from muntin.spark.explain_frames import FramesExplanation
 from muntin.spark.explain_sequence import SequenceExplanation
 from muntin.spark.fingerprint import fingerprint
 from muntin.spark.ship import shipped
@@ -101,7 +102,7 @@ class Plan:
         return refused
 
     @property
-    def explanation(self) -> Explanation | SequenceExplanation:
+    def explanation(self) -> Explanation | SequenceExplanation | FramesExplanation:
         """What ``explain`` prints, as data."""
         return explanation(self.compiled, streaming=self.is_streaming)
 
