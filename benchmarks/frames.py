@@ -190,7 +190,7 @@ def _values(rows: pd.DataFrame, how: str) -> Iterator[float]:
     ordered = rows.sort_values("ts")
     if how == ROWS:
         return (row["v"] for _, row in ordered.iterrows())
-    return (row.v for row in ordered.itertuples())
+    return (float(row.v) for row in ordered.itertuples())  # type: ignore[arg-type]
 
 
 def deltas(values: Iterator[float]) -> list[int]:
