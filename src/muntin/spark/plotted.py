@@ -1,7 +1,7 @@
 """What a picture of frames is made of: the frames and rows of some keys, few enough to draw.
 
-Frames and rows may be DataFrames or have been collected. All become DataFrames here: so the times of
-PySpark's rows and those of pandas, which stand for different zones, come out as the same moments.
+Frames and rows may be DataFrames or have been collected. All become DataFrames here: so the times
+of PySpark's rows and those of pandas, which are in different zones, come out as the same moments.
 """
 
 from __future__ import annotations
@@ -236,7 +236,11 @@ class Gathering:
             columns.append(named(self._along).cast("double").alias("along"))
         rows = self.rows.where(self._of(keys)).select(*self._keys(self.rows), *columns)
         rows = rows.where("number IS NOT NULL AND NOT isnan(number)")
-        counted = "count_if(value IS NOT NULL) AS n" if self._along is None else "approx_count_distinct(number) AS n"
+        counted = (
+            "count_if(value IS NOT NULL) AS n"
+            if self._along is None
+            else "approx_count_distinct(number) AS n"
+        )
         told = rows.selectExpr("min(number) AS low", "max(number) AS high", counted).collect()[0]
         if self._along is not None:
             rows = _cells(rows, told, max(1, self.width // 3), self.source.by)
@@ -302,11 +306,13 @@ def as_batch(spark: SparkSession, argument: str, given: object, like: DataFrame)
     if hasattr(given, "isStreaming"):
         if given.isStreaming:
             raise ArgumentError(
-                argument, given, f"it is a stream; write it, then read what was written as {argument}="
+                argument,
+                given,
+                f"it is a stream; write it, then read what was written as {argument}=",
             )
         return given  # type: ignore[return-value]
     if hasattr(given, "iloc"):
-        return spark.createDataFrame(given)  # type: ignore[type-var]
+        return spark.createDataFrame(given)
     if not isinstance(given, Sequence) or isinstance(given, str):
         raise ArgumentError(
             argument, given, "it is a DataFrame, a pandas DataFrame or a list of rows"
