@@ -49,7 +49,9 @@ class CompiledUnchanged(CompiledFraming):
 
 def framed(case: FrameCase, kind: Any) -> Framing:
     """The framing of a case with another kind."""
-    names = [part for part in case.framing.__dataclass_fields__ if part not in ("kind", "on", "scheme")]
+    names = [
+        part for part in case.framing.__dataclass_fields__ if part not in ("kind", "on", "scheme")
+    ]
     return Framing(kind, "on", **{name: getattr(case.framing, name) for name in names})
 
 

@@ -25,7 +25,7 @@ def two_sum(left: Floats, right: Floats) -> Pair:
 
 
 @inline
-def _product(left: float, right: float) -> tuple[float, float]:
+def product_exactly(left: float, right: float) -> tuple[float, float]:
     """A product and its rounding error (Dekker)."""
     product = left * right
     shifted = _SPLITTER * left
@@ -43,7 +43,7 @@ def _product(left: float, right: float) -> tuple[float, float]:
 @kernel(NONE, FLOATS, FLOATS, OUT_FLOATS, OUT_FLOATS)
 def _products(left: Floats, right: Floats, product: Floats, error: Floats) -> None:
     for row in range(len(product)):
-        product[row], error[row] = _product(left[row], right[row])
+        product[row], error[row] = product_exactly(left[row], right[row])
 
 
 def two_product(left: Floats, right: Floats) -> Pair:
@@ -70,7 +70,7 @@ def _divide(high: Floats, low: Floats, divisor: Floats, out: Floats) -> None:
     for row in range(len(out)):
         # As NumPy divides: by zero to an infinity or NaN, and not to an error.
         quotient = np.divide(high[row], divisor[row])
-        product, error = _product(quotient, divisor[row])
+        product, error = product_exactly(quotient, divisor[row])
         rest = ((high[row] - product) - error) + low[row]
         corrected = quotient + np.divide(rest, divisor[row])
         out[row] = corrected if np.isfinite(quotient) and np.isfinite(corrected) else quotient

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin.operators.columns import ints, original_names
+from muntin.operators.columns import ints, original_names, typed
 from muntin.operators.kernels.ticks import REFUSALS, lengths_from_ticks, to_ticks
 from muntin.operators.protocol import Punctuation, Routed
 from muntin.semantics.axis import Axis
@@ -38,6 +38,19 @@ class Admitted:
             return None
         found = self.rows.select([*key_names, *names])
         return found.append_column("tick", pa.array(self.tick))
+
+    def partial(
+        self, schema: pa.Schema, own: Mapping[str, pa.Array], *, with_originals: bool
+    ) -> pa.Table:
+        """Rows on their way: where they lie, columns of the sender's ``own``, others as given."""
+        columns = {"tick": pa.array(self.tick), "order": pa.array(self.order), **own}
+        for wanted in schema:
+            if wanted.name not in columns:
+                columns[wanted.name] = typed(self.rows, wanted.name, wanted.type)
+        made = pa.table({name: columns[name] for name in schema.names})
+        for name in original_names(self.rows) if with_originals else ():
+            made = made.append_column(name, self.rows[name])
+        return made
 
     def routed(self, partial: pa.Table, originals: pa.Table | None) -> Routed:
         """What the map side sends."""

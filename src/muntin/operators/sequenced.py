@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from muntin.aggregates.binding import Call, slot_types
 from muntin.aggregates.ordering import order_keys
 from muntin.operators.admission import Admission, behind
-from muntin.operators.columns import ints, key_fields, original_names, typed
+from muntin.operators.columns import ints, key_fields
 from muntin.operators.cuts import EVER, Cut, Cutting, Progressed, Run
 from muntin.operators.kernels.ticks import from_order, order_of_ticks
 from muntin.operators.keyed import Keyed, places
@@ -131,15 +131,7 @@ class Sequenced:
         """Map side: rows with their place on the axis; they cannot be combined yet."""
         rows, reasons = self.cut.mark(rows)
         admitted = self.admission.admit(rows, reasons)
-        rows = admitted.rows
-        columns = {"tick": pa.array(admitted.tick), "order": pa.array(admitted.order)}
-        for field in self.row_schema:
-            if field.name not in columns:
-                columns[field.name] = typed(rows, field.name, field.type)
-        partial = pa.table({name: columns[name] for name in self.row_schema.names})
-        if self.cut.may_refuse:
-            for name in original_names(rows):
-                partial = partial.append_column(name, rows[name])
+        partial = admitted.partial(self.row_schema, {}, with_originals=self.may_refuse)
         return admitted.routed(partial, admitted.originals(self.key_names))
 
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:

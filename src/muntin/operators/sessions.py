@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from muntin.aggregates.binding import Call
 from muntin.operators.admission import Admission, behind
-from muntin.operators.columns import ints, typed
+from muntin.operators.columns import ints
 from muntin.operators.kernels.grouping import Groups
 from muntin.operators.kernels.sequence import join_sessions
 from muntin.operators.kernels.ticks import from_order, order_of_ticks, shift_order, to_ticks
@@ -92,12 +92,8 @@ class Sessions:
             reach = to_ticks(rows["reach"].combine_chunks(), self.axis).order
         else:
             reach = shift_order(admitted.order, self.axis, self.gap)
-        whole = {"tick": admitted.tick, "order": admitted.order, "reach": reach}
-        columns = {name: pa.array(values) for name, values in whole.items()}
-        for field in self.row_schema:
-            if field.name not in columns:
-                columns[field.name] = typed(rows, field.name, field.type)
-        partial = pa.table({name: columns[name] for name in self.row_schema.names})
+        own = {"reach": pa.array(reach)}
+        partial = admitted.partial(self.row_schema, own, with_originals=False)
         return admitted.routed(partial, admitted.originals(self.cells.key_names))
 
     def _without_gap(self, rows: pa.Table) -> npt.NDArray[np.object_]:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from muntin.semantics.arrivals import arrive
 from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.definitions import bounds, windows
-from muntin.semantics.reference import END, Evaluate, Key, MicroBatch, Outcome, Row
+from muntin.semantics.reference import Evaluate, Key, MicroBatch, Outcome, Row
 from muntin.semantics.sequence import (
     Landmarks,
     RowWindow,
@@ -49,47 +50,18 @@ class SequenceReference:
     def run(self, batches: Sequence[MicroBatch]) -> Outcome:
         """The results and refused rows of a stream that ends after these batches."""
         outcome = Outcome()
-        held: dict[Key, list[Row]] = {}
-        told: dict[Key | None, int] = {}  # what is complete of a key; None is all keys
-        for batch in batches:
-            outcome.used += batch.punctuations
-            for row in batch.rows:
-                key = self._key(row, self.by)
-                reason = self._refusal(row, _complete(told, key))
-                if reason:
-                    outcome.refused.append((row, reason))
-                else:
-                    outcome.used += 1
-                    held.setdefault(key, []).append(row)
-            told = self._told(told, batch)
-        placed = [row[self.spec.on] for batch in batches for row in batch.rows]
-        ticks = [tick for tick in map(self.axis.tick, placed) if tick is not None]
-        for key, rows in held.items():
-            self._report(outcome, key, rows, _Reached(max(ticks), _complete(told, key)))
+        late = not (isinstance(self.spec, RowWindow) and self.spec.order == "arrival")
+        known = self.axis, self.spec.on, self.by
+        came = arrive(outcome, batches, *known, self._refusal, may_be_late=late)
+        for key, rows in came.held.items():
+            assert came.largest is not None  # a row that is held has a place
+            self._report(outcome, key, rows, _Reached(came.largest, came.complete(key)))
         outcome.used -= sum(reason == "slide_on_fell" for _, reason in outcome.refused)
         return outcome
 
-    def _told(self, told: Mapping[Key | None, int], batch: MicroBatch) -> dict[Key | None, int]:
-        """With the punctuation of a micro-batch; none goes back."""
-        after = dict(told)
-        ends = isinstance(batch.punctuation, str) and batch.punctuation == END
-        stream: list[tuple[Key | None, Any]] = [(None, None if ends else batch.punctuation)]
-        for name, punctuation in [*stream, *batch.keys.items()]:
-            tick = None if punctuation is None else self.axis.tick(punctuation)
-            if tick is not None:
-                after[name] = max(tick, after.get(name, tick))
-        return after
-
-    def _refusal(self, row: Row, complete: int | None) -> str | None:
-        value = row[self.spec.on]
-        if value is None:
-            return "null_on"
-        if value != value:
-            return "nan_on"
-        tick = self.axis.tick(value)
-        if tick is None:
-            return "out_of_range"
-        if self._before_all(value):
+    def _refusal(self, row: Row) -> str | None:
+        """Why the windows have no place for a row that has one on the axis."""
+        if self._before_all(row[self.spec.on]):
             return "before_origin"
         if isinstance(self.spec, SlideOnWindow) and self._stretch(row) is None:
             return "null_slide_on"
@@ -97,9 +69,7 @@ class SequenceReference:
             gap = self.gap(row)
             if gap is None or not gap > type(gap)():
                 return "no_gap"
-        if isinstance(self.spec, RowWindow) and self.spec.order == "arrival":
-            return None
-        return "late" if complete is not None and tick < complete else None
+        return None
 
     def _before_all(self, value: Any) -> bool:
         """Whether a value lies before the first landmark, or before a given origin."""
@@ -307,8 +277,3 @@ class _Reached:
 
     largest: int
     complete: int | None
-
-
-def _complete(told: Mapping[Key | None, int], key: Key) -> int | None:
-    """Up to where a key is complete, by its own punctuation or by the stream's."""
-    return max((told[name] for name in (None, key) if name in told), default=None)

@@ -19,15 +19,13 @@ from muntin.operators.conditions import Value, evaluate, from_arrow, truth
 from muntin.operators.frames.contents import OPEN_CELLS, Contents, Joined
 from muntin.operators.frames.holding import HELD, Holding
 from muntin.operators.frames.memory import KEYS, Buckets, forget
-from muntin.operators.frames.operator import walked
+from muntin.operators.frames.operator import Moment, walked
 from muntin.operators.frames.rows import Rows
-from muntin.operators.frames.sequence import Arranged
 from muntin.operators.kernels.density import decided, flag, needed, over, windows_of
 from muntin.operators.kernels.grouping import find_keys
 from muntin.operators.kernels.records import NEVER, OPEN, POINT, is_open
 from muntin.operators.kernels.ticks import shift_order
-from muntin.operators.keyed import Keyed
-from muntin.operators.protocol import Changes, Punctuation, State
+from muntin.operators.protocol import Changes
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -50,43 +48,38 @@ class Dense(Holding):
         """How many of the held rows have been framed already."""
         return ("framed",)
 
-    def _framed(
-        self,
-        state: State,
-        keyed: Keyed,
-        remembered: pa.Table,
-        kept: pa.Table,
-        arranged: Arranged,
-        punctuation: Punctuation,
-    ) -> tuple[pa.Table, Changes]:
-        both, key, rows = self._gathered(keyed, kept, arranged)
-        ended, complete = punctuation.ended, self._complete(keyed, punctuation)
-        framed = self.memory.whole(keyed, remembered, "framed")
-        known = rows.starts, rows.order, complete, ended, self.axis, self.per
+    def _framed(self, now: Moment) -> tuple[pa.Table, Changes]:
+        both, key, rows = self._gathered(now)
+        known = rows.starts, rows.order, self._complete(now), now.ended, self.axis, self.per
         told = decided(*known)
+        framed = self.memory.whole(now.keyed, now.remembered, "framed")
         new = self._told(rows, np.where(framed == NEVER, 0, framed), told)
-        records = self.memory.records(keyed, remembered)
-        found = walked(self.record, new, records, ended)
-        open_cells = self.contents.load(state)
-        open_key = find_keys(open_cells.select(self.key_names), keyed.keys)
-        joined = Joined.of(self.contents, len(keyed), open_cells, open_key, new)
-        if not ended:
+        records = self.memory.records(now.keyed, now.remembered)
+        found = walked(self.record, new, records, now.ended)
+        if not now.ended:
             found = self._with_quiet(found, new, records, over(*known))
-        results = self._results(keyed, found, joined)
-        if ended:
-            return results, forget(state, KEYS, OPEN_CELLS, HELD)
+        joined = self._joined(now, new)
+        results = self._results(now.keyed, found, joined)
+        if now.ended:
+            return results, forget(now.state, KEYS, OPEN_CELLS, HELD)
         first = needed(*known)
-        changed = (np.diff(arranged.rows.starts) > 0) | (first > rows.starts[:-1])
-        changed |= np.isin(np.arange(len(keyed)), found["key"])
-        buckets = Buckets.of(keyed, self.key_names, changed)
+        changed = (np.diff(now.arranged.rows.starts) > 0) | (first > rows.starts[:-1])
+        changed |= np.isin(np.arange(len(now.keyed)), found["key"])
+        buckets = Buckets.of(now.keyed, self.key_names, changed)
         cells, opened = self.contents.kept(joined, records)
-        changes = buckets.write(state, OPEN_CELLS, cells, opened)
+        changes = buckets.write(now.state, OPEN_CELLS, cells, opened)
         records["low"] = records["high"] = np.where(is_open(records), -1, 0)
         held = np.arange(both.num_rows) >= first[key]
-        changes |= buckets.write(state, HELD, both.filter(pa.array(held)), key[held])
+        changes |= buckets.write(now.state, HELD, both.filter(pa.array(held)), key[held])
         seen = np.maximum(0, rows.starts[:-1] + told - first)
-        table = self.memory.table(keyed, records, {"framed": pa.array(seen)})
-        return results, changes | buckets.write(state, KEYS, table, np.arange(len(keyed)))
+        table = self.memory.table(now.keyed, records, {"framed": pa.array(seen)})
+        return results, changes | buckets.write(now.state, KEYS, table, np.arange(len(now.keyed)))
+
+    def _joined(self, now: Moment, rows: Rows) -> Joined:
+        """What is kept of open frames, and the rows that are framed now."""
+        kept = self.contents.load(now.state)
+        key = find_keys(kept.select(self.key_names), now.keyed.keys)
+        return Joined.of(self.contents, len(now.keyed), kept, key, rows)
 
     def _told(self, rows: Rows, framed: Ints, told: Ints) -> Rows:
         """The rows about which it is known now whether they lie in a window that satisfies."""

@@ -11,14 +11,13 @@ import pyarrow as pa
 
 from muntin.operators.columns import key_fields
 from muntin.operators.frames.memory import KEYS, Buckets, Memory, forget
-from muntin.operators.frames.operator import Frames
+from muntin.operators.frames.operator import Frames, Moment
 from muntin.operators.frames.rows import Rows, spread
-from muntin.operators.frames.sequence import Arranged
 from muntin.operators.kernels.records import NEVER
 from muntin.operators.kernels.sorting import by_key_and_order
 from muntin.operators.kernels.ticks import order_of_ticks
 from muntin.operators.keyed import Keyed
-from muntin.operators.protocol import Changes, Punctuation, State
+from muntin.operators.protocol import Changes, State
 
 Ints = npt.NDArray[np.int64]
 HELD = "held"
@@ -68,49 +67,39 @@ class Holding(Frames):
         chunks = [state.read(HELD, bucket) for bucket in sorted(state.buckets(HELD))]
         return pa.concat_tables([self.held_schema.empty_table(), *chunks])
 
-    def _framed(
-        self,
-        state: State,
-        keyed: Keyed,
-        remembered: pa.Table,
-        kept: pa.Table,
-        arranged: Arranged,
-        punctuation: Punctuation,
-    ) -> tuple[pa.Table, Changes]:
-        both, key, rows = self._gathered(keyed, kept, arranged)
-        records = self.memory.records(keyed, remembered)
-        memory = {n: self.memory.whole(keyed, remembered, n) for n in self.remembered_names}
-        complete = self._complete(keyed, punctuation)
-        told = self.tell(rows, memory, keyed, complete, punctuation.ended)
+    def _framed(self, now: Moment) -> tuple[pa.Table, Changes]:
+        both, key, rows = self._gathered(now)
+        records = self.memory.records(now.keyed, now.remembered)
+        memory = {n: self.memory.whole(now.keyed, now.remembered, n) for n in self.remembered_names}
+        told = self.tell(rows, memory, now.keyed, self._complete(now), now.ended)
         found = self._numbered(told.found, records)
-        results = self._results_of(keyed, found, rows)
-        if punctuation.ended:
-            return results, forget(state, KEYS, HELD)
-        changed = (np.diff(arranged.rows.starts) > 0) | (told.needed > rows.starts[:-1])
+        results = self._results_of(now.keyed, found, rows)
+        if now.ended:
+            return results, forget(now.state, KEYS, HELD)
+        changed = (np.diff(now.arranged.rows.starts) > 0) | (told.needed > rows.starts[:-1])
         records["previous"][changed] = 0  # marks keys that were seen
-        buckets = Buckets.of(keyed, self.key_names, changed)
+        buckets = Buckets.of(now.keyed, self.key_names, changed)
         held = np.arange(both.num_rows) >= told.needed[key]
-        changes = buckets.write(state, HELD, both.filter(pa.array(held)), key[held])
-        also = self._also(keyed, remembered, arranged)
-        also |= {name: pa.array(told.also[name]) for name in self.remembered_names}
+        changes = buckets.write(now.state, HELD, both.filter(pa.array(held)), key[held])
+        also = {name: pa.array(told.also[name]) for name in self.remembered_names}
         known = records["previous"] != NEVER
-        table = self.memory.table(keyed, records, also).filter(pa.array(known))
-        return results, changes | buckets.write(state, KEYS, table, np.flatnonzero(known))
+        table = self.memory.table(now.keyed, records, self._also(now) | also)
+        seen = table.filter(pa.array(known))
+        return results, changes | buckets.write(now.state, KEYS, seen, np.flatnonzero(known))
 
-    def _complete(self, keyed: Keyed, punctuation: Punctuation) -> Ints:
+    def _complete(self, now: Moment) -> Ints:
         """The order below which no row of a key will come, NEVER where nothing is known."""
-        _, complete = punctuation.of(keyed.keys)
+        _, complete = now.punctuation.of(now.keyed.keys)
         known = np.where(complete == NEVER, 0, np.maximum(complete, -self.axis.limit))
         return np.where(complete == NEVER, NEVER, order_of_ticks(known, self.axis))
 
-    def _gathered(
-        self, keyed: Keyed, kept: pa.Table, arranged: Arranged
-    ) -> tuple[pa.Table, Ints, Rows]:
+    def _gathered(self, now: Moment) -> tuple[pa.Table, Ints, Rows]:
         """Held rows and new ones in order, as they are held; their keys; and for the kernels."""
-        new_key = np.repeat(np.arange(len(keyed)), np.diff(arranged.rows.starts))
-        both = pa.concat_tables([kept, self._as_held(keyed, arranged.rows, new_key)])
-        key = np.concatenate([keyed.numbers[2], new_key])
-        place, starts = by_key_and_order(key, both["order"].to_numpy(), len(keyed))
+        new = now.arranged.rows
+        new_key = np.repeat(np.arange(len(now.keyed)), np.diff(new.starts))
+        both = pa.concat_tables([now.kept, self._as_held(now.keyed, new, new_key)])
+        key = np.concatenate([now.keyed.numbers[2], new_key])
+        place, starts = by_key_and_order(key, both["order"].to_numpy(), len(now.keyed))
         both, key = both.take(pa.array(place)), key[place]
         return both, key, self._rows(both, starts)
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from muntin.aggregates.binding import Call
 from muntin.aggregates.ordering import order_doubles
 from muntin.operators.admission import Admission, behind
-from muntin.operators.columns import key_fields, original_names, typed
+from muntin.operators.columns import key_fields
 from muntin.operators.cuts import EVER
 from muntin.operators.frames.asked import Fields, record
 from muntin.operators.frames.combined import Combined
@@ -29,9 +29,9 @@ from muntin.operators.frames.reading import Reading
 from muntin.operators.frames.rows import Rows
 from muntin.operators.frames.sequence import Arranged, Reached, Sequencer, Slots
 from muntin.operators.frames.ties import Ties
-from muntin.operators.kernels.framing import walk
 from muntin.operators.kernels.records import FOUND, INTERVAL, NEVER, is_open
 from muntin.operators.kernels.ticks import from_order, to_ticks
+from muntin.operators.kernels.walking import walk
 from muntin.operators.keyed import Keyed
 from muntin.operators.protocol import Changes, Punctuation, Routed, State, Step
 from muntin.operators.waiting import PENDING, due, hold
@@ -40,6 +40,25 @@ from muntin.semantics.axis import Axis, Domain
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 STATUS = pa.array(["final", "partial"])
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Everything that a step knows when its rows are in order.
+
+    ``keyed`` numbers the keys of ``remembered``, of the rows, and of what is ``kept`` of others.
+    """
+
+    state: State
+    keyed: Keyed
+    remembered: pa.Table
+    kept: pa.Table
+    arranged: Arranged
+    punctuation: Punctuation
+
+    @property
+    def ended(self) -> bool:
+        return self.punctuation.ended
 
 
 @dataclass(frozen=True)
@@ -158,16 +177,8 @@ class Frames:
     def route(self, rows: pa.Table) -> Routed:
         """Map side: rows with their place and what their kind reads of them."""
         admitted = self.admission.admit(rows, self._without_place(rows))
-        rows = admitted.rows
-        columns = {"tick": pa.array(admitted.tick), "order": pa.array(admitted.order)}
-        columns |= self.reading.read(rows) if self.combined is None else {}
-        for wanted in self.row_schema:
-            if wanted.name not in columns:
-                columns[wanted.name] = typed(rows, wanted.name, wanted.type)
-        partial = pa.table({name: columns[name] for name in self.row_schema.names})
-        if self.may_refuse:
-            for name in original_names(rows):
-                partial = partial.append_column(name, rows[name])
+        read = self.reading.read(admitted.rows) if self.combined is None else {}
+        partial = admitted.partial(self.row_schema, read, with_originals=self.may_refuse)
         return admitted.routed(partial, admitted.originals(self.key_names))
 
     def _without_place(self, rows: pa.Table) -> npt.NDArray[np.object_] | None:
@@ -202,7 +213,8 @@ class Frames:
         kept = self._kept(state)
         keyed = Keyed.of(self.key_names, [remembered, pool, kept])
         arranged = self._arranged(keyed, remembered, pool, punctuation)
-        results, changes = self._framed(state, keyed, remembered, kept, arranged, punctuation)
+        now = Moment(state, keyed, remembered, kept, arranged, punctuation)
+        results, changes = self._framed(now)
         refused = arranged.refused
         gone = 0 if refused is None else refused.num_rows
         return Step(
@@ -258,71 +270,62 @@ class Frames:
         names = self.missing.names
         return pa.table({name: self.memory.spread(keyed, remembered, name) for name in names})
 
-    def _framed(
-        self,
-        state: State,
-        keyed: Keyed,
-        remembered: pa.Table,
-        kept: pa.Table,
-        arranged: Arranged,
-        punctuation: Punctuation,
-    ) -> tuple[pa.Table, Changes]:
-        records = self.memory.records(keyed, remembered)
-        rows = self._coded(keyed, remembered, records, arranged.rows)
-        found, own = self._walk(keyed, remembered, rows, records, punctuation.ended)
+    def _framed(self, now: Moment) -> tuple[pa.Table, Changes]:
+        """The frames that are certain now, and what to remember."""
+        records = self.memory.records(now.keyed, now.remembered)
+        rows = self._coded(now, records)
+        found, own = self._walk(now, rows, records)
         joined = None
         if self.calls:
-            joined = Joined.of(self.contents, len(keyed), kept, keyed.numbers[2], rows)
-        results = self._results(keyed, found, joined)
-        if punctuation.ended:
-            return results, forget(state, KEYS, OPEN_CELLS)
+            kept_of = now.keyed.numbers[2]
+            joined = Joined.of(self.contents, len(now.keyed), now.kept, kept_of, rows)
+        results = self._results(now.keyed, found, joined)
+        if now.ended:
+            return results, forget(now.state, KEYS, OPEN_CELLS)
         changes: Changes = {}
-        changed = np.diff(rows.starts) > 0
-        buckets = Buckets.of(keyed, self.key_names, changed)
+        buckets = Buckets.of(now.keyed, self.key_names, np.diff(rows.starts) > 0)
         if joined is not None:
             cells, opened = self.contents.kept(joined, records)
-            changes |= buckets.write(state, OPEN_CELLS, cells, opened)
+            changes |= buckets.write(now.state, OPEN_CELLS, cells, opened)
         records["low"] = records["high"] = np.where(is_open(records), -1, 0)
-        also = self._also(keyed, remembered, arranged) | own
-        table = self.memory.table(keyed, records, also)
+        table = self.memory.table(now.keyed, records, self._also(now) | own)
         known = records["previous"] != NEVER
-        key = np.flatnonzero(known)
-        changes |= buckets.write(state, KEYS, table.filter(pa.array(known)), key)
-        return results, changes
+        seen = table.filter(pa.array(known))
+        return results, changes | buckets.write(now.state, KEYS, seen, np.flatnonzero(known))
 
     def _walk(
-        self, keyed: Keyed, remembered: pa.Table, rows: Rows, records: np.ndarray, ended: bool
+        self, now: Moment, rows: Rows, records: np.ndarray
     ) -> tuple[np.ndarray, dict[str, pa.Array]]:
         """The frames found, and what is remembered of keys beside the record."""
-        return walked(self.record, rows, records, ended), {}
+        return walked(self.record, rows, records, now.ended), {}
 
-    def _coded(self, keyed: Keyed, remembered: pa.Table, records: np.ndarray, rows: Rows) -> Rows:
+    def _coded(self, now: Moment, records: np.ndarray) -> Rows:
         """Values that can only be told apart as numbers, the last ones of keys among them."""
+        rows = now.arranged.rows
         if not self.reading.by_code:
             return rows
-        last = self.memory.spread(keyed, remembered, "code")
+        last = self.memory.spread(now.keyed, now.remembered, "code")
         both = pa.concat_arrays([last, rows.table["code"].combine_chunks()])
         codes = both.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False)
         codes = codes.astype(np.int64)
-        records["at_last"] = codes[: len(keyed)]
-        own = codes[len(keyed) :]
+        records["at_last"] = codes[: len(now.keyed)]
+        own = codes[len(now.keyed) :]
         if rows.source is not None:
             own = np.where(rows.source >= 0, own[rows.source], 0) if len(own) else rows.source * 0
         return replace(rows, columns={**rows.columns, "whole": own})
 
-    def _also(self, keyed: Keyed, remembered: pa.Table, arranged: Arranged) -> dict[str, pa.Array]:
-        """What is remembered of keys beside the record."""
+    def _also(self, now: Moment) -> dict[str, pa.Array]:
+        """What is remembered of keys beside the record: of their last slot and last real row."""
         also: dict[str, pa.Array] = {}
         if self.slots is not None:
-            also["slot"] = pa.array(arranged.slot)
+            also["slot"] = pa.array(now.arranged.slot)
         names = ["code"] if self.reading.by_code else []
         names += self.missing.names if isinstance(self.missing, Bridge) else []
+        row = now.arranged.last_real
+        row = np.where(row >= 0, row + len(now.keyed), np.arange(len(now.keyed)))
         for name in names:
-            old = self.memory.spread(keyed, remembered, name)
-            new = arranged.rows.table[name].combine_chunks()
-            both = pa.concat_arrays([old, new])
-            row = arranged.last_real
-            row = np.where(row >= 0, row + len(keyed), np.arange(len(keyed)))
+            old = self.memory.spread(now.keyed, now.remembered, name)
+            both = pa.concat_arrays([old, now.arranged.rows.table[name].combine_chunks()])
             also[name] = both.take(pa.array(row))
         return also
 

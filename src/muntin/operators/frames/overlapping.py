@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from muntin.operators.frames.holding import Holding, Told
 from muntin.operators.frames.rows import Rows
-from muntin.operators.kernels.framing import candidates
 from muntin.operators.kernels.records import FOUND
 from muntin.operators.kernels.schemes import (
     choose_adjacent,
@@ -17,6 +16,7 @@ from muntin.operators.kernels.schemes import (
     choose_all,
     choose_cover,
 )
+from muntin.operators.kernels.walking import candidates
 from muntin.operators.keyed import Keyed
 
 Ints = npt.NDArray[np.int64]

@@ -14,7 +14,7 @@ import pyarrow as pa
 from muntin.aggregates.own_framing import CompiledFraming, FramingFunction, OwnFraming
 from muntin.operators.columns import key_fields
 from muntin.operators.frames.memory import Memory
-from muntin.operators.frames.operator import Frames
+from muntin.operators.frames.operator import Frames, Moment
 from muntin.operators.frames.rows import Rows
 from muntin.operators.kernels.framing import MOST
 from muntin.operators.kernels.own_framing import (
@@ -33,7 +33,6 @@ from muntin.operators.kernels.records import (
     OPENS_LAST,
     REAL,
 )
-from muntin.operators.keyed import Keyed
 from muntin.semantics.errors import OwnFramingError
 
 Ints = npt.NDArray[np.int64]
@@ -60,38 +59,32 @@ class Owned(Frames):
         return Memory(tuple(key_fields(self.keys)), (*base.also, *own))
 
     def _walk(
-        self, keyed: Keyed, remembered: pa.Table, rows: Rows, records: np.ndarray, ended: bool
+        self, now: Moment, rows: Rows, records: np.ndarray
     ) -> tuple[np.ndarray, dict[str, pa.Array]]:
         if self.compiled is not None:
-            return self._walk_compiled(self.compiled, keyed, remembered, rows, records, ended)
+            return self._walk_compiled(self.compiled, now, rows, records)
         assert isinstance(self.own, FramingFunction)
-        kept = self.memory.spread(keyed, remembered, "own").to_pylist()
+        kept = self.memory.spread(now.keyed, now.remembered, "own").to_pylist()
         states = [json.loads(text) if text else {} for text in kept]
-        found = _ByRow(self.own, self.record, rows, records).run(states, ended)
+        found = _ByRow(self.own, self.record, rows, records).run(states, now.ended)
         written = [_written(self.own, state) for state in states]
         return found, {"own": pa.array(written, pa.string())}
 
     def _walk_compiled(
-        self,
-        own: CompiledFraming,
-        keyed: Keyed,
-        remembered: pa.Table,
-        rows: Rows,
-        records: np.ndarray,
-        ended: bool,
+        self, own: CompiledFraming, now: Moment, rows: Rows, records: np.ndarray
     ) -> tuple[np.ndarray, dict[str, pa.Array]]:
         names = [f"own{n}" for n in range(own.numbers)]
-        numbers = np.zeros((len(keyed), own.numbers))
+        numbers = np.zeros((len(now.keyed), own.numbers))
         for place, name in enumerate(names):
-            column = self.memory.spread(keyed, remembered, name).fill_null(0.0)
+            column = self.memory.spread(now.keyed, now.remembered, name).fill_null(0.0)
             numbers[:, place] = column.to_numpy(zero_copy_only=False)
         walk = compiled_walk(Answers(self.digest, own.open, own.update, own.close))
         values, place_ = _matrix(rows, len(self.reading.types)), np.zeros(2, np.int64)
         given = self.record, rows.starts, rows.order, rows.what, rows.read("reach"), rows.gap
         room, parts = np.zeros(max(1024, len(rows) // 8), FOUND), []
-        while place_[0] < len(keyed):
+        while place_[0] < len(now.keyed):
             try:
-                n = walk(*given, values, int(ended), records, numbers, room, place_)
+                n = walk(*given, values, int(now.ended), records, numbers, room, place_)
             except Exception as error:
                 raise OwnFramingError(
                     own.name, "cannot be compiled or failed:", str(error)

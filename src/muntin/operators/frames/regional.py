@@ -13,12 +13,12 @@ import pyarrow as pa
 from muntin.operators.columns import key_fields
 from muntin.operators.frames.holding import HELD, Holding
 from muntin.operators.frames.memory import KEYS, Buckets, forget
-from muntin.operators.frames.sequence import Arranged
+from muntin.operators.frames.operator import Moment
 from muntin.operators.kernels.grouping import find_keys
 from muntin.operators.kernels.records import FINAL, FOUND
 from muntin.operators.kernels.ticks import from_ticks
 from muntin.operators.keyed import Keyed
-from muntin.operators.protocol import Changes, Punctuation, State
+from muntin.operators.protocol import Changes
 from muntin.operators.regions import Cells, Limits, Positions, Rectangles, Regions, regions
 from muntin.semantics.axis import Axis, Domain
 
@@ -42,49 +42,37 @@ class Regional(Holding):
         along = [pa.field(name, self.along_type) for name in ("along_start", "along_end")]
         return pa.schema([*list(plain)[:place], *along, *list(plain)[place:]])
 
-    def _framed(
-        self,
-        state: State,
-        keyed: Keyed,
-        remembered: pa.Table,
-        kept: pa.Table,
-        arranged: Arranged,
-        punctuation: Punctuation,
-    ) -> tuple[pa.Table, Changes]:
-        both, key, rows = self._gathered(keyed, kept, arranged)
-        held = np.bincount(keyed.numbers[2], minlength=len(keyed)).astype(np.int64)
+    def _framed(self, now: Moment) -> tuple[pa.Table, Changes]:
+        both, key, rows = self._gathered(now)
+        held = np.bincount(now.keyed.numbers[2], minlength=len(now.keyed)).astype(np.int64)
         condition = np.where(rows.what != 0, _NULL, rows.read("whole")).astype(np.uint8)
         position = rows.read("real").astype(np.float64)
-        cells = Cells(rows.starts, rows.order, position, condition, held)
         told = regions(
-            cells,
-            Positions(*self._load(state, POSITIONS, Positions.none(), keyed)),
-            Rectangles(*self._load(state, WAITING, Rectangles.none(), keyed)),
+            Cells(rows.starts, rows.order, position, condition, held),
+            Positions(*self._load(now, POSITIONS, Positions.none())),
+            Rectangles(*self._load(now, WAITING, Rectangles.none())),
             axis=self.axis,
             limits=self.limits,
-            ended=punctuation.ended,
+            ended=now.ended,
         )
-        records = self.memory.records(keyed, remembered)
-        results = self._told(keyed, told, records, both)
-        if punctuation.ended:
-            return results, forget(state, KEYS, HELD, POSITIONS, WAITING)
-        changed = np.diff(arranged.rows.starts) > 0
-        records["previous"][changed] = 0  # marks keys that were seen
-        buckets = Buckets.of(keyed, self.key_names, changed)
+        records = self.memory.records(now.keyed, now.remembered)
+        results = self._told(now.keyed, told, records, both)
+        if now.ended:
+            return results, forget(now.state, KEYS, HELD, POSITIONS, WAITING)
+        changed = np.diff(now.arranged.rows.starts) > 0
+        buckets = Buckets.of(now.keyed, self.key_names, changed)
         keep = np.arange(both.num_rows) >= told.needed[key]
-        changes = buckets.write(state, HELD, both.filter(pa.array(keep)), key[keep])
+        changes = buckets.write(now.state, HELD, both.filter(pa.array(keep)), key[keep])
         for name, made in ((POSITIONS, told.positions), (WAITING, told.waiting)):
-            changes |= buckets.write(state, name, self._table(keyed, made), made.key)
-        table = self.memory.table(keyed, records, {})
-        return results, changes | buckets.write(state, KEYS, table, np.arange(len(keyed)))
+            changes |= buckets.write(now.state, name, self._table(now.keyed, made), made.key)
+        table = self.memory.table(now.keyed, records, {})
+        return results, changes | buckets.write(now.state, KEYS, table, np.arange(len(now.keyed)))
 
-    def _load(
-        self, state: State, name: str, empty: Positions | Rectangles, keyed: Keyed
-    ) -> list[Any]:
+    def _load(self, now: Moment, name: str, empty: Positions | Rectangles) -> list[Any]:
         """The columns of a table of state, its keys by their numbers in this step."""
-        chunks = [state.read(name, bucket) for bucket in sorted(state.buckets(name))]
-        table = pa.concat_tables([self._table(keyed, empty).slice(0, 0), *chunks])
-        key = find_keys(table.select(self.key_names), keyed.keys)
+        chunks = [now.state.read(name, bucket) for bucket in sorted(now.state.buckets(name))]
+        table = pa.concat_tables([self._table(now.keyed, empty).slice(0, 0), *chunks])
+        key = find_keys(table.select(self.key_names), now.keyed.keys)
         place = np.argsort(key, kind="stable")
         names = [part.name for part in fields(empty)][1:]
         return [key[place], *(table[name].to_numpy()[place] for name in names)]

@@ -1,8 +1,8 @@
-"""The framing function (frames.txt, Definition 5) of the kinds whose frames do not overlap.
+"""The framing function (frames.txt, Definition 5): one row applied to what is known of its key.
 
-Rows come key by key in order. For every row the kernel decides whether to open a frame, to extend
-the one that is open, or to close and emit it; what it remembers of a key is one record. The same
-function gives the frame from any one row, of which frames that overlap are made.
+For every row it decides whether to open a frame, to extend the one that is open, or to close and
+emit it; what it remembers of a key is one record. :mod:`muntin.operators.kernels.walking` applies
+it to rows one after the other.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from muntin.aggregates.compiled import BYTES, FLOATS, INT, INTS, OUT_INTS, kernel, part
+from muntin.aggregates.compiled import part
 from muntin.operators.kernels.measures import forget, holds, remember, spread_within
 from muntin.operators.kernels.records import (
     ARMED,
-    ASKED_ARRAY,
     BETWEEN,
     BOUNDARY,
     BREAKS,
@@ -29,8 +28,6 @@ from muntin.operators.kernels.records import (
     EXTENDS,
     EXTENDS_LAST,
     FINAL,
-    FOUND,
-    FOUND_ARRAY,
     INCREASING,
     INTERVAL,
     NEVER,
@@ -42,8 +39,6 @@ from muntin.operators.kernels.records import (
     PARTIAL,
     REAL,
     SATISFIES,
-    STATE,
-    STATE_ARRAY,
     THRESHOLD,
     TREND,
     UNTIL_NEXT,
@@ -408,33 +403,6 @@ def decide(
 
 
 @part
-def advance(
-    asked: Any,
-    state: Any,
-    key: int,
-    row: int,
-    order: int,
-    what: int,
-    opens: int,
-    counts: int,
-    whole: int,
-    real: float,
-    weight: float,
-    reach: int,
-    gap: int,
-    found: Any,
-    n: int,
-) -> int:
-    """Apply one row; returns how many frames have been found."""
-    n = settle(asked, state, key, row, order, what, opens, reach, gap, found, n)
-    if what == REAL:
-        n = decide(
-            asked, state, key, row, order, opens, counts, whole, real, weight, reach, found, n
-        )
-    return n
-
-
-@part
 def end(asked: Any, state: Any, key: int, found: Any, n: int) -> int:
     """No row will come: what is open is final if its condition holds."""
     if state.mode == COMPLETE:
@@ -444,161 +412,3 @@ def end(asked: Any, state: Any, key: int, found: Any, n: int) -> int:
         return close(asked, state, key, NEVER, status, found, n)
     state.mode = CLOSED
     return n
-
-
-@kernel(
-    INT,
-    ASKED_ARRAY,
-    INTS,
-    INTS,
-    BYTES,
-    BYTES,
-    BYTES,
-    INTS,
-    FLOATS,
-    FLOATS,
-    INTS,
-    BYTES,
-    INT,
-    STATE_ARRAY,
-    FOUND_ARRAY,
-    OUT_INTS,
-)
-def walk(
-    asked_: Any,
-    starts: Ints,
-    order: Ints,
-    what: Bytes,
-    opens: Bytes,
-    counts: Bytes,
-    whole: Ints,
-    real: Floats,
-    weight: Floats,
-    reach: Ints,
-    gap: Bytes,
-    ended: int,
-    states: Any,
-    found: Any,
-    place: Ints,
-) -> int:
-    """Apply rows key by key until ``found`` is full or all is done; returns how many were found.
-
-    ``place`` is the key and the row to go on with; at the end its key is the number of keys.
-    Columns that a kind does not look at may be empty.
-    """
-    asked = asked_[0]
-    n = 0
-    key, row = place[0], place[1]
-    while key < len(starts) - 1:
-        state = states[key]
-        while row < starts[key + 1]:
-            if n + MOST > len(found):
-                place[0], place[1] = key, row
-                return n
-            n = advance(
-                asked,
-                state,
-                key,
-                row,
-                order[row],
-                what[row],
-                opens[row] if len(opens) else 1,
-                counts[row] if len(counts) else 1,
-                whole[row] if len(whole) else 0,
-                real[row] if len(real) else 0.0,
-                weight[row] if len(weight) else 0.0,
-                reach[row] if len(reach) else order[row],
-                gap[row] if len(gap) else BREAKS,
-                found,
-                n,
-            )
-            row += 1
-        if n + MOST > len(found):
-            place[0], place[1] = key, row
-            return n
-        if ended:
-            n = end(asked, state, key, found, n)
-        key += 1
-    place[0], place[1] = key, row
-    return n
-
-
-@kernel(
-    INT,
-    ASKED_ARRAY,
-    INTS,
-    INTS,
-    BYTES,
-    BYTES,
-    BYTES,
-    INTS,
-    FLOATS,
-    FLOATS,
-    INTS,
-    BYTES,
-    INT,
-    INTS,
-    FOUND_ARRAY,
-)
-def candidates(
-    asked_: Any,
-    starts: Ints,
-    order: Ints,
-    what: Bytes,
-    opens: Bytes,
-    counts: Bytes,
-    whole: Ints,
-    real: Floats,
-    weight: Floats,
-    reach: Ints,
-    gap: Bytes,
-    ended: int,
-    since: Ints,
-    found: Any,
-) -> int:
-    """For every row from ``since`` of its key the frame that begins there, as ``found[row]``.
-
-    Its ``fits`` is 1 or 0 for a frame that meets the local conditions or does not, -1 where there
-    is none, and -2 where that is not known yet. Returns the number of rows.
-    """
-    asked = asked_[0]
-    one = np.zeros(1, STATE)
-    made = np.zeros(MOST, FOUND)
-    state = one[0]
-    for key in range(len(starts) - 1):
-        for first in range(since[key], starts[key + 1]):
-            found[first].fits = -1
-            if what[first] != REAL or (len(opens) and not opens[first]):
-                continue
-            state.mode, state.previous, state.next_id, state.id = CLOSED, NEVER, 0, -1
-            n = 0
-            row = first
-            ours = True  # not another frame, which a row behind this one opened
-            while row < starts[key + 1] and n == 0 and ours:
-                n = advance(
-                    asked,
-                    state,
-                    key,
-                    row,
-                    order[row],
-                    what[row],
-                    1,
-                    counts[row] if len(counts) else 1,
-                    whole[row] if len(whole) else 0,
-                    real[row] if len(real) else 0.0,
-                    weight[row] if len(weight) else 0.0,
-                    reach[row] if len(reach) else order[row],
-                    gap[row] if len(gap) else BREAKS,
-                    made,
-                    0,
-                )
-                row += 1
-                ours = state.mode != CLOSED and state.low == first
-            if n == 0 and ours:
-                if not ended:
-                    found[first].fits = -2
-                    continue
-                n = end(asked, state, key, made, 0)
-            if n > 0 and made[0].low == first:
-                found[first] = made[0]
-    return int(starts[len(starts) - 1])

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from muntin.aggregates.compiled import part
+from muntin.aggregates.double_double import product_exactly
 from muntin.operators.kernels.records import (
     AT_MOST,
     AVG,
@@ -34,7 +35,6 @@ from muntin.operators.kernels.reduce import add_exactly
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-_SPLITTER = 134_217_729.0  # 2**27 + 1: cuts a double into two halves of 26 bits
 
 
 @part
@@ -47,21 +47,6 @@ def forget(state: Any) -> None:
     state.square_low = 0.0
     state.weight_high = 0.0
     state.weight_low = 0.0
-
-
-@part
-def _product(left: float, right: float) -> tuple[float, float]:
-    """A product and its rounding error (Dekker)."""
-    product = left * right
-    shifted = _SPLITTER * left
-    left_high = shifted - (shifted - left)
-    left_low = left - left_high
-    shifted = _SPLITTER * right
-    right_high = shifted - (shifted - right)
-    right_low = right - right_high
-    error = left_high * right_high - product
-    error = ((error + left_high * right_low) + left_low * right_high) + left_low * right_low
-    return product, error if np.isfinite(error) else 0.0
 
 
 @part
@@ -93,7 +78,7 @@ def remember(asked: Any, state: Any, whole: int, real: float, weight: float) -> 
             state.weight_high, state.weight_low, weight, 0.0
         )
     elif function in (VAR_SAMP, VAR_POP, STDDEV_SAMP, STDDEV_POP):
-        square, error = _product(high, high)
+        square, error = product_exactly(high, high)
         state.square_high, state.square_low = add_exactly(
             state.square_high, state.square_low, square, error
         )
@@ -102,7 +87,7 @@ def remember(asked: Any, state: Any, whole: int, real: float, weight: float) -> 
 @part
 def _divided(high: float, low: float, divisor: float) -> float:
     quotient = high / divisor
-    product, error = _product(quotient, divisor)
+    product, error = product_exactly(quotient, divisor)
     corrected = quotient + (((high - product) - error) + low) / divisor
     return corrected if np.isfinite(quotient) and np.isfinite(corrected) else quotient
 
@@ -110,9 +95,9 @@ def _divided(high: float, low: float, divisor: float) -> float:
 @part
 def _variance(state: Any, sample: bool) -> float:
     n = float(state.count)
-    high, error = _product(state.square_high, n)
+    high, error = product_exactly(state.square_high, n)
     high, low = add_exactly(high, 0.0, error + state.square_low * n, 0.0)
-    square, square_low = _product(state.sum_high, state.sum_high)
+    square, square_low = product_exactly(state.sum_high, state.sum_high)
     square_low += 2 * state.sum_high * state.sum_low + state.sum_low * state.sum_low
     high, low = add_exactly(high, low, -square, -square_low)
     if not (np.isfinite(state.sum_high) and np.isfinite(state.square_high)):
@@ -157,7 +142,7 @@ def holds(asked: Any, state: Any) -> bool:
         if function == AVG:
             # sum / n against the limit is sum against n times the limit, which is exact.
             n = float(state.count)
-            limit, more = _product(asked.limit_high, n)
+            limit, more = product_exactly(asked.limit_high, n)
             limit, error = add_exactly(limit, 0.0, more + error * n, 0.0)
         return _compared(asked.sign, _above(state.sum_high, state.sum_low, limit, error))
     if asked.whole and function in (MIN, MAX, FIRST, LAST):

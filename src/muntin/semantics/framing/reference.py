@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from muntin.semantics.arrivals import arrive
 from muntin.semantics.axis import Axis
 from muntin.semantics.framing.candidates import Candidates, Line
 from muntin.semantics.framing.conditions import condition
@@ -21,7 +22,7 @@ from muntin.semantics.framing.properties import Framing
 from muntin.semantics.framing.region_reference import Grid, Regions
 from muntin.semantics.framing.schemes import chosen
 from muntin.semantics.framing.walk import Frame, from_start_to_end, one_after_another
-from muntin.semantics.reference import END, Evaluate, Key, MicroBatch, Outcome, Row
+from muntin.semantics.reference import Evaluate, Key, MicroBatch, Outcome, Row
 
 #: What is reported of a frame behind its id, and the rows it is aggregated over.
 Found = tuple[dict[str, Any], list[Row]]
@@ -53,57 +54,26 @@ class FrameReference:
     def run(self, batches: Sequence[MicroBatch]) -> Outcome:
         """The results and refused rows of a stream that ends after these batches."""
         outcome = Outcome()
-        held: dict[Key, list[Row]] = {}
-        told: dict[Key | None, int] = {}  # what is complete of a key; None is all keys
-        for batch in batches:
-            outcome.used += batch.punctuations
-            for row in batch.rows:
-                key = tuple(row[name] for name in self.by)
-                reason = self._refusal(row, _complete(told, key))
-                if reason:
-                    outcome.refused.append((row, reason))
-                else:
-                    outcome.used += 1
-                    held.setdefault(key, []).append(row)
-            told = self._told(told, batch)
-        placed = [row[self.framing.on] for batch in batches for row in batch.rows]
-        ticks = [tick for tick in map(self.axis.tick, placed) if tick is not None]
-        for key, arrived in held.items():
+        came = arrive(outcome, batches, self.axis, self.framing.on, self.by, self._refusal)
+        for key, arrived in came.held.items():
+            assert came.largest is not None  # a row that is held has a place
             rows, left_out = self._layout.one_each(key, arrived)
             outcome.refused += [(row, "tie") for row in left_out]
             outcome.used -= len(left_out)
-            self._report(outcome, key, self._found(rows, max(ticks), _complete(told, key)))
+            self._report(outcome, key, self._found(rows, came.largest, came.complete(key)))
         return outcome
 
-    def _told(self, told: Mapping[Key | None, int], batch: MicroBatch) -> dict[Key | None, int]:
-        """With the punctuation of a micro-batch; none goes back."""
-        after = dict(told)
-        ends = isinstance(batch.punctuation, str) and batch.punctuation == END
-        stream: list[tuple[Key | None, Any]] = [(None, None if ends else batch.punctuation)]
-        for name, punctuation in [*stream, *batch.keys.items()]:
-            tick = None if punctuation is None else self.axis.tick(punctuation)
-            if tick is not None:
-                after[name] = max(tick, after.get(name, tick))
-        return after
-
-    def _refusal(self, row: Row, complete: int | None) -> str | None:
-        value = row[self.framing.on]
-        if value is None:
-            return "null_on"
-        if value != value:
-            return "nan_on"
-        tick = self.axis.tick(value)
-        if tick is None:
-            return "out_of_range"
+    def _refusal(self, row: Row) -> str | None:
+        """Why a framing has no place for a row that has one on the axis."""
         if self.framing.readings == "interval":
             until = self.until(row)
-            if self.axis.tick(until) is None or until < value:
+            if self.axis.tick(until) is None or until < row[self.framing.on]:
                 return "no_until"
         if isinstance(self.framing.kind, Region):
             along = self.along(row)
             if along is None or along != along:
                 return "no_along"
-        return "late" if complete is not None and tick < complete else None
+        return None
 
     @property
     def _layout(self) -> Layout:
@@ -209,8 +179,3 @@ def _told_of(places: Sequence[Place], start: Any, end: Any, status: str) -> Foun
         "status": status,
     }
     return told, [place.row for place in places if place.row is not None]
-
-
-def _complete(told: Mapping[Key | None, int], key: Key) -> int | None:
-    """Up to where a key is complete, by its own punctuation or by the stream's."""
-    return max((told[name] for name in (None, key) if name in told), default=None)
