@@ -14,7 +14,7 @@ def test_every_error_is_ours_and_also_what_a_caller_would_catch() -> None:
         errors.RequirementError: RuntimeError,
         errors.CheckpointError: RuntimeError,
         errors.TieError: ValueError,
-    errors.OwnFramingError: RuntimeError,
+        errors.OwnFramingError: RuntimeError,
         errors.SumOverflowError: ArithmeticError,
         errors.OwnAggregateError: RuntimeError,
     }

@@ -347,6 +347,7 @@ def test_every_frame_meets_its_local_conditions(
         return x > 4 if isinstance(kind, Threshold) and x is not None else x
 
     cut = cut and not limits.keys().isdisjoint({"max_count", "max_duration"})
+    cut = cut and not (readings == "until_next" and "max_duration" in limits)
     choices: dict[str, Any] = {"readings": readings, "missing": missing, "reading": reading}
     outcome = framed(kind, rows_of(values), **limits, cut=cut, **choices)
     reached = -1

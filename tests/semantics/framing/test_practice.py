@@ -31,18 +31,6 @@ def test_a_row_holds_until_the_next() -> None:
     assert spans(framed(HOLDS, "F T . . F", readings="until_next", schedule=SLOTS)) == [(1, 2)]
 
 
-#   on     0 1 2 3 4 5 6
-#          T T T T T T F      at most 2 long, each row until the next
-#          [===|
-#              [===|
-#                  [===|
-def test_cut_counts_how_long_a_row_holds() -> None:
-    choices: dict[str, Any] = {"readings": "until_next", "max_duration": 2, "cut": True}
-    assert spans(framed(HOLDS, "T T T T T T F", **choices)) == [(0, 2), (2, 4), (4, 6)]
-    # A row that holds too long is in no frame.
-    assert spans(framed(HOLDS, "T . . . T F", **choices)) == [(4, 5)]
-
-
 def held(*rows: tuple[Any, Any, Any]) -> list[Row]:
     """Rows that hold over ``[on, until)``."""
     return [{"on": on, "k": "a", "x": x, "until": until} for on, until, x in rows]
@@ -227,16 +215,14 @@ def test_fragments_with_missing_rows() -> None:
         (0, 0, 2, 1, 2, "partial"),
         (0, 0, 2, 1, 2, "final"),
     ]
-    # Carried rows count when the row behind them joins, one after the other.
+    # Carried rows join together with the row behind them.
     carried = framed(HOLDS, "T ? ? T F", missing="carry", fragments=1)
     assert reported(carried) == [
         (0, 0, 0, 1, 0, "partial"),
-        (0, 0, 1, 1, 1, "partial"),
-        (0, 0, 2, 1, 2, "partial"),
         (0, 0, 3, 2, 2, "partial"),
         (0, 0, 3, 2, 2, "final"),
     ]
-    assert [row["got"] for row in carried.results][1] == [0, 1]
+    assert [row["got"] for row in carried.results][1] == [0, 1, 2, 3]
 
 
 def test_fragments_of_a_frame_that_never_ends() -> None:

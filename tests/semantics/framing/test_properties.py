@@ -85,6 +85,12 @@ SLOTS = schedule(20)
         ),
         (CONTINUING, {"cut": True, "max_count": 5}, "frames that overlap are not cut"),
         (
+            THRESHOLD,
+            {"cut": True, "max_duration": 5, "readings": "until_next"},
+            "cut and until_next contradict each other: how long a row holds is known only with the "
+            "next one",
+        ),
+        (
             BETWEEN,
             {"cut": True, "max_count": 5},
             "cut and between contradict each other: between says itself where a frame ends",
