@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import overload
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from muntin.operators.protocol import MemoryState, Operator, Punctuation, Step
+from muntin.operators.protocol import MemoryState, Operator, Punctuation
 from muntin.operators.punctuators.slack import Punctuator
 from muntin.spark.exchange import Message, in_order, of_kind
 from muntin.spark.ship import shipped
@@ -31,23 +32,44 @@ def fallen(messages: DataFrame, operator: Operator, schema: StructType) -> DataF
 
 def run_fallen(operator: Operator, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Worker side: what the shards of one partition refuse after looking at all their rows."""
-    for step in _steps(operator, batches):
+    for messages, end in _shards(batches):
+        step = operator.step(MemoryState(), of_kind(messages, "partial"), end)
         if step.fallen is not None:
             yield from step.fallen.to_batches()
 
 
 def run_shards(operator: Operator, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Worker side: the shards of one partition, one after the other."""
-    for step in _steps(operator, batches):
+    for messages, end in _shards(batches):
+        partials, rows = of_kind(messages, "partial"), Unread(messages, "rows")
+        step = operator.step(MemoryState(), partials, end, rows)
         yield from step.results.to_batches(max_chunksize=_OUTPUT_ROWS)
 
 
-def _steps(operator: Operator, batches: Iterator[pa.RecordBatch]) -> Iterator[Step]:
-    """One step for each shard, to the end of input."""
+def _shards(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[list[Message], Punctuation]]:
+    """The messages of one shard after the other, each to the end of input."""
     for messages in _by_shard(batches):
         seen = [m.progress for m in messages if m.progress is not None]
-        end = Punctuation(None, None, max(seen, default=None), ended=True)
-        yield operator.step(MemoryState(), of_kind(messages, "partial"), end)
+        yield messages, Punctuation(None, None, max(seen, default=None), ended=True)
+
+
+class Unread(Sequence[pa.Table]):
+    """The tables of one kind of messages, decoded when they are looked at: few need them."""
+
+    def __init__(self, messages: Sequence[Message], kind: str) -> None:
+        self.messages = [message for message in messages if message.kind == kind]
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    @overload
+    def __getitem__(self, place: int) -> pa.Table: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[pa.Table]: ...
+    def __getitem__(self, place: int | slice) -> pa.Table | list[pa.Table]:
+        if isinstance(place, slice):
+            return [message.table() for message in self.messages[place]]
+        return self.messages[place].table()
 
 
 def refusals(

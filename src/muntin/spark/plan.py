@@ -8,6 +8,7 @@ from functools import cached_property
 
 from pyspark.sql import DataFrame
 
+from muntin.operators.frames.runs import in_batch
 from muntin.semantics.errors import MuntinError
 from muntin.spark import batch, streaming
 from muntin.spark.compile import Compiled
@@ -57,8 +58,9 @@ class Plan:
     def _batch(self) -> DataFrame:
         compiled = self.compiled
         rule = compiled.punctuator.in_batch
-        messages = routed(compiled.prepared(), compiled.operator, rule, compiled.shards)
-        flat = batch.run(messages, compiled.operator, compiled.flat_schema)
+        operator = in_batch(compiled.operator)
+        messages = routed(compiled.prepared(), operator, rule, compiled.shards)
+        flat = batch.run(messages, operator, compiled.flat_schema)
         return compiled.naming.apply(flat)
 
     def tagged(self, *, keep_refused: bool) -> DataFrame:
