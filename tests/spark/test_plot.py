@@ -208,6 +208,16 @@ def test_a_long_series_is_thinned_to_its_outline(spark: SparkSession) -> None:
     assert places == sorted(places)
 
 
+def test_rows_that_tie_are_drawn_as_the_framing_takes_them(spark: SparkSession) -> None:
+    rows = [(0, 1, 4), (0, 9, 6), (1, 7, 1), (1, 8, 2)]
+    df = spark.createDataFrame(rows, "n INT, x INT, y INT")
+    frames = mt.stream(df, on="n").frames(mt.threshold("x > 6"), ties={"x": "mean", "y": "sum"})
+    shades, series, *_ = layers(frames.plot("x"))
+    assert stretches(shades) == [(1, 1, "0")]
+    assert [(row["x"], row["value"]) for row in series] == [(0, 5.0), (1, 7.5)]
+    assert [row["value"] for row in layers(frames.plot("y"))[1]] == [10.0, 3.0]
+
+
 def test_values_that_json_does_not_know(spark: SparkSession) -> None:
     values = [1.0, float("nan"), float("inf"), None]
     df = spark.createDataFrame([*enumerate(values)], "n INT, x DOUBLE")

@@ -236,6 +236,7 @@ class Gathering:
             columns.append(named(self._along).cast("double").alias("along"))
         rows = self.rows.where(self._of(keys)).select(*self._keys(self.rows), *columns)
         rows = rows.where("number IS NOT NULL AND NOT isnan(number)")
+        rows = self._untied(rows)
         counted = (
             "count_if(value IS NOT NULL) AS n"
             if self._along is None
@@ -251,6 +252,16 @@ class Gathering:
             drawn = Drawn(x(row["x"]), _plain(row["value"]), row["along"] if self._along else None)
             made.setdefault(self._key(row), []).append(drawn)
         return made
+
+    def _untied(self, rows: DataFrame) -> DataFrame:
+        """With one row for those that tie, where the framing makes them one."""
+        if not self.framing.combines_ties or self._nominal or self._along is not None:
+            return rows
+        ties = self.framing.ties
+        how = dict(ties).get(self.value) if isinstance(ties, tuple) else ties
+        combine = {"max": F.max, "min": F.min, "sum": F.sum}.get(str(how), F.avg)
+        keys = [f"k{place}" for place in range(len(self.source.by))]
+        return rows.groupBy(*keys, "number", "x").agg(combine("value").alias("value"))
 
 
 def _bucket(told: Row, width: int) -> Column:
