@@ -1,8 +1,9 @@
-"""A day on a freeway: the average speed of five minutes at every station, every minute.
+"""A day on a freeway: average speeds in windows, and frames of the times in which traffic was slow.
 
 Run it with ``make demo``. It simulates the detectors of a freeway, streams their readings through
 Spark on this machine, and shows what the windows saw: rush hours that spread upstream, incidents,
-and readings that came too late to count.
+and readings that came too late to count. Then it looks for frames in the averages: how long every
+station was congested.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ from muntin.simulate.freeway import MILES_APART, Freeway, Incident
 FILES, FILES_PER_BATCH = 28, 2
 #: Traffic below this is slow.
 SLOW_MPH = 45
+#: And if it is so for this long, congested.
+CONGESTED = "15 minutes"
 #: Of the picture, in pixels.
 WIDTH, STATION_HEIGHT = 864, 16
 
@@ -77,14 +80,17 @@ def main() -> None:
         try:
             query = start_query(averages(spark, folder), folder, windows, refused)
             counts = watch(query, folder, rows, windows, console)
+            results = windows.frame()
+            with console.status("Looking for congestion"):
+                periods, chart = congestion(spark, results, options.output)
         finally:
             spark.stop()
-    results = windows.frame()
     console.print(slowest_stations(results), incidents_seen(results, freeway.happened))
+    console.print(longest_periods(periods))
     console.print(counts_text(counts, refused.frame()))
     with console.status("Drawing"):
         paths = draw(results, freeway, options.output)
-    console.print(f"Pictures: {', '.join(map(str, paths))}")
+    console.print(f"Pictures: {', '.join(map(str, [*paths, chart]))}")
     console.print(f"Done in {time.monotonic() - began:.0f} s")
 
 
@@ -233,6 +239,48 @@ def show(
         late=counts.get("late", 0),
         newest=windows.newest(),
     )
+
+
+def congestion(
+    spark: SparkSession, results: pd.DataFrame, folder: Path
+) -> tuple[pd.DataFrame, Path]:
+    """Frames: when each station was congested, and a picture of the three that were for longest."""
+    speeds = spark.createDataFrame(results[["station", "window_end", "speed"]])
+    slow = mt.stream(speeds, on="window_end", by="station", schedule="1 minute").frames(
+        mt.threshold(f"speed < {SLOW_MPH}"), min_duration=CONGESTED, missing="carry"
+    )
+    found = slow.agg("avg(speed) AS mph", "min(speed) AS worst").toPandas()
+    lasting = (found.frame_end - found.frame_start).groupby(found.station).sum()
+    chart = folder / "congestion.png"
+    slow.plot(
+        "speed",
+        frames=found,
+        key=sorted(lasting.nlargest(3).index) or None,
+        path=chart,
+        width=WIDTH,
+        height=90,
+        limit=3,
+        title=f"Below {SLOW_MPH} mph for {CONGESTED} and more",
+    )
+    return found, chart
+
+
+def longest_periods(periods: pd.DataFrame) -> Table:
+    """The five longest frames of all stations."""
+    table = Table(title=f"{len(periods)} congestion periods, the longest", title_justify="left")
+    for heading in ("station", "from", "to", "minutes", "mph", "mph at worst"):
+        table.add_column(heading, justify="left" if heading == "station" else "right")
+    minutes = (periods.frame_end - periods.frame_start).dt.total_seconds() / 60
+    for _, period in periods.assign(minutes=minutes).nlargest(5, "minutes").iterrows():
+        table.add_row(
+            str(period.station),
+            f"{period.frame_start:%H:%M}",
+            f"{period.frame_end:%H:%M}",
+            f"{period.minutes:.0f}",
+            f"{period.mph:.1f}",
+            f"{period.worst:.1f}",
+        )
+    return table
 
 
 def slowest_stations(results: pd.DataFrame) -> Table:
