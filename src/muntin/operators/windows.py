@@ -273,13 +273,18 @@ class Windows:
             # Where keys move by themselves, old panes of some lie among live ones of others.
             looked_at |= loaded
             live = pane >= np.repeat(self._needed(ends.closing), np.diff(ends.starts))
+        near = pane >= needed
+        if not near.all():
+            # Few of many panes, so that what follows costs what is kept, not what arrived.
+            panes, pane = panes.filter(pa.array(near)), pane[near]
+            live = None if live is None else live[near]
+        bucket_of = pane // self.panes_per_bucket
         for bucket in sorted({*looked_at, *remembered}):
-            end = (bucket + 1) * self.panes_per_bucket
-            if end <= needed:
+            if (bucket + 1) * self.panes_per_bucket <= needed:
                 if bucket in remembered:
                     changes[PANES, bucket] = None
             elif bucket in looked_at:
-                inside = (pane >= max(needed, end - self.panes_per_bucket)) & (pane < end)
+                inside = bucket_of == bucket
                 kept = inside if live is None else inside & live
                 count = np.count_nonzero(kept)
                 if count and (bucket in touched or 2 * count <= np.count_nonzero(inside)):

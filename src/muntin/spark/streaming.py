@@ -156,7 +156,9 @@ def _output(
     refusals = {**counts, "late": step.rows_late}
     total = sum(refusals.values())
     used = step.rows_used + also[PUNCTUATIONS]
+    none = dict.fromkeys(COUNTS, 0)
     made = {
+        **none,
         **refusals,
         **also,
         "rows_in": used + total,
@@ -168,7 +170,6 @@ def _output(
     rows: list[dict[str, object]] = [{"tag": "counts", "payload": None, **made}]
     for start in range(0, step.results.num_rows, _OUTPUT_ROWS):
         piece = step.results.slice(start, _OUTPUT_ROWS)
-        rows.append({"tag": RESULTS, "payload": encode(piece, TRAVELLING)})
-    rows += [{"tag": REFUSED, "payload": encode(table, TRAVELLING)} for table in refused]
-    frame = pd.DataFrame(rows, columns=["tag", "payload", *COUNTS])
-    return frame.fillna(dict.fromkeys(COUNTS, 0)).astype(dict.fromkeys(COUNTS, "int64"))
+        rows.append({"tag": RESULTS, "payload": encode(piece, TRAVELLING), **none})
+    rows += [{"tag": REFUSED, "payload": encode(table, TRAVELLING), **none} for table in refused]
+    return pd.DataFrame(rows, columns=["tag", "payload", *COUNTS])
