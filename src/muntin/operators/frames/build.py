@@ -200,7 +200,7 @@ def bound_of(type_: pa.DataType, digits: int) -> pa.DataType:
     """The type in which the bounds of a region along a column are reported."""
     if pa.types.is_floating(type_):
         return pa.float64()
-    return pa.decimal128(38, digits) if digits or _is_decimal(type_) else pa.int64()
+    return pa.decimal128(38, digits) if _is_decimal(type_) else pa.int64()
 
 
 def _scan(kind: Cluster, framing: Framing, axis: Axis) -> Scan:

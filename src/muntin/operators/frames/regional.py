@@ -108,4 +108,7 @@ class Regional(Holding):
     def _along(self, position: npt.NDArray[np.float64]) -> pa.Array:
         if self.along.domain is Domain.DOUBLE:
             return pa.array(position)
-        return from_ticks(position.astype(np.int64), self.along, self.along_type)
+        ticks = position.astype(np.int64)
+        if pa.types.is_integer(self.along_type):
+            return pa.array(ticks // 10**self.along.digits)
+        return from_ticks(ticks, self.along, self.along_type)
