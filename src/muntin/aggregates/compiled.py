@@ -48,6 +48,11 @@ def part(function: Kernel) -> Kernel:
     return cast(Kernel, numba.njit(nogil=True)(function))
 
 
+def fused(function: Kernel) -> Kernel:
+    """A part that is copied into its callers: for every row, to hand on arguments costs more."""
+    return cast(Kernel, numba.njit(nogil=True, forceinline=True)(function))
+
+
 def inline(function: Kernel) -> Kernel:
     """A helper that kernels call; compiled into each of them."""
     return cast(Kernel, numba.njit(inline="always")(function))

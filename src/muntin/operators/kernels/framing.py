@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from muntin.aggregates.compiled import part
+from muntin.aggregates.compiled import fused, part
 from muntin.operators.kernels.measures import forget, holds, remember, spread_within
 from muntin.operators.kernels.records import (
     ARMED,
@@ -328,7 +328,7 @@ def _missing(
     return n
 
 
-@part
+@fused
 def settle(
     asked: Any,
     state: Any,
@@ -363,7 +363,7 @@ def settle(
     return n
 
 
-@part
+@fused
 def decide(
     asked: Any,
     state: Any,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from muntin.aggregates.compiled import BYTES, FLOATS, INT, INTS, OUT_INTS, kernel, part
+from muntin.aggregates.compiled import BYTES, FLOATS, INT, INTS, OUT_INTS, fused, kernel
 from muntin.operators.kernels.framing import MOST, decide, end, settle
 from muntin.operators.kernels.records import (
     ASKED_ARRAY,
@@ -30,45 +30,34 @@ Floats = npt.NDArray[np.float64]
 Bytes = npt.NDArray[np.uint8]
 
 
-@part
+@fused
 def _apply(
     asked: Any,
     state: Any,
     key: int,
     row: int,
-    order: Ints,
-    what: Bytes,
-    opens: Bytes,
-    counts: Bytes,
-    whole: Ints,
-    real: Floats,
-    weight: Floats,
-    reach: Ints,
-    gap: Bytes,
+    order: int,
+    what: int,
+    opens: int,
+    counts: int,
+    whole: int,
+    real: float,
+    weight: float,
+    reach: int,
+    gap: int,
     found: Any,
     n: int,
 ) -> int:
-    """Apply one row; returns how many frames have been found. Columns may be empty."""
-    starts = opens[row] if len(opens) else 1
-    until = reach[row] if len(reach) else order[row]
-    between = gap[row] if len(gap) else BREAKS
-    n = settle(asked, state, key, row, order[row], what[row], starts, until, between, found, n)
-    if what[row] != REAL:
+    """Apply one row; returns how many frames have been found.
+
+    It takes values and not columns: to hand on an array costs more than all else that is done
+    for a row.
+    """
+    n = settle(asked, state, key, row, order, what, opens, reach, gap, found, n)
+    if what != REAL:
         return n
     return decide(
-        asked,
-        state,
-        key,
-        row,
-        order[row],
-        starts,
-        counts[row] if len(counts) else 1,
-        whole[row] if len(whole) else 0,
-        real[row] if len(real) else 0.0,
-        weight[row] if len(weight) else 0.0,
-        until,
-        found,
-        n,
+        asked, state, key, row, order, opens, counts, whole, real, weight, reach, found, n
     )
 
 
@@ -121,8 +110,23 @@ def walk(
             if n + MOST > len(found):
                 place[0], place[1] = key, row
                 return n
-            given = order, what, opens, counts, whole, real, weight, reach, gap
-            n = _apply(asked, state, key, row, *given, found, n)
+            n = _apply(
+                asked,
+                state,
+                key,
+                row,
+                order[row],
+                what[row],
+                opens[row] if len(opens) else 1,
+                counts[row] if len(counts) else 1,
+                whole[row] if len(whole) else 0,
+                real[row] if len(real) else 0.0,
+                weight[row] if len(weight) else 0.0,
+                reach[row] if len(reach) else order[row],
+                gap[row] if len(gap) else BREAKS,
+                found,
+                n,
+            )
             row += 1
         if n + MOST > len(found):
             place[0], place[1] = key, row
@@ -186,8 +190,23 @@ def candidates(
             row = first
             ours = True  # not another frame, which a row behind this one opened
             while row < starts[key + 1] and n == 0 and ours:
-                given = order, what, opens, counts, whole, real, weight, reach, gap
-                n = _apply(asked, state, key, row, *given, made, 0)
+                n = _apply(
+                    asked,
+                    state,
+                    key,
+                    row,
+                    order[row],
+                    what[row],
+                    opens[row] if len(opens) else 1,
+                    counts[row] if len(counts) else 1,
+                    whole[row] if len(whole) else 0,
+                    real[row] if len(real) else 0.0,
+                    weight[row] if len(weight) else 0.0,
+                    reach[row] if len(reach) else order[row],
+                    gap[row] if len(gap) else BREAKS,
+                    made,
+                    0,
+                )
                 row += 1
                 ours = state.mode != CLOSED and state.low == first
             if n == 0 and ours:
