@@ -88,7 +88,8 @@ def run(spark: SparkSession, quick: bool) -> Report:
     sizes = QUICK if quick else FULL
     rows = readings(spark, sizes.rows, sizes.keys).cache()
     say(f"{rows.count():,} rows cached")
-    must_agree(as_islands(framed(rows, KINDS["threshold"])), islands(rows), ["first", "last", "n"])
+    found, usual = framed(rows, KINDS["threshold"]), islands(rows)
+    must_agree(in_seconds(found), in_seconds(usual), ["frame_start", "frame_end", "n"])
     taken = medians(told(turns(kinds(rows), pause=2)))
     shuffled = rows.orderBy(F.xxhash64("k", "ts")).cache()
     say(f"{shuffled.count():,} rows shuffled")
@@ -125,27 +126,24 @@ def framed(rows: DataFrame, kind: Kind) -> DataFrame:
 
 
 def islands(rows: DataFrame) -> DataFrame:
-    """The usual query: mark where a run starts, number runs by a running sum, group by that."""
-    over = "OVER (PARTITION BY k ORDER BY ts)"
+    """The usual query: within a run, a row's number among all and among its like differ alike.
+
+    Marking where runs start by ``lag`` and numbering them by a running ``sum`` was no faster.
+    """
+    among_all = "row_number() OVER (PARTITION BY k ORDER BY ts)"
+    among_like = "row_number() OVER (PARTITION BY k, inside ORDER BY ts)"
     judged = rows.selectExpr("k", "ts", f"{WHERE} AS inside")
-    marked = judged.selectExpr(
-        "k", "ts", "inside", f"inside AND NOT coalesce(lag(inside) {over}, false) AS starts"
-    )
-    numbered = marked.selectExpr("k", "ts", "inside", f"sum(int(starts)) {over} AS island")
+    numbered = judged.selectExpr("k", "ts", "inside", f"{among_all} - {among_like} AS island")
     found = numbered.where("inside").groupBy("k", "island")
     return found.agg(
-        F.min(F.unix_seconds("ts")).alias("first"),
-        F.max(F.unix_seconds("ts")).alias("last"),
-        F.count("*").alias("n"),
+        F.min("ts").alias("frame_start"), F.max("ts").alias("frame_end"), F.count("*").alias("n")
     )
 
 
-def as_islands(frames: DataFrame) -> DataFrame:
-    bounds = [F.unix_seconds(f"frame_{end}").alias(name) for end, name in _ENDS.items()]
-    return frames.select("k", *bounds, "n")
-
-
-_ENDS = {"start": "first", "end": "last"}
+def in_seconds(frames: DataFrame) -> DataFrame:
+    """Bounds as numbers, which can be added up."""
+    bounds = [F.unix_seconds(name).alias(name) for name in ("frame_start", "frame_end")]
+    return frames.select(*bounds, "n")
 
 
 def frame_like(rows: DataFrame) -> DataFrame:
@@ -240,6 +238,9 @@ def loops(rows: DataFrame) -> dict[str, Callable[[], object]]:
         made[_few(kind)] = draining(framed, rows, KINDS[kind])
         for how in (TUPLES, ROWS):
             made[_few(kind, how)] = draining(looped, rows, of_key, how)
+    made[_few("threshold")] = draining(framed, rows, KINDS["threshold"])
+    made[_few(FRAME_LIKE)] = draining(frame_like, rows)
+    made[_few(FRAME_LIKE, SPARK)] = draining(frame_like_of_spark, rows)
     return made
 
 
@@ -305,14 +306,14 @@ def report(
     about = (
         f"{sizes.rows:,} rows of {sizes.keys:,} keys, a row a second each, cached, values that "
         "rise and fall; results to the `noop` sink, medians of three. *Gaps and islands* is "
-        "Spark's own query for threshold frames: `lag` marks where a run starts, a running `sum` "
-        "numbers runs, `GROUP BY` gathers them. Where rows lie in the order of time each task "
-        f"holds a stretch of it; *{SHUFFLED}*, every task holds rows of all times. *Sort and scan* "
-        "brings each key's rows together (`repartition`), sorts them and only reads them in "
-        f"Python. *Frame-like windows* are appendix G of the paper: the minimum over the last "
-        f"{LEAST} seconds at every second, by Muntin's sliding windows. Loops run in "
-        f"`applyInPandas`, over the rows of a key as `itertuples` and as `iterrows`, on "
-        f"{sizes.few_rows:,} rows because they take long, Muntin on the same rows beside them."
+        "Spark's own query for threshold frames: two `row_number()`, whose difference numbers "
+        "runs, and a `GROUP BY`. Rows lie in the order of time, so that each task holds a stretch "
+        f"of it; *{SHUFFLED}*, every task holds rows of all times. *Sort and scan* brings each "
+        "key's rows together (`repartition`), sorts them and only reads them in Python. "
+        "*Frame-like windows* are appendix G of the paper: the minimum over the last "
+        f"{LEAST} seconds at every second, by Muntin's sliding windows and by Spark's `window()`. "
+        "Loops run in `applyInPandas`, over the rows of a key as `itertuples` and as `iterrows`. "
+        f"What takes long is measured on {sizes.few_rows:,} rows, Muntin beside it on the same."
     )
     return Report(
         name="frames",
@@ -361,7 +362,11 @@ def of_loops(taken: Mapping[str, float]) -> Table:
         for how in (MUNTIN, TUPLES, ROWS):
             seconds = taken[_few(kind, how)]
             rows.append([f"{kind}, {how}", f"{seconds:.2f}", f"{seconds / own:.1f}"])
-    return Table(["loop", "s", "over Muntin"], rows)
+    own = taken[_few("threshold")]
+    for name, how in (("threshold", MUNTIN), (FRAME_LIKE, MUNTIN), (FRAME_LIKE, SPARK)):
+        seconds = taken[_few(name, how)]
+        rows.append([f"{name}, {how}", f"{seconds:.2f}", f"{seconds / own:.1f}"])
+    return Table(["on fewer rows", "s", "over frames"], rows)
 
 
 def of_keys(
