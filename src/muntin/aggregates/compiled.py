@@ -6,6 +6,7 @@ unpack it to a folder of real files, so the cache works there too (findings, Shi
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -41,6 +42,42 @@ def kernel(result: Any, *arguments: Any) -> Callable[[Kernel], Kernel]:
         return cast(Kernel, numba.njit(result(*arguments), cache=True, nogil=True)(function))
 
     return compile_
+
+
+def large_kernel(result: Any, *arguments: Any) -> Callable[[Kernel], Kernel]:
+    """As :func:`kernel`, but compiled when it is first called.
+
+    A kernel of hundreds of lines takes seconds to compile the first time on a machine, and whoever
+    only makes a plan never calls it. What is to be called by compiled code is :func:`ready`.
+    """
+
+    def compile_(function: Kernel) -> Kernel:
+        return cast(Kernel, _WhenCalled(function, result(*arguments)))
+
+    return compile_
+
+
+class _WhenCalled:
+    """A kernel that is not compiled yet."""
+
+    def __init__(self, function: Callable[..., Any], signature: Any) -> None:
+        functools.update_wrapper(self, function)
+        self.signature = signature
+
+    @functools.cached_property
+    def compiled(self) -> Callable[..., Any]:
+        wrapped: Callable[..., Any] = self.__wrapped__  # type: ignore[attr-defined]
+        made: Callable[..., Any] = numba.njit(self.signature, cache=True, nogil=True)(wrapped)
+        return made
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.compiled(*arguments)
+
+
+def ready(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A large kernel as compiled code calls it."""
+    assert isinstance(function, _WhenCalled)
+    return function.compiled
 
 
 def part(function: Kernel) -> Kernel:

@@ -20,7 +20,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from muntin.aggregates.compiled import FLOATS, INT, INTS, NONE, OUT_INTS, kernel
+from muntin.aggregates.compiled import FLOATS, INT, INTS, NONE, OUT_INTS, large_kernel, part
 from muntin.aggregates.ordering import NOTHING, order_doubles
 from muntin.operators.protocol import NEVER
 from muntin.semantics.axis import Axis, Domain
@@ -130,7 +130,7 @@ def _places(starts: Ints, order: Ints, complete: Ints, axis: Axis) -> tuple[Floa
     return (order - np.repeat(base, np.diff(starts))).astype(np.float64), reached
 
 
-@kernel(_REAL, INT, _REAL)
+@part
 def _log_upper(least: int, mean: float) -> float:
     """The natural logarithm of ``P(N >= least)``, above the mean: terms fall from the first on."""
     term = total = 1.0
@@ -142,7 +142,7 @@ def _log_upper(least: int, mean: float) -> float:
     return least * math.log(mean) - mean - math.lgamma(least + 1.0) + math.log(total)
 
 
-@kernel(_REAL, INT, _REAL)
+@part
 def _log_lower(most: int, mean: float) -> float:
     """The natural logarithm of ``P(N <= most)``, below the mean: terms fall from the last on."""
     term = total = 1.0
@@ -154,7 +154,7 @@ def _log_lower(most: int, mean: float) -> float:
     return most * math.log(mean) - mean - math.lgamma(most + 1.0) + math.log(total)
 
 
-@kernel(_REAL, INT, _REAL)
+@part
 def log_chance(rows: int, mean: float) -> float:
     """The decimal logarithm of ``P(N >= rows - 1)``, N Poisson with this mean.
 
@@ -170,7 +170,7 @@ def log_chance(rows: int, mean: float) -> float:
     return math.log1p(-math.exp(_log_lower(least - 1, mean))) / _LOG_10
 
 
-@kernel(NONE, INTS, FLOATS, FLOATS, _LIMITS, OUT_INTS)
+@large_kernel(NONE, INTS, FLOATS, FLOATS, _LIMITS, OUT_INTS)
 def _open_rows(starts: Ints, place: Floats, reached: Floats, limits: _Limits, opened: Ints) -> None:
     """The first row of each key with which a row to come may form a candidate."""
     for key in range(len(opened)):
@@ -188,14 +188,14 @@ def _open_rows(starts: Ints, place: Floats, reached: Floats, limits: _Limits, op
         opened[key] = row
 
 
-@kernel(_POOL, _POOL)
+@part
 def _roomier(pool: Floats) -> Floats:
     wider = np.empty((2 * len(pool), 3))
     wider[: len(pool)] = pool
     return wider
 
 
-@kernel(_GATHERED, FLOATS, INT, INT, _LIMITS, _POOL)
+@part
 def _gather(
     place: Floats, row: int, stop: int, limits: _Limits, pool: Floats
 ) -> tuple[int, int, Floats]:
@@ -229,7 +229,7 @@ def _gather(
     return found, row, pool
 
 
-@kernel(INT, _POOL, INT, _MARKS, OUT_INTS)
+@part
 def _choose(pool: Floats, opened: int, mark: Marks, end: Ints) -> int:
     """Takes candidates, which come by start; returns where the first uncertain one begins.
 
@@ -252,7 +252,7 @@ def _choose(pool: Floats, opened: int, mark: Marks, end: Ints) -> int:
     return uncertain
 
 
-@kernel(INT, INTS, FLOATS, INTS, _LIMITS, OUT_INTS, OUT_INTS, OUT_INTS, OUT_INTS)
+@large_kernel(INT, INTS, FLOATS, INTS, _LIMITS, OUT_INTS, OUT_INTS, OUT_INTS, OUT_INTS)
 def _scan(
     starts: Ints,
     place: Floats,

@@ -11,7 +11,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from muntin.aggregates.compiled import BYTES, INT, INTS, kernel
+from muntin.aggregates.compiled import BYTES, INT, INTS, large_kernel, ready
 from muntin.operators.kernels.framing import MOST, decide, end, settle
 from muntin.operators.kernels.records import (
     ASKED_ARRAY,
@@ -29,7 +29,7 @@ Ints = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
 
-@kernel(INT, ASKED_ARRAY, STATE_ARRAY, INT, INT, INTS, BYTES, INTS, BYTES, FOUND_ARRAY)
+@large_kernel(INT, ASKED_ARRAY, STATE_ARRAY, INT, INT, INTS, BYTES, INTS, BYTES, FOUND_ARRAY)
 def settle_row(
     asked: Any,
     states: Any,
@@ -49,7 +49,7 @@ def settle_row(
     )
 
 
-@kernel(INT, ASKED_ARRAY, STATE_ARRAY, INT, INT, INTS, INTS, INT, FOUND_ARRAY)
+@large_kernel(INT, ASKED_ARRAY, STATE_ARRAY, INT, INT, INTS, INTS, INT, FOUND_ARRAY)
 def decide_row(
     asked: Any,
     states: Any,
@@ -67,7 +67,7 @@ def decide_row(
     )
 
 
-@kernel(INT, ASKED_ARRAY, STATE_ARRAY, INT, FOUND_ARRAY)
+@large_kernel(INT, ASKED_ARRAY, STATE_ARRAY, INT, FOUND_ARRAY)
 def end_key(asked: Any, states: Any, key: int, found: Any) -> int:
     """No row of a key will come."""
     return end(asked[0], states[key], key, found, 0)
@@ -86,6 +86,7 @@ class Answers:
 @lru_cache(maxsize=16)
 def compiled_walk(answers: Answers) -> Callable[..., int]:
     """The loop over rows with a user's functions compiled into it."""
+    settled, decided, ended_ = ready(settle_row), ready(decide_row), ready(end_key)
     opens, update, closes = (
         numba.njit(function) for function in (answers.open, answers.update, answers.close)
     )
@@ -121,16 +122,16 @@ def compiled_walk(answers: Answers) -> Callable[..., int]:
                 if n + MOST > len(found):
                     place[0], place[1] = key, row
                     return n
-                n += settle_row(asked, states, key, row, order, what, reach, gap, found[n:])
+                n += settled(asked, states, key, row, order, what, reach, gap, found[n:])
                 if what[row] == REAL:
                     said = answer(states[key].mode, values[row], numbers[key])
-                    n += decide_row(asked, states, key, row, order, reach, said, found[n:])
+                    n += decided(asked, states, key, row, order, reach, said, found[n:])
                 row += 1
             if n + MOST > len(found):
                 place[0], place[1] = key, row
                 return n
             if ended:
-                n += end_key(asked, states, key, found[n:])
+                n += ended_(asked, states, key, found[n:])
             key += 1
         place[0], place[1] = key, row
         return n

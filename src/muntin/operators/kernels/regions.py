@@ -26,7 +26,8 @@ from muntin.aggregates.compiled import (
     NONE,
     OUT_INTS,
     inline,
-    kernel,
+    large_kernel,
+    part,
 )
 from muntin.aggregates.ordering import NOTHING
 from muntin.operators.protocol import NEVER
@@ -59,7 +60,7 @@ def bound_within(first: int, since: int) -> int:
     return NEVER if first == since else since
 
 
-@kernel(NONE, BYTES, INT, INT, INTS, INTS, OUT_INTS, OUT_INTS)
+@part
 def _next_column(
     cells: Bytes,
     order: int,
@@ -80,7 +81,7 @@ def _next_column(
             next_since[position] = EVER
 
 
-@kernel(NONE, INTS, INTS, OUT_INTS, OUT_INTS)
+@part
 def _widenings(first: Ints, since: Ints, left: Ints, right: Ints) -> None:
     """From which start on an interval with an edge at a position can be wider on that side.
 
@@ -96,14 +97,14 @@ def _widenings(first: Ints, since: Ints, left: Ints, right: Ints) -> None:
         widest = min(since[position], max(bound_within(first[position], since[position]), widest))
 
 
-@kernel(_POOL, _POOL)
+@part
 def _roomier(pool: Ints) -> Ints:
     wider = np.empty((2 * pool.shape[0], pool.shape[1]), np.int64)
     wider[: len(pool)] = pool
     return wider
 
 
-@kernel(_GROWN, INTS, INTS, INTS, INTS, FLOATS, _REAL, INT, INT, _POOL)
+@part
 def _end_column(
     first: Ints,
     since: Ints,
@@ -147,7 +148,7 @@ def _end_column(
     return found, pool
 
 
-@kernel(_POOL, BYTES, INT)
+@part
 def _running(flags: Bytes, positions: int) -> Ints:
     """How many flags of a grid are set up to each column and position, both outside."""
     columns = len(flags) // positions
@@ -168,7 +169,7 @@ def boxed(counts: Ints, top: int, bottom: int, low: int, high: int) -> int:
     return below - above  # type: ignore[no-any-return]
 
 
-@kernel(_OUT_BYTES, INTS, INTS)
+@part
 def _existing(first: Ints, orders: Ints) -> Bytes:
     """The cells of positions that exist in their column."""
     flags = np.empty(len(orders) * len(first), np.uint8)
@@ -178,7 +179,7 @@ def _existing(first: Ints, orders: Ints) -> Bytes:
     return flags
 
 
-@kernel(INT, _POOL, INT, INT, INT, BYTES, INTS, INTS)
+@part
 def _describe(
     pool: Ints, begun: int, opened: int, found: int, cells: Bytes, first: Ints, orders: Ints
 ) -> int:
@@ -204,7 +205,7 @@ def _describe(
     return kept
 
 
-@kernel(_SWEPT, BYTES, INTS, INT, FLOATS, INT, _REAL, OUT_INTS, OUT_INTS, INT, _POOL)
+@part
 def _sweep_key(
     cells: Bytes,
     orders: Ints,
@@ -238,7 +239,7 @@ def _sweep_key(
     return opened, found, pool
 
 
-@kernel(
+@large_kernel(
     _POOL, INTS, INTS, INTS, BYTES, INTS, INTS, INTS, INTS, FLOATS, INT, _REAL, OUT_INTS, OUT_INTS
 )
 def sweep(
@@ -281,7 +282,7 @@ def sweep(
     return pool[:found]
 
 
-@kernel(NONE, INTS, INTS, INTS, FLOATS, FLOATS, INTS, INTS, FLOATS, FLOATS, OUT_INTS)
+@large_kernel(NONE, INTS, INTS, INTS, FLOATS, FLOATS, INTS, INTS, FLOATS, FLOATS, OUT_INTS)
 def prefer(
     starts: Ints,
     start: Ints,
@@ -317,7 +318,7 @@ def prefer(
             outcome[mine] = state
 
 
-@kernel(INT, INTS, INTS, FLOATS, INTS, INTS, INTS, FLOATS, FLOATS, OUT_INTS, OUT_INTS)
+@large_kernel(INT, INTS, INTS, FLOATS, INTS, INTS, INTS, FLOATS, FLOATS, OUT_INTS, OUT_INTS)
 def members(
     starts: Ints,
     order: Ints,

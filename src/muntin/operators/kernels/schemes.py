@@ -12,7 +12,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from muntin.aggregates.compiled import BYTES, FLOAT, INT, INTS, NONE, OUT_BYTES, OUT_INTS, kernel
+from muntin.aggregates.compiled import (
+    BYTES,
+    FLOAT,
+    INT,
+    INTS,
+    NONE,
+    OUT_BYTES,
+    OUT_INTS,
+    large_kernel,
+)
 from muntin.operators.kernels.framing import double_of
 from muntin.operators.kernels.records import FOUND_ARRAY, NEVER, REAL
 
@@ -20,7 +29,7 @@ Ints = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
 
-@kernel(NONE, INTS, INTS, FOUND_ARRAY, OUT_BYTES, OUT_INTS)
+@large_kernel(NONE, INTS, INTS, FOUND_ARRAY, OUT_BYTES, OUT_INTS)
 def choose_all(starts: Ints, since: Ints, found: Any, chosen: Bytes, needed: Ints) -> None:
     """Every frame; ``needed`` becomes the first row of each key that is not decided."""
     for key in range(len(starts) - 1):
@@ -31,7 +40,7 @@ def choose_all(starts: Ints, since: Ints, found: Any, chosen: Bytes, needed: Int
         needed[key] = row
 
 
-@kernel(NONE, INTS, INTS, INTS, FOUND_ARRAY, INT, OUT_BYTES, OUT_INTS, OUT_INTS)
+@large_kernel(NONE, INTS, INTS, INTS, FOUND_ARRAY, INT, OUT_BYTES, OUT_INTS, OUT_INTS)
 def choose_advancing(
     starts: Ints,
     since: Ints,
@@ -66,7 +75,9 @@ def choose_advancing(
         needed[key] = row
 
 
-@kernel(NONE, INTS, INTS, INTS, BYTES, FOUND_ARRAY, INT, INT, FLOAT, OUT_BYTES, OUT_INTS, OUT_INTS)
+@large_kernel(
+    NONE, INTS, INTS, INTS, BYTES, FOUND_ARRAY, INT, INT, FLOAT, OUT_BYTES, OUT_INTS, OUT_INTS
+)
 def choose_adjacent(
     starts: Ints,
     since: Ints,
@@ -102,7 +113,7 @@ def choose_adjacent(
         needed[key] = row
 
 
-@kernel(NONE, INTS, INTS, BYTES, FOUND_ARRAY, OUT_BYTES, OUT_INTS, OUT_INTS)
+@large_kernel(NONE, INTS, INTS, BYTES, FOUND_ARRAY, OUT_BYTES, OUT_INTS, OUT_INTS)
 def choose_cover(
     starts: Ints,
     order: Ints,
