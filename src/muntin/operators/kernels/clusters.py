@@ -79,10 +79,6 @@ class _Limits(NamedTuple):
 _TYPES: Any = numba.types
 _REAL = numba.float64
 _LIMITS = _TYPES.NamedTuple((_REAL, _REAL, INT, INT, _REAL, _REAL), _Limits)
-_MARKS = _TYPES.Array(numba.uint8, 1, "C")
-#: Candidates as rows of (first row, last row, rounded chance).
-_POOL = _TYPES.Array(_REAL, 2, "C")
-_GATHERED = _TYPES.Tuple((INT, INT, _POOL))
 
 
 def clusters(

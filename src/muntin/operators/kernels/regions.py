@@ -49,9 +49,6 @@ _KEY, _START, _END, _LOW, _HIGH, _N, _CELLS, _COLUMNS, _OPEN = range(9)
 _TYPES: Any = numba.types
 _REAL = numba.float64
 _POOL = _TYPES.Array(numba.int64, 2, "C")
-_GROWN = _TYPES.Tuple((INT, _POOL))
-_SWEPT = _TYPES.Tuple((INT, INT, _POOL))
-_OUT_BYTES = _TYPES.Array(numba.uint8, 1, "C")
 
 
 @inline
