@@ -178,8 +178,9 @@ def report(series: Mapping[str, Floats], errors: Mapping[str, Sequence[Error]]) 
         "frames (`sum(v) <= size`, `stddev_pop(v) <= size`). The error is the earth-mover distance "
         "between the values of the reduced rows, each weighing as many rows as it stands for, and "
         "those of the series, in the series' own unit. The table has the error of frames over that "
-        "of windows of exactly as many rows (Figure 7): below 1 frames keep more. Frames of equal sums are short where "
-        "values are high and not where they move, so they gain little or lose."
+        "of windows of exactly as many rows (Figure 7): below 1 frames keep more. Frames "
+        "of equal sums are short where values are high and not where they move, so they "
+        "gain little or lose."
     )
     return Report(
         name="frame_reduction",
