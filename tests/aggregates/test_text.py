@@ -253,7 +253,7 @@ RESERVED = "column '{}' has a name that Muntin uses for itself; rename it"
         (
             "max(a) FILTER (WHERE a IN (max(a), 2))",
             "around an aggregate in a condition 'a IN (max(a), 2)' cannot be used; "
-            "+ - * / abs, comparisons, BETWEEN, IN, IS NULL, AND, OR and NOT can",
+            "+ - * / abs, comparisons, BETWEEN, IS NULL, AND, OR and NOT can",
         ),
         (
             "first(a) FILTER (WHERE a > avg(a))",

@@ -66,7 +66,7 @@ def correlate(
 def columnwise(where: exp.Expr, text: str) -> tuple[Node, list[str]]:
     """A condition in which only columns are left to Spark, and these columns as written."""
     reader = _Reader(text, lambda tree: None, lambda tree: not isinstance(tree, exp.Column))
-    reader.where = "in a condition that Muntin evaluates itself"
+    reader.columns_only = True
     tree = reader.node(where)
     return tree, [str(slot) for slot in reader.slots]
 
@@ -88,7 +88,7 @@ class _Reader:
     aggregate_of: AggregateOf
     aggregates: Aggregates
     slots: list[Expression] = field(default_factory=list)
-    where: str = "around an aggregate in a condition"
+    columns_only: bool = False  # Muntin evaluates everything, down to the columns
 
     def place(self, expression: Expression) -> int:
         if expression not in self.slots:
@@ -130,9 +130,9 @@ class _Reader:
                 value = self.node(tree.this)
                 low, high = self.node(tree.args["low"]), self.node(tree.args["high"])
                 return conjunction([Comparison(">=", value, low), Comparison("<=", value, high)])
-            case exp.Literal():
+            case exp.Literal() if self.columns_only:
                 return Text(str(tree.this))
-            case exp.In() if tree.expressions:
+            case exp.In() if tree.expressions and self.columns_only:
                 value = self.node(tree.this)
                 among = [Comparison("=", value, self.node(one)) for one in tree.expressions]
                 return Negation(conjunction([Negation(one) for one in among]))
@@ -140,10 +140,16 @@ class _Reader:
                 return Missing(self.node(tree.this))
             case _:
                 raise ExpressionError(
-                    f"{self.where} {_shown(tree)!r} cannot be "
-                    "used; + - * / abs, comparisons, BETWEEN, IN, IS NULL, AND, OR and NOT can",
+                    f"{self._where} {_shown(tree)!r} cannot be used; + - * / abs, comparisons, "
+                    f"BETWEEN, {'IN, ' * self.columns_only}IS NULL, AND, OR and NOT can",
                     self.text,
                 )
+
+    @property
+    def _where(self) -> str:
+        if self.columns_only:
+            return "in a condition that Muntin evaluates itself"
+        return "around an aggregate in a condition"
 
     def _inner(self, aggregate: Aggregate) -> Inner:
         _supported(aggregate, self.text)
