@@ -22,6 +22,8 @@ from tests.sessions import configured
 
 def plans(stream: mt.Stream) -> dict[str, mt.Plan]:
     """One query for each kind of state."""
+    tied = {"ties": "first", "tie_order": "v"}
+    high, much = mt.threshold("v > -4"), mt.aggregate("sum(v) >= 10")
     return {
         "windows": stream.window(range=20, slide=7).plan("sum(v) AS total", "count(*) AS n"),
         "rows": stream.rows(range=5, slide=2, tiebreak="v").plan(
@@ -30,6 +32,12 @@ def plans(stream: mt.Stream) -> dict[str, mt.Plan]:
         "sessions": stream.session(gap=3).plan("sum(v) AS total", "count(*) AS n"),
         "synopses": stream.window(range=20, slide=7).plan(
             mt.approx_count("v", eps=0.001).alias("total"), mt.approx_count(eps=0.001).alias("n")
+        ),
+        "frames": stream.frames(high, fragments=5, **tied).plan(
+            "sum(v) AS total", "count(*) AS rows"
+        ),
+        "overlapping": stream.frames(much, scheme="advancing", **tied).plan(
+            "sum(v) AS total", "count(*) AS rows"
         ),
     }
 
