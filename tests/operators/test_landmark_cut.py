@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from muntin.aggregates.ordering import doubles_order
-from muntin.operators.cuts import EVER
 from muntin.operators.landmark_cut import LandmarkCut
-from muntin.operators.protocol import NEVER
+from muntin.operators.protocol import EVER, NEVER
 from muntin.semantics.axis import TICK_LIMIT, Axis, Domain
 from muntin.semantics.sequence import Landmarks
 from tests.operators.progressed import progressed, run, told

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muntin.operators.cuts import EVER
-from muntin.operators.protocol import NEVER
+from muntin.operators.protocol import EVER, NEVER
 from muntin.operators.value_cut import ValueCut
 from muntin.semantics.axis import TICK_LIMIT, Axis, Domain
 from muntin.semantics.window import Edges

@@ -14,7 +14,7 @@ import pytest
 import muntin as mt
 from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.errors import ArgumentError
-from muntin.spark.exchange import announce
+from muntin.spark.exchange import DATA, announce
 from muntin.spark.labels import shard_label
 
 X, TS = Axis(Domain.INTEGER), Axis(Domain.TIMESTAMP)
@@ -63,7 +63,7 @@ def told(axis: Axis, *rows: tuple[Any, Any]) -> list[tuple[int, str, int | None,
         [{"kind": kind, "value": value} for kind, value in rows],
         schema=pa.schema([("kind", pa.string()), ("value", pa.string())]),
     )
-    made = [row for out in announce(axis, 2, iter([batch])) for row in out.to_pylist()]
+    made = [row for out in announce(axis, 2, DATA, iter([batch])) for row in out.to_pylist()]
     return [(row["shard"], row["kind"], row["progress"], row["n"]) for row in made]
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from pyspark.errors import PythonException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
@@ -30,7 +29,7 @@ from muntin.semantics.reference import END, MicroBatch
 from muntin.testing import Replay, assert_same_rows, replay
 from tests.properties.framings import FrameCase, frame_cases
 from tests.spark.cases import COLUMNS, ON_DDL, ddl, naive, texts
-from tests.spark.test_properties import START, on_spark
+from tests.spark.test_properties import START, is_short, on_spark
 
 Row = dict[str, Any]
 NAMES = (*COLUMNS, "tie", "until")
@@ -107,13 +106,25 @@ def test_batch_equals_the_reference(spark: SparkSession, case: FrameCase) -> Non
 
 
 def is_streamed(case: FrameCase) -> bool:
-    """A micro-batch costs a second; that the longest frame is refused is shown below."""
-    return len(case.batches) <= 2 and not case.framing.longest
+    """That a stream has no longest frame is shown below."""
+    return is_short(case) and not case.framing.longest
 
 
-@on_spark
+#: A stream takes seven seconds; the step function has 2,000 of them.
+@settings(on_spark, max_examples=4)
 @given(case=frame_cases().filter(is_streamed))
 def test_stream_equals_the_reference(spark: SparkSession, case: FrameCase) -> None:
+    check_stream(spark, case)
+
+
+@pytest.mark.slow
+@settings(on_spark, max_examples=50)
+@given(case=frame_cases().filter(is_streamed))
+def test_many_streams_equal_the_reference(spark: SparkSession, case: FrameCase) -> None:
+    check_stream(spark, case)
+
+
+def check_stream(spark: SparkSession, case: FrameCase) -> None:
     clock = [None if now is None else START + timedelta(seconds=now) for now in case.clocks]
     played = replay(spark, case.batches, schema(case), clock=clock)
     try:
@@ -542,7 +553,7 @@ def test_a_mistake_is_named(
     assert isinstance(caught.value, error)
 
 
-def test_a_stream_of_frames_says_how_disordered_it_is(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_stream_of_frames_says_how_disordered_it_is(spark: SparkSession) -> None:
     rates = spark.readStream.format("rate").load()
     with pytest.raises(mt.ArgumentError, match=r"mt.ordered\(\).*mt.slack"):
         mt.stream(rates, "timestamp").frames(mt.threshold("value > 3")).plan()

@@ -8,7 +8,6 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import muntin as mt
-from muntin.spark.fingerprint import fingerprint
 
 
 @pytest.fixture
@@ -50,7 +49,7 @@ def test_a_name_is_the_same_at_every_start(df: DataFrame) -> None:
 
 
 def _window(windowed: mt.Windowed) -> str:
-    return fingerprint(windowed.plan("count(*)").compiled)["window"]
+    return windowed.plan("count(*)").compiled.identity["window"]
 
 
 def test_the_zone_is_in_the_fingerprint_where_windows_follow_it(df: DataFrame, zone: str) -> None:

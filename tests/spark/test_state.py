@@ -42,21 +42,21 @@ class Map(dict[tuple[Any, ...], tuple[Any, ...]]):
 
 
 def stored(**changes: Any) -> Value:
-    head = Head(QUERY, Progress(largest=9, reached=5), {("panes", 3): 1})
+    head = Head(QUERY, (Progress(largest=9, reached=5),), {("panes", 3): 1})
     return Value((json.dumps({**json.loads(head.to_json()), **changes}),))
 
 
 def test_a_chunk_comes_back_from_its_parts() -> None:
     head, chunks = Value(), Map()
     table = pa.table({"x": pa.array(range(300_000))})
-    ShardState(head, chunks, QUERY).write({("panes", 3): table}, Progress(largest=9))
+    ShardState(head, chunks, QUERY).write({("panes", 3): table}, [Progress(largest=9)])
     assert len(chunks) == 3 == -(-table.nbytes // CHUNK_BYTES)
     again = ShardState(head, chunks, QUERY)
     assert again.read("panes", 3).equals(table)
-    assert again.head.progress == Progress(largest=9)
-    again.write({("panes", 3): table.slice(0, 5)}, Progress(largest=9))
+    assert again.head.progress == (Progress(largest=9),)
+    again.write({("panes", 3): table.slice(0, 5)}, [Progress(largest=9)])
     assert len(chunks) == 1
-    again.write({("panes", 3): None}, Progress(largest=9))
+    again.write({("panes", 3): None}, [Progress(largest=9)])
     assert not chunks
     assert not again.buckets("panes")
 
@@ -83,5 +83,6 @@ def test_state_from_before_formats_is_refused() -> None:
 
 def test_progress_of_a_neighbouring_version_is_read() -> None:
     told = {"largest": 9, "reached": 5, "mood": "good"}  # a field too many, and four too few
-    state = ShardState(stored(progress=told), Map(), QUERY)
-    assert state.head.progress == Progress(largest=9, reached=5)
+    state = ShardState(stored(progress=[told]), Map(), QUERY)
+    assert state.head.progress_of(0) == Progress(largest=9, reached=5)
+    assert state.head.progress_of(1) == Progress()

@@ -18,14 +18,12 @@ import pyarrow as pa
 from muntin.operators.admission import Reasons
 from muntin.operators.kernels.sequence import first_beyond
 from muntin.operators.kernels.ticks import order_of_ticks, shift_order
-from muntin.operators.protocol import NEVER
+from muntin.operators.protocol import EVER, NEVER
 from muntin.semantics.axis import Axis
 from muntin.semantics.window import Edges
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
-#: Above every order and every rank.
-EVER = 2**63 - 1
 
 
 @dataclass(frozen=True)

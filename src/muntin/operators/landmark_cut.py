@@ -11,7 +11,6 @@ import pyarrow as pa
 from muntin.aggregates.ordering import doubles_order, order_doubles
 from muntin.operators.admission import Reasons
 from muntin.operators.cuts import (
-    EVER,
     Cut,
     Cutting,
     Held,
@@ -22,7 +21,7 @@ from muntin.operators.cuts import (
     spread,
 )
 from muntin.operators.kernels.ticks import order_of_ticks
-from muntin.operators.protocol import NEVER
+from muntin.operators.protocol import EVER, NEVER
 from muntin.semantics.axis import Axis, Domain
 
 Ints = npt.NDArray[np.int64]

@@ -144,6 +144,16 @@ class Panes:
         slots = [rows[f"s{place}"].combine_chunks() for place in self.slot_types]
         return pa.Table.from_arrays(self._lift(keys, order, panes, slots), schema=self.schema)
 
+    @cached_property
+    def nothing(self) -> pa.Table:
+        """One pane without any row."""
+        nulls = [pa.nulls(1, type_) for type_ in (*self.keys, pa.int64())]
+        slots = [pa.nulls(0, type_) for type_ in self.slot_types.values()]
+        none = Groups(np.empty(0, np.int64), np.zeros(1, np.int64))
+        made = [gather(a, slots, none.number, none) for a in self.accumulators]
+        columns = [*nulls, *(part for parts in made for part in parts)]
+        return pa.Table.from_arrays(columns, schema=self.schema)
+
     def columns_of(self, call: int) -> list[str]:
         """The columns in which a pane keeps the first accumulator of a call."""
         place = self.accumulators.index(self.bound[call].accumulators[0])

@@ -22,6 +22,8 @@ from muntin.operators.kernels.grouping import find_keys
 Ints = npt.NDArray[np.int64]
 #: Below every tick: what the punctuation is before there is any.
 NEVER = -(2**63)
+#: Above every tick and order: nothing is there.
+EVER = 2**63 - 1
 #: A chunk of state: the name of a table, and a bucket of it.
 ChunkKey = tuple[str, int]
 #: What a step wants remembered; None forgets a chunk.
@@ -93,7 +95,8 @@ class State(Protocol):
 class Routed:
     """What the map side sends for some rows: partial results, progress, and what it refused.
 
-    Tables have the key columns ``k0..``, by which their rows go to shards.
+    Tables have the key columns ``k0..``, by which their rows go to shards. Rows that ``passed`` are
+    used without having to travel.
     """
 
     partial: pa.Table
@@ -101,6 +104,15 @@ class Routed:
     refused: Mapping[str, int]
     rows: pa.Table | None = None
     refused_rows: pa.Table | None = None
+    passed: int = 0
+
+
+@dataclass(frozen=True)
+class Open:
+    """Keys of which something is open, and the order that what is reported of it begins at."""
+
+    keys: pa.Table
+    since: Ints
 
 
 @dataclass(frozen=True)
@@ -114,6 +126,7 @@ class Step:
     rows_between: int = 0
     late_rows: pa.Table | None = None
     fallen: pa.Table | None = None  # rows of this or an earlier step that broke a promised order
+    open: Open | None = None
 
 
 class Operator(Protocol):

@@ -119,7 +119,7 @@ def _reduce(kind: Kind, columns: Columns, add: Reduce, least: Reduce) -> list[pa
 
 def _some(valid: npt.NDArray[np.bool_], add: Reduce, found: Ints) -> npt.NDArray[np.bool_]:
     """Where a reduction saw a value at all."""
-    if valid.all():
+    if len(valid) and valid.all():
         return np.ones(len(found), np.bool_)
     return add(valid.astype(np.int64)) > 0
 

@@ -19,10 +19,10 @@ from muntin.aggregates.binding import Call, slot_types
 from muntin.aggregates.ordering import order_keys
 from muntin.operators.admission import Admission, behind
 from muntin.operators.columns import ints, key_fields
-from muntin.operators.cuts import EVER, Cut, Cutting, Progressed, Run
+from muntin.operators.cuts import Cut, Cutting, Progressed, Run
 from muntin.operators.kernels.ticks import from_order, order_of_ticks
 from muntin.operators.keyed import Keyed, places
-from muntin.operators.protocol import NEVER, Changes, Punctuation, Routed, State, Step
+from muntin.operators.protocol import EVER, NEVER, Changes, Punctuation, Routed, State, Step
 from muntin.operators.waiting import PENDING, due, hold
 from muntin.semantics.axis import Axis
 from muntin.semantics.sequence import Order

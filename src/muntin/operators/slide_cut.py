@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from muntin.operators.admission import Reasons
 from muntin.operators.cuts import (
-    EVER,
     Cut,
     Cutting,
     Held,
@@ -21,7 +20,7 @@ from muntin.operators.cuts import (
 )
 from muntin.operators.kernels.sequence import never_falling
 from muntin.operators.kernels.ticks import shift_order, to_ticks
-from muntin.operators.protocol import NEVER
+from muntin.operators.protocol import EVER, NEVER
 from muntin.semantics.axis import Axis
 
 

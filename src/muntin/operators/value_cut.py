@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from muntin.operators.cuts import EVER, Cut, Cutting, Held, Progressed, Run, spread
+from muntin.operators.cuts import Cut, Cutting, Held, Progressed, Run, spread
 from muntin.operators.kernels.ticks import order_of_ticks
-from muntin.operators.protocol import NEVER
+from muntin.operators.protocol import EVER, NEVER
 from muntin.semantics.axis import Axis
 from muntin.semantics.window import Edges
 

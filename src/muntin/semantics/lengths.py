@@ -60,6 +60,8 @@ class Duration:
         return self.micros < 0
 
     def __str__(self) -> str:
+        if not self.micros:
+            return "0 seconds"
         units = ("week", "day", "hour", "minute", "second", "millisecond", "microsecond")
         unit = next(unit for unit in units if self.micros % _MICROSECONDS[unit] == 0)
         count = self.micros // _MICROSECONDS[unit]

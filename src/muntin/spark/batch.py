@@ -9,48 +9,53 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from muntin.operators.protocol import MemoryState, Operator, Punctuation
-from muntin.operators.punctuators.slack import Punctuator
-from muntin.spark.exchange import Message, in_order, of_kind
+from muntin.operators.joint import Arrived, Joint
+from muntin.operators.protocol import MemoryState, Punctuation
+from muntin.spark.exchange import Lane, Message, in_order, of_input, of_kind
 from muntin.spark.ship import shipped
 
 _OUTPUT_ROWS = 200_000
 
 
-def run(messages: DataFrame, operator: Operator, schema: StructType) -> DataFrame:
+def run(messages: DataFrame, operator: Joint, schema: StructType) -> DataFrame:
     """The results of all shards."""
     # No number of partitions: adaptive execution makes few of them where there is little data.
     sharded = messages.repartition("shard")
     return sharded.mapInArrow(shipped(__name__, "run_shards", operator), schema)
 
 
-def fallen(messages: DataFrame, operator: Operator, schema: StructType) -> DataFrame:
-    """The rows that turn out to break an order which the windows rely on."""
+def fallen(messages: DataFrame, operator: Joint, source: int, schema: StructType) -> DataFrame:
+    """The rows of an input that turn out to break an order which the windows rely on."""
     sharded = messages.repartition("shard")
-    return sharded.mapInArrow(shipped(__name__, "run_fallen", operator), schema)
+    return sharded.mapInArrow(shipped(__name__, "run_fallen", operator, source), schema)
 
 
-def run_fallen(operator: Operator, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def run_fallen(
+    operator: Joint, source: int, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     """Worker side: what the shards of one partition refuse after looking at all their rows."""
-    for messages, end in _shards(batches):
-        step = operator.step(MemoryState(), of_kind(messages, "partial"), end)
-        if step.fallen is not None:
-            yield from step.fallen.to_batches()
+    for messages in _by_shard(batches):
+        found = operator.step(MemoryState(), _arrived(operator, messages)).taken[source].fallen
+        if found is not None:
+            yield from found.to_batches()
 
 
-def run_shards(operator: Operator, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def run_shards(operator: Joint, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Worker side: the shards of one partition, one after the other."""
-    for messages, end in _shards(batches):
-        partials, rows = of_kind(messages, "partial"), Unread(messages, "rows")
-        step = operator.step(MemoryState(), partials, end, rows)
+    for messages in _by_shard(batches):
+        step = operator.step(MemoryState(), _arrived(operator, messages))
         yield from step.results.to_batches(max_chunksize=_OUTPUT_ROWS)
 
 
-def _shards(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[list[Message], Punctuation]]:
-    """The messages of one shard after the other, each to the end of input."""
-    for messages in _by_shard(batches):
-        seen = [m.progress for m in messages if m.progress is not None]
-        yield messages, Punctuation(None, None, max(seen, default=None), ended=True)
+def _arrived(operator: Joint, messages: Sequence[Message]) -> list[Arrived]:
+    """All of every input of a shard, to the end."""
+    made = []
+    for source in range(len(operator.senders)):
+        mine = of_input(messages, source)
+        seen = [message.progress for message in mine if message.progress is not None]
+        end = Punctuation(None, None, max(seen, default=None), ended=True)
+        made.append(Arrived(of_kind(mine, "partial"), end, Unread(mine, "rows")))
+    return made
 
 
 class Unread(Sequence[pa.Table]):
@@ -72,13 +77,11 @@ class Unread(Sequence[pa.Table]):
         return self.messages[place].table()
 
 
-def refusals(
-    operator: Operator, punctuator: Punctuator, batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
+def refusals(lane: Lane, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Worker side: the rows that an operator refuses without knowing any other row."""
     for batch in batches:
-        rows = punctuator.observe(pa.Table.from_batches([batch])).rows
-        refused = operator.route(rows).refused_rows
+        rows = lane.punctuator.observe(pa.Table.from_batches([batch])).rows
+        refused = lane.sender.route(rows).refused_rows
         if refused is not None:
             yield from refused.to_batches()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,6 +19,8 @@ from muntin.aggregates.expressions import Expression, Name
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.own import OwnAggregate
 from muntin.aggregates.text import Column
+from muntin.operators.frames.runs import in_batch
+from muntin.operators.joint import Alone, Joint
 from muntin.operators.protocol import Operator
 from muntin.operators.punctuators.build import punctuator
 from muntin.operators.punctuators.slack import Punctuator
@@ -28,7 +31,9 @@ from muntin.semantics.framing.properties import Framing
 from muntin.semantics.sequence import RowWindow, SequenceSpec, SlideOnWindow
 from muntin.semantics.window import Unfinished, WindowSpec
 from muntin.spark.build import Typed, build
+from muntin.spark.compilation import Feed
 from muntin.spark.expressions import column, condition, named, problem
+from muntin.spark.fingerprint import fingerprint
 from muntin.spark.naming import Naming
 from muntin.spark.requirements import setting
 from muntin.spark.types import bound_type, progressing, to_arrow, to_spark
@@ -38,7 +43,10 @@ AnySpec = WindowSpec | SequenceSpec | Framing
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """The stream as the compiler needs it: a DataFrame and the roles of its columns."""
+    """The stream as the compiler needs it: a DataFrame and the roles of its columns.
+
+    ``digits`` are decimals that its axis has to have beside those it needs itself.
+    """
 
     df: DataFrame
     on: str
@@ -48,6 +56,7 @@ class Source:
     control: DataFrame | None = None
     clock: bool = False
     functions: Mapping[str, OwnAggregate] = field(default_factory=dict)
+    digits: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +89,7 @@ class Compiled:
         domain, scale = progressing(self.schema[self.source.on].dataType, self.source.on)
         zone = setting(self.source.df.sparkSession, "spark.sql.session.timeZone", "UTC")
         finest = None if self.source.disorder is None else self.source.disorder.finest
+        scale = max(scale, self.source.digits)
         return self.spec.axis(domain, scale=scale, zone=zone, also=finest)
 
     @cached_property
@@ -279,15 +289,57 @@ class Compiled:
     @cached_property
     def flat_schema(self) -> spark_types.StructType:
         """The operator's result schema in Spark's types."""
-        return _struct(self.operator.result_schema)
+        return struct(self.operator.result_schema)
 
     @cached_property
-    def refused_schema(self) -> spark_types.StructType:
-        """The original columns, why a row was refused, and how late it was."""
-        fields = [*self.schema.fields]
-        fields.append(spark_types.StructField("reason", spark_types.StringType()))
-        late = to_spark(self.operator.lateness_type)
-        return spark_types.StructType([*fields, spark_types.StructField("lateness", late)])
+    def feeds(self) -> tuple[Feed, ...]:
+        return (self.feed("rows"),)
+
+    def feed(self, name: str) -> Feed:
+        """The stream as an input under a name."""
+        return Feed(
+            name=name,
+            prepared=lambda originals: self.prepared(originals=originals),
+            schema=self.schema,
+            lateness_type=self.operator.lateness_type,
+            punctuator=self.punctuator,
+            axis=self.axis,
+            control=self.source.control,
+            may_refuse=self.operator.may_refuse,
+        )
+
+    @cached_property
+    def joint(self) -> Joint:
+        return Alone(self.operator)
+
+    @property
+    def batched(self) -> Joint:
+        return Alone(in_batch(self.operator))
+
+    @property
+    def is_streaming(self) -> bool:
+        return self.source.df.isStreaming
+
+    @cached_property
+    def identity(self) -> Mapping[str, str]:
+        return fingerprint(self)
+
+    @property
+    def label(self) -> str:
+        """The columns it is about, and a digest of window and results.
+
+        A query may hold two plans over the same columns; the label is the same at every start.
+        """
+        told, names = self.identity, self.naming
+        windows = (told["window"], told["unfinished"], names.by, names.prefix)
+        what = repr((*windows, told["aggregates"], names.results))
+        digest = hashlib.sha256(what.encode()).hexdigest()[:8]
+        return "_".join(["muntin", *self.source.by, self.source.on, digest])
+
+    def explained(self) -> object:
+        from muntin.spark.explain import explanation  # which looks at every kind of plan
+
+        return explanation(self, streaming=self.is_streaming)
 
     @cached_property
     def bounds(self) -> tuple[str, ...]:
@@ -323,7 +375,8 @@ class Compiled:
             taken.add(name)
 
 
-def _struct(schema: pa.Schema) -> spark_types.StructType:
+def struct(schema: pa.Schema) -> spark_types.StructType:
+    """The columns that an operator makes, in Spark's types."""
     return spark_types.StructType(
         [spark_types.StructField(field.name, to_spark(field.type)) for field in schema]
     )

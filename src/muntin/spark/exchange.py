@@ -16,8 +16,8 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 
+from muntin.operators.joint import Sending
 from muntin.operators.kernels.hashing import shard_of
-from muntin.operators.protocol import Operator
 from muntin.operators.punctuators.slack import Punctuator
 from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.errors import ArgumentError
@@ -40,10 +40,13 @@ _SCHEMA = pa.schema(
         ("payload", pa.binary()),
     ]
 )
-CONTROL, DATA = -1, 0
+#: Inputs are numbered from 0; below that is what controls them.
+DATA = 0
 #: Kinds of messages from a punctuator's map side: how many rows are punctuation, what every shard
 #: hears, and what the shard of a key hears.
 PUNCTUATIONS, EVERYWHERE, KEYED = "punctuations", "everywhere", "keyed"
+#: How many rows are used without having to travel.
+PASSED = "passed"
 #: Control rows that say nothing a stream could follow.
 CONTROL_REFUSED = "control_refused"
 #: Rows taken together on the map side: enough that combining pays, little enough for memory.
@@ -85,29 +88,39 @@ def decode(payload: bytes) -> pa.Table:
         return reader.read_all()
 
 
-def routed(
-    prepared: DataFrame, operator: Operator, punctuator: Punctuator, shards: int
-) -> DataFrame:
+def control_of(source: int) -> int:
+    """The input of the messages that control an input."""
+    return -1 - source
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One input on its way to the shards: which it is, who sends it, and by which rule.
+
+    The rows of an input go to the shards of their keys, or ``everywhere``.
+    """
+
+    source: int
+    sender: Sending
+    punctuator: Punctuator
+    shards: int
+    everywhere: bool = False
+
+
+def routed(prepared: DataFrame, lane: Lane) -> DataFrame:
     """The messages of a prepared DataFrame."""
-    return prepared.mapInArrow(
-        shipped(__name__, "route", operator, punctuator, shards),
-        MESSAGE,
-    )
+    return prepared.mapInArrow(shipped(__name__, "route", lane), MESSAGE)
 
 
-def announced(control: DataFrame, axis: Axis, shards: int) -> DataFrame:
-    """The messages of control rows."""
-    return control.mapInArrow(shipped(__name__, "announce", axis, shards), MESSAGE)
+def announced(control: DataFrame, axis: Axis, shards: int, source: int = DATA) -> DataFrame:
+    """The messages of the control rows of an input."""
+    worker = shipped(__name__, "announce", axis, shards, source)
+    return control.mapInArrow(worker, MESSAGE)
 
 
-def route(
-    operator: Operator,
-    punctuator: Punctuator,
-    shards: int,
-    batches: Iterator[pa.RecordBatch],
-) -> Iterator[pa.RecordBatch]:
+def route(lane: Lane, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Map side: what the rows of a task mean to each shard."""
-    sender = _Sender(operator, punctuator, shards, _task())
+    sender = _Sender(lane, _task())
     for rows in _gather(batches):
         yield from sender.take(rows)
     yield from sender.finish()
@@ -116,18 +129,17 @@ def route(
 class _Sender:
     """Splits what an operator routes by shard and numbers the messages of a task."""
 
-    def __init__(self, operator: Operator, punctuator: Punctuator, shards: int, task: int) -> None:
-        self.operator = operator
-        self.punctuator = punctuator
-        self.labels = [shard_label(shard) for shard in range(shards)]
+    def __init__(self, lane: Lane, task: int) -> None:
+        self.lane = lane
+        self.labels = [shard_label(shard) for shard in range(lane.shards)]
         self.task = task
         self.seq = 0
         self.progress: int | None = None
-        self.pending: list[list[pa.Table]] = [[] for _ in range(shards)]
+        self.pending: list[list[pa.Table]] = [[] for _ in range(lane.shards)]
         self.pending_bytes = 0
 
     def take(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
-        observed = self.punctuator.observe(rows)
+        observed = self.lane.punctuator.observe(rows)
         if observed.rows.num_rows:
             yield from self._route(observed.rows)
         if observed.punctuations:
@@ -140,13 +152,15 @@ class _Sender:
             yield from self._payloads(shard, KEYED, mine)
 
     def _route(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
-        routed = self.operator.route(rows)
+        routed = self.lane.sender.route(rows)
         self.progress = max(
             (p for p in (self.progress, routed.progress) if p is not None), default=None
         )
         for shard, partial in self._by_shard(routed.partial):
             self.pending[shard].append(partial)
             self.pending_bytes += partial.nbytes
+        if routed.passed:
+            yield _batch([self._message(0, PASSED, n=routed.passed)])
         for reason, count in routed.refused.items():
             yield _batch([self._message(0, f"refused:{reason}", n=count)])
         if routed.refused_rows is not None:
@@ -165,10 +179,10 @@ class _Sender:
         """A table cut by the shards of its keys."""
         if table is None or table.num_rows == 0:
             return
-        if len(self.labels) == 1:
-            yield 0, table
+        if len(self.labels) == 1 or self.lane.everywhere:
+            yield from ((shard, table) for shard in range(len(self.labels)))
             return
-        keys = [table[name].combine_chunks() for name in self.operator.shard_keys]
+        keys = [table[name].combine_chunks() for name in self.lane.sender.shard_keys]
         shard = shard_of(keys, table.num_rows, len(self.labels))
         # Numbers of 16 bits are sorted by radix, which is several times faster.
         small = shard.astype(np.uint16) if len(self.labels) <= 2**16 else shard
@@ -181,7 +195,7 @@ class _Sender:
     def _flush(self) -> Iterator[pa.RecordBatch]:
         for shard, tables in enumerate(self.pending):
             if tables:
-                merged = tables[0] if len(tables) == 1 else self.operator.merge(tables)
+                merged = tables[0] if len(tables) == 1 else self.lane.sender.merge(tables)
                 yield from self._payloads(shard, "partial", merged)
                 self.pending[shard] = []
         self.pending_bytes = 0
@@ -198,19 +212,19 @@ class _Sender:
         self, shard: int, kind: str, *, n: int = 0, payload: bytes | None = None
     ) -> Message:
         self.seq += 1
-        label = self.labels[shard]
-        return Message(label, DATA, self.task, self.seq, kind, self.progress, n, payload)
+        place = (self.labels[shard], self.lane.source, self.task, self.seq)
+        return Message(*place, kind, self.progress, n, payload)
 
 
 def announce(
-    axis: Axis, shards: int, batches: Iterator[pa.RecordBatch]
+    axis: Axis, shards: int, source: int, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Control rows (``kind``, ``value``) as messages to every shard.
+    """Control rows (``kind``, ``value``) of an input as messages to every shard.
 
     A row that cannot be read is counted and otherwise ignored: it stays in its source, so a query
     that failed over it would fail again at every restart.
     """
-    task = _task()
+    task, control = _task(), control_of(source)
     labels = [shard_label(shard) for shard in range(shards)]
     rows = (row for batch in batches for row in batch.to_pylist())
     for seq, row in enumerate(rows, 1):
@@ -218,9 +232,9 @@ def announce(
         try:
             tick = _told(axis, kind, row["value"])
         except ArgumentError:
-            yield _batch([Message(labels[0], CONTROL, task, seq, CONTROL_REFUSED, n=1)])
+            yield _batch([Message(labels[0], control, task, seq, CONTROL_REFUSED, n=1)])
         else:
-            yield _batch([Message(label, CONTROL, task, seq, kind, tick) for label in labels])
+            yield _batch([Message(label, control, task, seq, kind, tick) for label in labels])
 
 
 def _told(axis: Axis, kind: str | None, value: str | None) -> int | None:
@@ -235,8 +249,12 @@ def _told(axis: Axis, kind: str | None, value: str | None) -> int | None:
 
 
 def in_order(messages: Iterable[Message]) -> list[Message]:
-    """Control first, then by task and sequence: the same order however they arrived."""
+    """Control first, then by input, task and sequence: the same order however they arrived."""
     return sorted(messages, key=lambda m: (m.input, m.task, m.seq))
+
+
+def of_input(messages: Sequence[Message], source: int) -> list[Message]:
+    return [message for message in messages if message.input == source]
 
 
 def of_kind(messages: Sequence[Message], kind: str) -> list[pa.Table]:

@@ -16,7 +16,7 @@ from muntin.semantics.lengths import Duration, Number
 from muntin.semantics.window import Edges
 from muntin.spark.compile import Compiled
 from muntin.spark.compile_frames import CompiledFrames
-from muntin.spark.exchange import routed
+from muntin.spark.exchange import DATA, Lane, routed
 from muntin.spark.explain_frames import FramesExplanation, frames_explanation
 from muntin.spark.explain_sequence import SequenceExplanation, sequence_explanation
 from muntin.spark.explain_state import Keeping
@@ -99,7 +99,7 @@ def measure(compiled: Compiled) -> Measured:
     """Route some of a batch DataFrame and count what comes out."""
     prepared = compiled.prepared().limit(_MEASURED_ROWS)
     rule = compiled.punctuator.in_batch
-    messages = routed(prepared, compiled.operator, rule, compiled.shards)
+    messages = routed(prepared, Lane(DATA, compiled.operator, rule, compiled.shards))
     partials = messages.where(F.col("kind") == "partial").agg(F.sum("n")).first()
     found = 0 if partials is None or partials[0] is None else int(partials[0])
     return Measured(prepared.count(), found)

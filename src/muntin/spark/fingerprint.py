@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from muntin.semantics.framing.properties import Framing, Schedule
 from muntin.semantics.sequence import Landmarks, SlideOnWindow
 from muntin.semantics.window import Landmark, Window
-from muntin.spark.compile import Compiled
+
+if TYPE_CHECKING:
+    from muntin.spark.compile import Compiled
 
 
 def fingerprint(compiled: Compiled) -> Mapping[str, str]:

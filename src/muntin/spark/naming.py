@@ -16,16 +16,20 @@ class Naming:
     """Names of results; a plain value, so that it can be sent to where a sink runs.
 
     ``results`` are the name of a column, how many aggregates it is made of, and the SQL over
-    them unless it is just one.
+    them unless it is just one. ``shifts`` are the texts of the column ``shift``, if there is one.
     """
 
     by: tuple[str, ...]
     bounds: tuple[str, ...]
     prefix: str
     results: tuple[tuple[str, int, str | None], ...]
+    shifts: tuple[str, ...] = ()
 
     def apply(self, flat: DataFrame) -> DataFrame:
         """The operator's columns under the user's names, outer expressions applied by Spark."""
+        if self.shifts:
+            texts = F.array(*(F.lit(text) for text in self.shifts))
+            flat = flat.withColumn("shift", F.get(texts, F.col("shifted").cast("int")))
         keys = [F.col(f"k{place}").alias(name) for place, name in enumerate(self.by)]
         bounds = [F.col(name).alias(self.prefix + name) for name in self.bounds]
         made: list[Column] = []

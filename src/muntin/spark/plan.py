@@ -1,22 +1,19 @@
-"""Plans: a window and its aggregates over a stream, ready to become a DataFrame."""
+"""Plans: what is computed over one stream or several, ready to become a DataFrame."""
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 from pyspark.sql import DataFrame
 
-from muntin.operators.frames.runs import in_batch
+from muntin.operators.joint import Joint
 from muntin.semantics.errors import MuntinError
 from muntin.spark import batch, streaming
-from muntin.spark.compile import Compiled
-from muntin.spark.exchange import announced, routed
-from muntin.spark.explain import Explanation, explanation
-from muntin.spark.explain_frames import FramesExplanation
-from muntin.spark.explain_sequence import SequenceExplanation
-from muntin.spark.fingerprint import fingerprint
+from muntin.spark.compilation import Compilation
+from muntin.spark.exchange import Lane, announced, routed
+from muntin.spark.refusing import Refusing
 from muntin.spark.ship import shipped
 
 
@@ -28,25 +25,16 @@ class Plan:
     ``explain()`` says what it will cost.
     """
 
-    compiled: Compiled
+    compiled: Compilation
 
     @property
     def is_streaming(self) -> bool:
-        return self.compiled.source.df.isStreaming
+        return self.compiled.is_streaming
 
-    @cached_property
+    @property
     def name(self) -> str:
-        """Under which the counts stand in a streaming query's progress.
-
-        The columns it is about, and a digest of window and results: a query may hold two plans
-        over the same columns. It is the same at every start.
-        """
-        compiled = self.compiled
-        told, named = fingerprint(compiled), compiled.naming
-        windows = (told["window"], told["unfinished"], named.by, named.prefix)
-        what = repr((*windows, told["aggregates"], named.results))
-        digest = hashlib.sha256(what.encode()).hexdigest()[:8]
-        return "_".join(["muntin", *compiled.source.by, compiled.source.on, digest])
+        """Under which the counts stand in a streaming query's progress."""
+        return self.compiled.label
 
     @cached_property
     def df(self) -> DataFrame:
@@ -56,30 +44,52 @@ class Plan:
         return self.output.results(self.tagged(keep_refused=False))
 
     def _batch(self) -> DataFrame:
-        compiled = self.compiled
-        rule = compiled.punctuator.in_batch
-        operator = in_batch(compiled.operator)
-        messages = routed(compiled.prepared(), operator, rule, compiled.shards)
-        flat = batch.run(messages, operator, compiled.flat_schema)
-        return compiled.naming.apply(flat)
+        operator = self.compiled.batched
+        messages = self._messages(self._lanes(operator, in_batch=True), originals=False)
+        return self.compiled.naming.apply(batch.run(messages, operator, self.compiled.flat_schema))
+
+    def _lanes(self, operator: Joint, *, in_batch: bool) -> tuple[Lane, ...]:
+        """How each input travels; in a batch its end is its only punctuation."""
+        shards = self.compiled.shards
+        feeds = zip(self.compiled.feeds, operator.senders, strict=True)
+        return tuple(
+            Lane(
+                source,
+                sender,
+                feed.punctuator.in_batch if in_batch else feed.punctuator,
+                shards,
+                feed.everywhere,
+            )
+            for source, (feed, sender) in enumerate(feeds)
+        )
+
+    def _messages(self, lanes: Sequence[Lane], *, originals: bool) -> DataFrame:
+        feeds = zip(self.compiled.feeds, lanes, strict=True)
+        return _union([routed(feed.prepared(originals), lane) for feed, lane in feeds])
 
     def tagged(self, *, keep_refused: bool) -> DataFrame:
         """Streams: results, refused rows and counts of one query, told apart by ``tag``."""
         compiled = self.compiled
-        prepared = compiled.prepared(originals=keep_refused)
-        rule, shards = compiled.punctuator, compiled.shards
-        messages = routed(prepared, compiled.operator, rule, shards)
-        control = compiled.source.control
-        if control is not None:
-            messages = messages.unionByName(announced(control, compiled.axis, shards))
-        task = streaming.ShardTask(compiled.operator, rule, fingerprint(compiled))
-        return streaming.counted(streaming.run(messages, task), self.name)
+        lanes = self._lanes(compiled.joint, in_batch=False)
+        messages = self._messages(lanes, originals=keep_refused)
+        told = [
+            announced(feed.control, feed.axis, compiled.shards, source)
+            for source, feed in enumerate(compiled.feeds)
+            if feed.control is not None
+        ]
+        task = streaming.ShardTask(compiled.joint, lanes, compiled.identity)
+        return streaming.counted(streaming.run(_union([messages, *told]), task), self.name)
 
     @cached_property
     def output(self) -> streaming.Output:
         """How tagged output is told apart."""
         compiled = self.compiled
-        return streaming.Output(compiled.naming, compiled.flat_schema, compiled.refused_schema)
+        return streaming.Output(compiled.naming, compiled.flat_schema, self._refusing)
+
+    @property
+    def _refusing(self) -> Refusing:
+        feeds = self.compiled.feeds
+        return Refusing(tuple(f.name for f in feeds), tuple(f.refused_schema for f in feeds))
 
     @property
     def refused(self) -> DataFrame:
@@ -93,21 +103,29 @@ class Plan:
                 "a stream's refused rows come from the same query as its results: "
                 "mt.write(plan, results=..., refused=...)"
             )
-        compiled, rule = self.compiled, self.compiled.punctuator.in_batch
-        prepared, operator = compiled.prepared(originals=True), compiled.operator
-        worker = shipped("muntin.spark.batch", "refusals", operator, rule)
-        refused = prepared.mapInArrow(worker, compiled.refused_schema)
-        if operator.may_refuse:
-            messages = routed(prepared, operator, rule, compiled.shards)
-            fallen = batch.fallen(messages, operator, compiled.refused_schema)
-            return refused.unionByName(fallen)
-        return refused
+        lanes = self._lanes(self.compiled.joint, in_batch=True)
+        return self._refusing.together([self._refused(lanes, lane) for lane in lanes])
+
+    def _refused(self, lanes: Sequence[Lane], lane: Lane) -> DataFrame:
+        """The refused rows of one input."""
+        feed = self.compiled.feeds[lane.source]
+        worker = shipped("muntin.spark.batch", "refusals", lane)
+        refused = feed.prepared(True).mapInArrow(worker, feed.refused_schema)
+        if not feed.may_refuse:
+            return refused
+        messages = self._messages(lanes, originals=True)
+        found = batch.fallen(messages, self.compiled.joint, lane.source, feed.refused_schema)
+        return refused.unionByName(found)
 
     @property
-    def explanation(self) -> Explanation | SequenceExplanation | FramesExplanation:
+    def explanation(self) -> object:
         """What ``explain`` prints, as data."""
-        return explanation(self.compiled, streaming=self.is_streaming)
+        return self.compiled.explained()
 
     def explain(self) -> None:
         """Print which panes, shards and state the plan uses, and what that costs."""
         print(self.explanation)
+
+
+def _union(messages: Sequence[DataFrame]) -> DataFrame:
+    return reduce(DataFrame.unionByName, messages)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column as SparkColumn
 
 from muntin.aggregates.functions import Aggregate
+from muntin.aggregates.own import OwnAggregate
 from muntin.aggregates.text import Column, parse_column
 from muntin.semantics.disorder import CHOICES
 from muntin.semantics.errors import ArgumentError
@@ -35,22 +36,24 @@ class Segmented:
         raise NotImplementedError
 
     def _planned(self, aggregates: Sequence[str | Aggregate]) -> Plan:
-        columns = tuple(self._column(aggregate) for aggregate in aggregates)
+        functions = self.source.functions
+        columns = tuple(self.column(aggregate, functions) for aggregate in aggregates)
         compiled = self.compiled(columns)
         compiled.check_names()
         compiled.operator.result_schema  # noqa: B018  (a type that does not suit is said here)
         compiled.punctuator  # noqa: B018  (and an expected value that does not)
         if self.source.df.isStreaming:
-            self._check_stream()
+            self.check_stream()
         return Plan(compiled)
 
-    def _column(self, given: object) -> Column:
+    def column(self, given: object, functions: Mapping[str, OwnAggregate]) -> Column:
+        """A result column from what the user wrote; ``functions`` are the user's own."""
         if isinstance(given, Aggregate):
             return Column(given.column_name, (given,))
         if isinstance(given, str):
             plain = self.compiled(())
             bounds = [self.prefix + bound for bound in plain.bounds]
-            return parse_column(given, [*plain.keys, *bounds], self.source.functions)
+            return parse_column(given, [*plain.keys, *bounds], functions)
         if isinstance(given, SparkColumn):
             raise ArgumentError(
                 "aggregates",
@@ -61,7 +64,8 @@ class Segmented:
             "aggregates", given, "write SQL text such as 'max(speed) AS hi', or mt.max('speed')"
         )
 
-    def _check_stream(self) -> None:
+    def check_stream(self) -> None:
+        """Refuse a stream that would never know what is complete."""
         source = self.source
         if source.disorder is None and source.control is None and self.needs_disorder:
             raise ArgumentError(

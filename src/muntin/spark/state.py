@@ -20,7 +20,7 @@ from muntin.spark.exchange import decode, encode
 
 CHUNK_BYTES = 2**20
 #: How state is laid out. Raise it when a new layout cannot read an old one.
-FORMAT = 1
+FORMAT = 2
 
 
 class HeadState(Protocol):
@@ -43,7 +43,7 @@ class Head:
     """What a shard knows of itself: its query, its progress, the parts of every chunk."""
 
     fingerprint: Mapping[str, str]
-    progress: Progress = field(default_factory=Progress)
+    progress: tuple[Progress, ...] = ()  # of each input
     parts: dict[ChunkKey, int] = field(default_factory=dict)
 
     def to_json(self) -> str:
@@ -52,7 +52,7 @@ class Head:
             {
                 "format": FORMAT,
                 "fingerprint": dict(self.fingerprint),
-                "progress": asdict(self.progress),
+                "progress": [asdict(progress) for progress in self.progress],
                 "chunks": chunks,
             }
         )
@@ -67,7 +67,12 @@ class Head:
                 "or use a new checkpointLocation"
             )
         parts = {(name, bucket): count for name, bucket, count in stored["chunks"]}
-        return cls(stored["fingerprint"], _progress(stored["progress"]), parts)
+        progress = tuple(_progress(one) for one in stored["progress"])
+        return cls(stored["fingerprint"], progress, parts)
+
+    def progress_of(self, source: int) -> Progress:
+        """How far an input has come."""
+        return self.progress[source] if source < len(self.progress) else Progress()
 
 
 def _progress(stored: Mapping[str, Any]) -> Progress:
@@ -100,8 +105,10 @@ class ShardState:
             payload += stored[0]
         return decode(bytes(payload))
 
-    def write(self, changes: Mapping[ChunkKey, pa.Table | None], progress: Progress) -> int:
-        """Store what changed; returns the bytes written."""
+    def write(
+        self, changes: Mapping[ChunkKey, pa.Table | None], progress: Sequence[Progress]
+    ) -> int:
+        """Store what changed, and the progress of each input; returns the bytes written."""
         written = 0
         for (table, bucket), chunk in changes.items():
             payload = b"" if chunk is None else encode(chunk)
@@ -114,7 +121,7 @@ class ShardState:
             self.head.parts.pop((table, bucket), None)
             if parts:
                 self.head.parts[table, bucket] = len(parts)
-        self.head.progress = progress
+        self.head.progress = tuple(progress)
         self._head.update((self.head.to_json(),))
         return written
 

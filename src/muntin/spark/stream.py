@@ -283,7 +283,7 @@ class Stream:
         )
         if not isinstance(prefix, str):
             raise ArgumentError("prefix", prefix, "it must be text such as 'mt_'")
-        frames = Frames(self._source(), prefix, framing)
+        frames = Frames(self.described(), prefix, framing)
         frames.compiled(()).operator  # noqa: B018  (a type that does not suit is said here)
         return frames
 
@@ -296,11 +296,12 @@ class Stream:
     ) -> Windowed:
         if not isinstance(prefix, str):
             raise ArgumentError("prefix", prefix, "it must be text such as 'mt_'")
-        windowed = Windowed(self._source(), prefix, spec, unfinished_policy(unfinished), details)
+        windowed = Windowed(self.described(), prefix, spec, unfinished_policy(unfinished), details)
         windowed.compiled(()).operator  # noqa: B018  (a length that does not suit is said here)
         return windowed
 
-    def _source(self) -> Source:
+    def described(self) -> Source:
+        """The stream as compilers need it."""
         return Source(
             df=self.df,
             on=self.on,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -13,25 +13,30 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
 from muntin.operators.columns import original_names
-from muntin.operators.protocol import REASONS, Operator, Step
-from muntin.operators.punctuators.progress import Heard
-from muntin.operators.punctuators.slack import Punctuator
+from muntin.operators.joint import Arrived, Joint, JointStep, Scope
+from muntin.operators.protocol import REASONS, State
+from muntin.operators.punctuators.progress import Advanced, Heard, Progress
 from muntin.spark.exchange import (
-    CONTROL,
     CONTROL_REFUSED,
     EVERYWHERE,
     KEYED,
+    PASSED,
     PUNCTUATIONS,
     TRAVELLING,
+    Lane,
     Message,
+    control_of,
     count_of,
     decode,
     encode,
     in_order,
+    of_input,
     of_kind,
     refused_counts,
 )
+from muntin.spark.labels import shard_label
 from muntin.spark.naming import Naming
+from muntin.spark.refusing import Refusing
 from muntin.spark.ship import shipped, shipped_processor
 from muntin.spark.state import ChunkState, HeadState, ShardState
 
@@ -44,6 +49,7 @@ COUNTS = (
     "rows_between",
     "punctuations",
     "control_refused",
+    "evicted",
     "results",
     "state_bytes_written",
 )
@@ -56,8 +62,8 @@ _OUTPUT_ROWS = 500_000
 class ShardTask:
     """Everything a shard needs, in a form that can be pickled."""
 
-    operator: Operator
-    punctuator: Punctuator
+    operator: Joint
+    lanes: tuple[Lane, ...]
     fingerprint: Mapping[str, str]
 
 
@@ -83,7 +89,7 @@ class Output:
 
     naming: Naming
     flat_schema: StructType
-    refused_schema: StructType
+    refusing: Refusing
 
     def results(self, tagged: DataFrame) -> DataFrame:
         """The result rows."""
@@ -91,7 +97,14 @@ class Output:
 
     def refused(self, tagged: DataFrame) -> DataFrame:
         """The refused rows, with reason and lateness."""
-        return _untagged(tagged, REFUSED, self.refused_schema)
+        schemas = self.refusing.schemas
+        rows = [_untagged(tagged, refused_tag(n), schema) for n, schema in enumerate(schemas)]
+        return self.refusing.together(rows)
+
+
+def refused_tag(source: int) -> str:
+    """The tag of the refused rows of an input."""
+    return f"{REFUSED}:{source}"
 
 
 def _untagged(tagged: DataFrame, tag: str, schema: StructType) -> DataFrame:
@@ -116,30 +129,49 @@ def run_shard(
     """Worker side: one micro-batch of one shard."""
     messages = in_order(_messages(shard, frames))
     state = ShardState(head, chunks, task.fingerprint)
-    told = [m for m in messages if m.input == CONTROL]
+    advanced = [
+        _advanced(lane, state, state.head.progress_of(lane.source), messages) for lane in task.lanes
+    ]
+    step = task.operator.step(
+        state,
+        [
+            _arrived(lane, shard, one, of_input(messages, lane.source))
+            for lane, one in zip(task.lanes, advanced, strict=True)
+        ],
+    )
+    changes = dict(step.changes)
+    for lane, one in zip(task.lanes, advanced, strict=True):
+        changes |= _scoped(state, lane.source).named(dict(one.changes))
+    written = state.write(changes, [one.progress for one in advanced])
+    yield _output(step, messages, written)
+
+
+def _scoped(state: State, source: int) -> Scope:
+    """Where the rule of an input remembers what it heard."""
+    return Scope(state, f"{source}:" if source else "")
+
+
+def _advanced(
+    lane: Lane, state: State, progress: Progress, messages: Sequence[Message]
+) -> Advanced:
+    """How far an input is complete with a micro-batch."""
+    told = of_input(messages, control_of(lane.source))
+    mine = of_input(messages, lane.source)
     heard = Heard(
-        seen=[m.progress for m in messages if m.input != CONTROL],
+        seen=[m.progress for m in mine],
         told=[m.progress for m in told if m.kind == "punctuation"],
         clock=[m.progress for m in told if m.kind == "clock"],
         ended=any(m.kind == "end" for m in told),
-        everywhere=of_kind(messages, EVERYWHERE),
-        keyed=of_kind(messages, KEYED),
+        everywhere=of_kind(mine, EVERYWHERE),
+        keyed=of_kind(mine, KEYED),
     )
-    advanced = task.punctuator.advance(state, state.head.progress, heard)
-    partials = of_kind(messages, "partial")
-    step = task.operator.step(state, partials, advanced.punctuation, of_kind(messages, "rows"))
-    written = state.write({**step.changes, **advanced.changes}, advanced.progress)
-    refused = of_kind(messages, "refused_rows")
-    if step.late_rows is not None and step.late_rows.num_rows:
-        refused.append(step.late_rows)
-    counts = refused_counts(messages)
-    if step.fallen is not None:
-        for reason, count in Counter(step.fallen["reason"].to_pylist()).items():
-            counts[reason] = counts.get(reason, 0) + count
-        if original_names(step.fallen):
-            refused.append(step.fallen)
-    also = {kind: count_of(messages, kind) for kind in (PUNCTUATIONS, CONTROL_REFUSED)}
-    yield _output(step, {**also, "state_bytes_written": written}, counts, refused)
+    return lane.punctuator.advance(_scoped(state, lane.source), progress, heard)
+
+
+def _arrived(lane: Lane, shard: int, advanced: Advanced, mine: Sequence[Message]) -> Arrived:
+    counted = not lane.everywhere or shard == shard_label(0)
+    partials, rows = of_kind(mine, "partial"), of_kind(mine, "rows")
+    return Arrived(partials, advanced.punctuation, rows, counted)
 
 
 def _messages(shard: int, frames: Iterator[pd.DataFrame]) -> Iterator[Message]:
@@ -150,26 +182,51 @@ def _messages(shard: int, frames: Iterator[pd.DataFrame]) -> Iterator[Message]:
             yield Message(shard, *place, row["kind"], told, int(row["n"]), row["payload"])
 
 
-def _output(
-    step: Step, also: Mapping[str, int], counts: Mapping[str, int], refused: list[pa.Table]
-) -> pd.DataFrame:
-    refusals = {**counts, "late": step.rows_late}
-    total = sum(refusals.values())
-    used = step.rows_used + also[PUNCTUATIONS]
+def _output(step: JointStep, messages: Sequence[Message], written: int) -> pd.DataFrame:
+    """Counts, results and refused rows, told apart by their tags."""
     none = dict.fromkeys(COUNTS, 0)
-    made = {
-        **none,
-        **refusals,
-        **also,
-        "rows_in": used + total,
-        "rows_used": used,
-        "rows_refused": total,
-        "rows_between": step.rows_between,
-        "results": step.results.num_rows,
-    }
-    rows: list[dict[str, object]] = [{"tag": "counts", "payload": None, **made}]
-    for start in range(0, step.results.num_rows, _OUTPUT_ROWS):
-        piece = step.results.slice(start, _OUTPUT_ROWS)
-        rows.append({"tag": RESULTS, "payload": encode(piece, TRAVELLING), **none})
-    rows += [{"tag": REFUSED, "payload": encode(table, TRAVELLING), **none} for table in refused]
+    rows: list[dict[str, object]] = [
+        {"tag": "counts", "payload": None, **none, **_counts(step, messages, written)}
+    ]
+    tables = [
+        (RESULTS, step.results.slice(start, _OUTPUT_ROWS))
+        for start in range(0, step.results.num_rows, _OUTPUT_ROWS)
+    ]
+    for source in range(len(step.taken)):
+        tables += [(refused_tag(source), table) for table in _refused(step, messages, source)]
+    for tag, table in tables:
+        rows.append({"tag": tag, "payload": encode(table, TRAVELLING), **none})
     return pd.DataFrame(rows, columns=["tag", "payload", *COUNTS])
+
+
+def _counts(step: JointStep, messages: Sequence[Message], written: int) -> dict[str, int]:
+    refusals = Counter(refused_counts(messages))
+    for taken in step.taken:
+        refusals["late"] += taken.late
+        if taken.fallen is not None:
+            refusals.update(taken.fallen["reason"].to_pylist())
+    punctuations = count_of(messages, PUNCTUATIONS)
+    used = sum(taken.used for taken in step.taken) + punctuations + count_of(messages, PASSED)
+    return {
+        **refusals,
+        "rows_in": used + refusals.total(),
+        "rows_used": used,
+        "rows_refused": refusals.total(),
+        "rows_between": sum(taken.between for taken in step.taken),
+        PUNCTUATIONS: punctuations,
+        CONTROL_REFUSED: count_of(messages, CONTROL_REFUSED),
+        "evicted": step.evicted,
+        "results": step.results.num_rows,
+        "state_bytes_written": written,
+    }
+
+
+def _refused(step: JointStep, messages: Sequence[Message], source: int) -> list[pa.Table]:
+    """The refused rows of an input: on the way, because they were late, or because of others."""
+    taken = step.taken[source]
+    found = of_kind(of_input(messages, source), "refused_rows")
+    if taken.late_rows is not None and taken.late_rows.num_rows:
+        found.append(taken.late_rows)
+    if taken.fallen is not None and original_names(taken.fallen):
+        found.append(taken.fallen)
+    return found

@@ -111,7 +111,8 @@ def progress(query: StreamingQuery) -> dict[str, int]:
             if name.startswith("muntin"):
                 for count, value in _counts(row).items():
                     totals[count] = totals.get(count, 0) + (value or 0)
-    if not totals and query.recentProgress:
+    # A query that waits for its first rows reports that, too.
+    if not totals and any(report.numInputRows for report in query.recentProgress):
         raise MuntinError("this query has no Muntin plan in it, so it has no counts")
     return totals
 

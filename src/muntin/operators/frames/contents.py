@@ -55,6 +55,8 @@ class Contents:
 
     def of_stretches(self, cells: pa.Table, low: Ints, high: Ints) -> list[pa.Array]:
         """The results for stretches of cells ``[low, high)``, by their start."""
+        if np.any(low >= high):
+            return self._with_empty(cells, low, high)
         if np.any(np.diff(high) < 0) or np.any(np.diff(low) < 0):
             return self._one_by_one(cells, low, high)
         columns = [column.combine_chunks() for column in cells.columns[len(self.keys) + 1 :]]
@@ -62,6 +64,15 @@ class Contents:
             a: slide(a.kind, parts, low, high) for a, parts in self.cells.by_accumulator(columns)
         }
         return [b.finish([slid[a] for a in b.accumulators]) for b in self.cells.bound]
+
+    def _with_empty(self, cells: pa.Table, low: Ints, high: Ints) -> list[pa.Array]:
+        """Where some stretches have no cell, they get what the aggregates make of no row."""
+        some = low < high
+        filled = self.of_stretches(cells, low[some], high[some])
+        nothing = self.of_stretches(self.cells.nothing, np.array([0]), np.array([1]))
+        place = pa.array(np.where(some, np.cumsum(some) - 1, some.sum()))
+        pairs = zip(filled, nothing, strict=True)
+        return [pa.concat_arrays([one, none]).take(place) for one, none in pairs]
 
     def _one_by_one(self, cells: pa.Table, low: Ints, high: Ints) -> list[pa.Array]:
         """Where a frame ends before one that began earlier, each has its own copy of the rows."""

@@ -48,7 +48,7 @@ class Dense(Holding):
         """How many of the held rows have been framed already."""
         return ("framed",)
 
-    def _framed(self, now: Moment) -> tuple[pa.Table, Changes]:
+    def _framed(self, now: Moment) -> tuple[pa.Table, Changes, Ints]:
         both, key, rows = self._gathered(now)
         known = rows.starts, rows.order, self._complete(now), now.ended, self.axis, self.per
         told = decided(*known)
@@ -60,9 +60,10 @@ class Dense(Holding):
             found = self._with_quiet(found, new, records, over(*known))
         joined = self._joined(now, new)
         results = self._results(now.keyed, found, joined)
-        if now.ended:
-            return results, forget(now.state, KEYS, OPEN_CELLS, HELD)
         first = needed(*known)
+        since = np.minimum(self._since(records), self._held_since(rows, first))
+        if now.ended:
+            return results, forget(now.state, KEYS, OPEN_CELLS, HELD), since
         changed = (np.diff(now.arranged.rows.starts) > 0) | (first > rows.starts[:-1])
         changed |= np.isin(np.arange(len(now.keyed)), found["key"])
         buckets = Buckets.of(now.keyed, self.key_names, changed)
@@ -73,7 +74,8 @@ class Dense(Holding):
         changes |= buckets.write(now.state, HELD, both.filter(pa.array(held)), key[held])
         seen = np.maximum(0, rows.starts[:-1] + told - first)
         table = self.memory.table(now.keyed, records, {"framed": pa.array(seen)})
-        return results, changes | buckets.write(now.state, KEYS, table, np.arange(len(now.keyed)))
+        changes |= buckets.write(now.state, KEYS, table, np.arange(len(now.keyed)))
+        return results, changes, since
 
     def _joined(self, now: Moment, rows: Rows) -> Joined:
         """What is kept of open frames, and the rows that are framed now."""

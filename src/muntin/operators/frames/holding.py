@@ -17,7 +17,7 @@ from muntin.operators.kernels.records import NEVER
 from muntin.operators.kernels.sorting import by_key_and_order
 from muntin.operators.kernels.ticks import order_of_ticks
 from muntin.operators.keyed import Keyed
-from muntin.operators.protocol import Changes, State
+from muntin.operators.protocol import EVER, Changes, State
 
 Ints = npt.NDArray[np.int64]
 HELD = "held"
@@ -67,15 +67,16 @@ class Holding(Frames):
         chunks = [state.read(HELD, bucket) for bucket in sorted(state.buckets(HELD))]
         return pa.concat_tables([self.held_schema.empty_table(), *chunks])
 
-    def _framed(self, now: Moment) -> tuple[pa.Table, Changes]:
+    def _framed(self, now: Moment) -> tuple[pa.Table, Changes, Ints]:
         both, key, rows = self._gathered(now)
         records = self.memory.records(now.keyed, now.remembered)
         memory = {n: self.memory.whole(now.keyed, now.remembered, n) for n in self.remembered_names}
         told = self.tell(rows, memory, now.keyed, self._complete(now), now.ended)
         found = self._numbered(told.found, records)
         results = self._results_of(now.keyed, found, rows)
+        since = self._held_since(rows, told.needed)
         if now.ended:
-            return results, forget(now.state, KEYS, HELD)
+            return results, forget(now.state, KEYS, HELD), since
         changed = (np.diff(now.arranged.rows.starts) > 0) | (told.needed > rows.starts[:-1])
         records["previous"][changed] = 0  # marks keys that were seen
         buckets = Buckets.of(now.keyed, self.key_names, changed)
@@ -85,7 +86,15 @@ class Holding(Frames):
         known = records["previous"] != NEVER
         table = self.memory.table(now.keyed, records, self._also(now) | also)
         seen = table.filter(pa.array(known))
-        return results, changes | buckets.write(now.state, KEYS, seen, np.flatnonzero(known))
+        changes |= buckets.write(now.state, KEYS, seen, np.flatnonzero(known))
+        return results, changes, since
+
+    def _held_since(self, rows: Rows, needed: Ints) -> Ints:
+        """Frames to come begin at a row that is held, liberal ones at the row before it."""
+        earlier = np.maximum(needed - 1, rows.starts[:-1])
+        first = earlier if self.record["liberal"][0] else needed
+        held = np.append(rows.order, EVER)[np.minimum(first, len(rows))]
+        return np.where(needed < rows.starts[1:], held, EVER)
 
     def _complete(self, now: Moment) -> Ints:
         """The order below which no row of a key will come, NEVER where nothing is known."""

@@ -19,7 +19,6 @@ from muntin.aggregates.binding import Call
 from muntin.aggregates.ordering import order_doubles
 from muntin.operators.admission import Admission, behind
 from muntin.operators.columns import key_fields
-from muntin.operators.cuts import EVER
 from muntin.operators.frames.asked import Fields, record
 from muntin.operators.frames.combined import Combined
 from muntin.operators.frames.contents import OPEN_CELLS, Contents, Joined
@@ -33,7 +32,7 @@ from muntin.operators.kernels.records import FOUND, INTERVAL, NEVER, is_open
 from muntin.operators.kernels.ticks import from_order, to_ticks
 from muntin.operators.kernels.walking import walk
 from muntin.operators.keyed import Keyed
-from muntin.operators.protocol import Changes, Punctuation, Routed, State, Step
+from muntin.operators.protocol import EVER, Changes, Open, Punctuation, Routed, State, Step
 from muntin.operators.waiting import PENDING, due, hold
 from muntin.semantics.axis import Axis, Domain
 
@@ -214,7 +213,7 @@ class Frames:
         keyed = Keyed.of(self.key_names, [remembered, pool, kept])
         arranged = self._arranged(keyed, remembered, pool, punctuation)
         now = Moment(state, keyed, remembered, kept, arranged, punctuation)
-        results, changes = self._framed(now)
+        results, changes, since = self._framed(now)
         refused = arranged.refused
         gone = 0 if refused is None else refused.num_rows
         return Step(
@@ -224,6 +223,7 @@ class Frames:
             rows_late=int(late.sum()),
             late_rows=self._late_rows(rows, punctuation) if rows else None,
             fallen=None if refused is None else self._tied(refused),
+            open=_opened(keyed, since),
         )
 
     def _tied(self, refused: pa.Table) -> pa.Table:
@@ -270,8 +270,8 @@ class Frames:
         names = self.missing.names
         return pa.table({name: self.memory.spread(keyed, remembered, name) for name in names})
 
-    def _framed(self, now: Moment) -> tuple[pa.Table, Changes]:
-        """The frames that are certain now, and what to remember."""
+    def _framed(self, now: Moment) -> tuple[pa.Table, Changes, Ints]:
+        """The frames that are certain now, what to remember, and where what is open began."""
         records = self.memory.records(now.keyed, now.remembered)
         rows = self._coded(now, records)
         found, own = self._walk(now, rows, records)
@@ -280,8 +280,9 @@ class Frames:
             kept_of = now.keyed.numbers[2]
             joined = Joined.of(self.contents, len(now.keyed), now.kept, kept_of, rows)
         results = self._results(now.keyed, found, joined)
+        since = self._since(records)
         if now.ended:
-            return results, forget(now.state, KEYS, OPEN_CELLS)
+            return results, forget(now.state, KEYS, OPEN_CELLS), since
         changes: Changes = {}
         buckets = Buckets.of(now.keyed, self.key_names, np.diff(rows.starts) > 0)
         if joined is not None:
@@ -291,7 +292,17 @@ class Frames:
         table = self.memory.table(now.keyed, records, self._also(now) | own)
         known = records["previous"] != NEVER
         seen = table.filter(pa.array(known))
-        return results, changes | buckets.write(now.state, KEYS, seen, np.flatnonzero(known))
+        changes |= buckets.write(now.state, KEYS, seen, np.flatnonzero(known))
+        return results, changes, since
+
+    def _since(self, records: np.ndarray) -> Ints:
+        """Where the next frame of each key begins if it is open by now, else EVER."""
+        opened = is_open(records)
+        if not self.record["liberal"][0]:
+            return np.where(opened, records["first"], EVER)
+        # From the row before the first: that of an open frame, else the last there was.
+        before = np.where(opened, records["before"], records["previous"])
+        return np.where(before == NEVER, np.where(opened, records["first"], EVER), before)
 
     def _walk(
         self, now: Moment, rows: Rows, records: np.ndarray
@@ -350,6 +361,12 @@ class Frames:
         made += [pa.array(column[name]) for name in ("n", "missed")]
         made.append(STATUS.take(pa.array(column["status"])))
         return made
+
+
+def _opened(keyed: Keyed, since: Ints) -> Open:
+    """The keys of which something is open."""
+    some = since != EVER
+    return Open(keyed.keys.filter(pa.array(some)), since[some])
 
 
 def walked(asked: np.ndarray, rows: Rows, records: np.ndarray, ended: bool) -> np.ndarray:

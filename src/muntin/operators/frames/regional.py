@@ -42,7 +42,7 @@ class Regional(Holding):
         along = [pa.field(name, self.along_type) for name in ("along_start", "along_end")]
         return pa.schema([*list(plain)[:place], *along, *list(plain)[place:]])
 
-    def _framed(self, now: Moment) -> tuple[pa.Table, Changes]:
+    def _framed(self, now: Moment) -> tuple[pa.Table, Changes, Ints]:
         both, key, rows = self._gathered(now)
         held = np.bincount(now.keyed.numbers[2], minlength=len(now.keyed)).astype(np.int64)
         condition = np.where(rows.what != 0, _NULL, rows.read("whole")).astype(np.uint8)
@@ -57,8 +57,10 @@ class Regional(Holding):
         )
         records = self.memory.records(now.keyed, now.remembered)
         results = self._told(now.keyed, told, records, both)
+        since = self._held_since(rows, told.needed)
+        np.minimum.at(since, told.waiting.key, told.waiting.start)
         if now.ended:
-            return results, forget(now.state, KEYS, HELD, POSITIONS, WAITING)
+            return results, forget(now.state, KEYS, HELD, POSITIONS, WAITING), since
         changed = np.diff(now.arranged.rows.starts) > 0
         buckets = Buckets.of(now.keyed, self.key_names, changed)
         keep = np.arange(both.num_rows) >= told.needed[key]
@@ -66,7 +68,8 @@ class Regional(Holding):
         for name, made in ((POSITIONS, told.positions), (WAITING, told.waiting)):
             changes |= buckets.write(now.state, name, self._table(now.keyed, made), made.key)
         table = self.memory.table(now.keyed, records, {})
-        return results, changes | buckets.write(now.state, KEYS, table, np.arange(len(now.keyed)))
+        changes |= buckets.write(now.state, KEYS, table, np.arange(len(now.keyed)))
+        return results, changes, since
 
     def _load(self, now: Moment, name: str, empty: Positions | Rectangles) -> list[Any]:
         """The columns of a table of state, its keys by their numbers in this step."""

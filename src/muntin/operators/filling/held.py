@@ -1,0 +1,102 @@
+"""Rows that may still be asked for, in chunks of state that are read when somebody asks.
+
+An index says from where to where each chunk reaches. A step reads the chunks in which something
+is asked for or let go, and writes again those of which little is left.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.operators.columns import ints
+from muntin.operators.protocol import Changes, State
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+ROWS, INDEX = "rows", "index"
+#: About so many rows are a chunk, unless fewer came; so many chunks are put together again.
+_CHUNK_ROWS, _CHUNKS = 16_384, 256
+_INDEX = pa.schema([(name, pa.int64()) for name in ("chunk", "least", "most")])
+
+
+@dataclass(frozen=True)
+class Held:
+    """The chunks there are: their names, and the least and greatest order in each."""
+
+    state: State
+    index: pa.Table
+
+    @classmethod
+    def of(cls, state: State) -> Held:
+        found = state.buckets(INDEX)
+        return cls(state, state.read(INDEX, 0) if found else _INDEX.empty_table())
+
+    def touched(self, low: Ints, high: Ints) -> list[int]:
+        """The chunks that reach into one of the stretches ``[low, high]``; all, if too many."""
+        names, least, most = (ints(self.index[name]) for name in _INDEX.names)
+        if len(names) > _CHUNKS:
+            return [int(name) for name in names]
+        asked = low <= high
+        low, high = low[asked], high[asked]
+        return [
+            int(name)
+            for name, first, last in zip(names, least, most, strict=True)
+            if np.any((low <= last) & (high >= first))
+        ]
+
+    def read(self, chunks: Sequence[int]) -> dict[int, pa.Table]:
+        return {chunk: self.state.read(ROWS, chunk) for chunk in chunks}
+
+    def change(self, read: Mapping[int, pa.Table], keep: Sequence[Mask], new: pa.Table) -> Changes:
+        """Keep what is to be kept of the chunks that were read, and the ``new`` rows."""
+        changes: Changes = {}
+        loose = [new] if new.num_rows else []
+        crowded = len(read) > _CHUNKS
+        for (chunk, rows), stay in zip(read.items(), keep, strict=True):
+            left = int(stay.sum())
+            if 2 * left > rows.num_rows and not crowded:
+                continue  # not worth writing again yet
+            changes[ROWS, chunk] = None
+            if left:
+                loose.append(rows.filter(pa.array(stay)))
+        gone = {chunk for _, chunk in changes}
+        made = self._chunks(loose, gone, changes)
+        if gone or made:
+            stays = [int(name) not in gone for name in ints(self.index["chunk"])]
+            kept = self.index.filter(pa.array(stays, pa.bool_()))
+            index = pa.concat_tables([kept, pa.Table.from_pylist(made, _INDEX)])
+            changes[INDEX, 0] = index if index.num_rows else None
+        return changes
+
+    def _chunks(
+        self, loose: Sequence[pa.Table], gone: set[int], changes: Changes
+    ) -> list[dict[str, int]]:
+        """Cut rows into chunks by their order, named by the least; returns their index."""
+        if not loose:
+            return []
+        rows = pa.concat_tables(loose)
+        order = ints(rows["order"])
+        place = np.argsort(order, kind="stable")
+        rows, order = rows.take(pa.array(place)), order[place]
+        taken = {int(name) for name in ints(self.index["chunk"])} - gone
+        made = []
+        cuts = [*range(0, len(order), _CHUNK_ROWS), len(order)]
+        for start, stop in itertools.pairwise(cuts):
+            name = int(order[start])
+            while name in taken:
+                name += 1
+            taken.add(name)
+            changes[ROWS, name] = rows.slice(start, stop - start)
+            made.append({"chunk": name, "least": int(order[start]), "most": int(order[stop - 1])})
+        return made
+
+
+def forget(state: State) -> Changes:
+    """Nobody will ask again."""
+    return {(name, bucket): None for name in (ROWS, INDEX) for bucket in state.buckets(name)}

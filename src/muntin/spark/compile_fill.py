@@ -1,0 +1,284 @@
+"""From frames or windows and what fills them to one operator and the DataFrames that feed it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import pyarrow as pa
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import types as spark_types
+
+from muntin.operators.columns import key_fields
+from muntin.operators.filling.fill import Fill, Reach
+from muntin.operators.filling.operator import Filled
+from muntin.operators.filling.segments import Segments
+from muntin.operators.joint import Joint
+from muntin.semantics.axis import Axis, decimals_needed
+from muntin.semantics.errors import ArgumentError
+from muntin.semantics.filling import CLOSED, HALF_OPEN, OPEN, Edge, Filling
+from muntin.semantics.framing.properties import Framing
+from muntin.semantics.lengths import Length
+from muntin.semantics.window import Landmark, Window
+from muntin.spark.compilation import Feed
+from muntin.spark.compile import Compiled, struct
+from muntin.spark.expressions import named
+from muntin.spark.naming import Naming
+from muntin.spark.types import progressing, to_arrow
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledSource(Compiled):
+    """Rows that fill: a source whose ``by`` are the columns that match keys of the segments.
+
+    ``matches`` are the numbers of those keys, ``types`` their types.
+    """
+
+    filling: Filling = field(default_factory=Filling)
+    edge: Edge = field(default_factory=lambda: CLOSED)
+    shared: Axis | None = None
+    matches: tuple[int, ...] = ()
+    types: tuple[spark_types.DataType, ...] = ()
+    sharded_by: tuple[int, ...] = ()
+    where: SparkColumn | None = None
+    whole_rows: bool = False
+
+    @cached_property
+    def axis(self) -> Axis:
+        assert self.shared is not None  # set when all inputs are known
+        return self.shared
+
+    @cached_property
+    def key_types(self) -> tuple[pa.DataType, ...]:
+        return tuple(to_arrow(type_, "key") for type_ in self.types)
+
+    def _key(self, name: str) -> SparkColumn:
+        """As the segments have it, so that equal keys are equal."""
+        key = super()._key(name)
+        if name not in self.keys:
+            return key
+        wanted = self.types[self.keys.index(name)]
+        return key if self.schema[name].dataType == wanted else key.cast(wanted)
+
+    def _for_the_window(self) -> list[SparkColumn]:
+        made = [] if self.where is None else [self.where.alias("w")]
+        if self.whole_rows:
+            made += [named(n).alias(f"c{place}") for place, n in enumerate(self.schema.names)]
+        return made
+
+    @cached_property
+    def fill(self) -> Fill:
+        """The rows as the operator knows them."""
+        axis, filling = self.axis, self.filling
+
+        def ticks(argument: str, length: object) -> int:
+            return 0 if length is None else axis.length(argument, length)  # type: ignore[arg-type]
+
+        lengths = [ticks(name, getattr(filling, name)) for name in ("before", "after", "shrink")]
+        keys = [f.name for f in key_fields(self.key_types)]
+        return Fill(
+            reach=Reach(axis, self.edge, *lengths),
+            names=tuple(f"k{place}" for place in self.matches),
+            keys=self.key_types,
+            shards=tuple(keys[self.matches.index(n)] for n in self.sharded_by if not self.apart),
+            calls=self.calls,
+            lateness_type=self.typed.lateness_type,
+            shifts=tuple(ticks("shift", shift) for shift in filling.shifts),
+            columns=tuple(self._columns()) if self.whole_rows else (),
+            chosen=self.where is not None,
+            drops_empty=filling.empty == "drop",
+        )
+
+    @property
+    def apart(self) -> bool:
+        """Whether rows have not the keys by which segments find their shard, so all get them."""
+        return not set(self.sharded_by) <= set(self.matches)
+
+    def _columns(self) -> list[pa.Field]:
+        return [
+            pa.field(f"c{place}", to_arrow(f.dataType, f.name))
+            for place, f in enumerate(self.schema.fields)
+        ]
+
+    def feed(self, name: str) -> Feed:
+        return Feed(
+            name=name,
+            prepared=lambda originals: self.prepared(originals=originals),
+            schema=self.schema,
+            lateness_type=self.typed.lateness_type,
+            punctuator=self.punctuator,
+            axis=self.axis,
+            control=self.source.control,
+            everywhere=self.apart,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledFill:
+    """Segments and the sources that fill them, typed."""
+
+    plain: Compiled
+    sources: tuple[CompiledSource, ...]
+
+    @cached_property
+    def axis(self) -> Axis:
+        """One axis for all inputs, fine enough for each of them."""
+        axis = self.plain.axis
+        digits = [axis.digits]
+        for source in self.sources:
+            on = source.source.on
+            domain, scale = progressing(source.schema[on].dataType, on)
+            if domain is not axis.domain:
+                raise ArgumentError(
+                    "on",
+                    on,
+                    f"it is a {domain} column, and the bounds to fill are {axis.domain} values; "
+                    "cast one of them",
+                )
+            disorder = source.source.disorder
+            lengths = (*source.filling.lengths, *(disorder.lengths if disorder else ()))
+            digits.append(decimals_needed(scale, *lengths) if not axis.domain.temporal else 0)
+        return replace(axis, digits=max(digits))
+
+    @cached_property
+    def segmented(self) -> Compiled:
+        """Frames or windows on the axis that all inputs share."""
+        if self.axis == self.plain.axis:
+            return self.plain
+        return replace(self.plain, source=replace(self.plain.source, digits=self.axis.digits))
+
+    @cached_property
+    def fills(self) -> tuple[CompiledSource, ...]:
+        return tuple(
+            replace(source, shared=self.axis, edge=self.edge, sharded_by=self._sharded_by)
+            for source in self.sources
+        )
+
+    @cached_property
+    def _sharded_by(self) -> tuple[int, ...]:
+        """The keys that all sources have which have any; all keys, where they share none."""
+        every = range(len(self.plain.keys))
+        keyed = [set(source.matches) for source in self.sources if source.matches]
+        shared = set(every).intersection(*keyed) if keyed else set(every)
+        return tuple(sorted(shared or every))
+
+    @property
+    def edge(self) -> Edge:
+        """Whether rows on a bound are inside."""
+        spec = self.plain.spec
+        if not isinstance(spec, Framing):
+            return HALF_OPEN
+        if spec.bounds == "liberal":
+            return OPEN
+        return HALF_OPEN if spec.readings == "until_next" else CLOSED
+
+    @cached_property
+    def joint(self) -> Filled:
+        return self._filled(self.segmented.joint)
+
+    @property
+    def batched(self) -> Filled:
+        return self._filled(self.segmented.batched)
+
+    def _filled(self, alone: Joint) -> Filled:
+        operator, spec = alone.operator, self.plain.spec  # type: ignore[attr-defined]
+        frames = isinstance(spec, Framing)
+        names = ("frame_start", "frame_end") if frames else ("window_start", "window_end")
+        segments = Segments(
+            operator,
+            self.axis,
+            self.segmented.key_types,
+            *names,
+            edge=self.edge,
+            edges=spec.edges(self.axis) if isinstance(spec, Window | Landmark) else None,
+            fragments=isinstance(spec, Framing) and spec.fragments is not None,
+        )
+        shards = tuple(f"k{place}" for place in self._sharded_by)
+        return Filled(segments, tuple(source.fill for source in self.fills), shards)
+
+    @cached_property
+    def feeds(self) -> tuple[Feed, ...]:
+        names = ["fill"] if len(self.fills) == 1 else [f"fill{n}" for n in range(len(self.fills))]
+        filling = [s.feed(name) for s, name in zip(self.fills, names, strict=True)]
+        return (self.segmented.feed("rows"), *filling)
+
+    @property
+    def shards(self) -> int:
+        return self.segmented.shards
+
+    @property
+    def is_streaming(self) -> bool:
+        return self.plain.is_streaming
+
+    @cached_property
+    def flat_schema(self) -> spark_types.StructType:
+        return struct(self.joint.result_schema)
+
+    @property
+    def compares(self) -> Sequence[Length | None]:
+        """The shifts of which each makes a result of its own."""
+        many = [source.filling.shifts for source in self.sources if source.filling.compares]
+        return many[0] if many else ()
+
+    @cached_property
+    def naming(self) -> Naming:
+        own = self.plain.naming
+        counts = ("n", "n_missing")
+        bounds = tuple(name for name in own.bounds if name not in counts)
+        made = [(c.name, len(c.aggregates), c.outer) for s in self.sources for c in s.columns]
+        if self.sources[0].whole_rows:
+            made = [(name, 1, None) for name in self.sources[0].schema.names]
+        return Naming(
+            by=own.by,
+            bounds=(*bounds, *(("shift",) if self.compares else ())),
+            prefix=own.prefix,
+            results=(*own.results, *made),
+            shifts=tuple(str(shift) for shift in self.compares),
+        )
+
+    @cached_property
+    def identity(self) -> Mapping[str, str]:
+        made = dict(self.segmented.identity)
+        for place, source in enumerate(self.fills):
+            by = [f"{n} {t.simpleString()}" for n, t in zip(source.keys, source.types, strict=True)]
+            types = [str(t) for call in source.calls for t in call.types]
+            rows = [f"{f.name} {f.dataType.simpleString()}" for f in source.schema.fields]
+            asked = rows if source.whole_rows else [call.label for call in source.calls]
+            made[f"fill {place}"] = (
+                f"{source.filling}; on {source.source.on}; by {', '.join(by) or 'nothing'}; "
+                f"{', '.join(asked)}; arguments {', '.join(types) or 'none'}"
+            )
+            disorder = source.source.disorder
+            made[f"disorder of fill {place}"] = disorder.state_kind if disorder else "told"
+        return made
+
+    @property
+    def label(self) -> str:
+        told = [text for name, text in self.identity.items() if name.startswith("fill")]
+        what = repr((self.segmented.label, told, self.naming))
+        digest = hashlib.sha256(what.encode()).hexdigest()[:8]
+        return "_".join(["muntin", *self.plain.source.by, self.plain.source.on, "fill", digest])
+
+    def explained(self) -> object:
+        from muntin.spark.explain_fill import fill_explanation
+
+        return fill_explanation(self)
+
+    def check_names(self) -> None:
+        """Refuse result columns that would have the same name."""
+        naming = self.naming
+        ours = [naming.prefix + name for name in naming.bounds]
+        taken = {*ours}
+        for name in (*naming.by, *(name for name, _, _ in naming.results)):
+            if name in ours:
+                raise ArgumentError(
+                    "prefix",
+                    naming.prefix,
+                    f"column {name!r} would clash with Muntin's own; give prefix='mt_' to rename "
+                    "Muntin's, or an alias to rename yours",
+                )
+            if name in taken:
+                raise ArgumentError("agg", name, "two result columns have this name; add an alias")
+            taken.add(name)

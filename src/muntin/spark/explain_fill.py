@@ -1,0 +1,84 @@
+"""What filling frames or windows will do and keep, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from muntin.semantics.framing.properties import Framing
+from muntin.semantics.lengths import Duration, Length, Number
+from muntin.spark.compile_fill import CompiledFill, CompiledSource
+
+
+@dataclass(frozen=True)
+class FillExplanation:
+    """What ``explain()`` says of a filling."""
+
+    bounds: str
+    fills: tuple[str, ...]
+    shards: int
+    state: tuple[str, ...]
+
+    def __str__(self) -> str:
+        shards = f"{self.shards} shard{'s' * (self.shards > 1)}"
+        return "\n".join(
+            [
+                *self.bounds.splitlines(),
+                *(f"fill        {fill}" for fill in self.fills),
+                f"exchange    bounds and rows meet in one call; {shards}",
+                *(f"held        {line}" for line in self.state),
+            ]
+        )
+
+
+def fill_explanation(compiled: CompiledFill) -> FillExplanation:
+    held = [_held(compiled, source) for source in compiled.fills]
+    return FillExplanation(
+        bounds=str(compiled.segmented.explained()),
+        fills=tuple(_said(compiled, source) for source in compiled.fills),
+        shards=compiled.shards,
+        state=tuple(held) if compiled.is_streaming else ("nothing: a batch is one pass",),
+    )
+
+
+def _said(compiled: CompiledFill, source: CompiledSource) -> str:
+    keys = compiled.plain.keys
+    pairs = zip(source.matches, source.keys, strict=True)
+    matched = ", ".join(f"{keys[n]} = {name}" for n, name in pairs) or "every frame sees all rows"
+    to_all = "; rows go to every shard" if source.apart else ""
+    edge = compiled.edge
+    bounds = f"{'[' if edge.start else '('}start, end{']' if edge.end else ')'}"
+    return f"{bounds} {source.filling}, on {source.source.on}, {matched}{to_all}"
+
+
+def _held(compiled: CompiledFill, source: CompiledSource) -> str:
+    """What is held of the filling rows, and until when."""
+    spec = compiled.plain.spec
+    filling = source.filling
+    since = "the open frame began" if isinstance(spec, Framing) else "the first open window began"
+    if isinstance(spec, Framing) and spec.fragments is not None:
+        since = "the last fragment of the open frame"
+    early = _sum([filling.before, *_earliest(filling.shifts)])
+    earlier = f", and {early} before" if early else ""
+    return (
+        f"rows since {since}, else since the bounds are complete{earlier}; segments until "
+        "the filling rows are complete up to their end"
+    )
+
+
+def _earliest(shifts: tuple[Length | None, ...]) -> list[Length]:
+    """How far back the shift goes that goes back farthest."""
+    back = [shift for shift in shifts if shift is not None and shift.negative]
+    if not back:
+        return []
+    least = min(back, key=lambda s: s.micros if isinstance(s, Duration) else s.value)
+    if isinstance(least, Duration):
+        return [Duration(-least.micros)]
+    return [Number(-least.value)]
+
+
+def _sum(lengths: list[object]) -> str:
+    times = [length.micros for length in lengths if isinstance(length, Duration)]
+    numbers = [length.value for length in lengths if isinstance(length, Number)]
+    if times and sum(times):
+        return str(Duration(sum(times)))
+    return str(Number(sum(numbers[1:], numbers[0]))) if numbers and any(numbers) else ""

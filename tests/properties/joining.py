@@ -1,0 +1,111 @@
+"""Several inputs, each with its own disorder, stepped through one operator without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from muntin.operators.joint import Arrived, Joint, JointStep, Scope
+from muntin.operators.protocol import MemoryState, Punctuation
+from muntin.operators.punctuators.progress import Advanced, Heard, Progress
+from tests.properties.arriving import Arrivals
+
+Row = dict[str, Any]
+
+
+@dataclass
+class JointRan:
+    """What the step function made of several inputs; used and refused are those of each."""
+
+    results: list[Row] = field(default_factory=list)
+    used: list[int] = field(default_factory=list)
+    refused: list[list[str]] = field(default_factory=list)
+    chunks_left: list[str] = field(default_factory=list)
+    evicted: int = 0
+
+    def take(self, step: JointStep) -> None:
+        self.results += step.results.to_pylist()
+        self.evicted += step.evicted
+        for place, taken in enumerate(step.taken):
+            self.used[place] += taken.used
+            self.refused[place] += ["late"] * taken.late
+            if taken.late_rows is not None:
+                assert taken.late_rows.num_rows == taken.late
+            if taken.fallen is not None:
+                self.refused[place] += taken.fallen["reason"].to_pylist()
+
+
+def joint_steps(
+    work: Joint, cases: Sequence[Arrivals], ends: Sequence[int], *, state: MemoryState | None = None
+) -> JointRan:
+    """Step every micro-batch as a driver would; an input ends with the step ``ends`` says.
+
+    An input that ends later than its micro-batches has empty ones until then.
+    """
+    state = MemoryState() if state is None else state
+    ran = JointRan(used=[0] * len(cases), refused=[[] for _ in cases])
+    progress = [Progress() for _ in cases]
+    last = [max(end, len(case.batches)) for end, case in zip(ends, cases, strict=True)]
+    for number in range(max(last) + 1):
+        arrived, changes = [], {}
+        for place, case in enumerate(cases):
+            came, advanced = _arrived(work, place, case, number, last[place], state, progress, ran)
+            arrived.append(came)
+            progress[place] = advanced.progress
+            changes |= _scope(state, place).named(dict(advanced.changes))
+        step = work.step(state, arrived)
+        state.apply({**step.changes, **changes})
+        ran.take(step)
+    ran.chunks_left = sorted(name for name, _ in state.chunks if "punctuator:" not in name)
+    return ran
+
+
+def _scope(state: MemoryState, place: int) -> Scope:
+    return Scope(state, f"{place}:" if place else "")
+
+
+def _arrived(
+    work: Joint,
+    place: int,
+    case: Arrivals,
+    number: int,
+    last: int,
+    state: MemoryState,
+    progress: Sequence[Progress],
+    ran: JointRan,
+) -> tuple[Arrived, Advanced]:
+    rule, sender = case.punctuator(), work.senders[place]
+    rows = case.batches[number] if number < len(case.batches) else ()
+    half = len(rows) // 2
+    observed = [rule.observe(case.table(part)) for part in (rows[:half], rows[half:]) if part]
+    routed = [sender.route(one.rows) for one in observed if one.rows.num_rows]
+    now = case.clocks[number] if number < len(case.clocks) else None
+    heard = Heard(
+        seen=[r.progress for r in routed],
+        clock=[None if now is None else now * 1_000_000],
+        ended=number == last,
+        everywhere=[one.everywhere for one in observed if one.everywhere is not None],
+        keyed=[one.keyed for one in observed if one.keyed is not None],
+    )
+    advanced = rule.advance(_scope(state, place), progress[place], heard)
+    ran.used[place] += sum(one.punctuations for one in observed) + sum(r.passed for r in routed)
+    for one in routed:
+        ran.refused[place] += [reason for reason, n in one.refused.items() for _ in range(n)]
+    partials = [r.partial for r in routed]
+    originals = [r.rows for r in routed if r.rows is not None]
+    return Arrived(partials, advanced.punctuation, originals), advanced
+
+
+def at_once(work: Joint, cases: Sequence[Arrivals]) -> JointRan:
+    """As the batch driver does: all rows of all inputs, and then no more."""
+    ran = JointRan(used=[0] * len(cases), refused=[[] for _ in cases])
+    arrived = []
+    for place, (sender, case) in enumerate(zip(work.senders, cases, strict=True)):
+        routed = sender.route(case.table(case.data()))
+        ran.used[place] += routed.passed
+        ran.refused[place] += [reason for reason, n in routed.refused.items() for _ in range(n)]
+        end = Punctuation(None, None, routed.progress, ended=True)
+        arrived.append(Arrived([routed.partial], end))
+    ran.take(work.step(MemoryState(), arrived))
+    return ran
