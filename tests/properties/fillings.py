@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -24,10 +24,11 @@ from muntin.semantics.filling import (
     FillReference,
     Segment,
 )
-from muntin.semantics.reference import END, MicroBatch, Outcome
+from muntin.semantics.reference import END, MicroBatch, Outcome, Reference
+from tests.properties import harness
 from tests.properties.arriving import LENGTHS, ON_TYPES, Arrivals, arrivals, row_values
 from tests.properties.framings import VALUES, FrameCase, frame_cases
-from tests.properties.harness import EVERY_SLOT, Called, bound_calls, evaluators
+from tests.properties.harness import EVERY_SLOT, Called, Case, bound_calls, cases, evaluators
 from tests.properties.joining import JointRan, at_once, joint_steps
 
 Row = dict[str, Any]
@@ -55,11 +56,66 @@ class Framed(FrameCase):
     def axis(self) -> Axis:
         return common(self.domain)
 
+    @property
+    def edge(self) -> Edge:
+        if self.framing.bounds == "liberal":
+            return OPEN
+        return HALF_OPEN if self.framing.readings == "until_next" else CLOSED
+
+    def segments(self) -> Segments:
+        parts = self.framing.fragments is not None
+        return Segments(
+            self.operator(), self.axis, (pa.string(),), edge=self.edge, fragments=parts
+        )
+
+    def bounds(self, told: Row) -> Segment:
+        parts = self.framing.fragments is not None
+        whole = not parts or told["status"] == "final"
+        return Segment(told, told["frame_start"], told["frame_end"], whole)
+
+
+@dataclass(frozen=True)
+class Windowed(Case):
+    """Windows on the axis that all inputs have."""
+
+    @property
+    def axis(self) -> Axis:
+        return common(self.domain)
+
+    @property
+    def edge(self) -> Edge:
+        return HALF_OPEN
+
+    @property
+    def calls(self) -> Sequence[Called]:
+        return EVERY_SLOT
+
+    def segments(self) -> Segments:
+        work = harness.operator(self, EVERY_SLOT)
+        names = ("window_start", "window_end")
+        return Segments(work, self.axis, (pa.string(),), *names, self.edge, self.edges)
+
+    def bounds(self, told: Row) -> Segment:
+        return Segment(told, told["window_start"], told["window_end"])
+
+    def expected(self) -> Outcome:
+        return self._reference.run(self.punctuated())
+
+    def expected_at_once(self) -> Outcome:
+        return self._reference.run([MicroBatch(self.data(), END)])
+
+    @property
+    def _reference(self) -> Reference:
+        made = evaluators(EVERY_SLOT)
+        return Reference(self.edges, self.axis, "on", ("k",), made, self.late, self.unfinished)
+
 
 @dataclass(frozen=True)
 class Filler(Arrivals):
-    """Rows that fill."""
+    """Rows that fill, how they do, and what is asked of them."""
 
+    filling: Filling
+    calls: Sequence[Called]
     keyed: bool = True
     chosen: bool = False
 
@@ -77,127 +133,140 @@ class Filler(Arrivals):
         made = made.append_column("w", fills)
         return made if self.keyed else made.drop_columns(["k0"])
 
-
-@dataclass(frozen=True)
-class FillCase:
-    """Frames, a filling of them, and the rows that fill."""
-
-    frames: Framed
-    filler: Filler
-    filling: Filling
-    calls: Sequence[Called]
-    ends: tuple[int, int]
-
-    @property
-    def edge(self) -> Edge:
-        framing = self.frames.framing
-        if framing.bounds == "liberal":
-            return OPEN
-        return HALF_OPEN if framing.readings == "until_next" else CLOSED
-
-    def operator(self) -> Filled:
-        framing, axis = self.frames.framing, self.frames.axis
+    def fill(self, edge: Edge) -> Fill:
+        axis, filling = self.axis, self.filling
 
         def ticks(length: Any) -> int:
             return 0 if length is None else axis.length("length", length)
 
-        segments = Segments(
-            operator=self.frames.operator(),
-            axis=axis,
-            keys=(pa.string(),),
-            edge=self.edge,
-            fragments=framing.fragments is not None,
-        )
-        filling = self.filling
-        fill = Fill(
-            reach=Reach(
-                axis, self.edge, ticks(filling.before), ticks(filling.after), ticks(filling.shrink)
-            ),
-            names=("k0",) if self.filler.keyed else (),
-            keys=(pa.string(),) if self.filler.keyed else (),
-            shards=("k0",) if self.filler.keyed else (),
+        lengths = [ticks(length) for length in (filling.before, filling.after, filling.shrink)]
+        key = ("k0",) if self.keyed else ()
+        return Fill(
+            reach=Reach(axis, edge, *lengths),
+            names=key,
+            keys=(pa.string(),) * len(key),
+            shards=key,
             calls=tuple(bound_calls([called])[0] for called in self.calls),
-            lateness_type=ON_TYPES[self.frames.domain][1],
+            lateness_type=pa.duration("us") if axis.domain.temporal else ON_TYPES[axis.domain][1],
             shifts=tuple(ticks(shift) for shift in filling.shifts),
-            chosen=self.filler.chosen,
+            chosen=self.chosen,
             drops_empty=filling.empty == "drop",
         )
-        if self.frames.domain.temporal:
-            fill = replace(fill, lateness_type=pa.duration("us"))
-        return Filled(segments, (fill,), ("k0",))
+
+    def fills(self, row: Any) -> bool:
+        return not self.chosen or row["b"] is True
+
+    def arrived(self, batches: Sequence[MicroBatch]) -> tuple[list[Any], Outcome]:
+        """The rows that were in time, and what became of all."""
+        outcome = Outcome()
+        came = arrive(outcome, batches, self.axis, "on", self.by, lambda row: None)
+        left_out = [r for r in outcome.refused if r[1] == "late" and not self.fills(r[0])]
+        # Nobody misses a late row that would not have filled anything.
+        outcome.refused = [r for r in outcome.refused if r not in left_out]
+        outcome.used += len(left_out)
+        return [row for held in came.held.values() for row in held], outcome
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the reference says: the results, and what became of each input's rows."""
+
+    results: list[Row]
+    outcomes: list[Outcome]
+
+
+@dataclass(frozen=True)
+class FillCase:
+    """Frames or windows, and what fills them."""
+
+    bounded: Framed | Windowed
+    fillers: Sequence[Filler]
+    ends: Sequence[int]
+
+    @property
+    def inputs(self) -> list[Arrivals]:
+        return [self.bounded, *self.fillers]
+
+    def operator(self) -> Filled:
+        fills = tuple(filler.fill(self.bounded.edge) for filler in self.fillers)
+        return Filled(self.bounded.segments(), fills, ("k0",))
 
     def run(self) -> JointRan:
-        return joint_steps(self.operator(), [self.frames, self.filler], self.ends)
+        return joint_steps(self.operator(), self.inputs, self.ends)
 
     def run_at_once(self) -> JointRan:
-        return at_once(self.operator(), [self.frames, self.filler])
+        return at_once(self.operator(), self.inputs)
 
-    def expected(self) -> tuple[list[Row], Outcome, Outcome]:
-        framed = self.frames.expected()
-        return self._expected(framed, self.filler.punctuated())
+    def expected(self) -> Expected:
+        rows = [filler.arrived(filler.punctuated()) for filler in self.fillers]
+        return self._expected(self.bounded.expected(), rows)
 
-    def expected_at_once(self) -> tuple[list[Row], Outcome, Outcome]:
-        framed = self.frames.expected_at_once()
-        return self._expected(framed, [MicroBatch(self.filler.data(), END)])
+    def expected_at_once(self) -> Expected:
+        rows = [filler.arrived([MicroBatch(filler.data(), END)]) for filler in self.fillers]
+        return self._expected(self.bounded.expected_at_once(), rows)
 
     def _expected(
-        self, framed: Outcome, batches: Sequence[MicroBatch]
-    ) -> tuple[list[Row], Outcome, Outcome]:
-        filler, fragments = self.filler, self.frames.framing.fragments is not None
-        filled = Outcome()
-        came = arrive(filled, batches, filler.axis, "on", filler.by, lambda row: None)
-        left_out = [r for r in filled.refused if r[1] == "late" and not self._fills(r[0])]
-        # Nobody misses a late row that would not have filled anything.
-        filled.refused = [r for r in filled.refused if r not in left_out]
-        filled.used += len(left_out)
-        rows = [row for held in came.held.values() for row in held]
-        segments = [
-            Segment(
-                told,
-                told["frame_start"],
-                told["frame_end"],
-                not fragments or told["status"] == "final",
-            )
-            for told in framed.results
-        ]
-        reference = FillReference(
-            self.filling,
+        self, bounded: Outcome, came: Sequence[tuple[list[Any], Outcome]]
+    ) -> Expected:
+        segments = [self.bounded.bounds(dict(told)) for told in bounded.results]
+        first = len(self.bounded.calls)
+        results = []
+        for segment in segments:
+            for place in range(max(len(filler.filling.shifts) for filler in self.fillers)):
+                results += self._filled(segment, place, came, first)
+        return Expected(results, [bounded, *(outcome for _, outcome in came)])
+
+    def _filled(
+        self,
+        segment: Segment,
+        place: int,
+        came: Sequence[tuple[list[Any], Outcome]],
+        first: int,
+    ) -> list[Row]:
+        """One segment with one of the shifts, filled from every source; a row or none."""
+        made: Row = {**segment.told, "shifted": place}
+        some = False
+        for filler, (rows, _) in zip(self.fillers, came, strict=True):
+            shifts = filler.filling.shifts
+            reference = self._reference(filler, first)
+            low_high = reference.bounds(segment, shifts[place if len(shifts) > 1 else 0])
+            inside = [row for row in rows if reference.inside(segment, low_high, row)]
+            made |= {name: one(inside) for name, one in reference.aggregates.items()}
+            some |= bool(inside)
+            first += len(filler.calls)
+        drops = any(filler.filling.empty == "drop" for filler in self.fillers)
+        return [made] if some or not drops else []
+
+    def _reference(self, filler: Filler, first: int) -> FillReference:
+        return FillReference(
+            filler.filling,
             filler.axis,
             "on",
-            self.edge,
+            self.bounded.edge,
             matches=lambda told, row: not filler.keyed or told["k"] == row["k"],
-            where=self._fills,
+            where=filler.fills,
             aggregates={
-                f"r{place + len(self.frames.calls)}": evaluators([called])["r0"]
-                for place, called in enumerate(self.calls)
+                f"r{place + first}": evaluators([called])["r0"]
+                for place, called in enumerate(filler.calls)
             },
         )
-        return reference.run(segments, rows), framed, filled
-
-    def _fills(self, row: Any) -> bool:
-        return not self.filler.chosen or row["b"] is True
 
     def told(self, row: Row) -> Row:
         """A result as the reference says it."""
-        made = {("k" if name == "k0" else name): value for name, value in row.items()}
-        shift = self.filling.shifts[made["shifted"]]
-        return {
-            ("shift" if name == "shifted" else name): str(shift) if name == "shifted" else value
-            for name, value in made.items()
-            if name != "shifted" or self.filling.compares
-        }
+        return {("k" if name == "k0" else name): value for name, value in row.items()}
 
 
 @st.composite
-def fillings(draw: st.DrawFn, domain: Domain) -> Filling:
+def fillings(draw: st.DrawFn, domain: Domain, *, many: bool = True) -> Filling:
     length = LENGTHS[domain]
     some = st.none() | st.integers(0, 6).map(length)
     shift = st.integers(-8, 8).map(length)
+    several = st.lists(shift, min_size=2, max_size=3, unique=True)
     given = {
         "before": draw(some),
         "after": draw(some),
         "shrink": draw(st.none() | some),
-        "shift": draw(st.none() | shift | st.lists(shift, min_size=1, max_size=3, unique=True)),
+        "shift": draw(st.none() | shift | (several if many else st.none())),
         "empty": draw(st.sampled_from(["keep", "drop"])),
     }
     try:
@@ -207,17 +276,29 @@ def fillings(draw: st.DrawFn, domain: Domain) -> Filling:
 
 
 @st.composite
-def fill_cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> FillCase:
-    domain = draw(st.sampled_from(domains))
-    plain = draw(frame_cases([domain]))
-    framed = Framed(**vars(plain))
-    values = st.sampled_from(VALUES)
-    rows = draw(st.lists(row_values(domain, values), max_size=14))
+def fillers(draw: st.DrawFn, domain: Domain, *, many: bool) -> Filler:
+    rows = draw(st.lists(row_values(domain, st.sampled_from(VALUES)), max_size=14))
     keyed = draw(st.integers(0, 3)) > 0
     rules = ("slack", "rows", "marks", "each", *(("per key", "key marks") if keyed else ()))
-    filler = Filler(
-        **draw(arrivals(domain, rows, rules)), keyed=keyed, chosen=draw(st.integers(0, 3)) == 0
-    )
-    ends = draw(st.tuples(st.integers(0, 5), st.integers(0, 5)))
     calls = draw(st.lists(st.sampled_from(CALLS), min_size=1, max_size=3, unique=True))
-    return FillCase(framed, filler, draw(fillings(domain)), (*EVERY_SLOT, *calls), ends)
+    return Filler(
+        **draw(arrivals(domain, rows, rules)),
+        filling=draw(fillings(domain, many=many)),
+        calls=(*EVERY_SLOT, *calls),
+        keyed=keyed,
+        chosen=draw(st.integers(0, 3)) == 0,
+    )
+
+
+@st.composite
+def fill_cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> FillCase:
+    domain = draw(st.sampled_from(domains))
+    bounded: Framed | Windowed
+    if draw(st.integers(0, 3)):
+        bounded = Framed(**vars(draw(frame_cases([domain]))))
+    else:
+        bounded = Windowed(**vars(draw(cases([domain]))))
+    count = 1 if draw(st.integers(0, 3)) else 2
+    sources = [draw(fillers(domain, many=place == 0)) for place in range(count)]
+    ends = draw(st.lists(st.integers(0, 5), min_size=count + 1, max_size=count + 1))
+    return FillCase(bounded, sources, ends)

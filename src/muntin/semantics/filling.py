@@ -125,7 +125,8 @@ class FillReference:
 
     def _filled(self, segment: Segment, rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
         for shift in self.filling.shifts:
-            inside = [row for row in rows if self._inside(segment, shift, row)]
+            bounds = self.bounds(segment, shift)
+            inside = [row for row in rows if self.inside(segment, bounds, row)]
             if not inside and self.filling.empty == "drop":
                 continue
             result = dict(segment.told)
@@ -135,10 +136,11 @@ class FillReference:
                 result[name] = evaluate(inside)
             yield result
 
-    def _inside(self, segment: Segment, shift: Length | None, row: Row) -> bool:
+    def inside(self, segment: Segment, bounds: tuple[Any, Any], row: Row) -> bool:
+        """Whether a row fills a segment that reaches from one value to another."""
         if not (self.matches(segment.told, row) and self.where(row)):
             return False
-        low, high = self.bounds(segment, shift)
+        low, high = bounds
         value = self._key(row[self.on])
         at_start = value >= low if self.edge.start else value > low
         at_end = value <= high if self.edge.end else value < high
