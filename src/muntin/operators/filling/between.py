@@ -18,7 +18,7 @@ from muntin.operators.filling.held import Held, forget
 from muntin.operators.filling.horizon import Horizon
 from muntin.operators.joint import Scope
 from muntin.operators.kernels.sorting import by_key_and_order
-from muntin.operators.kernels.stretches import covered, stretches
+from muntin.operators.kernels.stretches import covered, members, stretches
 from muntin.operators.keyed import Keyed
 from muntin.operators.protocol import EVER, Changes, State
 
@@ -56,10 +56,7 @@ class Matched:
 
     def pairs(self) -> tuple[Ints, Ints]:
         """Every pair of a probe and a row that it asked for, by their places."""
-        probe = np.repeat(np.arange(len(self.first)), self.counts)
-        ends = np.cumsum(self.counts)
-        place = np.arange(len(probe)) - np.repeat(ends - self.counts, self.counts)
-        return probe, np.repeat(self.first, self.counts) + place
+        return members(self.first, self.behind)
 
 
 @dataclass(frozen=True)

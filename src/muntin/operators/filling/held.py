@@ -22,12 +22,12 @@ Mask = npt.NDArray[np.bool_]
 ROWS, INDEX = "rows", "index"
 #: About so many rows are a chunk, unless fewer came; so many chunks are put together again.
 _CHUNK_ROWS, _CHUNKS = 16_384, 256
-_INDEX = pa.schema([(name, pa.int64()) for name in ("chunk", "least", "most")])
+_INDEX = pa.schema([(name, pa.int64()) for name in ("chunk", "least", "most", "bytes")])
 
 
 @dataclass(frozen=True)
 class Held:
-    """The chunks there are: their names, and the least and greatest order in each."""
+    """The chunks there are: their names, the least and greatest order in each, and their size."""
 
     state: State
     index: pa.Table
@@ -37,18 +37,19 @@ class Held:
         found = state.buckets(INDEX)
         return cls(state, state.read(INDEX, 0) if found else _INDEX.empty_table())
 
+    @property
+    def bounds(self) -> tuple[Ints, Ints]:
+        """The least and the greatest order of each chunk."""
+        return ints(self.index["least"]), ints(self.index["most"])
+
     def touched(self, low: Ints, high: Ints) -> list[int]:
         """The chunks that reach into one of the stretches ``[low, high]``; all, if too many."""
-        names, least, most = (ints(self.index[name]) for name in _INDEX.names)
-        if len(names) > _CHUNKS:
-            return [int(name) for name in names]
-        asked = low <= high
-        low, high = low[asked], high[asked]
-        return [
-            int(name)
-            for name, first, last in zip(names, least, most, strict=True)
-            if np.any((low <= last) & (high >= first))
-        ]
+        return self.chosen(reached(*self.bounds, low, high))
+
+    def chosen(self, wanted: Mask) -> list[int]:
+        """The chunks that are wanted; all, if they have become too many."""
+        names = ints(self.index["chunk"])
+        return [int(name) for name in (names if len(names) > _CHUNKS else names[wanted])]
 
     def read(self, chunks: Sequence[int]) -> dict[int, pa.Table]:
         return {chunk: self.state.read(ROWS, chunk) for chunk in chunks}
@@ -92,9 +93,24 @@ class Held:
             while name in taken:
                 name += 1
             taken.add(name)
-            changes[ROWS, name] = rows.slice(start, stop - start)
-            made.append({"chunk": name, "least": int(order[start]), "most": int(order[stop - 1])})
+            chunk = rows.slice(start, stop - start)
+            changes[ROWS, name] = chunk
+            least, most = int(order[start]), int(order[stop - 1])
+            made.append({"chunk": name, "least": least, "most": most, "bytes": chunk.nbytes})
         return made
+
+
+def reached(least: Ints, most: Ints, low: Ints, high: Ints) -> Mask:
+    """Which of the chunks reach into one of the stretches ``[low, high]``.
+
+    Stretches that end before a chunk are among those that begin before its end: it is enough to
+    count both.
+    """
+    asked = low <= high
+    begun = np.searchsorted(np.sort(low[asked]), most, side="right")
+    over = np.searchsorted(np.sort(high[asked]), least, side="left")
+    inside: Mask = begun > over
+    return inside
 
 
 def forget(state: State) -> Changes:

@@ -30,6 +30,14 @@ def covered(rows: int, first: Ints, behind: Ints) -> Mask:
     return inside
 
 
+def members(first: Ints, behind: Ints) -> tuple[Ints, Ints]:
+    """Every pair of a stretch and a row in it, by their places."""
+    counts = behind - first
+    stretch = np.repeat(np.arange(len(first)), counts)
+    place = np.arange(len(stretch)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return stretch, np.repeat(first, counts) + place
+
+
 @kernel(NONE, INTS, INTS, INTS, INTS, INTS, OUT_INTS, OUT_INTS)
 def _search(
     starts: Ints, order: Ints, key: Ints, low: Ints, high: Ints, first: Ints, behind: Ints

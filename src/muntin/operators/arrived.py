@@ -1,0 +1,85 @@
+"""What arrived of an input: rows that are in time, and up to where the input is complete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.operators.admission import Admission, behind
+from muntin.operators.joint import Arrived, Taken
+from muntin.operators.kernels.ticks import order_of_ticks
+from muntin.operators.protocol import EVER, NEVER, Punctuation
+from muntin.semantics.axis import Axis
+
+Ints = npt.NDArray[np.int64]
+
+
+def in_time(
+    rows: pa.Table, arrived: Arrived, key_names: Sequence[str], admission: Admission
+) -> tuple[pa.Table, Taken]:
+    """The rows that are not late, and what became of all of them."""
+    late = behind(rows, key_names, arrived.punctuation)
+    kept = rows.filter(pa.array(~late)) if late.any() else rows
+    if not arrived.counted:
+        return kept, Taken()
+    gone = _late_rows(arrived, key_names, admission) if arrived.rows else None
+    return kept, Taken(kept.num_rows, int(late.sum()), late_rows=gone)
+
+
+def _late_rows(arrived: Arrived, key_names: Sequence[str], admission: Admission) -> pa.Table:
+    table = pa.concat_tables(arrived.rows)
+    before, _ = arrived.punctuation.of(table.select(key_names))
+    late = behind(table, key_names, arrived.punctuation)
+    return admission.late_rows(table, late, before)
+
+
+@dataclass(frozen=True)
+class Front:
+    """Up to where an input is complete, as orders: no row to come lies below.
+
+    NEVER where nothing is known, EVER once the input is over.
+    """
+
+    axis: Axis
+    punctuation: Punctuation
+
+    @property
+    def ended(self) -> bool:
+        return self.punctuation.ended
+
+    def after(self, keys: pa.Table) -> Ints:
+        """For each row of a table of keys what is complete after the step."""
+        if self.punctuation.ended:
+            return np.full(keys.num_rows, EVER)
+        return self._orders(self.punctuation.of(keys)[1])
+
+    def lifted(self) -> tuple[Ints, Ints]:
+        """Where the step moves the front from and to, for all keys and for those ahead of it."""
+        told = self.punctuation
+        stream = [NEVER if tick is None else tick for tick in (told.before, told.after)]
+        before, after = (np.array([tick], np.int64) for tick in stream)
+        if told.by_key is not None and told.by_key.num_rows:
+            before, after = (
+                np.maximum(np.append(own, told.by_key[name].to_numpy()), own[0])
+                for own, name in ((before, "before"), (after, "after"))
+            )
+        low, high = self._orders(before), self._orders(after)
+        if told.ended:
+            high[:] = EVER
+        if told.over:
+            low[:] = EVER
+        return low, high
+
+    def _orders(self, ticks: Ints) -> Ints:
+        known = np.where(ticks == NEVER, 0, np.maximum(ticks, -self.axis.limit))
+        return np.where(ticks == NEVER, NEVER, order_of_ticks(known, self.axis))
+
+
+def careful(move: Callable[[Ints], Ints], order: Ints) -> Ints:
+    """Orders moved, except those that are beyond moving."""
+    fixed = (order == NEVER) | (order == EVER)
+    return np.where(fixed, order, move(np.where(fixed, 0, order)))

@@ -1,0 +1,111 @@
+"""Rows that meet, wait, and are let go."""
+
+from __future__ import annotations
+
+import pickle
+
+import pyarrow as pa
+import pytest
+
+from muntin.aggregates.correlation import Comparison, Slot
+from muntin.operators.joining.operator import Paired
+from muntin.operators.joining.pairing import Pairing
+from muntin.operators.joining.reach import Around, Interval
+from muntin.semantics.joining.distance import Distance
+from muntin.semantics.joining.zipper import Zipper
+from tests.operators.joining.feeding import SIDE, WHOLE, Fed, names
+
+
+def within(length: int, direction: str = "both", how: str = "inner") -> Fed:
+    return Fed(Paired(Around.of(Distance(length, direction), WHOLE), (SIDE, SIDE), how))
+
+
+def test_pairs_come_as_soon_as_both_rows_are_there() -> None:
+    r"""
+    left    a5        a8
+    right       A7
+    """
+    fed = within(2)
+    assert names(fed.step(left=[("k", 5, "a5")])) == []
+    assert names(fed.step(right=[("k", 7, "A7"), ("j", 5, "J5")])) == [("a5", "A7")]
+    assert names(fed.step(left=[("k", 8, "a8")])) == [("a8", "A7")]
+
+
+def test_a_null_key_is_a_key() -> None:
+    fed = within(0)
+    step = fed.step(left=[(None, 1, "a")], right=[(None, 1, "A"), ("k", 1, "K")])
+    assert names(step) == [("a", "A")]
+
+
+def test_a_row_without_partner_waits_until_none_can_come() -> None:
+    fed = within(2, how="full")
+    fed.step(left=[("k", 5, "a")], right=[("k", 20, "Z")])
+    assert names(fed.step(complete=(None, 7))) == []
+    assert names(fed.step(complete=(None, 8))) == [("a", None)]
+    assert fed.held(0) == []
+    assert names(fed.step(complete=(22, None))) == []
+    assert names(fed.step(complete=(23, None))) == [(None, "Z")]
+    assert fed.state.chunks == {}
+
+
+def test_a_row_that_has_met_is_not_reported_alone() -> None:
+    fed = within(2, how="left")
+    fed.step(left=[("k", 5, "a"), ("k", 5, "b"), ("j", 5, "c")])
+    assert names(fed.step(right=[("k", 6, "A")])) == [("a", "A"), ("b", "A")]
+    assert names(fed.step(ended=(False, True))) == [("c", None)]
+
+
+def test_semi_reports_once_and_at_once() -> None:
+    fed = within(2, how="semi")
+    fed.step(left=[("k", 5, "a"), ("k", 9, "b"), ("k", 30, "c")])
+    step = fed.step(right=[("k", 6, "A"), ("k", 7, "B")])
+    assert names(step) == [("a", None), ("b", None)]
+    assert step.results.column_names == ["k0", "left0", "left1"]
+    assert fed.held(0) == ["c"]
+    assert names(fed.step(right=[("k", 7, "C")])) == []
+
+
+def test_anti_reports_when_no_match_can_come() -> None:
+    fed = within(2, "forward", "anti")
+    fed.step(left=[("k", 5, "a"), ("k", 9, "b")], right=[("k", 10, "A")])
+    assert names(fed.step(complete=(None, 8))) == [("a", None)]
+    assert names(fed.step(ended=(True, True))) == []
+    assert fed.state.chunks == {}
+
+
+def test_late_rows_count_nowhere() -> None:
+    fed = within(10)
+    fed.step(left=[("k", 5, "a")], complete=(5, 8))
+    step = fed.step(left=[("k", 4, "b")], right=[("k", 7, "A"), ("k", 8, "B")])
+    assert names(step) == [("a", "B")]
+    assert [(taken.used, taken.late) for taken in step.taken] == [(0, 1), (1, 1)]
+
+
+def test_a_condition_that_is_null_is_no_match() -> None:
+    tree = Comparison("<", Slot(0), Slot(1))
+    where = Pairing(tree, ((0, 1), (1, 1)))
+    fed = Fed(Paired(Around(WHOLE, 0, 0), (SIDE, SIDE), "full", where))
+    left = [("k", 1, "b"), ("k", 1, None)]
+    step = fed.step(left, [("k", 1, "a"), ("k", 1, "c")], ended=(True, True))  # type: ignore[arg-type]
+    assert names(step) == [("b", "c"), (None, "a"), (None, None)]
+
+
+def test_intervals_are_zipped() -> None:
+    r"""
+    left    a1  b8 | c12      |
+    right   A3     |      B19 | C20
+    """
+    fed = Fed(Paired(Interval.of(Zipper(10), WHOLE), (SIDE, SIDE), "full"))
+    step = fed.step(left=[("k", 1, "a"), ("k", 8, "b"), ("k", 12, "c")], right=[("k", 3, "A")])
+    assert names(step) == [("a", "A"), ("b", "A")]
+    assert names(fed.step(right=[("k", 19, "B"), ("k", 20, "C")])) == [("c", "B")]
+    assert names(fed.step(complete=(29, 20))) == []
+    assert fed.held(0) == []
+    assert names(fed.step(complete=(30, None))) == [(None, "C")]
+
+
+@pytest.mark.parametrize("how", ["inner", "full", "semi"])
+def test_an_operator_travels(how: str) -> None:
+    work = within(2, how=how).work
+    assert work.result_schema.field("left0").type == pa.int64()  # derived before it travels
+    assert pickle.loads(pickle.dumps(work)) == work

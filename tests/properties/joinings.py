@@ -1,0 +1,270 @@
+"""Random joins of two random streams, each disordered in its own way, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from muntin.aggregates.correlation import Comparison, Slot
+from muntin.operators.joining.kept import GONE
+from muntin.operators.joining.operator import Paired
+from muntin.operators.joining.pairing import Pairing
+from muntin.operators.joining.reach import Around, Interval
+from muntin.operators.joining.side import Side
+from muntin.operators.joint import Arrived, Joint, JointStep, Sending
+from muntin.operators.protocol import MemoryState
+from muntin.semantics.arrivals import arrive, without_place
+from muntin.semantics.axis import Axis, Domain
+from muntin.semantics.joining.distance import Distance
+from muntin.semantics.joining.how import HOWS, left_only
+from muntin.semantics.joining.reference import JoinReference
+from muntin.semantics.joining.zipper import Zipper
+from muntin.semantics.lengths import parse_length
+from muntin.semantics.reference import END, MicroBatch, Outcome
+from tests.properties.arriving import (
+    LENGTHS,
+    ON_TYPES,
+    PREPARED,
+    RULES,
+    Arrivals,
+    arrivals,
+    row_values,
+    split,
+)
+from tests.properties.fillings import common
+from tests.properties.joining import JointRan, at_once, joint_steps
+
+Row = dict[str, Any]
+#: What travels of rows: where they lie, two values, and a number that tells them apart.
+COLUMNS = ("on", "v", "i", "n")
+#: Rules by which punctuation speaks for all keys.
+STREAM_RULES = ("slack", "rows", "marks", "each")
+
+
+@dataclass(frozen=True)
+class Joined(Arrivals):
+    """Rows of one side of a join."""
+
+    keyed: bool = True
+
+    @property
+    def axis(self) -> Axis:
+        return common(self.domain)
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        return ("k",) if self.keyed else ()
+
+    @property
+    def types(self) -> tuple[pa.DataType, ...]:
+        return ON_TYPES[self.domain][0], pa.float64(), pa.int64(), pa.int64()
+
+    def table(self, rows: Sequence[Row]) -> pa.Table:
+        made = super().table(rows)
+        for place, (name, type_) in enumerate(zip(COLUMNS, self.types, strict=True)):
+            made = made.append_column(f"c{place}", pa.array([row[name] for row in rows], type_))
+        made = made.append_column("t0", pa.array([row["i"] for row in rows], pa.int64()))
+        made = made.append_column("t1", pa.array([row["n"] for row in rows], pa.int64()))
+        return made if self.keyed else made.drop_columns(["k0"])
+
+    @property
+    def side(self) -> Side:
+        keys = (pa.string(),) if self.keyed else ()
+        late = pa.duration("us") if self.domain.temporal else ON_TYPES[self.domain][1]
+        return Side(self.axis, keys, self.types, late)
+
+
+@dataclass(frozen=True)
+class JoinCase:
+    """A join, its condition if it has one, and the rows of both sides."""
+
+    spec: Distance | Zipper
+    left: Joined
+    right: Joined
+    ends: tuple[int, int]
+    sign: str | None
+
+    @property
+    def sides(self) -> tuple[Joined, Joined]:
+        return self.left, self.right
+
+    def operator(self) -> Paired:
+        axis = self.left.axis
+        reach = (
+            Around.of(self.spec, axis)
+            if isinstance(self.spec, Distance)
+            else Interval.of(self.spec, axis)
+        )
+        where = None
+        if self.sign is not None:
+            where = Pairing(Comparison(self.sign, Slot(1), Slot(0)), ((1, 1), (0, 1)))
+        return Paired(reach, (self.left.side, self.right.side), self.spec.how, where)
+
+    @property
+    def reference(self) -> JoinReference:
+        return JoinReference(self.spec, self.left.axis, "on", self.left.by, self._where)
+
+    def _where(self, left: Any, right: Any) -> bool | None:
+        if self.sign is None:
+            return True
+        one, other = left["v"], right["v"]
+        if one is None or other is None:
+            return None
+        return bool(one < other) if self.sign == "<" else bool(one != other)
+
+    def run(self, work: Joint | None = None) -> JointRan:
+        return joint_steps(work or self.operator(), self.sides, self.ends)
+
+    def run_at_once(self) -> JointRan:
+        return at_once(self.operator(), self.sides)
+
+    def expected(self) -> tuple[list[Row], list[Outcome]]:
+        return self._expected([side.punctuated() for side in self.sides])
+
+    def expected_at_once(self) -> tuple[list[Row], list[Outcome]]:
+        return self._expected([[MicroBatch(side.data(), END)] for side in self.sides])
+
+    def _expected(self, batches: Sequence[Sequence[MicroBatch]]) -> tuple[list[Row], list[Outcome]]:
+        came, outcomes = [], []
+        for side, one in zip(self.sides, batches, strict=True):
+            outcomes.append(Outcome())
+            held = arrive(outcomes[-1], one, side.axis, "on", side.by, lambda row: None).held
+            came.append([row for rows in held.values() for row in rows])
+        pairs = self.reference.run(*came)
+        return [self.told(left, right) for left, right in pairs], outcomes
+
+    def told(self, left: Any, right: Any) -> Row:
+        """A pair as a result says it."""
+        made = {"k0": (right if left is None else left)["k"]} if self.left.keyed else {}
+        sides = (("left", left), *(() if left_only(self.spec.how) else (("right", right),)))
+        for name, row in sides:
+            for place, column in enumerate(COLUMNS):
+                made[f"{name}{place}"] = None if row is None else row[column]
+        return made
+
+
+@dataclass
+class Watched:
+    """An operator that is looked at before every step and behind it."""
+
+    case: JoinCase
+    work: Paired
+    before: Callable[[Watched, MemoryState, Sequence[Arrived]], None] = lambda *_: None
+    behind: Callable[[Watched], None] = lambda *_: None
+    came: tuple[list[Row], list[Row]] = field(default_factory=lambda: ([], []))
+    results: list[Row] = field(default_factory=list)
+
+    @property
+    def senders(self) -> Sequence[Sending]:
+        return self.work.senders
+
+    @property
+    def result_schema(self) -> pa.Schema:
+        return self.work.result_schema
+
+    def step(self, state: MemoryState, arrived: Sequence[Arrived]) -> JointStep:
+        self.before(self, state, arrived)
+        for place, (side, one) in enumerate(zip(self.work.sides, arrived, strict=True)):
+            numbers = side.in_time(one)[0]["c3"].to_pylist()
+            rows = {r["n"]: r for rows in self.case.sides[place].batches for r in rows}
+            self.came[place].extend(rows[number] for number in numbers)
+        step = self.work.step(state, arrived)
+        self.results += step.results.to_pylist()
+        self.behind(self)
+        return step
+
+
+def held(state: MemoryState, place: int) -> Iterator[tuple[list[int], list[int]]]:
+    """The numbers of the rows in each chunk of a side, and of those that are not gone."""
+    for chunk in state.buckets(f"side{place}:rows"):
+        rows = state.read(f"side{place}:rows", chunk)
+        marked = chunk in state.buckets(f"side{place}:marks")
+        beside = state.read(f"side{place}:marks", chunk) if marked else rows
+        numbers = rows["c3"].to_pylist()
+        marks = beside["mark"].to_pylist() if "mark" in beside.column_names else [0] * len(numbers)
+        yield numbers, [n for n, mark in zip(numbers, marks, strict=True) if mark != GONE]
+
+
+def reports(spec: Distance | Zipper, how: str) -> Distance | Zipper:
+    """The same join, of which other rows are reported."""
+    if isinstance(spec, Zipper):
+        return Zipper(spec.every, spec.origin, how)
+    return Distance(spec.within, spec.direction, how)
+
+
+@st.composite
+def specs(draw: st.DrawFn, domain: Domain) -> Distance | Zipper:
+    length, value = LENGTHS[domain], ON_TYPES[domain][2]
+    if draw(st.integers(0, 2)) == 0:
+        origin = draw(st.none() | st.integers(-3, 6).map(value))
+        how = draw(st.sampled_from(["full", "inner", "left", "right"]))
+        return Zipper(length(draw(st.integers(1, 9))), origin, how)
+    return Distance(
+        length(draw(st.integers(0, 9))),
+        draw(st.sampled_from(["both", "backward", "forward"])),
+        draw(st.sampled_from(HOWS)),
+    )
+
+
+@st.composite
+def sides(draw: st.DrawFn, domain: Domain, rules: Sequence[str], *, keyed: bool) -> Joined:
+    rows = draw(st.lists(row_values(domain, st.sampled_from(PREPARED)), max_size=12))
+    numbered = [{**row, "n": place} for place, row in enumerate(rows)]
+    return Joined(**draw(arrivals(domain, numbered, rules)), keyed=keyed)
+
+
+@st.composite
+def join_cases(draw: st.DrawFn, rules: Sequence[str] = RULES) -> JoinCase:
+    domain = draw(st.sampled_from(list(Domain)))
+    keyed = draw(st.integers(0, 3)) > 0
+    rules = rules if keyed else STREAM_RULES
+    return JoinCase(
+        draw(specs(domain)),
+        draw(sides(domain, rules, keyed=keyed)),
+        draw(sides(domain, rules, keyed=keyed)),
+        draw(st.tuples(st.integers(0, 5), st.integers(0, 5))),
+        draw(st.sampled_from([None, None, "<", "<>"])),
+    )
+
+
+def stream_cases() -> st.SearchStrategy[JoinCase]:
+    """Joins of streams that are complete for all keys at once."""
+    return join_cases(STREAM_RULES)
+
+
+@st.composite
+def split_cases(draw: st.DrawFn) -> tuple[JoinCase, JoinCase]:
+    """One join of the same arrivals, none of which is ever late, split in two ways."""
+    case = draw(join_cases())
+    delays = draw(st.lists(st.integers(0, 10), min_size=1, max_size=7))
+    cuts = st.lists(st.integers(0, 12), max_size=4)
+    ends = st.tuples(st.integers(0, 5), st.integers(0, 5))
+    made = []
+    for _ in range(2):
+        left, right = (_cut(in_order(side, delays), draw(cuts)) for side in case.sides)
+        made.append(replace(case, left=left, right=right, ends=draw(ends)))
+    return made[0], made[1]
+
+
+def _cut(side: Joined, cuts: Sequence[int]) -> Joined:
+    batches = split(side.batches[0], cuts)
+    return replace(side, batches=batches, clocks=[None] * len(batches))
+
+
+def in_order(side: Joined, delays: Sequence[int]) -> Joined:
+    """The rows of a side as they come when none is delayed by more than the slack."""
+    slack = side.axis.length("slack", parse_length("slack", LENGTHS[side.domain](side.slack)))
+    rows = [row for batch in side.batches for row in batch]
+    placed = [row for row in rows if without_place(side.axis, row["on"]) is None]
+
+    def arrives(row: Row) -> float:
+        tick = side.axis.tick(row["on"])
+        assert tick is not None
+        return tick + slack * delays[row["n"] % len(delays)] / 10
+
+    batch = sorted(placed, key=arrives)
+    return replace(side, rule="slack", batches=[batch], clocks=[None])
