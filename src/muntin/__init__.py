@@ -104,9 +104,12 @@ from muntin.semantics.sequence import (
     TupleWindow,
 )
 from muntin.semantics.window import Context, Landmark, Window
+from muntin.spark.combined import combine
 from muntin.spark.control import control, end, heartbeat, punctuate
+from muntin.spark.filled import Filled
 from muntin.spark.frames import Frames
 from muntin.spark.plan import Plan
+from muntin.spark.stored import Stored, frames
 from muntin.spark.stream import Stream, stream
 from muntin.spark.windowed import Windowed
 from muntin.spark.write import progress, write
@@ -124,6 +127,7 @@ __all__ = [
     "Disorder",
     "ExponentialHistogram",
     "ExpressionError",
+    "Filled",
     "Frames",
     "Framing",
     "FramingFunction",
@@ -141,6 +145,7 @@ __all__ = [
     "Session",
     "SlideOnWindow",
     "SlidingExtreme",
+    "Stored",
     "Stream",
     "SumOverflowError",
     "Summary",
@@ -167,6 +172,7 @@ __all__ = [
     "clock",
     "collect",
     "collect_set",
+    "combine",
     "control",
     "correlated",
     "count",
@@ -179,6 +185,7 @@ __all__ = [
     "end",
     "first",
     "follow",
+    "frames",
     "grouped_count",
     "grouped_max",
     "grouped_min",

@@ -112,6 +112,16 @@ class Admission:
         gone = gone.append_column("reason", pa.array(["late"] * gone.num_rows, pa.string()))
         return gone.append_column("lateness", lateness)
 
+    def late_among(
+        self, rows: Sequence[pa.Table], key_names: Sequence[str], punctuation: Punctuation
+    ) -> pa.Table | None:
+        """Of original rows by key and tick those that came too late; None where none are kept."""
+        if not rows:
+            return None
+        table = pa.concat_tables(rows)
+        before, _ = punctuation.of(table.select(key_names))
+        return self.late_rows(table, behind(table, key_names, punctuation), before)
+
 
 def behind(table: pa.Table, key_names: Sequence[str], punctuation: Punctuation) -> Mask:
     """Rows below the punctuation of their key; all of them once the stream is over."""

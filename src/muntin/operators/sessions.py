@@ -129,14 +129,8 @@ class Sessions:
             changes=self._remember(state, sessions, changed, closed),
             rows_used=arrived.num_rows,
             rows_late=int(late.sum()),
-            late_rows=self._late_rows(rows, punctuation) if rows else None,
+            late_rows=self.admission.late_among(rows, self.cells.key_names, punctuation),
         )
-
-    def _late_rows(self, rows: Sequence[pa.Table], punctuation: Punctuation) -> pa.Table:
-        table = pa.concat_tables(rows)
-        before, _ = punctuation.of(table.select(self.cells.key_names))
-        late = behind(table, self.cells.key_names, punctuation)
-        return self.admission.late_rows(table, late, before)
 
     def _lifted(self, rows: pa.Table) -> pa.Table:
         order = ints(rows["order"])

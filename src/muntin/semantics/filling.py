@@ -14,6 +14,7 @@ from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.errors import ArgumentError
 from muntin.semantics.lengths import Length, parse_length
 from muntin.semantics.reference import Evaluate, Row
+from muntin.semantics.window import Context, digits_for
 
 #: What happens to a frame or window without filling rows.
 Empty = Literal["keep", "drop"]
@@ -96,6 +97,28 @@ def _length(argument: str, given: object) -> Length | None:
             argument, given, f"it is not negative; {other[argument]} or shift may be meant"
         )
     return length
+
+
+@dataclass(frozen=True)
+class StoredFrames:
+    """Frames that were found before: ``on`` is where they begin, ``end`` where they end."""
+
+    on: str
+    end: str
+    edge: Edge = CLOSED
+
+    @property
+    def context(self) -> Context:
+        """FCA: which frames there are is known from rows alone."""
+        return Context.FCA
+
+    def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
+        """The axis for a column of this domain, fine enough for every length in play."""
+        return Axis(domain, digits_for(domain, scale, also), zone)
+
+    def __str__(self) -> str:
+        left, right = "[" if self.edge.start else "(", "]" if self.edge.end else ")"
+        return f"FRAMES {left}{self.on}, {self.end}{right}"
 
 
 @dataclass(frozen=True)

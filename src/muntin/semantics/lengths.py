@@ -65,7 +65,7 @@ class Duration:
         units = ("week", "day", "hour", "minute", "second", "millisecond", "microsecond")
         unit = next(unit for unit in units if self.micros % _MICROSECONDS[unit] == 0)
         count = self.micros // _MICROSECONDS[unit]
-        return f"{count} {unit}{'' if count == 1 else 's'}"
+        return f"{count} {unit}{'' if abs(count) == 1 else 's'}"
 
 
 @dataclass(frozen=True)

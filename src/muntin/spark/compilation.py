@@ -13,7 +13,6 @@ from pyspark.sql.types import StringType, StructField, StructType
 from muntin.operators.joint import Joint
 from muntin.operators.punctuators.slack import Punctuator
 from muntin.semantics.axis import Axis
-from muntin.spark.naming import Naming
 from muntin.spark.types import to_spark
 
 
@@ -41,6 +40,13 @@ class Feed:
         late = to_spark(self.lateness_type)
         said = [StructField("reason", StringType()), StructField("lateness", late)]
         return StructType([*self.schema.fields, *said])
+
+
+class Finisher(Protocol):
+    """What makes results of what the operator reports."""
+
+    def apply(self, flat: DataFrame) -> DataFrame:
+        """The results, under the names that the user knows."""
 
 
 class Compilation(Protocol):
@@ -71,8 +77,8 @@ class Compilation(Protocol):
         """The operator's result schema in Spark's types."""
 
     @property
-    def naming(self) -> Naming:
-        """The names of the results, as the user knows them."""
+    def finisher(self) -> Finisher:
+        """What makes results of what the operator reports."""
 
     @property
     def identity(self) -> Mapping[str, str]:

@@ -27,6 +27,7 @@ from muntin.operators.punctuators.slack import Punctuator
 from muntin.semantics.axis import Axis
 from muntin.semantics.disorder import Disorder, Each, Punctuated
 from muntin.semantics.errors import ArgumentError, ExpressionError
+from muntin.semantics.filling import StoredFrames
 from muntin.semantics.framing.properties import Framing
 from muntin.semantics.sequence import RowWindow, SequenceSpec, SlideOnWindow
 from muntin.semantics.window import Unfinished, WindowSpec
@@ -38,7 +39,7 @@ from muntin.spark.naming import Naming
 from muntin.spark.requirements import setting
 from muntin.spark.types import bound_type, progressing, to_arrow, to_spark
 
-AnySpec = WindowSpec | SequenceSpec | Framing
+AnySpec = WindowSpec | SequenceSpec | Framing | StoredFrames
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +208,8 @@ class Compiled:
 
     @cached_property
     def operator(self) -> Operator:
-        assert not isinstance(self.spec, Framing)  # which has a compiler of its own
+        # Others have compilers of their own.
+        assert not isinstance(self.spec, Framing | StoredFrames)
         return build(self.spec, self.typed)
 
     @cached_property
@@ -319,6 +321,10 @@ class Compiled:
     @property
     def is_streaming(self) -> bool:
         return self.source.df.isStreaming
+
+    @property
+    def finisher(self) -> Naming:
+        return self.naming
 
     @cached_property
     def identity(self) -> Mapping[str, str]:

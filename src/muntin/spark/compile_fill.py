@@ -18,7 +18,7 @@ from muntin.operators.filling.segments import Segments
 from muntin.operators.joint import Joint
 from muntin.semantics.axis import Axis, decimals_needed
 from muntin.semantics.errors import ArgumentError
-from muntin.semantics.filling import CLOSED, HALF_OPEN, OPEN, Edge, Filling
+from muntin.semantics.filling import CLOSED, HALF_OPEN, OPEN, Edge, Filling, StoredFrames
 from muntin.semantics.framing.properties import Framing
 from muntin.semantics.lengths import Length
 from muntin.semantics.window import Landmark, Window
@@ -168,6 +168,8 @@ class CompiledFill:
     def edge(self) -> Edge:
         """Whether rows on a bound are inside."""
         spec = self.plain.spec
+        if isinstance(spec, StoredFrames):
+            return spec.edge
         if not isinstance(spec, Framing):
             return HALF_OPEN
         if spec.bounds == "liberal":
@@ -184,7 +186,7 @@ class CompiledFill:
 
     def _filled(self, alone: Joint) -> Filled:
         operator, spec = alone.operator, self.plain.spec  # type: ignore[attr-defined]
-        frames = isinstance(spec, Framing)
+        frames = isinstance(spec, Framing | StoredFrames)
         names = ("frame_start", "frame_end") if frames else ("window_start", "window_end")
         segments = Segments(
             operator,
@@ -237,6 +239,10 @@ class CompiledFill:
             results=(*own.results, *made),
             shifts=tuple(str(shift) for shift in self.compares),
         )
+
+    @property
+    def finisher(self) -> Naming:
+        return self.naming
 
     @cached_property
     def identity(self) -> Mapping[str, str]:

@@ -14,11 +14,12 @@ from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.text import Column, parse_condition
 from muntin.semantics.disorder import CHOICES, PerKey, Punctuated
 from muntin.semantics.errors import ArgumentError, UnknownColumnError
-from muntin.semantics.filling import Filling
+from muntin.semantics.filling import Filling, StoredFrames
 from muntin.semantics.framing.properties import Framing
 from muntin.semantics.window import Window, column_name
 from muntin.spark.compile import Compiled, Source
 from muntin.spark.compile_fill import CompiledFill, CompiledSource
+from muntin.spark.compile_history import CompiledHistory, check_history
 from muntin.spark.disorder import check_clock
 from muntin.spark.expressions import condition
 from muntin.spark.plan import Plan
@@ -97,8 +98,19 @@ def planned(segmented: Segmented, plain: Compiled, sources: Sequence[CompiledSou
         feed.punctuator  # noqa: B018
     if plain.is_streaming:
         segmented.check_stream()
-        for source in sources:
-            _check_stream(source.source)
+    return filled_plan(compiled)
+
+
+def filled_plan(compiled: CompiledFill) -> Plan:
+    """The plan of what streams on both sides or on none; or of a stream's bounds and a table."""
+    stored = [not source.source.df.isStreaming for source in compiled.sources]
+    if not compiled.is_streaming:
+        return Plan(compiled)
+    if any(stored):
+        check_history(compiled)
+        return Plan(CompiledHistory(compiled))
+    for source in compiled.sources:
+        _check_stream(source.source)
     return Plan(compiled)
 
 
@@ -124,7 +136,7 @@ def filled(
 ) -> Filled:
     """What ``fill`` returns: a source found and checked."""
     plain = segmented.compiled(())
-    if not isinstance(plain.spec, Framing | Window):
+    if not isinstance(plain.spec, Framing | Window | StoredFrames):
         raise ArgumentError(
             "fill", str(plain.spec), "frames, sliding and tumbling windows can be filled"
         )

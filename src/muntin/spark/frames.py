@@ -7,22 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.text import Column
 from muntin.semantics.errors import ArgumentError
-from muntin.semantics.filling import Empty, Filling
 from muntin.semantics.framing.properties import Framing
 from muntin.spark.compile_frames import CompiledFrames
-from muntin.spark.filled import Filled, Key, filled
 from muntin.spark.plan import Plan
 from muntin.spark.segmented import Segmented
 
 if TYPE_CHECKING:
     from muntin.spark.picture import Chart
-    from muntin.spark.stream import Stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,44 +58,6 @@ class Frames(Segmented):
                 "leave it out, or read a batch",
             )
         return plan
-
-    def fill(
-        self,
-        other: DataFrame | Stream | None = None,
-        on: str | None = None,
-        key: Key = None,
-        *,
-        before: object = None,
-        after: object = None,
-        shrink: object = None,
-        shift: object = None,
-        where: str | SparkColumn | None = None,
-        empty: Empty = "keep",
-    ) -> Filled:
-        """Fill frames with rows of another stream or table.
-
-        Rows fill a frame when their key matches and they lie between ``frame_start`` and
-        ``frame_end``, both inside (neither for liberal bounds; only ``frame_start`` where a row
-        holds until the next). A frame is reported when it is final and all rows that may fill it
-        are there; with fragments each one is, with all that fills the frame so far.
-
-        Args:
-            other: The rows: what ``mt.stream`` returns, a batch DataFrame, or nothing for the
-                stream's own rows.
-            on: Their column that progresses, unless it has the name that it has here.
-            key: The columns that match the keys here: nothing where they have the same names,
-                ``"router_id"``, a list in the order of ``by``, ``{"router": "router_id"}`` for
-                some of them, or ``()``: every frame sees all rows.
-            before: So much before the start belongs to it.
-            after: So much after the end belongs to it.
-            shrink: So much at both ends does not belong to it.
-            shift: Fill from another time, such as ``"-7 days"``; of several in a list each has a
-                result of its own, told apart by the column ``shift``.
-            where: Only rows for which this holds fill.
-            empty: ``"keep"`` frames without rows, or ``"drop"`` them.
-        """
-        filling = Filling(before, after, shrink, shift, empty)
-        return filled(self, other, on, key, where, filling)
 
     def explain(self, *aggregates: str | Aggregate) -> None:
         """Print what is looked for, how rows travel, and what a stream keeps."""

@@ -46,7 +46,9 @@ class Plan:
     def _batch(self) -> DataFrame:
         operator = self.compiled.batched
         messages = self._messages(self._lanes(operator, in_batch=True), originals=False)
-        return self.compiled.naming.apply(batch.run(messages, operator, self.compiled.flat_schema))
+        return self.compiled.finisher.apply(
+            batch.run(messages, operator, self.compiled.flat_schema)
+        )
 
     def _lanes(self, operator: Joint, *, in_batch: bool) -> tuple[Lane, ...]:
         """How each input travels; in a batch its end is its only punctuation."""
@@ -84,7 +86,7 @@ class Plan:
     def output(self) -> streaming.Output:
         """How tagged output is told apart."""
         compiled = self.compiled
-        return streaming.Output(compiled.naming, compiled.flat_schema, self._refusing)
+        return streaming.Output(compiled.finisher, compiled.flat_schema, self._refusing)
 
     @property
     def _refusing(self) -> Refusing:

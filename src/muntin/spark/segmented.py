@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
 
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.own import OwnAggregate
 from muntin.aggregates.text import Column, parse_column
 from muntin.semantics.disorder import CHOICES
 from muntin.semantics.errors import ArgumentError
+from muntin.semantics.filling import Empty, Filling
 from muntin.spark.compile import Compiled, Source
 from muntin.spark.disorder import check_clock
 from muntin.spark.expressions import text_of
 from muntin.spark.plan import Plan
 from muntin.spark.requirements import check_stream
+
+if TYPE_CHECKING:
+    from muntin.spark.filled import Filled, Key
+    from muntin.spark.stream import Stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +41,46 @@ class Segmented:
     def compiled(self, columns: Sequence[Column]) -> Compiled:
         """The segments with some result columns, typed."""
         raise NotImplementedError
+
+    def fill(
+        self,
+        other: DataFrame | Stream | None = None,
+        on: str | None = None,
+        key: Key = None,
+        *,
+        before: object = None,
+        after: object = None,
+        shrink: object = None,
+        shift: object = None,
+        where: str | SparkColumn | None = None,
+        empty: Empty = "keep",
+    ) -> Filled:
+        """Fill frames or windows with the rows of another stream or table.
+
+        A row fills a frame when its key matches and it lies between ``frame_start`` and
+        ``frame_end``, both inside (neither for liberal bounds; only ``frame_start`` where a row
+        holds until the next). It fills a window when it lies in ``[window_start, window_end)``. A
+        result comes when its bounds are final and all rows that may fill it are there; with
+        fragments each of them does, with all that fills the frame so far.
+
+        Args:
+            other: The rows: what ``mt.stream`` returns, a batch DataFrame, or nothing for the
+                stream's own rows.
+            on: Their column that progresses, unless it has the name that it has here.
+            key: The columns that match the keys here: nothing where they have the same names,
+                ``"router_id"``, a list in the order of ``by``, ``{"router": "router_id"}`` for
+                some of them, or ``()``: every frame sees all rows.
+            before: So much before the start belongs to it.
+            after: So much after the end belongs to it.
+            shrink: So much at both ends does not belong to it.
+            shift: Fill from another time, such as ``"-7 days"``; of several in a list each has a
+                result of its own, told apart by the column ``shift``.
+            where: Only rows for which this holds fill.
+            empty: ``"keep"`` what no row fills, or ``"drop"`` it.
+        """
+        from muntin.spark.filled import filled  # which makes plans of what is segmented
+
+        return filled(self, other, on, key, where, Filling(before, after, shrink, shift, empty))
 
     def _planned(self, aggregates: Sequence[str | Aggregate]) -> Plan:
         functions = self.source.functions

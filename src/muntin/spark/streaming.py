@@ -16,6 +16,7 @@ from muntin.operators.columns import original_names
 from muntin.operators.joint import Arrived, Joint, JointStep, Scope
 from muntin.operators.protocol import REASONS, State
 from muntin.operators.punctuators.progress import Advanced, Heard, Progress
+from muntin.spark.compilation import Finisher
 from muntin.spark.exchange import (
     CONTROL_REFUSED,
     EVERYWHERE,
@@ -35,7 +36,6 @@ from muntin.spark.exchange import (
     refused_counts,
 )
 from muntin.spark.labels import shard_label
-from muntin.spark.naming import Naming
 from muntin.spark.refusing import Refusing
 from muntin.spark.ship import shipped, shipped_processor
 from muntin.spark.state import ChunkState, HeadState, ShardState
@@ -85,15 +85,15 @@ def counted(tagged: DataFrame, name: str) -> DataFrame:
 
 @dataclass(frozen=True)
 class Output:
-    """How tagged output is told apart; a plain value, so that it can be sent to a sink."""
+    """How tagged output is told apart; a plain value where the finisher is one."""
 
-    naming: Naming
+    finisher: Finisher
     flat_schema: StructType
     refusing: Refusing
 
     def results(self, tagged: DataFrame) -> DataFrame:
         """The result rows."""
-        return self.naming.apply(_untagged(tagged, RESULTS, self.flat_schema))
+        return self.finisher.apply(_untagged(tagged, RESULTS, self.flat_schema))
 
     def refused(self, tagged: DataFrame) -> DataFrame:
         """The refused rows, with reason and lateness."""

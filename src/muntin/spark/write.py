@@ -11,9 +11,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
+from pyspark.sql.utils import is_remote
 
 from muntin.semantics.errors import ArgumentError, MuntinError
 from muntin.spark.expressions import problem
+from muntin.spark.naming import Naming
 from muntin.spark.plan import Plan
 from muntin.spark.ship import loader
 from muntin.spark.streaming import COUNTS, Output
@@ -141,8 +143,11 @@ def split(
 
 def _splitter(plan: Plan, results: Sink, refused: Sink | None) -> Callable[[DataFrame, int], None]:
     """:func:`split` as a function that brings Muntin along: a Connect server may not have it."""
+    output = plan.output
+    if not isinstance(output.finisher, Naming):
+        return _splitter_here(output, results, refused)
     load = loader()
-    packed = pickle.dumps(plan.output)
+    packed = pickle.dumps(output)
 
     def call(batch: DataFrame, number: int) -> None:
         import pickle as unpickle
@@ -151,6 +156,22 @@ def _splitter(plan: Plan, results: Sink, refused: Sink | None) -> Callable[[Data
         from muntin.spark.write import split as run
 
         run(unpickle.loads(packed), results, refused, batch, number)
+
+    return call
+
+
+def _splitter_here(
+    output: Output, results: Sink, refused: Sink | None
+) -> Callable[[DataFrame, int], None]:
+    """The same where results are made with a DataFrame of this process, which cannot be sent."""
+    if is_remote():
+        raise MuntinError(
+            "on Spark Connect a stream that is filled from a table cannot be split to two sinks; "
+            "write its DataFrame: frames.fill(table).agg(...).writeStream"
+        )
+
+    def call(batch: DataFrame, number: int) -> None:
+        split(output, results, refused, batch, number)
 
     return call
 

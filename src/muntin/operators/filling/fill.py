@@ -135,14 +135,8 @@ class Fill:
         kept = rows.filter(pa.array(~late)) if late.any() else rows
         if not arrived.counted:
             return kept, Taken()
-        gone = self._late_rows(arrived) if arrived.rows else None
+        gone = self.admission.late_among(arrived.rows, self.key_names, arrived.punctuation)
         return kept, Taken(kept.num_rows, int(late.sum()), late_rows=gone)
-
-    def _late_rows(self, arrived: Arrived) -> pa.Table:
-        table = pa.concat_tables(arrived.rows)
-        before, _ = arrived.punctuation.of(table.select(self.key_names))
-        late = behind(table, self.key_names, arrived.punctuation)
-        return self.admission.late_rows(table, late, before)
 
     def keys_of(self, segments: pa.Table) -> pa.Table:
         """The keys of segments, as far as rows have them and under their names."""

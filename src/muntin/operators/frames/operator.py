@@ -221,19 +221,13 @@ class Frames:
             changes=hold(state, arranged.waiting, read) | changes,
             rows_used=arrived.num_rows - gone,
             rows_late=int(late.sum()),
-            late_rows=self._late_rows(rows, punctuation) if rows else None,
+            late_rows=self.admission.late_among(rows, self.key_names, punctuation),
             fallen=None if refused is None else self._tied(refused),
             open=_opened(keyed, since),
         )
 
     def _tied(self, refused: pa.Table) -> pa.Table:
         return self.admission.without_place(refused, np.full(refused.num_rows, "tie", object))
-
-    def _late_rows(self, rows: Sequence[pa.Table], punctuation: Punctuation) -> pa.Table:
-        table = pa.concat_tables(rows)
-        before, _ = punctuation.of(table.select(self.key_names))
-        late = behind(table, self.key_names, punctuation)
-        return self.admission.late_rows(table, late, before)
 
     def _pool(
         self, state: State, arrived: pa.Table, punctuation: Punctuation

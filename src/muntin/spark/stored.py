@@ -1,0 +1,123 @@
+"""Frames that were found before, to be filled now: ``mt.frames(df, ...)``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+
+from muntin.aggregates.text import Column
+from muntin.operators.filling.listed import Listed
+from muntin.semantics.disorder import Disorder
+from muntin.semantics.errors import ArgumentError, UnknownColumnError
+from muntin.semantics.filling import CLOSED, HALF_OPEN, LEFT_OPEN, OPEN, StoredFrames
+from muntin.spark.compile import Compiled, Source
+from muntin.spark.expressions import named
+from muntin.spark.naming import Naming
+from muntin.spark.segmented import Segmented
+from muntin.spark.stream import stream
+from muntin.spark.types import bound_type, to_arrow
+
+_EDGES = {"[]": CLOSED, "()": OPEN, "[)": HALF_OPEN, "(]": LEFT_OPEN}
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledStored(Compiled):
+    """Stored frames, typed; their other columns go along."""
+
+    @property
+    def stored(self) -> StoredFrames:
+        assert isinstance(self.spec, StoredFrames)
+        return self.spec
+
+    @cached_property
+    def kept(self) -> tuple[str, ...]:
+        """The columns that are neither keys nor bounds."""
+        own = {*self.source.by, self.source.on, self.stored.end}
+        return tuple(name for name in self.schema.names if name not in own)
+
+    def _for_the_window(self) -> list[SparkColumn]:
+        made = [named(self.stored.end).alias("until")]
+        return made + [named(name).alias(f"r{place}") for place, name in enumerate(self.kept)]
+
+    @cached_property
+    def operator(self) -> Listed:
+        bounds = bound_type(self.schema[self.source.on].dataType, self.axis.digits)
+        return Listed(
+            axis=self.axis,
+            keys=self.key_types,
+            kept=tuple(to_arrow(self.schema[name].dataType, name) for name in self.kept),
+            bound_type=bounds,
+            lateness_type=pa.duration("us") if self.axis.domain.temporal else bounds,
+        )
+
+    @cached_property
+    def bounds(self) -> tuple[str, ...]:
+        return ("frame_start", "frame_end")
+
+    @cached_property
+    def naming(self) -> Naming:
+        kept = tuple((name, 1, None) for name in self.kept)
+        return Naming(by=self.keys, bounds=self.bounds, prefix=self.prefix, results=kept)
+
+    def explained(self) -> object:
+        return f"frames      {self.stored}, as they are stored"
+
+
+@dataclass(frozen=True, eq=False)
+class Stored(Segmented):
+    """Frames that are there already, waiting for what to fill them with."""
+
+    spec: StoredFrames
+
+    def compiled(self, columns: Sequence[Column]) -> CompiledStored:
+        return CompiledStored(self.source, self.spec, tuple(columns), prefix=self.prefix)
+
+
+def frames(
+    df: DataFrame,
+    by: str | Sequence[str] | None = None,
+    start: str = "frame_start",
+    end: str = "frame_end",
+    *,
+    bounds: str = "[]",
+    disorder: Disorder | None = None,
+    control: DataFrame | Sequence[DataFrame] | None = None,
+    shards: int | None = None,
+    prefix: str = "",
+) -> Stored:
+    """Frames that were found before, as a table or a stream of them, to be filled.
+
+    Their columns come back in the results, ``start`` and ``end`` as ``frame_start`` and
+    ``frame_end``. A row without both, or that ends before it starts, is refused.
+
+    Args:
+        df: One row per frame, such as ``frames.df`` wrote yesterday.
+        by: The columns that filling rows are matched by.
+        start: The column where a frame begins.
+        end: The column where it ends, of the same type.
+        bounds: Whether rows exactly at start and end are inside: ``"[]"`` both, ``"[)"``,
+            ``"(]"`` or ``"()"`` neither.
+        disorder: How disordered a stream of frames is by ``start``, as for :func:`stream`.
+        control: As for :func:`stream`.
+        shards: As for :func:`stream`.
+        prefix: Put before ``frame_start`` and ``frame_end`` in the results.
+    """
+    described = stream(df, start, by, disorder, control=control, shards=shards)
+    if end not in df.columns:
+        raise UnknownColumnError("end", str(end), df.columns)
+    if df.schema[end].dataType != df.schema[start].dataType:
+        types = [df.schema[name].dataType.simpleString() for name in (start, end)]
+        raise ArgumentError("end", end, f"it has type {types[1]} and start has {types[0]}; cast it")
+    if bounds not in _EDGES:
+        raise ArgumentError("bounds", bounds, f"it is one of {', '.join(map(repr, _EDGES))}")
+    if not isinstance(prefix, str):
+        raise ArgumentError("prefix", prefix, "it must be text such as 'mt_'")
+    source: Source = described.described()
+    made = Stored(source, prefix, StoredFrames(start, end, _EDGES[bounds]))
+    made.compiled(()).operator  # noqa: B018  (a type that does not suit is said here)
+    return made
