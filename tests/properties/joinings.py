@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -212,9 +213,31 @@ def specs(draw: st.DrawFn, domain: Domain) -> Distance | Zipper:
 
 @st.composite
 def sides(draw: st.DrawFn, domain: Domain, rules: Sequence[str], *, keyed: bool) -> Joined:
-    rows = draw(st.lists(row_values(domain, st.sampled_from(PREPARED)), max_size=12))
-    numbered = [{**row, "n": place} for place, row in enumerate(rows)]
-    return Joined(**draw(arrivals(domain, numbered, rules)), keyed=keyed)
+    """Rows far apart with anything in them; or many of few keys close together, in many steps."""
+    if draw(st.booleans()):
+        rows = draw(st.lists(row_values(domain, st.sampled_from(PREPARED)), max_size=12))
+        return Joined(**draw(arrivals(domain, _numbered(rows), rules)), keyed=keyed)
+    drawn = st.tuples(st.integers(0, 9), st.sampled_from(CLOSE), st.sampled_from(PREPARED[:9]))
+    on = ON_TYPES[domain][2]
+    rows = [
+        {"on": on(place), **whose, **values}
+        for place, whose, values in draw(st.lists(drawn, min_size=6, max_size=16))
+    ]
+    given = draw(arrivals(domain, _numbered(rows), rules))
+    batches = split(_numbered(rows), draw(st.lists(st.integers(0, 16), min_size=2, max_size=6)))
+    clocks = [None if given["clocks"][0] is None else place for place in range(len(batches))]
+    return Joined(**{**given, "batches": batches, "clocks": clocks}, keyed=keyed)
+
+
+#: Few keys, and few marks.
+CLOSE: list[Row] = [
+    {"k": k, "q": q, "mark": mark}
+    for k, q, mark in itertools.product(["a", "a", None], ["x", "y"], [False, False, False, True])
+]
+
+
+def _numbered(rows: Sequence[Row]) -> list[Row]:
+    return [{**row, "n": place} for place, row in enumerate(rows)]
 
 
 @st.composite

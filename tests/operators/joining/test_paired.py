@@ -65,6 +65,18 @@ def test_semi_reports_once_and_at_once() -> None:
     assert names(fed.step(right=[("k", 7, "C")])) == []
 
 
+@pytest.mark.parametrize(("how", "wanted"), [("semi", [("a", None)]), ("anti", [])])
+def test_what_is_reported_stays_reported_while_others_of_its_chunk_wait(
+    how: str, wanted: list[tuple[str, None]]
+) -> None:
+    fed = within(1, how=how)
+    fed.step(left=[("k", 5, "a"), ("k", 15, "b"), ("k", 16, "c"), ("k", 17, "d")])
+    found = [names(fed.step(right=[("k", 5, "A")])) for _ in range(4)]
+    assert [pair for step in found for pair in step] == wanted
+    assert fed.held(0) == ["a", "b", "c", "d"]  # the chunk as it was; a byte beside it says more
+    assert names(fed.step(complete=(None, 8))) == []
+
+
 def test_anti_reports_when_no_match_can_come() -> None:
     fed = within(2, "forward", "anti")
     fed.step(left=[("k", 5, "a"), ("k", 9, "b")], right=[("k", 10, "A")])
