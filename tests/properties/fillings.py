@@ -64,9 +64,7 @@ class Framed(FrameCase):
 
     def segments(self) -> Segments:
         parts = self.framing.fragments is not None
-        return Segments(
-            self.operator(), self.axis, (pa.string(),), edge=self.edge, fragments=parts
-        )
+        return Segments(self.operator(), self.axis, (pa.string(),), edge=self.edge, fragments=parts)
 
     def bounds(self, told: Row) -> Segment:
         parts = self.framing.fragments is not None
@@ -205,9 +203,7 @@ class FillCase:
         rows = [filler.arrived([MicroBatch(filler.data(), END)]) for filler in self.fillers]
         return self._expected(self.bounded.expected_at_once(), rows)
 
-    def _expected(
-        self, bounded: Outcome, came: Sequence[tuple[list[Any], Outcome]]
-    ) -> Expected:
+    def _expected(self, bounded: Outcome, came: Sequence[tuple[list[Any], Outcome]]) -> Expected:
         segments = [self.bounded.bounds(dict(told)) for told in bounded.results]
         first = len(self.bounded.calls)
         results = []
