@@ -11,7 +11,9 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from muntin.aggregates.correlation import Comparison, Slot
+from muntin.operators.joining.asof import Nearest
 from muntin.operators.joining.kept import GONE
+from muntin.operators.joining.look import Look
 from muntin.operators.joining.operator import Paired
 from muntin.operators.joining.pairing import Pairing
 from muntin.operators.joining.reach import Around, Interval
@@ -20,6 +22,7 @@ from muntin.operators.joint import Arrived, Joint, JointStep, Sending
 from muntin.operators.protocol import MemoryState
 from muntin.semantics.arrivals import arrive, without_place
 from muntin.semantics.axis import Axis, Domain
+from muntin.semantics.joining.asof import Asof, AsofReference
 from muntin.semantics.joining.distance import Distance
 from muntin.semantics.joining.how import HOWS, left_only
 from muntin.semantics.joining.reference import JoinReference
@@ -42,6 +45,8 @@ from tests.properties.joining import JointRan, at_once, joint_steps
 Row = dict[str, Any]
 #: What travels of rows: where they lie, two values, and a number that tells them apart.
 COLUMNS = ("on", "v", "i", "n")
+#: What orders right rows of an as-of join that lie in the same place.
+TIES = (pa.string(), pa.int64())
 #: Rules by which punctuation speaks for all keys.
 STREAM_RULES = ("slack", "rows", "marks", "each")
 
@@ -51,6 +56,7 @@ class Joined(Arrivals):
     """Rows of one side of a join."""
 
     keyed: bool = True
+    ties: bool = False
 
     @property
     def axis(self) -> Axis:
@@ -68,30 +74,63 @@ class Joined(Arrivals):
         made = super().table(rows)
         for place, (name, type_) in enumerate(zip(COLUMNS, self.types, strict=True)):
             made = made.append_column(f"c{place}", pa.array([row[name] for row in rows], type_))
-        made = made.append_column("t0", pa.array([row["i"] for row in rows], pa.int64()))
-        made = made.append_column("t1", pa.array([row["n"] for row in rows], pa.int64()))
+        for place, (name, type_) in enumerate(zip(("s", "n"), TIES, strict=True)):
+            made = made.append_column(f"t{place}", pa.array([row[name] for row in rows], type_))
         return made if self.keyed else made.drop_columns(["k0"])
 
     @property
     def side(self) -> Side:
         keys = (pa.string(),) if self.keyed else ()
         late = pa.duration("us") if self.domain.temporal else ON_TYPES[self.domain][1]
-        return Side(self.axis, keys, self.types, late)
+        return Side(self.axis, keys, self.types, late, TIES if self.ties else ())
 
 
 @dataclass(frozen=True)
-class JoinCase:
-    """A join, its condition if it has one, and the rows of both sides."""
+class TwoSides:
+    """The rows of both sides, and with which step each ends."""
 
-    spec: Distance | Zipper
     left: Joined
     right: Joined
     ends: tuple[int, int]
-    sign: str | None
 
     @property
     def sides(self) -> tuple[Joined, Joined]:
         return self.left, self.right
+
+    def operator(self) -> Paired | Nearest:
+        raise NotImplementedError
+
+    def pairs(self, left: Sequence[Row], right: Sequence[Row]) -> list[Row]:
+        """What the reference makes of rows that were in time."""
+        raise NotImplementedError
+
+    def run(self, work: Joint | None = None) -> JointRan:
+        return joint_steps(work or self.operator(), self.sides, self.ends)
+
+    def run_at_once(self) -> JointRan:
+        return at_once(self.operator(), self.sides)
+
+    def expected(self) -> tuple[list[Row], list[Outcome]]:
+        return self._expected([side.punctuated() for side in self.sides])
+
+    def expected_at_once(self) -> tuple[list[Row], list[Outcome]]:
+        return self._expected([[MicroBatch(side.data(), END)] for side in self.sides])
+
+    def _expected(self, batches: Sequence[Sequence[MicroBatch]]) -> tuple[list[Row], list[Outcome]]:
+        came, outcomes = [], []
+        for side, one in zip(self.sides, batches, strict=True):
+            outcomes.append(Outcome())
+            held = arrive(outcomes[-1], one, side.axis, "on", side.by, lambda row: None).held
+            came.append([row for rows in held.values() for row in rows])
+        return self.pairs(*came), outcomes
+
+
+@dataclass(frozen=True)
+class JoinCase(TwoSides):
+    """A join, and its condition if it has one."""
+
+    spec: Distance | Zipper
+    sign: str | None
 
     def operator(self) -> Paired:
         axis = self.left.axis
@@ -117,43 +156,45 @@ class JoinCase:
             return None
         return bool(one < other) if self.sign == "<" else bool(one != other)
 
-    def run(self, work: Joint | None = None) -> JointRan:
-        return joint_steps(work or self.operator(), self.sides, self.ends)
+    def pairs(self, left: Sequence[Row], right: Sequence[Row]) -> list[Row]:
+        only = left_only(self.spec.how)
+        found = self.reference.run(left, right)
+        return [told(self, one, other, only=only) for one, other in found]
 
-    def run_at_once(self) -> JointRan:
-        return at_once(self.operator(), self.sides)
 
-    def expected(self) -> tuple[list[Row], list[Outcome]]:
-        return self._expected([side.punctuated() for side in self.sides])
+def told(case: TwoSides, left: Any, right: Any, *, only: bool = False) -> Row:
+    """A pair as a result says it; the left row only where it is reported by itself."""
+    made = {"k0": (right if left is None else left)["k"]} if case.left.keyed else {}
+    for name, row in (("left", left), *(() if only else (("right", right),))):
+        for place, column in enumerate(COLUMNS):
+            made[f"{name}{place}"] = None if row is None else row[column]
+    return made
 
-    def expected_at_once(self) -> tuple[list[Row], list[Outcome]]:
-        return self._expected([[MicroBatch(side.data(), END)] for side in self.sides])
 
-    def _expected(self, batches: Sequence[Sequence[MicroBatch]]) -> tuple[list[Row], list[Outcome]]:
-        came, outcomes = [], []
-        for side, one in zip(self.sides, batches, strict=True):
-            outcomes.append(Outcome())
-            held = arrive(outcomes[-1], one, side.axis, "on", side.by, lambda row: None).held
-            came.append([row for rows in held.values() for row in rows])
-        pairs = self.reference.run(*came)
-        return [self.told(left, right) for left, right in pairs], outcomes
+@dataclass(frozen=True)
+class AsofCase(TwoSides):
+    """An as-of join."""
 
-    def told(self, left: Any, right: Any) -> Row:
-        """A pair as a result says it."""
-        made = {"k0": (right if left is None else left)["k"]} if self.left.keyed else {}
-        sides = (("left", left), *(() if left_only(self.spec.how) else (("right", right),)))
-        for name, row in sides:
-            for place, column in enumerate(COLUMNS):
-                made[f"{name}{place}"] = None if row is None else row[column]
-        return made
+    spec: Asof
+
+    def operator(self) -> Nearest:
+        right = replace(self.right, ties=True)
+        return Nearest(Look.of(self.spec, self.left.axis), (self.left.side, right.side))
+
+    @property
+    def reference(self) -> AsofReference:
+        return AsofReference(self.spec, self.left.axis, "on", self.left.by, ("s", "n"))
+
+    def pairs(self, left: Sequence[Row], right: Sequence[Row]) -> list[Row]:
+        return [told(self, one, other) for one, other in self.reference.run(left, right)]
 
 
 @dataclass
 class Watched:
     """An operator that is looked at before every step and behind it."""
 
-    case: JoinCase
-    work: Paired
+    case: TwoSides
+    work: Paired | Nearest
     before: Callable[[Watched, MemoryState, Sequence[Arrived]], None] = lambda *_: None
     behind: Callable[[Watched], None] = lambda *_: None
     came: tuple[list[Row], list[Row]] = field(default_factory=lambda: ([], []))
@@ -241,15 +282,21 @@ def _numbered(rows: Sequence[Row]) -> list[Row]:
 
 
 @st.composite
-def join_cases(draw: st.DrawFn, rules: Sequence[str] = RULES) -> JoinCase:
-    domain = draw(st.sampled_from(list(Domain)))
+def two_sides(
+    draw: st.DrawFn, domain: Domain, rules: Sequence[str]
+) -> tuple[Joined, Joined, tuple[int, int]]:
     keyed = draw(st.integers(0, 3)) > 0
     rules = rules if keyed else STREAM_RULES
+    left, right = (draw(sides(domain, rules, keyed=keyed)) for _ in range(2))
+    return left, right, draw(st.tuples(st.integers(0, 5), st.integers(0, 5)))
+
+
+@st.composite
+def join_cases(draw: st.DrawFn, rules: Sequence[str] = RULES) -> JoinCase:
+    domain = draw(st.sampled_from(list(Domain)))
     return JoinCase(
+        *draw(two_sides(domain, rules)),
         draw(specs(domain)),
-        draw(sides(domain, rules, keyed=keyed)),
-        draw(sides(domain, rules, keyed=keyed)),
-        draw(st.tuples(st.integers(0, 5), st.integers(0, 5))),
         draw(st.sampled_from([None, None, "<", "<>"])),
     )
 
@@ -260,9 +307,26 @@ def stream_cases() -> st.SearchStrategy[JoinCase]:
 
 
 @st.composite
-def split_cases(draw: st.DrawFn) -> tuple[JoinCase, JoinCase]:
+def asof_cases(draw: st.DrawFn, rules: Sequence[str] = RULES) -> AsofCase:
+    domain = draw(st.sampled_from(list(Domain)))
+    exact = draw(st.booleans())
+    spec = Asof(
+        draw(st.none() | st.integers(0 if exact else 1, 9).map(LENGTHS[domain])),
+        draw(st.sampled_from(["backward", "forward", "nearest"])),
+        exact,
+    )
+    return AsofCase(*draw(two_sides(domain, rules)), spec)
+
+
+def asof_stream_cases() -> st.SearchStrategy[AsofCase]:
+    """As-of joins of streams that are complete for all keys at once."""
+    return asof_cases(STREAM_RULES)
+
+
+@st.composite
+def split_cases(draw: st.DrawFn) -> tuple[TwoSides, TwoSides]:
     """One join of the same arrivals, none of which is ever late, split in two ways."""
-    case = draw(join_cases())
+    case: TwoSides = draw(join_cases() | asof_cases())
     delays = draw(st.lists(st.integers(0, 10), min_size=1, max_size=7))
     cuts = st.lists(st.integers(0, 12), max_size=4)
     ends = st.tuples(st.integers(0, 5), st.integers(0, 5))

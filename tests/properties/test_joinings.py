@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,8 +14,12 @@ from muntin.operators.protocol import MemoryState, Punctuation
 from muntin.semantics.joining.how import left_only
 from muntin.testing import assert_same_rows
 from tests.properties.joinings import (
+    AsofCase,
     JoinCase,
+    TwoSides,
     Watched,
+    asof_cases,
+    asof_stream_cases,
     held,
     join_cases,
     reports,
@@ -28,6 +33,16 @@ Row = dict[str, Any]
 @settings(max_examples=2000)
 @given(join_cases())
 def test_steps_equal_the_reference(case: JoinCase) -> None:
+    check_steps(case)
+
+
+@settings(max_examples=2000)
+@given(asof_cases())
+def test_asof_steps_equal_the_reference(case: AsofCase) -> None:
+    check_steps(case)
+
+
+def check_steps(case: TwoSides) -> None:
     ran, (wanted, outcomes) = case.run(), case.expected()
     # Inputs that have ended are remembered by nobody.
     assert ran.chunks_left == []
@@ -40,8 +55,8 @@ def test_steps_equal_the_reference(case: JoinCase) -> None:
 
 
 @settings(max_examples=300)
-@given(join_cases())
-def test_a_batch_equals_the_reference(case: JoinCase) -> None:
+@given(join_cases() | asof_cases())
+def test_a_batch_equals_the_reference(case: TwoSides) -> None:
     ran, (wanted, outcomes) = case.run_at_once(), case.expected_at_once()
     assert_same_rows(ran.results, wanted)
     for place, outcome in enumerate(outcomes):
@@ -54,8 +69,7 @@ def test_pairs_come_with_their_second_row(case: JoinCase) -> None:
     case = replace(case, spec=reports(case.spec, "semi" if case.spec.how == "semi" else "inner"))
 
     def look(watched: Watched) -> None:
-        pairs = case.reference.run(*watched.came)
-        assert_same_rows(watched.results, [case.told(left, right) for left, right in pairs])
+        assert_same_rows(watched.results, case.pairs(*watched.came))
 
     case.run(Watched(case, case.operator(), behind=look))
 
@@ -100,9 +114,90 @@ def reported(case: JoinCase, watched: Watched, place: int, row: Row) -> bool:
     return any(case.reference.matches(row, partner) for partner in watched.came[1])
 
 
+@settings(max_examples=2000)
+@given(asof_stream_cases())
+def test_left_rows_are_reported_when_their_partner_is_certain(case: AsofCase) -> None:
+    """Certain is a partner that no row to come would change."""
+
+    def look(watched: Watched, state: MemoryState, arrived: Sequence[Arrived]) -> None:
+        left, right = watched.came
+        done = [row for row in left if certain(case, row, right, arrived[1].punctuation)]
+        assert_same_rows(watched.results, case.pairs(done, right))
+        waiting = [number for _, live in held(state, 0) for number in live]
+        assert sorted(waiting) == sorted(row["n"] for row in left if row not in done)
+
+    case.run(Watched(case, case.operator(), before=look))
+
+
+def certain(case: AsofCase, row: Row, right: Sequence[Row], told: Punctuation) -> bool:
+    """Whether the nearest rows that may come would leave a left row the partner it has."""
+    if told.over or told.before is None:
+        return told.over
+    axis, on = case.left.axis, row["on"]
+    first = axis.value(told.before)
+    if isinstance(on, float):
+        around = [math.nextafter(on, -math.inf), on, math.nextafter(on, math.inf)]
+    else:
+        tick = axis.tick(on)
+        assert tick is not None
+        around = [axis.value(near) for near in (tick - 1, tick, tick + 1)]
+    to_come = [{**row, "on": on, "s": None, "n": 1000} for on in (first, *around) if on >= first]
+    return all(case.reference.partner(row, [*right, new]) is not new for new in to_come)
+
+
+@settings(max_examples=2000)
+@given(asof_stream_cases())
+def test_only_right_rows_that_may_be_partners_are_held(case: AsofCase) -> None:
+    """Up to where both inputs are complete it is one for each key, or two of which one is here."""
+
+    def look(watched: Watched, state: MemoryState, arrived: Sequence[Arrived]) -> None:
+        complete = [one.punctuation for one in arrived]
+        useful = {
+            row["n"] for row in watched.came[1] if may_be_partner(case, row, watched, complete)
+        }
+        for numbers, _ in held(state, 1):
+            assert 2 * len(useful.intersection(numbers)) > len(numbers)
+        passed = [state.read("passed:rows", b) for b in state.buckets("passed:rows")]
+        numbers = [n for rows in passed for n in rows["c3"].to_pylist()]
+        assert useful.issuperset(numbers)
+        keys = {row["k"] if case.left.keyed else 0 for row in watched.came[1]}
+        assert len(numbers) <= len(keys) * case.operator().look.keeps
+
+    case.run(Watched(case, case.operator(), before=look))
+
+
+def may_be_partner(
+    case: AsofCase, row: Row, watched: Watched, complete: Sequence[Punctuation]
+) -> bool:
+    if complete[0].over and len(watched.results) == len(watched.came[0]):
+        return False  # nobody asks any more
+    axis, spec, at = case.left.axis, case.spec, case.reference._at
+    fronts = [
+        math.inf if one.over else -math.inf if one.before is None else axis.value(one.before)
+        for one in complete
+    ]
+    done = [
+        end if isinstance(end, float) and math.isinf(end) else at({"on": end}) for end in fronts
+    ]
+    place = at(row)
+    if not spec.backward:
+        return bool(place >= min(done))
+    if spec.tolerance is not None:
+        far = axis.length("tolerance", spec.tolerance) * (2 if spec.forward else 1)
+        ticks = far + 2 * (spec.forward or isinstance(place, float))
+        if place < min(done) - (ticks / 10**axis.digits if isinstance(place, float) else ticks):
+            return False
+    later = {
+        at(other)
+        for other in watched.came[1]
+        if all(other[name] == row[name] for name in case.left.by) and place < at(other) < min(done)
+    }
+    return len(later) < case.operator().look.keeps
+
+
 @settings(max_examples=1000)
 @given(split_cases())
-def test_results_do_not_depend_on_the_split(cases: tuple[JoinCase, JoinCase]) -> None:
+def test_results_do_not_depend_on_the_split(cases: tuple[TwoSides, TwoSides]) -> None:
     one, other = (case.run() for case in cases)
     assert one.refused == other.refused == [[], []]
     assert_same_rows(one.results, other.results)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -51,28 +51,32 @@ class Front:
     def ended(self) -> bool:
         return self.punctuation.ended
 
+    def before(self, keys: pa.Table) -> Ints:
+        """For each row of a table of keys what was complete before the step."""
+        if self.punctuation.over:
+            return np.full(keys.num_rows, EVER)
+        return self._orders(self.punctuation.of(keys)[0])
+
     def after(self, keys: pa.Table) -> Ints:
         """For each row of a table of keys what is complete after the step."""
         if self.punctuation.ended:
             return np.full(keys.num_rows, EVER)
         return self._orders(self.punctuation.of(keys)[1])
 
-    def lifted(self) -> tuple[Ints, Ints]:
-        """Where the step moves the front from and to, for all keys and for those ahead of it."""
+    def lifted(self, listed: pa.Table | None = None) -> tuple[Ints, Ints]:
+        """Where the step moves the front from and to: for keys of which nothing is known apart.
+
+        And then for those that are listed, which are those ahead of the others if not given.
+        """
         told = self.punctuation
-        stream = [NEVER if tick is None else tick for tick in (told.before, told.after)]
-        before, after = (np.array([tick], np.int64) for tick in stream)
-        if told.by_key is not None and told.by_key.num_rows:
-            before, after = (
-                np.maximum(np.append(own, told.by_key[name].to_numpy()), own[0])
-                for own, name in ((before, "before"), (after, "after"))
-            )
-        low, high = self._orders(before), self._orders(after)
-        if told.ended:
-            high[:] = EVER
-        if told.over:
-            low[:] = EVER
-        return low, high
+        stream = Front(self.axis, replace(told, by_key=None))
+        nobody = pa.table({"": pa.nulls(1)}).select([])
+        low, high = stream.before(nobody), stream.after(nobody)
+        if listed is None and told.by_key is not None:
+            listed = told.by_key.drop_columns(["before", "after"])
+        if listed is None or not listed.num_rows:
+            return low, high
+        return np.append(low, self.before(listed)), np.append(high, self.after(listed))
 
     def _orders(self, ticks: Ints) -> Ints:
         known = np.where(ticks == NEVER, 0, np.maximum(ticks, -self.axis.limit))
