@@ -66,6 +66,9 @@ class Framed(FrameCase):
         parts = self.framing.fragments is not None
         return Segments(self.operator(), self.axis, (pa.string(),), edge=self.edge, fragments=parts)
 
+    def whole(self, rows: Sequence[Row]) -> Outcome:
+        return self.reference().run([MicroBatch(rows, END)])
+
     def bounds(self, told: Row) -> Segment:
         parts = self.framing.fragments is not None
         whole = not parts or told["status"] == "final"
@@ -100,7 +103,10 @@ class Windowed(Case):
         return self._reference.run(self.punctuated())
 
     def expected_at_once(self) -> Outcome:
-        return self._reference.run([MicroBatch(self.data(), END)])
+        return self.whole(self.data())
+
+    def whole(self, rows: Sequence[Row]) -> Outcome:
+        return self._reference.run([MicroBatch(rows, END)])
 
     @property
     def _reference(self) -> Reference:
@@ -202,6 +208,15 @@ class FillCase:
     def expected_at_once(self) -> Expected:
         rows = [filler.arrived([MicroBatch(filler.data(), END)]) for filler in self.fillers]
         return self._expected(self.bounded.expected_at_once(), rows)
+
+    def whole(self, rows: Sequence[Sequence[Row]]) -> Expected:
+        """What a batch of these rows of each input gives."""
+        first, *others = rows
+        came = [
+            filler.arrived([MicroBatch(mine, END)])
+            for filler, mine in zip(self.fillers, others, strict=True)
+        ]
+        return self._expected(self.bounded.whole(first), came)
 
     def _expected(self, bounded: Outcome, came: Sequence[tuple[list[Any], Outcome]]) -> Expected:
         segments = [self.bounded.bounds(dict(told)) for told in bounded.results]

@@ -91,11 +91,11 @@ class Between:
                 np.concatenate([asking.low, lifted_low]), np.concatenate([asking.high, lifted_high])
             )
         )
-        pool = pa.concat_tables([arrived, *chunks.values()])
+        pool = pa.concat_tables([arrived, *chunks.values()]).combine_chunks()
         keyed = Keyed.of(self.names, [pool, asking.keys, waiting.keys])
         order = ints(pool["order"])
         place, starts = by_key_and_order(keyed.numbers[0], order, len(keyed))
-        rows = pool.take(pa.array(place))
+        rows = pool.drop_columns(list(self.names)).take(pa.array(place))
         sorted_order = order[place]
         matched = Matched(
             rows, *stretches(starts, sorted_order, keyed.numbers[1], asking.low, asking.high)

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from muntin.aggregates.binding import Call
 from muntin.operators.admission import Admission, behind
-from muntin.operators.columns import key_fields
+from muntin.operators.columns import ints, key_fields
 from muntin.operators.frames.contents import Contents
 from muntin.operators.joint import Arrived, Taken
-from muntin.operators.kernels.ticks import order_of_ticks, shift_order
+from muntin.operators.kernels.ticks import order_of_ticks, shift_order, ticks_of_order
 from muntin.operators.protocol import NEVER, Punctuation, Routed
 from muntin.semantics.axis import Axis
 from muntin.semantics.filling import Edge
@@ -100,10 +100,10 @@ class Fill:
     @cached_property
     def schema(self) -> pa.Schema:
         """The columns of a row on its way, and as it is held."""
-        place = [pa.field(name, pa.int64()) for name in ("tick", "order")]
         slots = self.contents.cells.slot_types.items()
         made = [pa.field(f"s{place}", type_) for place, type_ in slots]
-        return pa.schema([*key_fields(self.keys), *place, *made, *self.columns])
+        order = pa.field("order", pa.int64())
+        return pa.schema([*key_fields(self.keys), order, *made, *self.columns])
 
     @property
     def types(self) -> list[pa.DataType]:
@@ -131,7 +131,10 @@ class Fill:
     def in_time(self, arrived: Arrived) -> tuple[pa.Table, Taken]:
         """The rows that are not late, and what became of all of them."""
         rows = self.merge(arrived.partials)
-        late = behind(rows, self.key_names, arrived.punctuation)
+        tick = ticks_of_order(ints(rows["order"]), self.reach.axis)
+        late = behind(
+            rows.append_column("tick", pa.array(tick)), self.key_names, arrived.punctuation
+        )
         kept = rows.filter(pa.array(~late)) if late.any() else rows
         if not arrived.counted:
             return kept, Taken()

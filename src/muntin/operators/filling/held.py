@@ -38,6 +38,11 @@ class Held:
         return cls(state, state.read(INDEX, 0) if found else _INDEX.empty_table())
 
     @property
+    def weight(self) -> int:
+        """How many bytes the rows are."""
+        return int(ints(self.index["bytes"]).sum())
+
+    @property
     def bounds(self) -> tuple[Ints, Ints]:
         """The least and the greatest order of each chunk."""
         return ints(self.index["least"]), ints(self.index["most"])
@@ -54,14 +59,24 @@ class Held:
     def read(self, chunks: Sequence[int]) -> dict[int, pa.Table]:
         return {chunk: self.state.read(ROWS, chunk) for chunk in chunks}
 
-    def change(self, read: Mapping[int, pa.Table], keep: Sequence[Mask], new: pa.Table) -> Changes:
-        """Keep what is to be kept of the chunks that were read, and the ``new`` rows."""
+    def change(
+        self,
+        read: Mapping[int, pa.Table],
+        keep: Sequence[Mask],
+        new: pa.Table,
+        *,
+        at_once: bool = False,
+    ) -> Changes:
+        """Keep what is to be kept of the chunks that were read, and the ``new`` rows.
+
+        Rows that are not kept leave their chunk when it is half empty, or ``at_once``.
+        """
         changes: Changes = {}
         loose = [new] if new.num_rows else []
         crowded = len(read) > _CHUNKS
         for (chunk, rows), stay in zip(read.items(), keep, strict=True):
             left = int(stay.sum())
-            if 2 * left > rows.num_rows and not crowded:
+            if left == rows.num_rows if at_once else 2 * left > rows.num_rows and not crowded:
                 continue  # not worth writing again yet
             changes[ROWS, chunk] = None
             if left:

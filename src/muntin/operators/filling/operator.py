@@ -239,11 +239,8 @@ class Filled:
         fill = self.fills[place]
         if going_on is None:
             cells = fill.contents.lifted(matched.rows)
-            order = np.lexsort((matched.behind, matched.first))
-            made = fill.contents.of_stretches(cells, matched.first[order], matched.behind[order])
-            back = np.empty(len(order), np.int64)
-            back[order] = np.arange(len(order))
-            return [column.take(pa.array(back)) for column in made], matched.counts, {}
+            made = fill.contents.of_stretches(cells, matched.first, matched.behind)
+            return made, matched.counts, {}
         scope = Scope(state, f"fill{place}:")
         names = [*self.frame_names, "shifted"]
         running = Running.load(scope, fill.contents, pa.schema([segments.field(n) for n in names]))

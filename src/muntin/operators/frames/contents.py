@@ -17,6 +17,7 @@ from muntin.aggregates.binding import Call
 from muntin.operators.frames.rows import Rows, orders
 from muntin.operators.kernels.grouping import Groups
 from muntin.operators.kernels.records import is_open
+from muntin.operators.kernels.stretches import layers
 from muntin.operators.panes import Panes
 from muntin.operators.protocol import State
 from muntin.operators.reduction import slide
@@ -25,6 +26,8 @@ from muntin.semantics.window import Edges
 
 Ints = npt.NDArray[np.int64]
 OPEN_CELLS = "open"
+#: So many layers of frames that overlap are looked through; rows of others are copied.
+_LAYERS = 24
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class Contents:
         if np.any(low >= high):
             return self._with_empty(cells, low, high)
         if np.any(np.diff(high) < 0) or np.any(np.diff(low) < 0):
-            return self._one_by_one(cells, low, high)
+            return self._in_layers(cells, low, high)
         columns = [column.combine_chunks() for column in cells.columns[len(self.keys) + 1 :]]
         slid = {
             a: slide(a.kind, parts, low, high) for a, parts in self.cells.by_accumulator(columns)
@@ -74,8 +77,24 @@ class Contents:
         pairs = zip(filled, nothing, strict=True)
         return [pa.concat_arrays([one, none]).take(place) for one, none in pairs]
 
+    def _in_layers(self, cells: pa.Table, low: Ints, high: Ints) -> list[pa.Array]:
+        """Where a frame ends before one that began earlier: apart, in layers where none does."""
+        place = np.lexsort((high, low))
+        layer = layers(high[place], _LAYERS)
+        parts, order = [], []
+        for number in range(-1, layer.max() + 1):
+            mine = place[layer == number]
+            if len(mine):
+                find = self._one_by_one if number < 0 else self.of_stretches
+                parts.append(find(cells, low[mine], high[mine]))
+                order.append(mine)
+        back = np.empty(len(low), np.int64)
+        back[np.concatenate(order)] = np.arange(len(low))
+        columns = zip(*parts, strict=True)
+        return [pa.concat_arrays(column).take(pa.array(back)) for column in columns]
+
     def _one_by_one(self, cells: pa.Table, low: Ints, high: Ints) -> list[pa.Array]:
-        """Where a frame ends before one that began earlier, each has its own copy of the rows."""
+        """Frames that lie in too many layers: each has its own copy of the rows."""
         stop = np.cumsum(high - low)
         start = stop - (high - low)
         row = np.arange(stop[-1] if len(stop) else 0)

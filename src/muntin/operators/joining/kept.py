@@ -75,8 +75,8 @@ class Kept:
         ]
         return [table[MARK].to_numpy() for table in told]
 
-    def change(self, pool: Pool, mark: Marks) -> Changes:
-        """Remember rows with their marks; those that are gone are let go."""
+    def change(self, pool: Pool, mark: Marks, *, at_once: bool = False) -> Changes:
+        """Remember rows with their marks; those that are gone are let go, if need be at once."""
         fresh, *others = pool.parts(mark)
         _, *before = pool.parts(pool.mark)
         rows = self._marked(pool.rows.slice(0, pool.new), fresh)
@@ -84,9 +84,9 @@ class Kept:
             name: self._marked(chunk, own)
             for (name, chunk), own in zip(pool.chunks.items(), others, strict=True)
         }
-        changes = self.held.change(
-            chunks, [own != GONE for own in others], rows.filter(pa.array(fresh != GONE))
-        )
+        kept = rows.filter(pa.array(fresh != GONE))
+        keep = [own != GONE for own in others]
+        changes = self.held.change(chunks, keep, kept, at_once=at_once)
         if self.remembers:
             beside = set(self.scope.buckets(MARKS))
             for name, old, own in zip(chunks, before, others, strict=True):

@@ -17,6 +17,7 @@ import pyarrow as pa
 from muntin.operators.arrived import Front, careful
 from muntin.operators.columns import key_fields
 from muntin.operators.filling.held import reached
+from muntin.operators.joining.eviction import evict
 from muntin.operators.joining.kept import GONE, MET, Kept, Marks, Pool
 from muntin.operators.joining.meeting import Meeting
 from muntin.operators.joining.pairing import Pairing
@@ -36,13 +37,15 @@ class Paired:
     """Left and right rows of equal keys that are within ``reach``, and for which ``where`` holds.
 
     Results have the keys ``k0..``, ``left0..`` and, unless left rows are reported by themselves
-    (semi, anti), ``right0..``.
+    (semi, anti), ``right0..``. Where rows that are held weigh more than ``limit`` bytes the oldest
+    are let go (FJ-16).
     """
 
     reach: Reach
     sides: tuple[Side, Side]
     how: str = "inner"
     where: Pairing | None = None
+    limit: int | None = None
 
     def __getstate__(self) -> dict[str, object]:
         return {part.name: getattr(self, part.name) for part in fields(self)}
@@ -65,18 +68,24 @@ class Paired:
     def step(self, state: State, arrived: Sequence[Arrived]) -> JointStep:
         came = [side.in_time(one) for side, one in zip(self.sides, arrived, strict=True)]
         fronts = [Front(self.reach.axis, one.punctuation) for one in arrived]
-        stores = self._stores(state)
+        stores = self.stores(state)
         pools = self._pools(stores, [rows for rows, _ in came], fronts)
         keyed = Keyed.of(self.sides[0].key_names, [pool.rows for pool in pools])
         results, met = self._meet(pools, keyed)
         changes: Changes = {}
-        for place, over in enumerate(self._over(pools, keyed, fronts)):
-            results.append(self._unmet(pools, place, met[place], over))
-            mark = self._marks(place, pools[place], met[place], over)
-            changes |= stores[place].change(pools[place], mark)
-        return JointStep(pa.concat_tables(results), changes, [taken for _, taken in came])
+        for place, pool in enumerate(pools):
+            complete = fronts[1 - place].after(keyed.keys)[keyed.numbers[place]]
+            over = self.over(place, pool.order, complete)
+            results.append(self.unmet(pools, place, over & ~met[place]))
+            changes |= stores[place].change(pool, self._marks(place, pool, met[place], over))
+        evicted = 0
+        if self.limit is not None:
+            more, evicted = evict(self, self.limit, state, changes, fronts)
+            results += more
+        taken = [rest for _, rest in came]
+        return JointStep(pa.concat_tables(results), changes, taken, evicted)
 
-    def _stores(self, state: State) -> list[Kept]:
+    def stores(self, state: State) -> list[Kept]:
         return [
             Kept.of(state, f"side{place}:", side.schema, remembers=remembers)
             for place, (side, remembers) in enumerate(zip(self.sides, self.remembers, strict=True))
@@ -127,16 +136,11 @@ class Paired:
             holds = self.where.holds([pool.rows for pool in pools], (left, right))
             yield left[holds], right[holds]
 
-    def _over(
-        self, pools: Sequence[Pool], keyed: Keyed, fronts: Sequence[Front]
-    ) -> tuple[Mask, Mask]:
-        """Which rows no partner can come for any more."""
-        farthest = careful(self.reach.high, pools[0].order)
-        earliest = careful(self.reach.low, fronts[0].after(keyed.keys))
-        return (
-            farthest < fronts[1].after(keyed.keys)[keyed.numbers[0]],
-            pools[1].order < earliest[keyed.numbers[1]],
-        )
+    def over(self, place: int, order: Ints, complete: Ints) -> Mask:
+        """Which rows no partner can come for, when the other side is complete so far."""
+        if place:
+            return order < careful(self.reach.low, complete)
+        return careful(self.reach.high, order) < complete
 
     def _marks(self, place: int, pool: Pool, met: Mask, over: Mask) -> Marks:
         gone = over | (pool.mark == GONE)
@@ -144,12 +148,12 @@ class Paired:
             gone |= met  # it has been reported, or never will be
         return np.where(gone, GONE, np.where(met, MET, 0)).astype(np.uint8)
 
-    def _unmet(self, pools: Sequence[Pool], place: int, met: Mask, over: Mask) -> pa.Table:
-        """Rows of a side that are over without ever having had a partner."""
+    def unmet(self, pools: Sequence[Pool], place: int, alone: Mask) -> pa.Table:
+        """Rows of a side that are let go without ever having had a partner."""
         if not (pads_right(self.how) if place else pads_left(self.how)):
             return self.result_schema.empty_table()
-        alone = np.flatnonzero(over & ~met & (pools[place].mark != GONE))
-        return self._told(pools, None, alone) if place else self._told(pools, alone, None)
+        rows = np.flatnonzero(alone & (pools[place].mark != GONE))
+        return self._told(pools, None, rows) if place else self._told(pools, rows, None)
 
     def _told(self, pools: Sequence[Pool], left: Ints | None, right: Ints | None) -> pa.Table:
         """Pairs as results; a side without rows has nulls."""

@@ -38,6 +38,27 @@ def members(first: Ints, behind: Ints) -> tuple[Ints, Ints]:
     return stretch, np.repeat(first, counts) + place
 
 
+def layers(high: Ints, most: int) -> Ints:
+    """For stretches by their start a layer, in each of which no stretch ends before an earlier one.
+
+    Each goes to the first layer that takes it; -1 where that would be more than ``most`` layers.
+    """
+    made = np.empty(len(high), np.int64)
+    _lay(high, np.full(most, -1, np.int64), made)
+    return made
+
+
+@kernel(NONE, INTS, OUT_INTS, OUT_INTS)
+def _lay(high: Ints, ends: Ints, made: Ints) -> None:
+    for place in range(len(high)):
+        made[place] = -1
+        for layer in range(len(ends)):
+            if ends[layer] <= high[place]:
+                ends[layer] = high[place]
+                made[place] = layer
+                break
+
+
 @kernel(NONE, INTS, INTS, INTS, INTS, INTS, OUT_INTS, OUT_INTS)
 def _search(
     starts: Ints, order: Ints, key: Ints, low: Ints, high: Ints, first: Ints, behind: Ints

@@ -124,6 +124,13 @@ def order_of_ticks(ticks: Ints, axis: Axis) -> Ints:
     return doubles_order(ticks.astype(np.float64) / float(10**axis.digits))
 
 
+def ticks_of_order(order: Ints, axis: Axis) -> Ints:
+    """The ticks that values lie in, by their order."""
+    if axis.domain is not Domain.DOUBLE:
+        return order
+    return _doubles(pa.array(order_doubles(order)), axis, np.zeros(len(order), np.uint8))
+
+
 def from_order(order: Ints, axis: Axis, type_: pa.DataType) -> pa.Array:
     """Values of the column type from their order."""
     if axis.domain is Domain.DOUBLE:
