@@ -131,6 +131,7 @@ class JoinCase(TwoSides):
 
     spec: Distance | Zipper
     sign: str | None
+    limit: int | None = None
 
     def operator(self) -> Paired:
         axis = self.left.axis
@@ -142,7 +143,7 @@ class JoinCase(TwoSides):
         where = None
         if self.sign is not None:
             where = Pairing(Comparison(self.sign, Slot(1), Slot(0)), ((1, 1), (0, 1)))
-        return Paired(reach, (self.left.side, self.right.side), self.spec.how, where)
+        return Paired(reach, (self.left.side, self.right.side), self.spec.how, where, self.limit)
 
     @property
     def reference(self) -> JoinReference:
@@ -299,6 +300,12 @@ def join_cases(draw: st.DrawFn, rules: Sequence[str] = RULES) -> JoinCase:
         draw(specs(domain)),
         draw(st.sampled_from([None, None, "<", "<>"])),
     )
+
+
+@st.composite
+def limited_cases(draw: st.DrawFn) -> JoinCase:
+    """Joins with little room."""
+    return replace(draw(join_cases()), limit=draw(st.integers(0, 8)) * 100)
 
 
 def stream_cases() -> st.SearchStrategy[JoinCase]:

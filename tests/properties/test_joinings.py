@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from muntin.operators.joint import Arrived
 from muntin.operators.protocol import MemoryState, Punctuation
-from muntin.semantics.joining.how import left_only
+from muntin.semantics.joining.how import left_only, pads_left, pads_right
 from muntin.testing import assert_same_rows
 from tests.properties.joinings import (
     AsofCase,
@@ -22,6 +22,7 @@ from tests.properties.joinings import (
     asof_stream_cases,
     held,
     join_cases,
+    limited_cases,
     reports,
     split_cases,
     stream_cases,
@@ -112,6 +113,49 @@ def reported(case: JoinCase, watched: Watched, place: int, row: Row) -> bool:
     if place or not left_only(case.spec.how):
         return False
     return any(case.reference.matches(row, partner) for partner in watched.came[1])
+
+
+@settings(max_examples=2000)
+@given(limited_cases())
+def test_little_room_loses_pairs_but_no_rows(case: JoinCase) -> None:
+    def look(watched: Watched, state: MemoryState, arrived: Sequence[Arrived]) -> None:
+        weights = [
+            rows.nbytes for (name, _), rows in state.chunks.items() if name.endswith(":rows")
+        ]
+        assert case.limit is not None and sum(weights) <= case.limit
+
+    ran = case.run(Watched(case, case.operator(), before=look))
+    wanted, outcomes = case.expected()
+    assert ran.chunks_left == []
+    assert [len(refused) for refused in ran.refused] == [len(o.refused) for o in outcomes]
+    if not ran.evicted:
+        assert_same_rows(ran.results, wanted)
+    for place, name in enumerate(("left3", "right3")):
+        check_reported(case, place, reported_by(ran.results, name), reported_by(wanted, name))
+
+
+def reported_by(
+    results: Sequence[Row], name: str
+) -> dict[int, list[tuple[int | None, int | None]]]:
+    """For every row of a side, by its number, with whom it is reported."""
+    made: dict[int, list[tuple[int | None, int | None]]] = {}
+    for row in results:
+        if row.get(name) is not None:
+            made.setdefault(row[name], []).append((row["left3"], row.get("right3")))
+    return made
+
+
+def check_reported(
+    case: JoinCase, place: int, found: dict[int, list[Any]], wanted: dict[int, list[Any]]
+) -> None:
+    """Nothing is made up, nobody is reported both alone and with others, and nobody is lost."""
+    how = case.spec.how
+    for number, pairs in found.items():
+        alone = (None, number) if place else (number, None)
+        assert pairs == [alone] or set(pairs) <= set(wanted[number])
+        assert len(set(pairs)) == len(pairs)
+    if pads_right(how) if place else pads_left(how):
+        assert set(wanted) <= set(found)
 
 
 @settings(max_examples=2000)

@@ -107,6 +107,14 @@ def test_the_partner_before_outlasts_one_in_the_same_place() -> None:
     assert names(fed.step(complete=(None, 96))) == [("a", "A")]
 
 
+def test_the_partner_before_is_held_while_a_nearer_one_may_come() -> None:
+    fed = asof(10, "nearest")
+    fed.step(left=[("k", 50, "a")], right=[("k", 41, "A")], complete=(60, 55))
+    assert passed(fed.state) == ["A"]
+    assert names(fed.step(complete=(None, 58))) == []
+    assert names(fed.step(complete=(None, 59))) == [("a", "A")]
+
+
 def test_nobody_asks_when_left_rows_are_over() -> None:
     fed = asof()
     fed.step(left=[("k", 5, "a")], right=[("k", 4, "A"), ("k", 9, "B")], ended=(True, False))

@@ -11,6 +11,7 @@ from muntin.aggregates.correlation import Comparison, Slot
 from muntin.operators.joining.operator import Paired
 from muntin.operators.joining.pairing import Pairing
 from muntin.operators.joining.reach import Around, Interval
+from muntin.operators.joint import JointStep
 from muntin.semantics.joining.distance import Distance
 from muntin.semantics.joining.zipper import Zipper
 from tests.operators.joining.feeding import SIDE, WHOLE, Fed, names
@@ -121,3 +122,50 @@ def test_an_operator_travels(how: str) -> None:
     work = within(2, how=how).work
     assert work.result_schema.field("left0").type == pa.int64()  # derived before it travels
     assert pickle.loads(pickle.dumps(work)) == work
+
+
+def limited(limit: int, how: str) -> Fed:
+    work = Paired(Around.of(Distance(100), WHOLE), (SIDE, SIDE), how, limit=limit)
+    return Fed(work)
+
+
+def test_the_oldest_of_both_sides_go_when_there_is_no_room() -> None:
+    rows = [("k", place, f"{place:02}") for place in range(10, 30)]
+    roomy = within(100)
+    roomy.step(rows[::2], rows[1::2])
+    chunks = [rows for (name, _), rows in roomy.state.chunks.items() if name.endswith(":rows")]
+    limit = sum(chunk.nbytes for chunk in chunks) // 2
+    fed = limited(limit, "full")
+    step = fed.step(rows[::2], rows[1::2])
+    assert step.evicted == 20 - len(fed.held(0)) - len(fed.held(1))
+    assert 5 < step.evicted < 15
+    youngest = [name for _, _, name in rows[step.evicted :]]
+    assert sorted(fed.held(0) + fed.held(1)) == youngest
+    assert names(step) == names(roomy_step(rows))  # they had met before they went
+
+
+def roomy_step(rows: list[tuple[str, int, str]]) -> JointStep:
+    return within(100, how="full").step(rows[::2], rows[1::2])
+
+
+@pytest.mark.parametrize("how", ["left", "full", "anti"])
+def test_a_row_that_goes_without_a_partner_is_reported(how: str) -> None:
+    fed = limited(0, how)
+    step = fed.step(left=[("k", 1, "a"), ("j", 2, "b")])
+    assert (names(step), step.evicted) == ([("a", None), ("b", None)], 2)
+    assert fed.state.chunks == {}
+    assert step.changes == {}
+    step = fed.step(right=[("k", 1, "A")], ended=(True, True))
+    assert names(step) == ([(None, "A")] if how == "full" else [])
+
+
+def test_rows_that_nobody_needs_are_not_evicted() -> None:
+    fed = limited(160, "inner")
+    fed.step(left=[("k", 1, "a"), ("k", 200, "b"), ("k", 201, "c")])
+    step = fed.step(complete=(None, 150))
+    assert step.evicted == 0
+    weight = sum(rows.nbytes for (name, _), rows in fed.state.chunks.items() if "rows" in name)
+    step = fed.step(left=[("k", 202, "d"), ("k", 203, "e")])
+    assert weight <= 160
+    assert fed.held(0)[-1] == "e"
+    assert step.evicted == 5 - 1 - len(fed.held(0))

@@ -56,6 +56,7 @@ def evict(
         stores = work.stores(After(state, changes))
         excess = sum(store.held.weight for store in stores) - limit
         if excess <= 0:
+            _forget_unwritten(state, changes)
             return results, count
         pools, evicted, idle = _oldest(work, stores, fronts, excess)
         for place, (store, pool) in enumerate(zip(stores, pools, strict=True)):
@@ -63,6 +64,13 @@ def evict(
             count += int(evicted[place].sum())
             mark = np.where(evicted[place] | idle[place], GONE, pool.mark).astype(np.uint8)
             changes.update(store.change(pool, mark, at_once=True))
+
+
+def _forget_unwritten(state: State, changes: Changes) -> None:
+    """Chunks that this step would have written, and that eviction took away again."""
+    for name, bucket in [key for key, chunk in changes.items() if chunk is None]:
+        if bucket not in state.buckets(name):
+            del changes[name, bucket]
 
 
 def _oldest(
@@ -108,7 +116,8 @@ def _by_age(stores: Sequence[Kept]) -> tuple[Ints, Ints, Ints, Ints]:
 def _idle(work: Paired, place: int, pool: Pool, fronts: Sequence[Front]) -> Mask:
     """Rows that are in a chunk still, though nobody needs them."""
     complete = fronts[1 - place].after(pool.rows.select(work.sides[place].key_names))
-    return (pool.mark == GONE) | work.over(place, pool.order, complete)
+    idle: Mask = work.over(place, pool.order, complete) | (pool.mark == GONE)
+    return idle
 
 
 def _shares(pool: Pool) -> npt.NDArray[np.float64]:
