@@ -95,17 +95,20 @@ def turns(
     runs: int = RUNS,
     pause: float = 0,
     clock: Callable[[], float] = time.perf_counter,
+    ready: Callable[[], object] = lambda: None,
 ) -> Iterator[tuple[str, float]]:
     """Names and seconds; contestants take turns, so that all share the weather.
 
     A pause between them lets the JVM collect one's garbage outside the other's time, and what one
     has left for the disk is written before the other begins. Where all work is done by this
-    process, its processor time as ``clock`` leaves out what others do.
+    process, its processor time as ``clock`` leaves out what others do. What makes the session
+    ``ready`` runs before every turn, outside its time.
     """
     for _ in range(runs):
         for name, contestant in contestants.items():
             os.sync()
             time.sleep(pause)
+            ready()
             began = clock()
             contestant()
             yield name, clock() - began

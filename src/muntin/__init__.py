@@ -5,114 +5,119 @@
 hi
 """
 
-from muntin.aggregates.correlated import correlated
-from muntin.aggregates.framing import (
-    aggregate,
-    between,
-    boundary,
-    delta,
-    density,
-    region,
-    threshold,
-    trend,
-)
-from muntin.aggregates.functions import (
-    Aggregate,
-    all,
-    any,
-    avg,
-    collect,
-    collect_set,
-    count,
-    count_distinct,
-    count_if,
-    first,
-    heavy_hitters,
-    last,
-    max,
-    median,
-    min,
-    mode,
-    own,
-    quantile,
-    stddev_pop,
-    stddev_samp,
-    sum,
-    top_k,
-    var_pop,
-    var_samp,
-    weighted_avg,
-)
-from muntin.aggregates.own import (
-    OwnAggregate,
-    grouped_count,
-    grouped_max,
-    grouped_min,
-    grouped_sum,
-)
-from muntin.aggregates.own_framing import CompiledFraming, FramingFunction
-from muntin.aggregates.sketches import approx_count_distinct, approx_quantile, approx_top_k
-from muntin.aggregates.synopses.composed import Composable, Composed
-from muntin.aggregates.synopses.extremes import SlidingExtreme
-from muntin.aggregates.synopses.functions import (
-    approx_avg,
-    approx_count,
-    approx_distinct_window,
-    approx_sum,
-    hash_counts,
-    lp_norm,
-    own_synopsis,
-    value_histogram,
-)
-from muntin.aggregates.synopses.summary import ExponentialHistogram, Summary
-from muntin.semantics.disorder import (
-    Disorder,
-    each,
-    ordered,
-    per_key,
-    per_partition,
-    punctuated,
-    slack,
-)
-from muntin.semantics.errors import (
-    ArgumentError,
-    CheckpointError,
-    ExpressionError,
-    MuntinError,
-    OwnAggregateError,
-    OwnFramingError,
-    RequirementError,
-    SumOverflowError,
-    TieError,
-    UnknownColumnError,
-    UnsupportedTypeError,
-)
-from muntin.semantics.framing.properties import (
-    Framing,
-    Schedule,
-    Scheme,
-    adjacent,
-    cover,
-    schedule,
-)
-from muntin.semantics.idle import clock, follow, wait
-from muntin.semantics.sequence import (
-    Landmarks,
-    RowWindow,
-    Session,
-    SlideOnWindow,
-    TupleWindow,
-)
-from muntin.semantics.window import Context, Landmark, Window
-from muntin.spark.combined import combine
-from muntin.spark.control import control, end, heartbeat, punctuate
-from muntin.spark.filled import Filled
-from muntin.spark.frames import Frames
-from muntin.spark.plan import Plan
-from muntin.spark.stored import Stored, frames
-from muntin.spark.stream import Stream, stream
-from muntin.spark.windowed import Windowed
-from muntin.spark.write import progress, write
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    # What is public and where it lives. A name is imported when it is first asked for: a worker
+    # needs few of these modules, and whoever starts one waits for all it imports.
+    from muntin.aggregates.correlated import correlated
+    from muntin.aggregates.framing import (
+        aggregate,
+        between,
+        boundary,
+        delta,
+        density,
+        region,
+        threshold,
+        trend,
+    )
+    from muntin.aggregates.functions import (
+        Aggregate,
+        all,
+        any,
+        avg,
+        collect,
+        collect_set,
+        count,
+        count_distinct,
+        count_if,
+        first,
+        heavy_hitters,
+        last,
+        max,
+        median,
+        min,
+        mode,
+        own,
+        quantile,
+        stddev_pop,
+        stddev_samp,
+        sum,
+        top_k,
+        var_pop,
+        var_samp,
+        weighted_avg,
+    )
+    from muntin.aggregates.own import (
+        OwnAggregate,
+        grouped_count,
+        grouped_max,
+        grouped_min,
+        grouped_sum,
+    )
+    from muntin.aggregates.own_framing import CompiledFraming, FramingFunction
+    from muntin.aggregates.sketches import approx_count_distinct, approx_quantile, approx_top_k
+    from muntin.aggregates.synopses.composed import Composable, Composed
+    from muntin.aggregates.synopses.extremes import SlidingExtreme
+    from muntin.aggregates.synopses.functions import (
+        approx_avg,
+        approx_count,
+        approx_distinct_window,
+        approx_sum,
+        hash_counts,
+        lp_norm,
+        own_synopsis,
+        value_histogram,
+    )
+    from muntin.aggregates.synopses.summary import ExponentialHistogram, Summary
+    from muntin.semantics.disorder import (
+        Disorder,
+        each,
+        ordered,
+        per_key,
+        per_partition,
+        punctuated,
+        slack,
+    )
+    from muntin.semantics.errors import (
+        ArgumentError,
+        CheckpointError,
+        ExpressionError,
+        MuntinError,
+        OwnAggregateError,
+        OwnFramingError,
+        RequirementError,
+        SumOverflowError,
+        TieError,
+        UnknownColumnError,
+        UnsupportedTypeError,
+    )
+    from muntin.semantics.framing.properties import (
+        Framing,
+        Schedule,
+        Scheme,
+        adjacent,
+        cover,
+        schedule,
+    )
+    from muntin.semantics.idle import clock, follow, wait
+    from muntin.semantics.sequence import (
+        Landmarks,
+        RowWindow,
+        Session,
+        SlideOnWindow,
+        TupleWindow,
+    )
+    from muntin.semantics.window import Context, Landmark, Window
+    from muntin.spark.combined import combine
+    from muntin.spark.control import control, end, heartbeat, punctuate
+    from muntin.spark.filled import Filled
+    from muntin.spark.frames import Frames
+    from muntin.spark.plan import Plan
+    from muntin.spark.stored import Stored, frames
+    from muntin.spark.stream import Stream, stream
+    from muntin.spark.windowed import Windowed
+    from muntin.spark.write import progress, write
 
 __version__ = "0.1.0"
 
@@ -225,3 +230,24 @@ __all__ = [
     "weighted_avg",
     "write",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """A public name, from the module that is named for it above."""
+    if name not in __all__:
+        raise AttributeError(f"module 'muntin' has no attribute {name!r}")
+    import ast
+    import importlib
+    from pathlib import Path
+
+    block = next(n for n in ast.parse(Path(__file__).read_text()).body if isinstance(n, ast.If))
+    for node in block.body:
+        if isinstance(node, ast.ImportFrom) and name in [alias.name for alias in node.names]:
+            found: object = getattr(importlib.import_module(str(node.module)), name)
+            globals()[name] = found
+            return found
+    raise AssertionError(f"{name} is public and lives nowhere")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
