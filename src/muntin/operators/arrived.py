@@ -10,8 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.operators.admission import Admission, behind
+from muntin.operators.columns import ints
 from muntin.operators.joint import Arrived, Taken
-from muntin.operators.kernels.ticks import order_of_ticks
+from muntin.operators.kernels.ticks import order_of_ticks, ticks_of_order
 from muntin.operators.protocol import EVER, NEVER, Punctuation
 from muntin.semantics.axis import Axis
 
@@ -22,19 +23,14 @@ def in_time(
     rows: pa.Table, arrived: Arrived, key_names: Sequence[str], admission: Admission
 ) -> tuple[pa.Table, Taken]:
     """The rows that are not late, and what became of all of them."""
-    late = behind(rows, key_names, arrived.punctuation)
+    tick = ticks_of_order(ints(rows["order"]), admission.axis)
+    placed = rows.select(key_names).append_column("tick", pa.array(tick))
+    late = behind(placed, key_names, arrived.punctuation)
     kept = rows.filter(pa.array(~late)) if late.any() else rows
     if not arrived.counted:
         return kept, Taken()
-    gone = _late_rows(arrived, key_names, admission) if arrived.rows else None
+    gone = admission.late_among(arrived.rows, key_names, arrived.punctuation)
     return kept, Taken(kept.num_rows, int(late.sum()), late_rows=gone)
-
-
-def _late_rows(arrived: Arrived, key_names: Sequence[str], admission: Admission) -> pa.Table:
-    table = pa.concat_tables(arrived.rows)
-    before, _ = arrived.punctuation.of(table.select(key_names))
-    late = behind(table, key_names, arrived.punctuation)
-    return admission.late_rows(table, late, before)
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.aggregates.binding import Call
-from muntin.operators.admission import Admission, behind
-from muntin.operators.columns import ints, key_fields
+from muntin.operators.admission import Admission
+from muntin.operators.arrived import Front, in_time
+from muntin.operators.columns import key_fields
 from muntin.operators.frames.contents import Contents
 from muntin.operators.joint import Arrived, Taken
-from muntin.operators.kernels.ticks import order_of_ticks, shift_order, ticks_of_order
-from muntin.operators.protocol import NEVER, Punctuation, Routed
+from muntin.operators.kernels.ticks import shift_order
+from muntin.operators.protocol import Punctuation, Routed
 from muntin.semantics.axis import Axis
 from muntin.semantics.filling import Edge
 
@@ -130,16 +131,7 @@ class Fill:
 
     def in_time(self, arrived: Arrived) -> tuple[pa.Table, Taken]:
         """The rows that are not late, and what became of all of them."""
-        rows = self.merge(arrived.partials)
-        tick = ticks_of_order(ints(rows["order"]), self.reach.axis)
-        late = behind(
-            rows.append_column("tick", pa.array(tick)), self.key_names, arrived.punctuation
-        )
-        kept = rows.filter(pa.array(~late)) if late.any() else rows
-        if not arrived.counted:
-            return kept, Taken()
-        gone = self.admission.late_among(arrived.rows, self.key_names, arrived.punctuation)
-        return kept, Taken(kept.num_rows, int(late.sum()), late_rows=gone)
+        return in_time(self.merge(arrived.partials), arrived, self.key_names, self.admission)
 
     def keys_of(self, segments: pa.Table) -> pa.Table:
         """The keys of segments, as far as rows have them and under their names."""
@@ -147,7 +139,4 @@ class Fill:
 
     def complete(self, keys: pa.Table, punctuation: Punctuation) -> Ints:
         """The order below which no row of a key will come any more."""
-        axis = self.reach.axis
-        _, told = punctuation.of(keys)
-        known = np.where(told == NEVER, 0, np.maximum(told, -axis.limit))
-        return np.where(told == NEVER, NEVER, order_of_ticks(known, axis))
+        return Front(self.reach.axis, punctuation).after(keys)

@@ -11,11 +11,9 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from muntin.aggregates.ordering import order_doubles
-from muntin.operators.kernels.ticks import order_of_ticks, shift_order, to_ticks
-from muntin.semantics.axis import Axis, Domain
+from muntin.operators.kernels.ticks import order_of_ticks, shift_order, ticks_of_order
+from muntin.semantics.axis import Axis
 from muntin.semantics.joining.distance import Distance
 from muntin.semantics.joining.zipper import Zipper
 
@@ -75,8 +73,6 @@ class Interval:
         return order_of_ticks(self._start(order) + self.every, self.axis) - 1
 
     def _start(self, order: Ints) -> Ints:
-        tick = order
-        if self.axis.domain is Domain.DOUBLE:
-            tick = to_ticks(pa.array(order_doubles(order)), self.axis).tick
+        tick = ticks_of_order(order, self.axis)
         start: Ints = self.origin + (tick - self.origin) // self.every * self.every
         return start

@@ -55,11 +55,10 @@ class Side:
     @cached_property
     def schema(self) -> pa.Schema:
         """The columns of a row on its way, and as it is held."""
-        place = [pa.field(name, pa.int64()) for name in ("tick", "order")]
         told = zip(self.column_names, self.columns, strict=True)
         ties = zip(self.tie_names, self.ties, strict=True)
         own = [pa.field(name, type_) for name, type_ in (*told, *ties)]
-        return pa.schema([*key_fields(self.keys), *place, *own])
+        return pa.schema([*key_fields(self.keys), pa.field("order", pa.int64()), *own])
 
     def route(self, rows: pa.Table) -> Routed:
         admitted = self.admission.admit(rows)
