@@ -113,6 +113,7 @@ if TYPE_CHECKING:
     from muntin.spark.control import control, end, heartbeat, punctuate
     from muntin.spark.filled import Filled
     from muntin.spark.frames import Frames
+    from muntin.spark.joined import Joined
     from muntin.spark.plan import Plan
     from muntin.spark.stored import Stored, frames
     from muntin.spark.stream import Stream, stream
@@ -136,6 +137,7 @@ __all__ = [
     "Frames",
     "Framing",
     "FramingFunction",
+    "Joined",
     "Landmark",
     "Landmarks",
     "MuntinError",

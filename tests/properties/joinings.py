@@ -116,6 +116,10 @@ class TwoSides:
     def expected_at_once(self) -> tuple[list[Row], list[Outcome]]:
         return self._expected([[MicroBatch(side.data(), END)] for side in self.sides])
 
+    def whole(self, rows: Sequence[Sequence[Row]]) -> tuple[list[Row], list[Outcome]]:
+        """What a batch of these rows of each side gives."""
+        return self._expected([[MicroBatch(mine, END)] for mine in rows])
+
     def _expected(self, batches: Sequence[Sequence[MicroBatch]]) -> tuple[list[Row], list[Outcome]]:
         came, outcomes = [], []
         for side, one in zip(self.sides, batches, strict=True):

@@ -8,56 +8,33 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException
 from pyspark.sql import Column as SparkColumn
-from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
 from muntin.aggregates.binding import Call, slots_of
 from muntin.aggregates.expressions import Expression, Name
 from muntin.aggregates.functions import Aggregate
-from muntin.aggregates.own import OwnAggregate
 from muntin.aggregates.text import Column
 from muntin.operators.frames.runs import in_batch
 from muntin.operators.joint import Alone, Joint
 from muntin.operators.protocol import Operator
-from muntin.operators.punctuators.build import punctuator
-from muntin.operators.punctuators.slack import Punctuator
 from muntin.semantics.axis import Axis
-from muntin.semantics.disorder import Disorder, Each, Punctuated
-from muntin.semantics.errors import ArgumentError, ExpressionError
+from muntin.semantics.errors import ArgumentError
 from muntin.semantics.filling import StoredFrames
 from muntin.semantics.framing.properties import Framing
 from muntin.semantics.sequence import RowWindow, SequenceSpec, SlideOnWindow
 from muntin.semantics.window import Unfinished, WindowSpec
 from muntin.spark.build import Typed, build
 from muntin.spark.compilation import Feed
-from muntin.spark.expressions import column, condition, named, problem
+from muntin.spark.compile_input import CompiledInput
+from muntin.spark.expressions import column, named
 from muntin.spark.fingerprint import fingerprint
 from muntin.spark.naming import Naming
 from muntin.spark.requirements import setting
-from muntin.spark.types import bound_type, progressing, to_arrow, to_spark
+from muntin.spark.types import progressing, to_arrow, to_spark
 
 AnySpec = WindowSpec | SequenceSpec | Framing | StoredFrames
-
-
-@dataclass(frozen=True, eq=False)
-class Source:
-    """The stream as the compiler needs it: a DataFrame and the roles of its columns.
-
-    ``digits`` are decimals that its axis has to have beside those it needs itself.
-    """
-
-    df: DataFrame
-    on: str
-    by: tuple[str, ...]
-    disorder: Disorder | None
-    shards: int
-    control: DataFrame | None = None
-    clock: bool = False
-    functions: Mapping[str, OwnAggregate] = field(default_factory=dict)
-    digits: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,19 +48,14 @@ class Details:
 
 
 @dataclass(frozen=True, eq=False)
-class Compiled:
+class Compiled(CompiledInput):
     """Windows of a source, typed: everything the drivers, ``explain`` and ``write`` ask for."""
 
-    source: Source
     spec: AnySpec
     columns: tuple[Column, ...]
     unfinished: Unfinished = "keep"
     prefix: str = ""
     details: Details = field(default_factory=Details)
-
-    @cached_property
-    def schema(self) -> spark_types.StructType:
-        return self.source.df.schema
 
     @cached_property
     def axis(self) -> Axis:
@@ -113,41 +85,17 @@ class Compiled:
             wanted.append(Name(self.source.on))  # for on_start and on_end
         return list(dict.fromkeys(wanted))
 
+    @property
+    def asked(self) -> str:
+        return ", ".join(column.name for column in self.columns)
+
     @cached_property
     def keys(self) -> tuple[str, ...]:
         """The keys of a result: ``by``, and the groups inside a window."""
         return (*self.source.by, *self.details.group)
 
-    def prepared(self, *, originals: bool = False) -> DataFrame:
-        """What travels: ``on``, the keys and the slots, and the rows if wanted."""
-        if not originals:
-            return self._needed
-        rows = [named(name).alias(f"o{place}") for place, name in enumerate(self.schema.names)]
-        return self._analysed([*self._selected(), *rows])
-
-    @cached_property
-    def _needed(self) -> DataFrame:
-        """What travels without the rows; asked for several times, and Spark analyses it anew."""
-        return self._analysed(self._selected())
-
-    def _selected(self) -> list[SparkColumn]:
-        keys = [self._key(name) for name in self.keys]
-        return [
-            named(self.source.on).alias("on"),
-            *(key.alias(f"k{place}") for place, key in enumerate(keys)),
-            *(column(slot).alias(f"s{place}") for place, slot in enumerate(self.slots)),
-            *self._for_the_rule(),
-            *self._for_the_window(),
-        ]
-
-    def _for_the_rule(self) -> list[SparkColumn]:
-        """What only the punctuator looks at: ``p``, or the columns ``v0..`` of ``mt.each``."""
-        match self.source.disorder:
-            case Punctuated(where=where):
-                return [condition(where).alias("p")]
-            case Each(columns=names):
-                return [self._key(name).alias(f"v{place}") for place, name in enumerate(names)]
-        return []
+    def _evaluated(self) -> list[SparkColumn]:
+        return [column(slot).alias(f"s{place}") for place, slot in enumerate(self.slots)]
 
     def _for_the_window(self) -> list[SparkColumn]:
         """What only some windows look at: the slide attribute, landmarks, gaps, ties."""
@@ -165,15 +113,6 @@ class Compiled:
             made += [tie.alias(f"t{place}") for place, tie in enumerate(ties)]
         return made
 
-    @cached_property
-    def _hashable(self) -> list[str]:
-        return [
-            field.name
-            for field in self.schema.fields
-            if "map<" not in field.dataType.simpleString()
-            and "variant" not in field.dataType.simpleString()
-        ]
-
     def _reach(self, gap: SparkColumn) -> SparkColumn:
         """Up to where a row holds its session open, computed as Spark would."""
         if self.axis.domain.temporal and isinstance(
@@ -181,30 +120,6 @@ class Compiled:
         ):
             gap = gap.cast("interval")
         return (named(self.source.on) + gap).cast(self.schema[self.source.on].dataType)
-
-    def _key(self, name: str) -> SparkColumn:
-        """A key column; -0.0 is 0.0 and NaN is one value, as in Spark's GROUP BY."""
-        if not isinstance(self.schema[name].dataType, spark_types.FractionalType) or isinstance(
-            self.schema[name].dataType, spark_types.DecimalType
-        ):
-            return named(name)
-        nan = F.lit(float("nan")).cast(self.schema[name].dataType)
-        return F.when(F.isnan(named(name)), nan).otherwise(
-            named(name) + F.lit(0.0).cast(self.schema[name].dataType)
-        )
-
-    def _analysed(self, selected: Sequence[SparkColumn]) -> DataFrame:
-        try:
-            prepared = self.source.df.select(*selected)
-            prepared.schema  # noqa: B018  (Spark Connect analyses only when asked)
-        except AnalysisException as error:
-            asked = ", ".join(column.name for column in self.columns)
-            raise ExpressionError(
-                f"Spark cannot evaluate this: {problem(error)}; "
-                f"the columns are {', '.join(self.schema.names)}",
-                asked,
-            ) from error
-        return prepared
 
     @cached_property
     def operator(self) -> Operator:
@@ -215,15 +130,13 @@ class Compiled:
     @cached_property
     def typed(self) -> Typed:
         """Everything an operator is made of, beside its windows."""
-        on_type = self.schema[self.source.on].dataType
-        bounds = bound_type(on_type, self.axis.digits)
         return Typed(
             axis=self.axis,
             keys=self.key_types,
             ranked_keys=len(self.source.by),
             calls=self.calls,
-            bound_type=bounds,
-            lateness_type=pa.duration("us") if self.axis.domain.temporal else bounds,
+            bound_type=self.on_type,
+            lateness_type=self.lateness_type,
             late=self.source.disorder.late if self.source.disorder else "generous",
             unfinished=self.unfinished,
             behind=self.behind,
@@ -256,11 +169,6 @@ class Compiled:
         aggregates = [a for result in self.columns for a in result.aggregates]
         return (*calls, *self._calls_of(aggregates))
 
-    @property
-    def ansi(self) -> bool:
-        """Whether arithmetic that leaves its type is an error."""
-        return setting(self.source.df.sparkSession, "spark.sql.ansi.enabled", "true") == "true"
-
     @cached_property
     def slot_types(self) -> tuple[spark_types.DataType, ...]:
         """The types of what Spark evaluates for the aggregates."""
@@ -275,18 +183,6 @@ class Compiled:
             label, constants = str(aggregate), aggregate.options
             calls.append(Call(aggregate.function, label, places, arrow, self.ansi, constants))
         return calls
-
-    @cached_property
-    def key_types(self) -> tuple[pa.DataType, ...]:
-        return tuple(to_arrow(self.schema[n].dataType, f"by={n!r}") for n in self.keys)
-
-    @cached_property
-    def punctuator(self) -> Punctuator:
-        disorder = self.source.disorder
-        names = disorder.columns if isinstance(disorder, Each) else ()
-        values = [to_arrow(self.schema[n].dataType, f"each={n!r}") for n in names]
-        by = self.key_types[: len(self.source.by)]
-        return punctuator(disorder, self.axis, by, values)
 
     @cached_property
     def flat_schema(self) -> spark_types.StructType:
@@ -317,10 +213,6 @@ class Compiled:
     @property
     def batched(self) -> Joint:
         return Alone(in_batch(self.operator))
-
-    @property
-    def is_streaming(self) -> bool:
-        return self.source.df.isStreaming
 
     @property
     def finisher(self) -> Naming:

@@ -16,7 +16,7 @@ from muntin.operators.filling.fill import Fill, Reach
 from muntin.operators.filling.operator import Filled
 from muntin.operators.filling.segments import Segments
 from muntin.operators.joint import Joint
-from muntin.semantics.axis import Axis, decimals_needed
+from muntin.semantics.axis import Axis
 from muntin.semantics.errors import ArgumentError
 from muntin.semantics.filling import CLOSED, HALF_OPEN, OPEN, Edge, Filling, StoredFrames
 from muntin.semantics.framing.properties import Framing
@@ -26,41 +26,25 @@ from muntin.spark.compilation import Feed
 from muntin.spark.compile import Compiled, struct
 from muntin.spark.expressions import named
 from muntin.spark.naming import Naming
-from muntin.spark.types import progressing, to_arrow
+from muntin.spark.other import OnSharedAxis, digits_of
+from muntin.spark.types import to_arrow
 
 
 @dataclass(frozen=True, eq=False)
-class CompiledSource(Compiled):
+class CompiledSource(OnSharedAxis, Compiled):
     """Rows that fill: a source whose ``by`` are the columns that match keys of the segments.
 
-    ``matches`` are the numbers of those keys, ``types`` their types.
+    ``matches`` are the numbers of those keys.
     """
 
     filling: Filling = field(default_factory=Filling)
     edge: Edge = field(default_factory=lambda: CLOSED)
     shared: Axis | None = None
-    matches: tuple[int, ...] = ()
     types: tuple[spark_types.DataType, ...] = ()
+    matches: tuple[int, ...] = ()
     sharded_by: tuple[int, ...] = ()
     where: SparkColumn | None = None
     whole_rows: bool = False
-
-    @cached_property
-    def axis(self) -> Axis:
-        assert self.shared is not None  # set when all inputs are known
-        return self.shared
-
-    @cached_property
-    def key_types(self) -> tuple[pa.DataType, ...]:
-        return tuple(to_arrow(type_, "key") for type_ in self.types)
-
-    def _key(self, name: str) -> SparkColumn:
-        """As the segments have it, so that equal keys are equal."""
-        key = super()._key(name)
-        if name not in self.keys:
-            return key
-        wanted = self.types[self.keys.index(name)]
-        return key if self.schema[name].dataType == wanted else key.cast(wanted)
 
     def _for_the_window(self) -> list[SparkColumn]:
         made = [] if self.where is None else [self.where.alias("w")]
@@ -84,7 +68,7 @@ class CompiledSource(Compiled):
             keys=self.key_types,
             shards=tuple(keys[self.matches.index(n)] for n in self.sharded_by if not self.apart),
             calls=self.calls,
-            lateness_type=self.typed.lateness_type,
+            lateness_type=self.lateness_type,
             shifts=tuple(ticks("shift", shift) for shift in filling.shifts),
             columns=tuple(self._columns()) if self.whole_rows else (),
             chosen=self.where is not None,
@@ -103,16 +87,7 @@ class CompiledSource(Compiled):
         ]
 
     def feed(self, name: str) -> Feed:
-        return Feed(
-            name=name,
-            prepared=lambda originals: self.prepared(originals=originals),
-            schema=self.schema,
-            lateness_type=self.typed.lateness_type,
-            punctuator=self.punctuator,
-            axis=self.axis,
-            control=self.source.control,
-            everywhere=self.apart,
-        )
+        return replace(super().feed(name), everywhere=self.apart)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,21 +101,10 @@ class CompiledFill:
     def axis(self) -> Axis:
         """One axis for all inputs, fine enough for each of them."""
         axis = self.plain.axis
-        digits = [axis.digits]
-        for source in self.sources:
-            on = source.source.on
-            domain, scale = progressing(source.schema[on].dataType, on)
-            if domain is not axis.domain:
-                raise ArgumentError(
-                    "on",
-                    on,
-                    f"it is a {domain} column, and the bounds to fill are {axis.domain} values; "
-                    "cast one of them",
-                )
-            disorder = source.source.disorder
-            lengths = (*source.filling.lengths, *(disorder.lengths if disorder else ()))
-            digits.append(decimals_needed(scale, *lengths) if not axis.domain.temporal else 0)
-        return replace(axis, digits=max(digits))
+        digits = [
+            digits_of(source.source, axis.domain, source.filling.lengths) for source in self.sources
+        ]
+        return replace(axis, digits=max(axis.digits, *digits))
 
     @cached_property
     def segmented(self) -> Compiled:

@@ -39,7 +39,7 @@ from muntin.semantics.framing.properties import Framing
 from muntin.spark.compile import Compiled
 from muntin.spark.compile_ties import Combining
 from muntin.spark.expressions import column, named
-from muntin.spark.types import bound_type, to_arrow, to_spark
+from muntin.spark.types import to_arrow, to_spark
 
 #: Muntin's own columns of a frame, where nothing else is asked for.
 WHOLE = ("frame_id", "frame_start", "frame_end", "n", "n_missing", "status")
@@ -244,13 +244,12 @@ class CompiledFrames(Compiled):
     @cached_property
     def frame_types(self) -> Typed:
         """Everything an operator is made of, beside its framing."""
-        bounds = bound_type(self.schema[self.source.on].dataType, self.axis.digits)
         return Typed(
             axis=self.axis,
             keys=self.key_types,
             calls=self.calls,
-            bound_type=bounds,
-            lateness_type=pa.duration("us") if self.axis.domain.temporal else bounds,
+            bound_type=self.on_type,
+            lateness_type=self.lateness_type,
             read=self._typed("f"),
             ties=self._typed("t"),
             bridge=self._bridge,

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
-from pyspark.sql import types as spark_types
 
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.text import Column, parse_condition
-from muntin.semantics.disorder import CHOICES, PerKey, Punctuated
-from muntin.semantics.errors import ArgumentError, UnknownColumnError
+from muntin.semantics.errors import ArgumentError
 from muntin.semantics.filling import Filling, StoredFrames
 from muntin.semantics.framing.properties import Framing
-from muntin.semantics.window import Window, column_name
-from muntin.spark.compile import Compiled, Source
+from muntin.semantics.window import Window
+from muntin.spark.compile import Compiled
 from muntin.spark.compile_fill import CompiledFill, CompiledSource
 from muntin.spark.compile_history import CompiledHistory, check_history
-from muntin.spark.disorder import check_clock
+from muntin.spark.compile_input import Source
 from muntin.spark.expressions import condition
+from muntin.spark.other import Key, check_other, matching, other_source
 from muntin.spark.plan import Plan
-from muntin.spark.requirements import check_stream
 from muntin.spark.segmented import Segmented
-from muntin.spark.types import progressing, to_arrow
 
 if TYPE_CHECKING:
     from muntin.spark.stream import Stream
-
-#: How the columns of the filling rows correspond to keys of the segments.
-Key = str | Sequence[str] | Mapping[str, str] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,20 +104,8 @@ def filled_plan(compiled: CompiledFill) -> Plan:
         check_history(compiled)
         return Plan(CompiledHistory(compiled))
     for source in compiled.sources:
-        _check_stream(source.source)
+        check_other(source.source, "fills")
     return Plan(compiled)
-
-
-def _check_stream(source: Source) -> None:
-    if source.disorder is None and source.control is None:
-        raise ArgumentError(
-            "other",
-            "a stream",
-            "a stream that fills must say how disordered it is, or nothing would ever be complete: "
-            f"mt.stream(other, on=..., by=..., disorder={CHOICES})",
-        )
-    check_clock(source.disorder, source.clock)
-    check_stream(source.df.sparkSession)
 
 
 def filled(
@@ -140,108 +122,14 @@ def filled(
         raise ArgumentError(
             "fill", str(plain.spec), "frames, sliding and tumbling windows can be filled"
         )
-    source, described = _source(segmented, other, on)
-    by, matches = _keys(plain, source, key, described)
+    source, described = other_source(segmented.source, other, on)
+    by, matches = matching(plain.keys, plain.schema, source, key, described)
     source = replace(source, by=by)
     _check_sides(plain, source)
     chosen = None if where is None else _condition(where)
     made = Filled(segmented, source, filling, matches, chosen)
     made._planned((), whole_rows=False)  # what does not suit is said here
     return made
-
-
-def _source(
-    segmented: Segmented, other: Any, on: str | None
-) -> tuple[Source, tuple[str, ...] | None]:
-    """The rows that fill, and the keys that they were described with."""
-    from muntin.spark.stream import Stream  # which can make frames and windows
-
-    own = segmented.source
-    if other is None:
-        return replace(own, on=own.on if on is None else column_name("on", on)), own.by
-    if isinstance(other, Stream):
-        source = other.described()
-        if on is not None and on != source.on:
-            raise ArgumentError("on", on, f"the stream progresses on {source.on!r} already")
-        return replace(source, shards=own.shards), source.by
-    if not hasattr(other, "isStreaming"):
-        raise ArgumentError("other", other, "it is a Spark DataFrame or what mt.stream returns")
-    name = own.on if on is None else column_name("on", on)
-    if name not in other.columns:
-        raise UnknownColumnError("on", name, other.columns)
-    progressing(other.schema[name].dataType, name)
-    return Source(other, name, (), None, own.shards, functions=own.functions), None
-
-
-def _keys(
-    plain: Compiled, source: Source, key: Key, described: tuple[str, ...] | None
-) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """The columns that match, and which keys of the segments they match."""
-    pairs = _pairs(plain, source, key, described)
-    for _, name in pairs:
-        if name not in source.df.columns:
-            raise UnknownColumnError("key", name, source.df.columns)
-    for own, name in pairs:
-        _check_types(plain, own, source, name)
-    by_key = isinstance(source.disorder, PerKey) or (
-        isinstance(source.disorder, Punctuated) and source.disorder.key
-    )
-    if by_key and tuple(name for _, name in pairs) != described:
-        raise ArgumentError(
-            "key",
-            key,
-            f"{source.disorder} tells of each key of {described}, so these have to match; or use "
-            "another disorder",
-        )
-    return tuple(name for _, name in pairs), tuple(plain.keys.index(own) for own, _ in pairs)
-
-
-def _pairs(
-    plain: Compiled, source: Source, key: Key, described: tuple[str, ...] | None
-) -> list[tuple[str, str]]:
-    """Pairs of a key of the segments and the column that matches it."""
-    keys = plain.keys
-    if isinstance(key, Mapping):
-        for own in key:
-            if own not in keys:
-                raise UnknownColumnError("key", str(own), keys)
-        return [(own, column_name("key", key[own])) for own in keys if own in key]
-    if key is None and described is not None:
-        names: Sequence[str] = described
-    elif key is None:
-        missing = [own for own in keys if own not in source.df.columns]
-        if missing:
-            raise ArgumentError(
-                "key",
-                None,
-                f"the filling rows have no column {missing[0]!r}; name the one that matches "
-                f"(key={{{missing[0]!r}: '...'}}), or say key=() so that every frame sees all rows",
-            )
-        names = keys
-    else:
-        names = (key,) if isinstance(key, str) else tuple(key)
-    if not names:
-        return []
-    if len(names) != len(keys):
-        raise ArgumentError(
-            "key",
-            list(names),
-            f"the keys are {', '.join(keys) or 'none'}; name a column for each, or say which "
-            "match: key={'router': 'router_id'}",
-        )
-    return [(own, column_name("key", name)) for own, name in zip(keys, names, strict=True)]
-
-
-def _check_types(plain: Compiled, own: str, source: Source, name: str) -> None:
-    one, other = plain.schema[own].dataType, source.df.schema[name].dataType
-    to_arrow(other, f"key={name!r}")
-    numbers = (spark_types.NumericType,)
-    if one != other and not (isinstance(one, numbers) and isinstance(other, numbers)):
-        raise ArgumentError(
-            "key",
-            name,
-            f"it has type {other.simpleString()} and {own!r} has {one.simpleString()}; cast it",
-        )
 
 
 def _check_sides(plain: Compiled, source: Source) -> None:

@@ -15,14 +15,16 @@ from muntin.aggregates.text import Column, parse_column
 from muntin.semantics.disorder import CHOICES
 from muntin.semantics.errors import ArgumentError
 from muntin.semantics.filling import Empty, Filling
-from muntin.spark.compile import Compiled, Source
+from muntin.spark.compile import Compiled
+from muntin.spark.compile_input import Source
 from muntin.spark.disorder import check_clock
 from muntin.spark.expressions import text_of
 from muntin.spark.plan import Plan
 from muntin.spark.requirements import check_stream
 
 if TYPE_CHECKING:
-    from muntin.spark.filled import Filled, Key
+    from muntin.spark.filled import Filled
+    from muntin.spark.other import Key
     from muntin.spark.stream import Stream
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import pyarrow as pa
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 
@@ -15,12 +14,13 @@ from muntin.operators.filling.listed import Listed
 from muntin.semantics.disorder import Disorder
 from muntin.semantics.errors import ArgumentError, UnknownColumnError
 from muntin.semantics.filling import CLOSED, HALF_OPEN, LEFT_OPEN, OPEN, StoredFrames
-from muntin.spark.compile import Compiled, Source
+from muntin.spark.compile import Compiled
+from muntin.spark.compile_input import Source
 from muntin.spark.expressions import named
 from muntin.spark.naming import Naming
 from muntin.spark.segmented import Segmented
 from muntin.spark.stream import stream
-from muntin.spark.types import bound_type, to_arrow
+from muntin.spark.types import to_arrow
 
 _EDGES = {"[]": CLOSED, "()": OPEN, "[)": HALF_OPEN, "(]": LEFT_OPEN}
 
@@ -46,13 +46,12 @@ class CompiledStored(Compiled):
 
     @cached_property
     def operator(self) -> Listed:
-        bounds = bound_type(self.schema[self.source.on].dataType, self.axis.digits)
         return Listed(
             axis=self.axis,
             keys=self.key_types,
             kept=tuple(to_arrow(self.schema[name].dataType, name) for name in self.kept),
-            bound_type=bounds,
-            lateness_type=pa.duration("us") if self.axis.domain.temporal else bounds,
+            bound_type=self.on_type,
+            lateness_type=self.lateness_type,
         )
 
     @cached_property
