@@ -114,6 +114,7 @@ if TYPE_CHECKING:
     from muntin.spark.filled import Filled
     from muntin.spark.frames import Frames
     from muntin.spark.joined import Joined
+    from muntin.spark.merged import merge
     from muntin.spark.plan import Plan
     from muntin.spark.stored import Stored, frames
     from muntin.spark.stream import Stream, stream
@@ -204,6 +205,7 @@ __all__ = [
     "lp_norm",
     "max",
     "median",
+    "merge",
     "min",
     "mode",
     "ordered",

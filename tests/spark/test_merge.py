@@ -1,0 +1,70 @@
+"""Several streams as one: their rows, and complete up to where all of them are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import muntin as mt
+from muntin.testing import assert_same_rows, replay
+
+SCHEMA = "x BIGINT, k STRING, v DOUBLE"
+
+
+def rows(*places: int) -> list[dict[str, Any]]:
+    return [{"x": x, "k": "a", "v": float(x)} for x in places]
+
+
+def test_the_fastest_waits_for_the_slowest(spark: SparkSession) -> None:
+    """North is at 30 while south is at 12: windows up to 10 are complete, and none behind."""
+    fast, slow = (
+        replay(spark, [rows(1, 15, 30), rows(31)], SCHEMA, end=False),
+        replay(spark, [rows(2, 12), rows(13)], SCHEMA, end=False),
+    )
+    try:
+        streams = {
+            name: mt.stream(one.df, "x", "k", mt.ordered(), shards=1)
+            for name, one in (("north", fast), ("south", slow))
+        }
+        merged = mt.merge(streams)
+        made = fast.play(merged.tumbling(10).plan("count(*) AS n", "max(source) AS last"))
+    finally:
+        fast.remove()
+        slow.remove()
+    wanted = [{"k": "a", "window_start": 0, "window_end": 10, "n": 2, "last": "south"}]
+    assert_same_rows([row.asDict() for row in made.results], wanted)
+    assert made.counts["rows_refused"] == 0
+
+
+def test_a_batch_of_both(spark: SparkSession) -> None:
+    one, other = (
+        mt.stream(spark.createDataFrame([(x, "a", 1.0)], SCHEMA), "x", "k") for x in (1, 2)
+    )
+    made = mt.merge({"one": one, "other": other}, source="of").df.orderBy("x").collect()
+    assert [(row.x, row["of"]) for row in made] == [(1, "one"), (2, "other")]
+
+
+def test_what_differs_is_named(spark: SparkSession) -> None:
+    def stream(schema: str, on: str = "x", **given: Any) -> mt.Stream:
+        return mt.stream(spark.createDataFrame([], schema), on, **given)
+
+    one = stream(SCHEMA)
+    for other, says in (
+        (stream("x BIGINT, k STRING, v INT"), "column 'v' is double in 'a' and int in 'b'"),
+        (stream("x BIGINT, k STRING"), "column 'v' is double in 'a' and not there in 'b'"),
+        (stream(SCHEMA, by="k"), r"one is on x by \(\), the other on x by \('k',\)"),
+    ):
+        with pytest.raises(mt.ArgumentError, match=says):
+            mt.merge({"a": one, "b": other})
+    with pytest.raises(mt.ArgumentError, match="the streams have such a column"):
+        mt.merge({"a": one, "b": one}, source="v")
+    with pytest.raises(mt.ArgumentError, match="they are two or more"):
+        mt.merge({"a": one})
+    with pytest.raises(mt.ArgumentError, match="they are what mt.stream returns"):
+        mt.merge({"a": one, "b": one.df})  # type: ignore[dict-item]
+    rates = spark.readStream.format("rate").load()
+    marked = mt.stream(rates, "timestamp", disorder=mt.punctuated("value = 0"))
+    with pytest.raises(mt.ArgumentError, match="cannot speak for all of them; say disorder="):
+        mt.merge({"a": marked, "b": marked})
