@@ -62,7 +62,7 @@ def test_what_differs_is_named(spark: SparkSession) -> None:
         mt.merge({"a": one, "b": one}, source="v")
     with pytest.raises(mt.ArgumentError, match="they are two or more"):
         mt.merge({"a": one})
-    with pytest.raises(mt.ArgumentError, match="they are what mt.stream returns"):
+    with pytest.raises(mt.ArgumentError, match=r"they are what mt\.stream returns"):
         mt.merge({"a": one, "b": one.df})  # type: ignore[dict-item]
     rates = spark.readStream.format("rate").load()
     marked = mt.stream(rates, "timestamp", disorder=mt.punctuated("value = 0"))
