@@ -1,0 +1,218 @@
+"""Why do routers lose packets? Periods of high loss, filled with the routing messages around them.
+
+Run it with ``python examples/router.py``, and with ``--stream`` on two streams. Frames are found in
+one stream, the loss rates, and filled from another, the routing messages: those that came in the
+frame or up to 30 seconds before it, since a burst of updates comes before the loss that it causes.
+It is the example with which the paper on frames begins.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import altair as alt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from rich.console import Console
+from rich.table import Table
+
+import muntin as mt
+from muntin.simulate.router import HIGH_LOSS, KINDS, Network
+
+#: What both streams promise. A batch does not need it.
+DISORDER = mt.slack("30 seconds")
+#: A burst begins so much before the loss that it causes.
+BEFORE = "30 seconds"
+#: More updates and withdrawals than this in a minute are a burst.
+BURST = 10
+#: Of the picture, in pixels.
+WIDTH, HEIGHT, TICKS_HEIGHT = 820, 90, 42
+#: Files of each stream, one to a micro-batch.
+FILES = 4
+
+
+def high_loss(losses: DataFrame, control: DataFrame | None = None) -> mt.Frames:
+    """Five minutes or more in which a router loses much; missing reports do not end them."""
+    reports = mt.stream(
+        losses, on="ts", by="router", disorder=DISORDER, schedule="10 seconds", control=control
+    )
+    return reports.frames(
+        mt.threshold(f"loss_rate > {HIGH_LOSS}"), min_duration="5 minutes", missing="carry"
+    )
+
+
+def explained(frames: mt.Frames, messages: DataFrame, control: DataFrame | None = None) -> mt.Plan:
+    """The mean loss of each period, and how many messages of each kind its router got."""
+    routing = mt.stream(messages, on="at", by="router_id", disorder=DISORDER, control=control)
+    counts = [f"count(*) FILTER (WHERE kind = '{kind}') AS {kind}" for kind in KINDS]
+    return mt.combine(
+        frames.plan("avg(loss_rate) AS loss"),
+        frames.fill(routing, before=BEFORE).plan(*counts, "min(at) AS first_message"),
+    )
+
+
+def in_batch(spark: SparkSession, network: Network) -> tuple[mt.Frames, DataFrame]:
+    """The frames, and the result with every row of both tables there from the beginning."""
+    losses, messages = map(spark.createDataFrame, (network.losses(), network.messages()))
+    frames = high_loss(losses)
+    return frames, explained(frames, messages).df
+
+
+def streamed(spark: SparkSession, network: Network, folder: Path) -> DataFrame:
+    """The same from two streams, which arrive as files; what has been written of the results."""
+    control = folder / "control"
+    losses = stream_of(spark, network.losses(), folder / "losses")
+    messages = stream_of(spark, network.messages(), folder / "messages")
+    frames = high_loss(losses, mt.control(spark, control))
+    query = mt.write(
+        explained(frames, messages, mt.control(spark, control)),
+        results=folder / "results",
+        checkpoint=folder / "checkpoint",
+    )
+    assert query is not None  # only a plan over a batch has none
+    query.processAllAvailable()
+    mt.end(control)
+    query.processAllAvailable()
+    query.stop()
+    return spark.read.parquet(str(folder / "results")).drop("batch")
+
+
+def stream_of(spark: SparkSession, rows: pa.Table, folder: Path) -> DataFrame:
+    """Rows in the order in which they arrived, as a stream of files."""
+    folder.mkdir(parents=True)
+    cuts = [part * rows.num_rows // FILES for part in range(FILES + 1)]
+    for number, (start, end) in enumerate(pairwise(cuts)):
+        path = folder / f"{number}.parquet"
+        pq.write_table(rows.slice(start, end - start), path)
+        # Spark takes files in the order of their times, which may be equal for quick writes.
+        os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
+    reader = spark.readStream.schema(spark.read.parquet(str(folder)).schema)
+    return reader.option("maxFilesPerTrigger", 1).parquet(str(folder))
+
+
+def reason(row: pd.Series[Any]) -> str:
+    """What the messages say about a period."""
+    minutes = (row.frame_end - row.frame_start).total_seconds() / 60
+    burst = (row["update"] + row["withdraw"]) / minutes > BURST
+    return "updates" if burst else "other"
+
+
+def periods(found: pd.DataFrame) -> Table:
+    """The periods in order of time."""
+    table = Table(title=f"{len(found)} periods of high loss", title_justify="left")
+    for heading in ("router", "from", "to", "loss %", *KINDS, "reason"):
+        left = heading in ("router", "reason")
+        table.add_column(heading, justify="left" if left else "right")
+    for _, row in found.sort_values("frame_start").iterrows():
+        counts = [f"{row[kind]}" for kind in KINDS]
+        times = [f"{row.frame_start:%H:%M}", f"{row.frame_end:%H:%M}"]
+        table.add_row(row.router, *times, f"{row.loss:.2f}", *counts, reason(row))
+    return table
+
+
+def draw(
+    frames: mt.Frames, found: pd.DataFrame, messages: DataFrame, routers: Sequence[str], path: Path
+) -> None:
+    """Loss rates with the periods shaded, and a tick below for every update and withdrawal."""
+    charts = []
+    for router in routers:
+        series = frames.plot(
+            "loss_rate",
+            frames=found,
+            key=router,
+            label="update",
+            title=f"Loss of {router}, periods with the number of updates",
+            width=WIDTH,
+            height=HEIGHT,
+        )
+        told = messages.where((F.col("router_id") == router) & (F.col("kind") != "keepalive"))
+        # Charts that are put together share one configuration.
+        series.config = alt.Undefined
+        charts.append(alt.vconcat(series, ticks(told), spacing=4).resolve_scale(x="shared"))
+    whole = alt.vconcat(*charts, spacing=14).configure_title(anchor="start")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # A page has its scripts with it, so that it can be read without a network.
+    whole.save(path, **({"inline": True} if path.suffix == ".html" else {}))
+
+
+def ticks(messages: DataFrame) -> alt.Chart:
+    """Messages along the time, a line for each kind."""
+    at = F.unix_millis("at").alias("at")
+    rows = [row.asDict() for row in messages.select(at, "kind").collect()]
+    drawn: alt.Chart = (
+        alt.Chart(alt.InlineData(values=rows), width=WIDTH, height=TICKS_HEIGHT)
+        .mark_tick(thickness=1, opacity=0.6)
+        .encode(
+            x=alt.X("at:T", title=None, axis=None, scale=alt.Scale(type="utc")),
+            y=alt.Y("kind:N", title=None, scale=alt.Scale(domain=KINDS[1:])),
+            color=alt.Color(
+                "kind:N",
+                legend=None,
+                scale=alt.Scale(domain=KINDS[1:], range=["#37474f", "#d84315"]),
+            ),
+        )
+    )
+    return drawn
+
+
+def start_spark(folder: Path) -> SparkSession:
+    """Spark on this machine, quiet, with what a stream of Muntin's needs."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    return (
+        SparkSession.builder.master("local[*]")
+        .appName("router")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.log.level", "ERROR")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+        .config(
+            "spark.sql.streaming.stateStore.providerClass",
+            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+        )
+        .getOrCreate()
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="High loss, and the messages that explain it.")
+    parser.add_argument("--seed", type=int, default=7, help="another seed is another day (7)")
+    parser.add_argument("--stream", action="store_true", help="from two streams, not a batch")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("demo-output/router.svg"),
+        help="the picture, .png, .svg or .html (demo-output/router.svg)",
+    )
+    options = parser.parse_args(arguments)
+    console, network = Console(highlight=False), Network(seed=options.seed)
+    with TemporaryDirectory(prefix="muntin-") as name:
+        with console.status("Starting Spark"):
+            spark = start_spark(Path(name))
+        try:
+            with console.status("Looking for high loss"):
+                frames, answer = in_batch(spark, network)
+                if options.stream:
+                    answer = streamed(spark, network, Path(name))
+                found = answer.toPandas()
+            console.print(periods(found))
+            troubled = sorted(found.router.unique())
+            draw(frames, found, spark.createDataFrame(network.messages()), troubled, options.output)
+        finally:
+            spark.stop()
+    console.print(f"Picture: {options.output}")
+
+
+if __name__ == "__main__":
+    main()
