@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -160,6 +161,54 @@ def test_several_fillings_in_one_pass(losses: DataFrame, messages: DataFrame) ->
     )
     own, every = len(inside(10, 20)), len(inside(10, 20, None))
     assert plain(plan.df) == [{**FRAME, "mean": 0.5, "own": own, "all": every}]
+
+
+def spread(rows: Any) -> dict[str, Any]:
+    """A function of one's own: how many kinds of messages, and how far apart they came."""
+    at = rows["at"].to_pylist()
+    return {"kinds": len(set(rows["kind"].to_pylist())), "gap": (at[-1] - at[0]).seconds}
+
+
+def test_a_function_over_the_rows(losses: DataFrame, messages: DataFrame) -> None:
+    filled = high_loss(losses).fill(messages, on="at", key="router_id")
+    wanted = inside(10, 20)
+    seconds = (wanted[-1]["at"] - wanted[0]["at"]).seconds
+    assert plain(filled.apply(spread, "kinds INT, gap BIGINT, note STRING")) == [
+        {**FRAME, "kinds": 2, "gap": seconds, "note": None}
+    ]
+    windows = mt.stream(messages, "at").tumbling("1 hour")
+    made = windows.apply(lambda rows: {"n": rows.num_rows}, "n BIGINT")
+    assert [row.n for row in made.collect()] == [len(MESSAGES)]
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (lambda rows: rows["nothing"], "failed on .* rows: KeyError"),
+        (lambda rows: 3, "returned 3; it is to return a mapping"),
+        (lambda rows: {"m": 1}, "returned m, but the schema has n"),
+        (lambda rows: {"n": "many"}, "returned n that is no int64"),
+    ],
+)
+def test_a_function_that_fails_says_so(
+    losses: DataFrame, messages: DataFrame, function: Any, says: str
+) -> None:
+    filled = high_loss(losses).fill(messages, on="at", key="router_id")
+    with pytest.raises(PythonException, match=says):
+        filled.apply(function, "n BIGINT").collect()
+
+
+def test_what_a_function_cannot_have(losses: DataFrame, messages: DataFrame) -> None:
+    filled = high_loss(losses).fill(messages, on="at", key="router_id")
+    with pytest.raises(mt.ArgumentError, match="it is a function of an Arrow table"):
+        filled.apply("spread", "n BIGINT")  # type: ignore[arg-type]
+    with pytest.raises(mt.ArgumentError, match="schema='n NUMBER' cannot be used: Spark says"):
+        filled.apply(spread, "n NUMBER")
+    parts = mt.stream(losses, "ts", "router").frames(
+        mt.threshold("loss_rate > 0.3"), fragments="1 minute"
+    )
+    with pytest.raises(mt.ArgumentError, match="a function sees a frame when it is whole"):
+        parts.fill(messages, on="at", key="router_id").apply(spread, "n BIGINT")
 
 
 def test_stored_frames_are_filled_later(losses: DataFrame, messages: DataFrame) -> None:

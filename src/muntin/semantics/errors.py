@@ -94,6 +94,14 @@ class OwnFramingError(MuntinError, RuntimeError):
         super().__init__(f"{framing}: {method} {problem}")
 
 
+class OwnFunctionError(MuntinError, RuntimeError):
+    """A user's function over the rows of a window failed, or returned what it must not."""
+
+    def __init__(self, function: str, problem: str) -> None:
+        self.function = function
+        super().__init__(f"{function} {problem}")
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``" (did you mean 'speed'?)"`` when a known name is close, else an empty string."""
     close = difflib.get_close_matches(name, list(known), n=1)

@@ -40,7 +40,9 @@ def combine(*plans: Plan) -> Plan:
         return Plan(base)
     _check_shifts([source.filling.shifts for source in sources if source.filling.compares])
     if any(source.whole_rows for source in sources):
-        raise ArgumentError("plans", "rows_plan()", "rows cannot be combined with aggregates")
+        raise ArgumentError(
+            "plans", "rows_plan()", "rows and functions cannot be combined with aggregates"
+        )
     compiled = CompiledFill(base, tuple(sources))
     compiled.check_names()
     return filled_plan(compiled)

@@ -13,6 +13,7 @@ from pyspark.sql import types as spark_types
 
 from muntin.operators.columns import key_fields
 from muntin.operators.filling.fill import Fill, Reach
+from muntin.operators.filling.mapped import Function, Mapped
 from muntin.operators.filling.operator import Filled
 from muntin.operators.filling.segments import Segments
 from muntin.operators.joint import Joint
@@ -45,6 +46,8 @@ class CompiledSource(OnSharedAxis, Compiled):
     sharded_by: tuple[int, ...] = ()
     where: SparkColumn | None = None
     whole_rows: bool = False
+    function: Function | None = None
+    returns: spark_types.StructType | None = None
 
     def _for_the_window(self) -> list[SparkColumn]:
         made = [] if self.where is None else [self.where.alias("w")]
@@ -73,7 +76,24 @@ class CompiledSource(OnSharedAxis, Compiled):
             columns=tuple(self._columns()) if self.whole_rows else (),
             chosen=self.where is not None,
             drops_empty=filling.empty == "drop",
+            mapped=self._mapped(),
         )
+
+    def _mapped(self) -> Mapped | None:
+        """A user's function, with the columns that it sees and those that it returns."""
+        if self.function is None or self.returns is None:
+            return None
+        fields = [(f.name, to_arrow(f.dataType, f.name)) for f in self.returns.fields]
+        return Mapped(self.function, tuple(self.schema.names), pa.schema(fields))
+
+    @property
+    def made(self) -> list[tuple[str, int, str | None]]:
+        """The result columns: what they are called, and of how many of the operator's."""
+        if self.returns is not None:
+            return [(name, 1, None) for name in self.returns.names]
+        if self.whole_rows:
+            return [(name, 1, None) for name in self.schema.names]
+        return [(c.name, len(c.aggregates), c.outer) for c in self.columns]
 
     @property
     def apart(self) -> bool:
@@ -193,9 +213,7 @@ class CompiledFill:
         own = self.plain.naming
         counts = ("n", "n_missing")
         bounds = tuple(name for name in own.bounds if name not in counts)
-        made = [(c.name, len(c.aggregates), c.outer) for s in self.sources for c in s.columns]
-        if self.sources[0].whole_rows:
-            made = [(name, 1, None) for name in self.sources[0].schema.names]
+        made = [column for source in self.sources for column in source.made]
         return Naming(
             by=own.by,
             bounds=(*bounds, *(("shift",) if self.compares else ())),
@@ -216,6 +234,7 @@ class CompiledFill:
             types = [str(t) for call in source.calls for t in call.types]
             rows = [f"{f.name} {f.dataType.simpleString()}" for f in source.schema.fields]
             asked = rows if source.whole_rows else [call.label for call in source.calls]
+            asked += [] if source.returns is None else [f"to {source.returns.simpleString()}"]
             made[f"fill {place}"] = (
                 f"{source.filling}; on {source.source.on}; by {', '.join(by) or 'nothing'}; "
                 f"{', '.join(asked)}; arguments {', '.join(types) or 'none'}"

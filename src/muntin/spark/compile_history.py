@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
+from muntin.operators.filling.between import Matched
 from muntin.operators.filling.fill import Fill
 from muntin.operators.joint import Joint
 from muntin.operators.kernels.grouping import key_and_pane, key_codes
@@ -85,7 +86,7 @@ class CompiledHistory:
         joined = bounds.join(rows, self._condition(source), "left")
         if source.filling.empty == "drop":
             joined = joined.where(F.col(_MATCHED))
-        if source.whole_rows:
+        if source.whole_rows and source.function is None:
             return self.filled.naming.apply(self._paired(joined, source))
         told = [F.col(field.name) for field in self.flat_schema.fields]
         apart = joined.repartition(*told, F.col("shifted"))
@@ -190,12 +191,19 @@ def gather(work: Gathering, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Re
     order = to_ticks(filling["on"].combine_chunks(), work.fill.reach.axis).order
     place, starts = by_key_and_order(groups.number[matched], order, len(groups))
     filling = filling.append_column("order", pa.array(order)).take(pa.array(place))
-    slots = work.fill.contents.cells.slot_types.items()
-    needed = pa.schema([("order", pa.int64()), *((f"s{n}", type_) for n, type_ in slots)])
-    cells = work.fill.contents.lifted(filling.select(needed.names).cast(needed))
-    made = work.fill.contents.of_stretches(cells, starts[:-1], starts[1:])
+    made = _made(work.fill, Matched(filling, starts[:-1], starts[1:]))
     told = rows.select(names).take(pa.array(groups.member))
     first = sum(name[0] == "r" and name[1:].isdigit() for name in work.told)
     columns = [*told.columns, *made]
     labels = [*names, *(f"r{first + n}" for n in range(len(made)))]
     yield from pa.table(columns, names=labels).to_batches()
+
+
+def _made(fill: Fill, matched: Matched) -> list[pa.Array]:
+    """What is made of the rows that bounds have matched."""
+    if fill.mapped is not None:
+        return fill.mapped.of(matched)
+    slots = fill.contents.cells.slot_types.items()
+    needed = pa.schema([("order", pa.int64()), *((f"s{n}", type_) for n, type_ in slots)])
+    cells = fill.contents.lifted(matched.rows.select(needed.names).cast(needed))
+    return fill.contents.of_stretches(cells, matched.first, matched.behind)

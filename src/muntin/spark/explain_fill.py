@@ -22,7 +22,7 @@ class FillExplanation:
         shards = f"{self.shards} shard{'s' * (self.shards > 1)}"
         return "\n".join(
             [
-                *self.bounds.splitlines(),
+                *(line for line in self.bounds.splitlines() if not line.startswith("exchange")),
                 *(f"fill        {fill}" for fill in self.fills),
                 f"exchange    bounds and rows meet in one call; {shards}",
                 *(f"held        {line}" for line in self.state),

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pyspark.errors import PySparkException
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
+from pyspark.sql import types as spark_types
 
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.text import Column, parse_condition
+from muntin.operators.filling.mapped import Function
 from muntin.semantics.errors import ArgumentError
 from muntin.semantics.filling import Filling, StoredFrames
 from muntin.semantics.framing.properties import Framing
@@ -19,7 +22,7 @@ from muntin.spark.compile import Compiled
 from muntin.spark.compile_fill import CompiledFill, CompiledSource
 from muntin.spark.compile_history import CompiledHistory, check_history
 from muntin.spark.compile_input import Source
-from muntin.spark.expressions import condition
+from muntin.spark.expressions import condition, problem
 from muntin.spark.other import Key, check_other, matching, other_source
 from muntin.spark.plan import Plan
 from muntin.spark.segmented import Segmented
@@ -60,6 +63,31 @@ class Filled:
     def rows_plan(self) -> Plan:
         """As :meth:`rows`, but a plan."""
         return self._planned((), whole_rows=True)
+
+    def apply(self, function: Function, schema: str | spark_types.StructType) -> DataFrame:
+        """A function of your own over the rows of each frame or window (a windowed map).
+
+        It is called with an Arrow table, the rows in their order, and returns a mapping with a
+        value for each column of the schema; what it leaves out is null.
+
+        Args:
+            function: Runs on the workers; ``lambda rows: {"n": rows.num_rows}``.
+            schema: What it returns, as DDL text: ``"n BIGINT, spread DOUBLE"``.
+        """
+        return self.apply_plan(function, schema).df
+
+    def apply_plan(self, function: Function, schema: str | spark_types.StructType) -> Plan:
+        """As :meth:`apply`, but a plan."""
+        if not callable(function):
+            raise ArgumentError("function", function, "it is a function of an Arrow table")
+        spec = self.segmented.compiled(()).spec
+        if isinstance(spec, Framing) and spec.fragments is not None:
+            raise ArgumentError(
+                "fragments", str(spec.fragments), "a function sees a frame when it is whole"
+            )
+        returns = _struct(self.source.df, schema)
+        source = replace(self.compiled((), whole_rows=True), function=function, returns=returns)
+        return planned(self.segmented, self.segmented.compiled(()), [source])
 
     def explain(self, *aggregates: str | Aggregate) -> None:
         """Print what is filled with what, and what a stream holds for it."""
@@ -139,6 +167,18 @@ def _check_sides(plain: Compiled, source: Source) -> None:
             "a stream",
             "these bounds come from a batch; read them as a stream too (spark.readStream)",
         )
+
+
+def _struct(df: DataFrame, schema: object) -> spark_types.StructType:
+    """The columns that a function returns, from DDL text or as they are."""
+    if isinstance(schema, spark_types.StructType):
+        return schema
+    if not isinstance(schema, str):
+        raise ArgumentError("schema", schema, "it is DDL text such as 'n BIGINT, mean DOUBLE'")
+    try:
+        return df.sparkSession.createDataFrame([], schema).schema
+    except PySparkException as error:
+        raise ArgumentError("schema", schema, f"Spark says: {problem(error)}") from error
 
 
 def _condition(where: object) -> SparkColumn:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.own import OwnAggregate
 from muntin.aggregates.text import Column, parse_column
+from muntin.operators.filling.mapped import Function
 from muntin.semantics.disorder import CHOICES
 from muntin.semantics.errors import ArgumentError
 from muntin.semantics.filling import Empty, Filling
@@ -83,6 +85,15 @@ class Segmented:
         from muntin.spark.filled import filled  # which makes plans of what is segmented
 
         return filled(self, other, on, key, where, Filling(before, after, shrink, shift, empty))
+
+    def apply(self, function: Function, schema: str | StructType) -> DataFrame:
+        """A function of your own over the rows in each frame or window (a windowed map).
+
+        As ``fill().apply(function, schema)``: the stream is read once for its bounds and once for
+        the rows in them. The function is called with an Arrow table, the rows in their order, and
+        returns a mapping with a value for each column of the schema, which is DDL text.
+        """
+        return self.fill().apply(function, schema)
 
     def _planned(self, aggregates: Sequence[str | Aggregate]) -> Plan:
         functions = self.source.functions

@@ -14,6 +14,7 @@ from muntin.aggregates.binding import Call
 from muntin.operators.admission import Admission
 from muntin.operators.arrived import Front, in_time
 from muntin.operators.columns import key_fields
+from muntin.operators.filling.mapped import Mapped
 from muntin.operators.frames.contents import Contents
 from muntin.operators.joint import Arrived, Taken
 from muntin.operators.kernels.ticks import shift_order
@@ -63,7 +64,8 @@ class Fill:
 
     They come with ``on``, the keys ``k0..`` that they share with segments (there the columns
     ``names``), ``w`` if only some of them fill, the slots ``s0..`` of the calls, and ``c0..`` if
-    they are wanted themselves. ``shards`` are the keys by which they find their shard.
+    they are wanted themselves or ``mapped`` by a function. ``shards`` are the keys by which they
+    find their shard.
     """
 
     reach: Reach
@@ -76,6 +78,7 @@ class Fill:
     columns: tuple[pa.Field, ...] = ()
     chosen: bool = False
     drops_empty: bool = False
+    mapped: Mapped | None = None
 
     def __getstate__(self) -> dict[str, object]:
         # What is derived holds closures and is derived again where this arrives.
@@ -109,6 +112,8 @@ class Fill:
     @property
     def types(self) -> list[pa.DataType]:
         """The types of what is made of the rows."""
+        if self.mapped is not None:
+            return [field.type for field in self.mapped.returns]
         return [column.type for column in self.columns] or self.contents.types
 
     def route(self, rows: pa.Table) -> Routed:

@@ -213,7 +213,7 @@ class Filled:
         going_on: pa.Table | None,
     ) -> tuple[pa.Table, Changes]:
         """Segments with what they are filled with."""
-        if self.fills[0].columns:
+        if self.fills[0].columns and self.fills[0].mapped is None:
             return self._pairs(segments, matches[0]), {}
         columns = [segments[field.name] for field in self.told]
         columns.append(segments["shifted"])
@@ -237,6 +237,8 @@ class Filled:
         going_on: pa.Table | None,
     ) -> tuple[list[pa.Array], Ints, Changes]:
         fill = self.fills[place]
+        if fill.mapped is not None:
+            return fill.mapped.of(matched), matched.counts, {}
         if going_on is None:
             cells = fill.contents.lifted(matched.rows)
             made = fill.contents.of_stretches(cells, matched.first, matched.behind)
