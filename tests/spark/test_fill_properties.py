@@ -57,7 +57,7 @@ def plan(case: FillCase, streamed: Streamed) -> mt.Plan:
             before=filling.before,
             after=filling.after,
             shrink=filling.shrink,
-            shift=filling.shift,
+            shift=list(filling.labels) if filling.compares else filling.shift,
             where="b" if filler.chosen else None,
             empty=filling.empty,
         )
@@ -87,7 +87,7 @@ def wanted(case: FillCase, expected: Expected) -> list[Row]:
         told = {name: value for name, value in row.items() if name not in ("n", "n_missing")}
         shifted = told.pop("shifted")
         if shifts:
-            told["shift"] = str(shifts[0].shifts[shifted])
+            told["shift"] = shifts[0].labels[shifted]
         made.append(told)
     return naive(made)
 

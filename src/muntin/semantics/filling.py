@@ -46,6 +46,8 @@ class Filling:
     shift: object = None
     empty: Empty = "keep"
     shifts: tuple[Length | None, ...] = field(init=False)
+    #: The shifts as they were written, which is how results tell them apart.
+    labels: tuple[str, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("before", "after", "shrink"):
@@ -58,6 +60,9 @@ class Filling:
         if len(set(lengths)) != len(lengths):
             raise ArgumentError("shift", self.shift, "it names a length twice")
         object.__setattr__(self, "shifts", lengths)
+        pairs = zip(given, lengths, strict=True)
+        written = tuple(one.strip() if isinstance(one, str) else str(n) for one, n in pairs)
+        object.__setattr__(self, "labels", written)
         object.__setattr__(self, "shift", lengths if many else lengths[0])
         if self.shrink is not None and (self.before is not None or self.after is not None):
             raise ArgumentError(
@@ -147,14 +152,14 @@ class FillReference:
         return [result for s in segments for result in self._filled(s, rows)]
 
     def _filled(self, segment: Segment, rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
-        for shift in self.filling.shifts:
+        for shift, label in zip(self.filling.shifts, self.filling.labels, strict=True):
             bounds = self.bounds(segment, shift)
             inside = [row for row in rows if self.inside(segment, bounds, row)]
             if not inside and self.filling.empty == "drop":
                 continue
             result = dict(segment.told)
             if self.filling.compares:
-                result["shift"] = str(shift)
+                result["shift"] = label
             for name, evaluate in self.aggregates.items():
                 result[name] = evaluate(inside)
             yield result

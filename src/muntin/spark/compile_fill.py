@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -21,7 +21,6 @@ from muntin.semantics.axis import Axis
 from muntin.semantics.errors import ArgumentError
 from muntin.semantics.filling import CLOSED, HALF_OPEN, OPEN, Edge, Filling, StoredFrames
 from muntin.semantics.framing.properties import Framing
-from muntin.semantics.lengths import Length
 from muntin.semantics.window import Landmark, Window
 from muntin.spark.compilation import Feed
 from muntin.spark.compile import Compiled, struct
@@ -203,9 +202,9 @@ class CompiledFill:
         return struct(self.joint.result_schema)
 
     @property
-    def compares(self) -> Sequence[Length | None]:
+    def compares(self) -> tuple[str, ...]:
         """The shifts of which each makes a result of its own."""
-        many = [source.filling.shifts for source in self.sources if source.filling.compares]
+        many = [source.filling.labels for source in self.sources if source.filling.compares]
         return many[0] if many else ()
 
     @cached_property
@@ -219,7 +218,7 @@ class CompiledFill:
             bounds=(*bounds, *(("shift",) if self.compares else ())),
             prefix=own.prefix,
             results=(*own.results, *made),
-            shifts=tuple(str(shift) for shift in self.compares),
+            shifts=self.compares,
         )
 
     @property
