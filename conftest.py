@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
-from tests.sessions import configured
+from tests.sessions import configured, warm
 
 # Workers must find the same packages as this process, also when no virtualenv is activated.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -31,7 +31,7 @@ settings.load_profile("muntin")
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    session = configured(SparkSession.builder.master("local[2]")).getOrCreate()
+    session = warm(configured(SparkSession.builder.master("local[2]"))).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
