@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 from pyspark.errors import PythonException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
@@ -29,7 +29,8 @@ from muntin.semantics.reference import END, MicroBatch
 from muntin.testing import Replay, assert_same_rows, replay
 from tests.properties.framings import FrameCase, frame_cases
 from tests.spark.cases import COLUMNS, ON_DDL, ddl, naive, texts
-from tests.spark.test_properties import START, is_short, on_spark
+from tests.spark.test_properties import START, is_short
+from tests.spark.together import check_each
 
 Row = dict[str, Any]
 NAMES = (*COLUMNS, "tie", "until")
@@ -90,9 +91,11 @@ def refusals(rows: Sequence[tuple[object, str]]) -> list[tuple[object, str]]:
     return sorted(rows, key=str)
 
 
-@on_spark
-@given(case=frame_cases())
-def test_batch_equals_the_reference(spark: SparkSession, case: FrameCase) -> None:
+def test_batch_equals_the_reference(spark: SparkSession) -> None:
+    check_each(partial(check_batch, spark), frame_cases())
+
+
+def check_batch(spark: SparkSession, case: FrameCase) -> None:
     marked = case.rule in ("marks", "key marks")
     rows = naive([row for batch in case.batches for row in batch])
     df = spark.createDataFrame([tuple(row[n] for n in NAMES) for row in rows], schema(case))
@@ -110,18 +113,8 @@ def is_streamed(case: FrameCase) -> bool:
     return is_short(case) and not case.framing.longest
 
 
-#: A stream takes seven seconds; the step function has 2,000 of them.
-@settings(on_spark, max_examples=4)
-@given(case=frame_cases().filter(is_streamed))
-def test_stream_equals_the_reference(spark: SparkSession, case: FrameCase) -> None:
-    check_stream(spark, case)
-
-
-@pytest.mark.slow
-@settings(on_spark, max_examples=50)
-@given(case=frame_cases().filter(is_streamed))
-def test_many_streams_equal_the_reference(spark: SparkSession, case: FrameCase) -> None:
-    check_stream(spark, case)
+def test_stream_equals_the_reference(spark: SparkSession) -> None:
+    check_each(partial(check_stream, spark), frame_cases().filter(is_streamed))
 
 
 def check_stream(spark: SparkSession, case: FrameCase) -> None:
