@@ -29,6 +29,15 @@ settings.register_profile(
 settings.load_profile("muntin")
 
 
+#: Folders whose files take long.
+LONG = ("tests/spark/", "tests/properties/", "tests/examples/", "tests/benchmarks/")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files first: processes that share the files end together if the last ones are short."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     session = warm(configured(SparkSession.builder.master("local[2]"))).getOrCreate()
