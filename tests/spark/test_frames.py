@@ -121,7 +121,8 @@ def check_stream(spark: SparkSession, case: FrameCase) -> None:
     clock = [None if now is None else START + timedelta(seconds=now) for now in case.clocks]
     played = replay(spark, case.batches, schema(case), clock=clock)
     try:
-        stream = scheduled(played, "on", case.by, case.disorder, schedule=case.framing.schedule)
+        schedule = case.framing.schedule
+        stream = played.stream("on", case.by, case.disorder, shards=3, schedule=schedule)
         made = played.play(plan(case, stream))
     finally:
         played.remove()
@@ -132,14 +133,6 @@ def check_stream(spark: SparkSession, case: FrameCase) -> None:
     assert made.counts["rows_in"] == sum(map(len, case.batches))
     assert made.counts["rows_in"] == made.counts["rows_used"] + made.counts["rows_refused"]
     assert made.counts["rows_used"] == expected.used
-
-
-def scheduled(
-    played: Replay, on: str, by: Any = None, disorder: Any = None, schedule: object = None
-) -> mt.Stream:
-    """The stream of a replay, with a schedule."""
-    given: Any = {"control": played.control, "shards": 3, "schedule": schedule}
-    return mt.stream(played.df, on, by, disorder, **given)
 
 
 # -- Rows drawn by hand ----------------------------------------------------------------------------
@@ -270,7 +263,7 @@ def test_a_schedule_closes_frames_without_punctuation(spark: SparkSession) -> No
     """
     slots = [rows((25, 9), (3, 1), (12, 1)), rows((31, 1), (47, 1)), []]
     played = replay(spark, slots, SCHEMA, punctuation=[10, None, 60], end=False)
-    stream = scheduled(played, "x", "k", schedule=10)
+    stream = played.stream("x", "k", shards=3, schedule=10)
     played.play(stream.frames(mt.threshold("v < 5")).plan())
     expected = [{**frame(0, 3, 12, 2), "batch": 0}, {**frame(1, 31, 47, 2), "batch": 2}]
     assert_same_rows(by_batch(played), expected)
@@ -390,9 +383,9 @@ RECORD = "a record for every key"
             mt.threshold("value > 3"),
             {"fragments": "1 minute"},
             ("median(value)",),
-            f"frames are bounded, what they keep is not: {PENDING}, and {RECORD}, 16 bytes and the "
-            "key of aggregates for each open frame; and each distinct value of a frame with its "
-            "count",
+            f"frames are bounded, what they keep is not: {PENDING}, {RECORD}, and the aggregates "
+            "of each open frame, 16 bytes and the key each; and each distinct value of a frame "
+            "with its count",
         ),
         (
             mt.aggregate("sum(value) >= 100"),
@@ -523,6 +516,11 @@ def of(kind: Any, **properties: Any) -> Callable[[DataFrame], Any]:
         (of(mt.delta("x + 1", 2), ties="max"), mt.ArgumentError, r"value='x \+ 1' .*name a column"),
         (of(mt.threshold("real > 1"), ties={"x": "max"}), mt.ArgumentError, "values of 'real' bec"),
         (of(mt.boundary("name"), ties="sum"), TypeError, r"ties: sum\(name\) needs a number"),
+        (
+            of(mt.aggregate("stddev(x) > 1"), ties="max"),
+            mt.ArgumentError,
+            "condition='x' .*so cast the column to double before",
+        ),
         # Results.
         (lambda df: of(FLAG)(df).agg(), mt.ArgumentError, "name at least one, or use .df"),
         (lambda df: of(FLAG)(df).agg("max(reel)"), mt.ExpressionError, "reel.*the columns are ts"),
