@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
-from tests.sessions import configured
+from tests.sessions import configured, warm
 
 # Workers must find the same packages as this process, also when no virtualenv is activated.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -29,9 +29,18 @@ settings.register_profile(
 settings.load_profile("muntin")
 
 
+#: Folders whose files take long.
+LONG = ("tests/spark/", "tests/properties/", "tests/examples/", "tests/benchmarks/")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files first: processes that share the files end together if the last ones are short."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    session = configured(SparkSession.builder.master("local[2]")).getOrCreate()
+    session = warm(configured(SparkSession.builder.master("local[2]"))).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
+#: What Python processes of Spark find beside their own packages.
+WORKERS = Path(__file__).with_name("workers")
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -11,9 +15,20 @@ SETTINGS = {
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
+    # The usual manager of checkpoints starts a process for every file to ask whether it is a link,
+    # and a second file with a checksum stands beside each.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing."
+        "FileSystemBasedCheckpointFileManager"
+    ),
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
 }
 #: For sessions with a JVM of their own.
 LOCAL = {
+    # Tests end before the second compiler of the JVM, and threads for garbage, would pay.
+    "spark.driver.extraJavaOptions": (
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djdk.lang.Process.launchMechanism=VFORK"
+    ),
     "spark.driver.memory": "3g",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -26,3 +41,10 @@ def configured(builder: Any, *, partitions: int = 2, remote: bool = False) -> An
     for name, value in {**SETTINGS, **own, "spark.sql.shuffle.partitions": partitions}.items():
         builder = builder.config(name, value)
     return builder
+
+
+def warm(builder: Any) -> Any:
+    """The same with workers that have Muntin in memory when they are forked."""
+    paths = [str(WORKERS), *filter(None, [os.environ.get("PYTHONPATH")])]
+    os.environ["PYTHONPATH"] = os.pathsep.join(paths)
+    return builder.config("spark.python.daemon.module", "warm_daemon")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 from pyspark.errors import PythonException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
@@ -29,7 +29,8 @@ from muntin.semantics.reference import END, MicroBatch
 from muntin.testing import Replay, assert_same_rows, replay
 from tests.properties.framings import FrameCase, frame_cases
 from tests.spark.cases import COLUMNS, ON_DDL, ddl, naive, texts
-from tests.spark.test_properties import START, is_short, on_spark
+from tests.spark.test_properties import START, is_short
+from tests.spark.together import check_each
 
 Row = dict[str, Any]
 NAMES = (*COLUMNS, "tie", "until")
@@ -90,9 +91,11 @@ def refusals(rows: Sequence[tuple[object, str]]) -> list[tuple[object, str]]:
     return sorted(rows, key=str)
 
 
-@on_spark
-@given(case=frame_cases())
-def test_batch_equals_the_reference(spark: SparkSession, case: FrameCase) -> None:
+def test_batch_equals_the_reference(spark: SparkSession) -> None:
+    check_each(partial(check_batch, spark), frame_cases())
+
+
+def check_batch(spark: SparkSession, case: FrameCase) -> None:
     marked = case.rule in ("marks", "key marks")
     rows = naive([row for batch in case.batches for row in batch])
     df = spark.createDataFrame([tuple(row[n] for n in NAMES) for row in rows], schema(case))
@@ -110,25 +113,16 @@ def is_streamed(case: FrameCase) -> bool:
     return is_short(case) and not case.framing.longest
 
 
-#: A stream takes seven seconds; the step function has 2,000 of them.
-@settings(on_spark, max_examples=4)
-@given(case=frame_cases().filter(is_streamed))
-def test_stream_equals_the_reference(spark: SparkSession, case: FrameCase) -> None:
-    check_stream(spark, case)
-
-
-@pytest.mark.slow
-@settings(on_spark, max_examples=50)
-@given(case=frame_cases().filter(is_streamed))
-def test_many_streams_equal_the_reference(spark: SparkSession, case: FrameCase) -> None:
-    check_stream(spark, case)
+def test_stream_equals_the_reference(spark: SparkSession) -> None:
+    check_each(partial(check_stream, spark), frame_cases().filter(is_streamed))
 
 
 def check_stream(spark: SparkSession, case: FrameCase) -> None:
     clock = [None if now is None else START + timedelta(seconds=now) for now in case.clocks]
     played = replay(spark, case.batches, schema(case), clock=clock)
     try:
-        stream = scheduled(played, "on", case.by, case.disorder, schedule=case.framing.schedule)
+        schedule = case.framing.schedule
+        stream = played.stream("on", case.by, case.disorder, shards=3, schedule=schedule)
         made = played.play(plan(case, stream))
     finally:
         played.remove()
@@ -139,14 +133,6 @@ def check_stream(spark: SparkSession, case: FrameCase) -> None:
     assert made.counts["rows_in"] == sum(map(len, case.batches))
     assert made.counts["rows_in"] == made.counts["rows_used"] + made.counts["rows_refused"]
     assert made.counts["rows_used"] == expected.used
-
-
-def scheduled(
-    played: Replay, on: str, by: Any = None, disorder: Any = None, schedule: object = None
-) -> mt.Stream:
-    """The stream of a replay, with a schedule."""
-    given: Any = {"control": played.control, "shards": 3, "schedule": schedule}
-    return mt.stream(played.df, on, by, disorder, **given)
 
 
 # -- Rows drawn by hand ----------------------------------------------------------------------------
@@ -277,7 +263,7 @@ def test_a_schedule_closes_frames_without_punctuation(spark: SparkSession) -> No
     """
     slots = [rows((25, 9), (3, 1), (12, 1)), rows((31, 1), (47, 1)), []]
     played = replay(spark, slots, SCHEMA, punctuation=[10, None, 60], end=False)
-    stream = scheduled(played, "x", "k", schedule=10)
+    stream = played.stream("x", "k", shards=3, schedule=10)
     played.play(stream.frames(mt.threshold("v < 5")).plan())
     expected = [{**frame(0, 3, 12, 2), "batch": 0}, {**frame(1, 31, 47, 2), "batch": 2}]
     assert_same_rows(by_batch(played), expected)
@@ -397,9 +383,9 @@ RECORD = "a record for every key"
             mt.threshold("value > 3"),
             {"fragments": "1 minute"},
             ("median(value)",),
-            f"frames are bounded, what they keep is not: {PENDING}, and {RECORD}, 16 bytes and the "
-            "key of aggregates for each open frame; and each distinct value of a frame with its "
-            "count",
+            f"frames are bounded, what they keep is not: {PENDING}, {RECORD}, and the aggregates "
+            "of each open frame, 16 bytes and the key each; and each distinct value of a frame "
+            "with its count",
         ),
         (
             mt.aggregate("sum(value) >= 100"),
@@ -530,6 +516,11 @@ def of(kind: Any, **properties: Any) -> Callable[[DataFrame], Any]:
         (of(mt.delta("x + 1", 2), ties="max"), mt.ArgumentError, r"value='x \+ 1' .*name a column"),
         (of(mt.threshold("real > 1"), ties={"x": "max"}), mt.ArgumentError, "values of 'real' bec"),
         (of(mt.boundary("name"), ties="sum"), TypeError, r"ties: sum\(name\) needs a number"),
+        (
+            of(mt.aggregate("stddev(x) > 1"), ties="max"),
+            mt.ArgumentError,
+            "condition='x' .*so cast the column to double before",
+        ),
         # Results.
         (lambda df: of(FLAG)(df).agg(), mt.ArgumentError, "name at least one, or use .df"),
         (lambda df: of(FLAG)(df).agg("max(reel)"), mt.ExpressionError, "reel.*the columns are ts"),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
-from hypothesis import Phase, given, settings
 from pyspark.sql import SparkSession
 
 import muntin as mt
@@ -14,10 +14,9 @@ from muntin.testing import assert_same_rows, replay
 from tests.properties.arriving import Arrivals
 from tests.properties.harness import Case, cases
 from tests.spark.cases import COLUMNS, ddl, naive, plan, reference
+from tests.spark.together import check_each
 
 START = datetime(2026, 1, 1)
-#: Shrinking a failure on Spark takes minutes; the step property finds the small example.
-on_spark = settings(max_examples=20, phases=[Phase.explicit, Phase.generate])
 
 
 def is_short(case: Arrivals) -> bool:
@@ -29,9 +28,11 @@ def rows_of(case: Case) -> list[dict[str, Any]]:
     return [row for batch in case.batches for row in batch]
 
 
-@on_spark
-@given(case=cases())
-def test_batch_equals_the_reference(spark: SparkSession, case: Case) -> None:
+def test_batch_equals_the_reference(spark: SparkSession) -> None:
+    check_each(partial(check_batch, spark), cases())
+
+
+def check_batch(spark: SparkSession, case: Case) -> None:
     rows = naive(rows_of(case))
     df = spark.createDataFrame([tuple(row[name] for name in COLUMNS) for row in rows], ddl(case))
     disorder = case.disorder if case.rule in ("marks", "key marks") else None
@@ -43,9 +44,11 @@ def test_batch_equals_the_reference(spark: SparkSession, case: Case) -> None:
     assert sorted(refused, key=str) == sorted(((r["k"], why) for r, why in wanted.refused), key=str)
 
 
-@on_spark
-@given(case=cases().filter(is_short))
-def test_stream_equals_the_reference(spark: SparkSession, case: Case) -> None:
+def test_stream_equals_the_reference(spark: SparkSession) -> None:
+    check_each(partial(check_stream, spark), cases().filter(is_short))
+
+
+def check_stream(spark: SparkSession, case: Case) -> None:
     clock = [None if now is None else START + timedelta(seconds=now) for now in case.clocks]
     played = replay(spark, case.batches, ddl(case), tasks=2, clock=clock)
     try:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
-from hypothesis import given
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -19,7 +19,8 @@ from muntin.semantics.sequence import Landmarks, RowWindow, Session, SlideOnWind
 from muntin.testing import assert_same_rows, replay
 from tests.properties.sequences import SequenceCase, sequence_cases
 from tests.spark.cases import COLUMNS, ddl, naive, texts
-from tests.spark.test_properties import START, is_short, on_spark
+from tests.spark.test_properties import START, is_short
+from tests.spark.together import check_each
 
 NAMES = (*COLUMNS, "slide_on", "gap", "tie")
 #: A gap from a whole number of small units, for each domain.
@@ -92,9 +93,11 @@ def plan(case: SequenceCase, stream: mt.Stream) -> mt.Plan:
     return windowed.plan(*texts(case.calls))
 
 
-@on_spark
-@given(case=sequence_cases().map(on_workers))
-def test_batch_equals_the_reference(spark: SparkSession, case: SequenceCase) -> None:
+def test_batch_equals_the_reference(spark: SparkSession) -> None:
+    check_each(partial(check_batch, spark), sequence_cases().map(on_workers))
+
+
+def check_batch(spark: SparkSession, case: SequenceCase) -> None:
     disorder = case.disorder if case.rule in ("marks", "key marks") else None
     rows = [row for batch in rows_of(case, case.batches) for row in naive(batch)]
     df = spark.createDataFrame([tuple(row[n] for n in NAMES) for row in rows], schema(case))
@@ -106,9 +109,11 @@ def test_batch_equals_the_reference(spark: SparkSession, case: SequenceCase) -> 
     assert sorted(refused, key=str) == sorted(((r["k"], why) for r, why in wanted.refused), key=str)
 
 
-@on_spark
-@given(case=sequence_cases().filter(is_short).map(on_workers))
-def test_stream_equals_the_reference(spark: SparkSession, case: SequenceCase) -> None:
+def test_stream_equals_the_reference(spark: SparkSession) -> None:
+    check_each(partial(check_stream, spark), sequence_cases().filter(is_short).map(on_workers))
+
+
+def check_stream(spark: SparkSession, case: SequenceCase) -> None:
     clock = [None if now is None else START + timedelta(seconds=now) for now in case.clocks]
     batches = rows_of(case, case.batches)
     played = replay(spark, batches, schema(case), clock=clock)

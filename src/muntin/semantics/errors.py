@@ -23,6 +23,15 @@ class ArgumentError(MuntinError, ValueError):
         super().__init__(f"{argument}={given!r} cannot be used: {expected}")
 
 
+class ContradictionError(ArgumentError):
+    """Two arguments contradict each other: names both in the words given, and says why."""
+
+    def __init__(self, word: str, other: str, why: str) -> None:
+        self.argument = word
+        self.given = other
+        MuntinError.__init__(self, f"{word} and {other} contradict each other: {why}")
+
+
 class UnknownColumnError(MuntinError, LookupError):
     """A column was named that the DataFrame does not have."""
 

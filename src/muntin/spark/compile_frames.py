@@ -15,7 +15,7 @@ from pyspark.sql import types as spark_types
 from muntin.aggregates.binding import Call, slots_of
 from muntin.aggregates.correlation import Node, Slot
 from muntin.aggregates.correlation_types import check
-from muntin.aggregates.expressions import Expression, Name, Sql
+from muntin.aggregates.expressions import Expression
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.own_framing import CompiledFraming, FramingFunction
 from muntin.aggregates.text import parse_bridge, parse_condition
@@ -107,8 +107,7 @@ class CompiledFrames(Compiled):
                 made.condition("f1", "end", end)
             case Crossing(aggregate=Aggregate() as aggregate):
                 for place, slot in enumerate(slots_of(aggregate)):
-                    plain = str(slot) if isinstance(slot, Name | Sql) else slot
-                    made.value(f"f{place}", "condition", plain)
+                    made.value(f"f{place}", "condition", slot)
             case OwnKind(framing=FramingFunction() | CompiledFraming() as own):
                 for place, name in enumerate(own.columns):
                     made.value(f"f{place}", "columns", name)

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from pyspark.sql import types as spark_types
 
-from muntin.aggregates.binding import Call
+from muntin.aggregates.binding import Call, bind
 from muntin.aggregates.correlation import Node, Slot, moved
 from muntin.aggregates.correlation_types import check
-from muntin.aggregates.expressions import Expression, Name, Sql
+from muntin.aggregates.expressions import AsDouble, Expression, Name, Sql
 from muntin.aggregates.text import parse_bridge
 from muntin.operators.frames.combined import Combined
 from muntin.semantics.errors import ArgumentError, UnknownColumnError
@@ -38,7 +38,12 @@ class Combining:
 
     def value(self, name: str, argument: str, given: object) -> None:
         """One of the derived columns is a column."""
-        self.derived.append((name, Slot(self._place(argument, self._column(argument, given)))))
+        plain = given.operand if isinstance(given, AsDouble) else given
+        column = self._column(argument, str(plain) if isinstance(plain, Name | Sql) else plain)
+        place = self._place(argument, column)
+        if isinstance(given, AsDouble) and not pa.types.is_floating(bind(self._call(column)).type):
+            raise self._refusal(argument, column, "cast the column to double before")
+        self.derived.append((name, Slot(place)))
 
     def condition(self, name: str, argument: str, given: object) -> None:
         """One of the derived columns is a condition."""
@@ -53,9 +58,7 @@ class Combining:
     def slots(self, slots: Sequence[Expression]) -> None:
         """What aggregates look at."""
         for place, slot in enumerate(slots):
-            self.value(
-                f"s{place}", "aggregates", str(slot) if isinstance(slot, Name | Sql) else slot
-            )
+            self.value(f"s{place}", "aggregates", slot)
 
     def made(self) -> Combined:
         calls = tuple(self._call(name) for name in self.names)

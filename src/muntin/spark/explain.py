@@ -17,8 +17,9 @@ from muntin.semantics.window import Edges
 from muntin.spark.compile import Compiled
 from muntin.spark.compile_frames import CompiledFrames
 from muntin.spark.exchange import DATA, Lane, routed
-from muntin.spark.explain_frames import FramesExplanation, frames_explanation
-from muntin.spark.explain_sequence import SequenceExplanation, sequence_explanation
+from muntin.spark.explain_frames import frames_explanation
+from muntin.spark.explain_ordered import OrderedExplanation
+from muntin.spark.explain_sequence import sequence_explanation
 from muntin.spark.explain_state import Keeping
 
 _MEASURED_ROWS = 200_000
@@ -74,7 +75,7 @@ class Explanation:
 
 def explanation(
     compiled: Compiled, *, streaming: bool, measured: Measured | None = None
-) -> Explanation | SequenceExplanation | FramesExplanation:
+) -> Explanation | OrderedExplanation:
     disorder = _disorder(compiled.source.disorder) if streaming else None
     if isinstance(compiled, CompiledFrames):
         return frames_explanation(compiled, disorder, streaming=streaming)

@@ -2,58 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from muntin.semantics.framing.kinds import Cluster, Density, Region
 from muntin.semantics.framing.properties import Framing
 from muntin.spark.compile_frames import CompiledFrames
+from muntin.spark.explain_ordered import PENDING, OrderedExplanation, ordered_explanation
 from muntin.spark.explain_state import Keeping
-
-_PENDING = "rows that punctuation has not passed"
-
-
-@dataclass(frozen=True)
-class FramesExplanation:
-    """What ``explain()`` says of frames."""
-
-    framing: str
-    scheme: str
-    span: str
-    aggregates: str
-    order: str
-    shards: int
-    disorder: str | None
-    state: str
-
-    def __str__(self) -> str:
-        shards = f"{self.shards} shard{'s' * (self.shards > 1)}"
-        return "\n".join(
-            [
-                f"frames      {self.framing}",
-                f"scheme      {self.scheme}, {self.span}",
-                *([f"aggregates  {self.aggregates}"] if self.aggregates else []),
-                f"order       {self.order}",
-                f"exchange    rows travel as they are, once each; {shards}",
-                *([f"disorder    {self.disorder}"] if self.disorder else []),
-                f"state       {self.state}",
-            ]
-        )
 
 
 def frames_explanation(
     compiled: CompiledFrames, disorder: str | None = None, *, streaming: bool
-) -> FramesExplanation:
+) -> OrderedExplanation:
     framing = compiled.framing
-    by = ", ".join(compiled.source.by) or "the whole stream"
-    return FramesExplanation(
-        framing=str(framing),
-        scheme=str(framing.scheme),
-        span=framing.kind.span,
-        aggregates=", ".join(str(a) for column in compiled.columns for a in column.aggregates),
-        order=f"by {framing.on}, within {by}",
-        shards=compiled.shards,
+    return ordered_explanation(
+        compiled,
+        f"frames      {framing}",
+        f"scheme      {framing.scheme}, {framing.kind.span}",
+        order=f"by {framing.on}",
         disorder=disorder,
-        state=_state(compiled) if streaming else "none: a batch is one pass",
+        state=_state(compiled) if streaming else None,
     )
 
 
@@ -63,10 +29,13 @@ def _state(compiled: CompiledFrames) -> str:
     held, bounded = _held(framing)
     kept = Keeping(compiled.operator.contents.cells.accumulators, "frame")
     said = "bounded" if bounded else "not bounded"
-    more = "" if not compiled.columns else f", {kept.size} of aggregates for each open frame"
+    parts = f"{PENDING}, and {held}"
+    if compiled.columns:
+        each = f"the aggregates of each open frame, {kept.size} each{kept.more}"
+        parts = f"{PENDING}, {held}, and {each}"
     unbounded = compiled.columns and not kept.bounded and not framing.overlapping
     said = "frames are bounded, what they keep is not" if unbounded else said
-    return f"{said}: {_PENDING}, and {held}{more}{kept.more if compiled.columns else ''}"
+    return f"{said}: {parts}"
 
 
 def _held(framing: Framing) -> tuple[str, bool]:

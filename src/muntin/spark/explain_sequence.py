@@ -2,71 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from muntin.operators.ordered import Ordered
 from muntin.operators.sessions import Sessions
 from muntin.operators.synopses import Synopses
 from muntin.semantics.sequence import Landmarks, RowWindow, Session, SlideOnWindow, TupleWindow
 from muntin.spark.compile import AnySpec, Compiled
+from muntin.spark.explain_ordered import PENDING, OrderedExplanation, ordered_explanation
 from muntin.spark.explain_state import Keeping
-
-_PENDING = "rows that punctuation has not passed"
-
-
-@dataclass(frozen=True)
-class SequenceExplanation:
-    """What ``explain()`` says of windows that depend on the rows before and behind a row."""
-
-    window: str
-    context: str
-    aggregates: str
-    order: str
-    shards: int
-    disorder: str | None
-    state: str
-
-    def __str__(self) -> str:
-        shards = f"{self.shards} shard{'s' * (self.shards > 1)}"
-        return "\n".join(
-            [
-                f"window      {self.window}  [{self.context}]",
-                f"aggregates  {self.aggregates}",
-                f"order       {self.order}",
-                f"exchange    rows travel as they are, once each; {shards}",
-                *([f"disorder    {self.disorder}"] if self.disorder else []),
-                f"state       {self.state}",
-            ]
-        )
 
 
 def sequence_explanation(
     compiled: Compiled, disorder: str | None, *, streaming: bool
-) -> SequenceExplanation:
-    return SequenceExplanation(
-        window=str(compiled.spec),
-        context=compiled.spec.context.name,
-        aggregates=", ".join(str(a) for column in compiled.columns for a in column.aggregates),
-        order=_order(compiled),
-        shards=compiled.shards,
-        disorder=disorder,
-        state=_held(compiled) if streaming else "none: a batch is one pass",
-    )
-
-
-def _order(compiled: Compiled) -> str:
+) -> OrderedExplanation:
     spec = compiled.spec
-    by = ", ".join(compiled.source.by) or "the whole stream"
-    if isinstance(spec, RowWindow | TupleWindow) and spec.order == "arrival":
-        return f"as rows arrive, within {by}"
-    return f"by {spec.on}, within {by}"
+    arriving = isinstance(spec, RowWindow | TupleWindow) and spec.order == "arrival"
+    return ordered_explanation(
+        compiled,
+        f"window      {spec}  [{spec.context.name}]",
+        order="as rows arrive" if arriving else f"by {spec.on}",
+        disorder=disorder,
+        state=_held(compiled) if streaming else None,
+    )
 
 
 def _held(compiled: Compiled) -> str:
     """What a stream keeps, and whether that is bounded."""
     spec, operator = compiled.spec, compiled.operator
     if isinstance(operator, Synopses):
-        return f"bounded: {_PENDING}, and a synopsis for every aggregate and key"
+        return f"bounded: {PENDING}, and a synopsis for every aggregate and key"
     assert isinstance(operator, Ordered | Sessions)
     part = "session" if isinstance(spec, Session) else "cell"
     kept = Keeping(operator.cells.accumulators, part)
@@ -82,15 +45,15 @@ def _parts(spec: AnySpec) -> str:
         case RowWindow(order="arrival", range=rows) | RowWindow(within=None, range=rows):
             slide = spec.edges.panes_per_slide
             panes = -(-rows // spec.slide) * slide + slide
-            held = "" if spec.order == "arrival" else f"{_PENDING}, and "
+            held = "" if spec.order == "arrival" else f"{PENDING}, and "
             return f"{held}for every key a count and {panes:,} cells of ranks"
         case RowWindow(range=rows):
             cells = f"a cell for each of the last {rows:,} rows"
-            return f"{_PENDING}, and for every key a count and {cells}"
+            return f"{PENDING}, and for every key a count and {cells}"
         case TupleWindow(range=length, every=every) | SlideOnWindow(range=length, slide=every):
             count = "for every key a count and " if every != 1 else ""
-            return f"{_PENDING}, and {count}one cell for each `on` within the last {length}"
+            return f"{PENDING}, and {count}one cell for each `on` within the last {length}"
         case Landmarks():
-            return f"{_PENDING}, and for every key one cell and one for each `on` of the open slide"
+            return f"{PENDING}, and for every key one cell and one for each `on` of the open slide"
         case _:
             return "one row for every open session"

@@ -261,7 +261,9 @@ class Stream:
             bounds: ``"conservative"`` from the first to the last row; ``"liberal"`` from the last
                 row before it to the first row behind it.
             ties: Two rows of a key with the same ``on`` end the query, unless this is ``"first"``
-                or ``"last"`` (by ``tie_order``; the others are refused).
+                or ``"last"`` (by ``tie_order``; the others are refused), or says how they become
+                one row: ``"mean"``, ``"max"``, ``"min"``, ``"sum"``, or one of these for each
+                column, as in ``{"speed": "mean", "volume": "sum"}``.
             tie_order: The columns by which rows that tie are ordered.
             readings: A row is a ``"point"``, holds ``"until_next"``, or over an ``"interval"`` that
                 ends with its column ``until``.

@@ -75,10 +75,19 @@ class Replay:
         disorder: Disorder | None = None,
         shards: int | None = None,
         functions: Mapping[str, OwnAggregate] | None = None,
+        schedule: object = None,
     ) -> Stream:
         """``mt.stream`` over this replay, told of its punctuation."""
-        told = self.control
-        return stream(self.df, on, by, disorder, control=told, shards=shards, functions=functions)
+        return stream(
+            self.df,
+            on,
+            by,
+            disorder,
+            control=self.control,
+            shards=shards,
+            functions=functions,
+            schedule=schedule,
+        )
 
     def play(self, plan: Plan, checkpoint: str | Path | None = None) -> Played:
         """Run a plan over the micro-batches that have not been played, and wait for the end."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from muntin.semantics.axis import Axis, Domain
-from muntin.semantics.errors import ArgumentError
+from muntin.semantics.errors import ArgumentError, ContradictionError
 from muntin.semantics.framing.kinds import (
     Between,
     Cluster,
@@ -200,6 +200,8 @@ class Framing:
     @property
     def _overlap(self) -> str:
         """Why frames overlap, in the user's words."""
+        if isinstance(self.kind, Region):
+            return "prefer='all'"
         return "restart='continue'" if self.continues else self.scheme.name
 
     @property
@@ -270,9 +272,15 @@ class Framing:
         if not self.cut:
             return
         if self.max_duration is None and self.max_count is None:
-            _clash("cut", "max_duration", "a frame is cut at max_duration or max_count; give one")
+            raise ArgumentError(
+                "cut", True, "a frame is cut at max_duration or max_count; give one"
+            )
         if self.kind.span == "minimal":
-            _clash("cut", "minimal", "a minimal frame that is cut does not meet its condition")
+            _clash(
+                "cut",
+                self.kind.word,
+                "its frames are minimal, and one that is cut does not meet its condition",
+            )
         if self.overlapping:
             _clash("cut", self._overlap, "frames that overlap are not cut")
         if self.readings == "until_next" and self.max_duration is not None:
@@ -284,7 +292,11 @@ class Framing:
         if self.fragments is None:
             return
         if self.kind.span == "minimal":
-            _clash("fragments", "minimal", "a minimal frame is certain only when it is over")
+            _clash(
+                "fragments",
+                self.kind.word,
+                "its frames are minimal, and certain only when they are over",
+            )
         if self.longest:
             _clash("fragments", "longest", "which frame is the longest is known only at the end")
         if not self.cut and (self.max_duration is not None or self.max_count is not None):
@@ -299,8 +311,10 @@ class Framing:
             _clash("fragments", self.kind.word, "such a frame is certain only when it is over")
 
     def _check_reading(self) -> None:
-        if (self.readings == "interval") != (self.until is not None):
-            _clash("readings", "until", "readings='interval' needs until=, and only that does")
+        if self.readings == "interval" and self.until is None:
+            raise ArgumentError("readings", "interval", "it needs until=, the column that ends it")
+        if self.readings != "interval" and self.until is not None:
+            raise ArgumentError("until", self.until, "it goes with readings='interval'")
         if self.readings == "interval" and self.schedule is not None:
             _clash(
                 "interval", "schedule", "a row says itself how long it holds, or a schedule does"
@@ -317,10 +331,12 @@ class Framing:
     def _check_ties(self) -> None:
         chosen = self.ties in ("first", "last")
         if chosen and not self.tie_order:
-            _clash(f"ties={self.ties!r}", "tie_order", "say which columns order rows that tie")
+            raise ArgumentError(
+                "ties", self.ties, "say with tie_order= which columns order rows that tie"
+            )
         if self.tie_order and not chosen:
-            _clash("tie_order", f"ties={self.ties!r}", "it goes with ties='first' or 'last'")
-
+            order = list(self.tie_order)
+            raise ArgumentError("tie_order", order, "it goes with ties='first' or ties='last'")
         if self.combines_ties and isinstance(self.kind, Region):
             _clash("region", "ties", "its rows lie at two places; use 'first' or 'last'")
         if self.combines_ties and self.readings == "interval":
@@ -337,13 +353,17 @@ class Framing:
         if isinstance(kind, Region) and self.missing not in ("break", "satisfy"):
             _clash("region", f"missing={shown(self.missing)}", "use 'break' or 'satisfy'")
         if isinstance(kind, Cluster) and self.max_duration is None and self.max_count is None:
-            _clash("density", "max_duration", "say how long or how large a cluster may be")
+            raise ArgumentError(
+                "max_duration",
+                None,
+                "a density of p and rate needs it, or max_count: how long or large a frame may be",
+            )
         if isinstance(kind, OwnKind) and self.predicted:
-            _clash("own", "missing", "use 'break', 'satisfy' or 'carry'")
+            _clash(kind.name, f"missing={shown(self.missing)}", "use 'break', 'satisfy' or 'carry'")
 
 
 def _clash(word: str, other: str, why: str) -> None:
-    raise ArgumentError(word, other, f"{word} and {other} contradict each other: {why}")
+    raise ContradictionError(word, other, why)
 
 
 def _beyond(low: Length | int, high: Length | int) -> bool:

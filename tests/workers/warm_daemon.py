@@ -1,0 +1,18 @@
+"""PySpark's daemon with Muntin in its memory, so that workers are forked with it.
+
+A worker collects garbage after every task; what is there before the first is left out of that.
+"""
+
+from __future__ import annotations
+
+import gc
+
+from pyspark.daemon import manager
+
+if __name__ == "__main__":
+    import muntin  # noqa: F401
+    from muntin.spark import exchange, streaming  # noqa: F401
+
+    gc.collect()
+    gc.freeze()
+    manager()
