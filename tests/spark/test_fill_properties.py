@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
-from hypothesis import Phase, given, settings
-from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 import muntin as mt
@@ -21,6 +18,7 @@ from tests.spark.cases import COLUMNS, ddl, naive, texts
 from tests.spark.test_frames import NAMES as FRAMED_COLUMNS
 from tests.spark.test_frames import PROPERTIES, public, schema
 from tests.spark.test_properties import START
+from tests.spark.together import check_each
 
 Row = dict[str, Any]
 #: On doubles an axis has the decimals that its lengths need, and with others a row may be late.
@@ -107,9 +105,11 @@ def _longest(case: FillCase) -> bool:
     return isinstance(case.bounded, Framed) and case.bounded.framing.longest
 
 
-@settings(max_examples=20, phases=[Phase.explicit, Phase.generate])
-@given(case=fill_cases(DOMAINS).filter(is_planned))
-def test_batch_equals_the_reference(spark: SparkSession, case: FillCase) -> None:
+def test_batch_equals_the_reference(spark: SparkSession) -> None:
+    check_each(lambda case: check_batch(spark, case), fill_cases(DOMAINS).filter(is_planned))
+
+
+def check_batch(spark: SparkSession, case: FillCase) -> None:
     def streamed(place: int, one: Arrivals, schedule: Any) -> mt.Stream:
         names = columns_of(one)
         rows = naive([row for batch in one.batches for row in batch])
@@ -151,21 +151,19 @@ def _all_sorted(rows: Sequence[Row]) -> list[Row]:
     return [_sorted(row) for row in rows]
 
 
-#: Five queries at a time, because most of a small micro-batch is waiting.
-@settings(max_examples=4, phases=[Phase.explicit, Phase.generate])
-@given(cases=st.lists(fill_cases(DOMAINS).filter(is_streamed), min_size=5, max_size=5))
-def test_streams_equal_the_reference(spark: SparkSession, cases: list[FillCase]) -> None:
-    with ThreadPoolExecutor(len(cases)) as pool:
-        played = list(pool.map(lambda case: play(spark, case), cases))
-    for case, made in zip(cases, played, strict=True):
-        expected = case.expected()
-        results = [_sorted(row.asDict()) for row in made.results]
-        assert_same_rows(results, _all_sorted(wanted(case, expected)))
-        refused = sorted((str(row["input"]), row["reason"]) for row in made.refused)
-        assert refused == _refusals(case, expected)
-        came = sum(len(rows) for one in case.inputs for rows in one.batches)
-        assert made.counts["rows_in"] == came
-        assert made.counts["rows_used"] + made.counts["rows_refused"] == came
+def test_stream_equals_the_reference(spark: SparkSession) -> None:
+    check_each(lambda case: check_stream(spark, case), fill_cases(DOMAINS).filter(is_streamed))
+
+
+def check_stream(spark: SparkSession, case: FillCase) -> None:
+    made, expected = play(spark, case), case.expected()
+    results = [_sorted(row.asDict()) for row in made.results]
+    assert_same_rows(results, _all_sorted(wanted(case, expected)))
+    refused = sorted((str(row["input"]), row["reason"]) for row in made.refused)
+    assert refused == _refusals(case, expected)
+    came = sum(len(rows) for one in case.inputs for rows in one.batches)
+    assert made.counts["rows_in"] == came
+    assert made.counts["rows_used"] + made.counts["rows_refused"] == came
 
 
 def play(spark: SparkSession, case: FillCase) -> Played:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
@@ -20,6 +18,7 @@ from muntin.testing import Played, Replay, assert_same_rows, replay
 from tests.properties.joinings import AsofCase, JoinCase, Joined, asof_cases, join_cases
 from tests.spark.cases import ON_DDL, naive
 from tests.spark.test_properties import START
+from tests.spark.together import check_each
 
 Row = dict[str, Any]
 Case = JoinCase | AsofCase
@@ -90,9 +89,11 @@ def is_exact(case: Case) -> bool:
 cases = st.one_of(join_cases(), join_cases(), asof_cases()).filter(is_exact)
 
 
-@settings(max_examples=20, phases=[Phase.explicit, Phase.generate])
-@given(case=cases)
-def test_batch_equals_the_reference(spark: SparkSession, case: Case) -> None:
+def test_batch_equals_the_reference(spark: SparkSession) -> None:
+    check_each(lambda case: check_batch(spark, case), cases)
+
+
+def check_batch(spark: SparkSession, case: Case) -> None:
     made = plan(case, *streams_of(spark, case))
     marked = [side.rule in ("marks", "key marks") for side in case.sides]
     rows = [
@@ -111,18 +112,17 @@ def is_short(case: Case) -> bool:
     return all(len(side.batches) <= 2 for side in case.sides)
 
 
-#: Five queries at a time, because most of a small micro-batch is waiting.
-@settings(max_examples=4, phases=[Phase.explicit, Phase.generate])
-@given(bundle=st.lists(cases.filter(is_short), min_size=5, max_size=5))
-def test_streams_equal_the_reference(spark: SparkSession, bundle: list[Case]) -> None:
-    with ThreadPoolExecutor(len(bundle)) as pool:
-        played = list(pool.map(lambda case: play(spark, case), bundle))
-    for case, made in zip(bundle, played, strict=True):
-        expected, _ = case.expected()
-        assert_same_rows(found(case, made.results), wanted(case, expected))
-        came = sum(len(rows) for side in case.sides for rows in side.batches)
-        assert made.counts["rows_in"] == came
-        assert made.counts["rows_used"] + made.counts["rows_refused"] == came
+def test_stream_equals_the_reference(spark: SparkSession) -> None:
+    check_each(lambda case: check_stream(spark, case), cases.filter(is_short))
+
+
+def check_stream(spark: SparkSession, case: Case) -> None:
+    made = play(spark, case)
+    expected, _ = case.expected()
+    assert_same_rows(found(case, made.results), wanted(case, expected))
+    came = sum(len(rows) for side in case.sides for rows in side.batches)
+    assert made.counts["rows_in"] == came
+    assert made.counts["rows_used"] + made.counts["rows_refused"] == came
 
 
 def play(spark: SparkSession, case: Case) -> Played:

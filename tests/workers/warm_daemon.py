@@ -10,9 +10,11 @@ import gc
 from pyspark.daemon import manager
 
 if __name__ == "__main__":
-    import muntin  # noqa: F401
+    import muntin
     from muntin.spark import exchange, streaming  # noqa: F401
 
+    for name in muntin.__all__:
+        getattr(muntin, name)  # which imports what it lives in
     gc.collect()
     gc.freeze()
     manager()
