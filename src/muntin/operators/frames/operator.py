@@ -223,7 +223,7 @@ class Frames:
             rows_late=int(late.sum()),
             late_rows=self.admission.late_among(rows, self.key_names, punctuation),
             fallen=None if refused is None else self._tied(refused),
-            open=_opened(keyed, since),
+            open=_opened(keyed, np.full(len(keyed), EVER) if punctuation.ended else since),
         )
 
     def _tied(self, refused: pa.Table) -> pa.Table:
