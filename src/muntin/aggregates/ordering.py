@@ -74,6 +74,17 @@ def ranked(column: pa.Array) -> Ranked:
     return Ranked(rank[encoded.indices.to_numpy(zero_copy_only=False)], distinct)
 
 
+def tie_ranks(column: pa.Array) -> Ints:
+    """Numbers that compare as values do, equal for equal ones; null is above all."""
+    if pa.types.is_floating(column.type) or _is_whole(column.type):
+        return order_keys(column).key
+    valid = pc.is_valid(column)
+    mask = valid.to_numpy(zero_copy_only=False)
+    made = np.full(len(column), NOTHING)
+    made[mask] = ranked(column.filter(valid)).rank
+    return made
+
+
 def orderable(type_: pa.DataType) -> bool:
     """Whether values of a type can be compared; nested types cannot."""
     return (

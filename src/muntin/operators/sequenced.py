@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.aggregates.binding import Call, slot_types
-from muntin.aggregates.ordering import order_keys
+from muntin.aggregates.ordering import tie_ranks
 from muntin.operators.admission import Admission, behind
 from muntin.operators.columns import ints, key_fields
 from muntin.operators.cuts import Cut, Cutting, Progressed, Run
@@ -265,7 +265,7 @@ class Sequenced:
         """Key by key, by ``on`` and what breaks ties; or by arrival."""
         if self._at_once:
             return np.argsort(key, kind="stable").astype(np.int64)
-        ties = [order_keys(rows[f"t{p}"].combine_chunks()).key for p in range(len(self.ties))]
+        ties = [tie_ranks(rows[f"t{p}"].combine_chunks()) for p in range(len(self.ties))]
         return np.lexsort((*reversed(ties), ints(rows["order"]), key)).astype(np.int64)
 
     def _refuse(

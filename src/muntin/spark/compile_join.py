@@ -124,7 +124,9 @@ class CompiledJoin:
                 reach: Around | Interval = Interval.of(self.spec, self.axis)
             case Distance():
                 reach = Around.of(self.spec, self.axis)
-        return Paired(reach, (left, right), self.how, self.pairing, self.limit)
+        # The limit is for all shards together, and each may hold its share.
+        share = None if self.limit is None else max(1, self.limit // self.shards)
+        return Paired(reach, (left, right), self.how, self.pairing, share)
 
     @property
     def batched(self) -> Paired | Nearest:

@@ -324,9 +324,9 @@ class Stream:
             how: ``"inner"``, ``"left"``, ``"right"``, ``"full"``, ``"semi"`` or ``"anti"``.
             direction: ``"both"``; ``"backward"`` for right rows at or before the left one,
                 ``"forward"`` for those at or after it.
-            limit: How much a shard of a stream may hold, such as ``"100 MB"``. Beyond that the
-                oldest rows are let go: they match nothing any more, and are counted as ``evicted``
-                in the query's progress.
+            limit: How much the stream may hold, such as ``"100 MB"``, of which every shard has
+                its share. Beyond that the oldest rows are let go: they match nothing any more, and
+                are counted as ``evicted`` in the query's progress.
             prefix: Put before a right column whose name the left side has, too.
         """
         spec = Distance(within, direction, how)

@@ -132,6 +132,10 @@ def test_ties_are_ordered_by_several_columns() -> None:
     assert last is not None
     assert last.tolist() == [0, 3]
     assert ties.kept(rows, np.zeros(4, np.bool_)) is None
+    equal = pa.table({"t0": ["x", "x", "x"], "t1": pa.array([2, 3, 1], pa.int64())})
+    kept = Ties("first", (pa.string(), pa.int64())).kept(equal, same_as_before(ints(7, 7, 7)))
+    assert kept is not None
+    assert kept.tolist() == [2]  # texts that are equal leave it to the next column
     assert same_as_before(ints(), ints()).tolist() == []
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.aggregates.ordering import order_keys
+from muntin.aggregates.ordering import tie_ranks
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -34,7 +34,7 @@ class Ties:
         if not ties.any():
             return None
         group = np.cumsum(~ties)
-        orders = [order_keys(rows[name].combine_chunks()).key for name in self.names]
+        orders = [tie_ranks(rows[name].combine_chunks()) for name in self.names]
         place = np.lexsort((*reversed(orders), group))
         first = np.diff(group[place], prepend=0) > 0
         edge = first if self.how == "first" else np.append(first[1:], True)

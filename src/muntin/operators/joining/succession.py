@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from muntin.aggregates.ordering import NOTHING, ranked
+from muntin.aggregates.ordering import tie_ranks
 from muntin.operators.kernels.sorting import by_key_and_order
 from muntin.operators.kernels.stretches import stretches
 
@@ -65,12 +64,3 @@ class Succession:
         behind = (self.starts[:-1] + passed)[self.key]
         row = np.arange(len(self.key))
         return (row < behind) & (row >= behind - count)
-
-
-def tie_ranks(column: pa.Array) -> Ints:
-    """Numbers that compare as values do, equal for equal ones; null is above all."""
-    valid = pc.is_valid(column)
-    mask = valid.to_numpy(zero_copy_only=False)
-    made = np.full(len(column), NOTHING)
-    made[mask] = ranked(column.filter(valid)).rank
-    return made
