@@ -166,7 +166,8 @@ def test_a_stream_cannot_be_measured_ahead(spark: SparkSession) -> None:
 
 
 def test_a_query_without_a_plan_has_no_counts() -> None:
-    query: Any = SimpleNamespace(recentProgress=[SimpleNamespace(observedMetrics={"mine": None})])
+    report = SimpleNamespace(observedMetrics={"mine": None}, numInputRows=1)
+    query: Any = SimpleNamespace(recentProgress=[report])
     with pytest.raises(mt.MuntinError, match="no Muntin plan in it, so it has no counts"):
         mt.progress(query)
 
