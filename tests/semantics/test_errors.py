@@ -8,6 +8,7 @@ from muntin.semantics import errors
 def test_every_error_is_ours_and_also_what_a_caller_would_catch() -> None:
     also = {
         errors.ArgumentError: ValueError,
+        errors.ContradictionError: ValueError,
         errors.UnknownColumnError: LookupError,
         errors.UnsupportedTypeError: TypeError,
         errors.ExpressionError: ValueError,
