@@ -240,8 +240,8 @@ class FillCase:
         for filler, (rows, _) in zip(self.fillers, came, strict=True):
             shifts = filler.filling.shifts
             reference = self._reference(filler, first)
-            low_high = reference.bounds(segment, shifts[place if len(shifts) > 1 else 0])
-            inside = [row for row in rows if reference.inside(segment, low_high, row)]
+            shift = shifts[place if len(shifts) > 1 else 0]
+            inside = reference.filling_rows(segment, shift, rows)
             made |= {name: one(inside) for name, one in reference.aggregates.items()}
             some |= bool(inside)
             first += len(filler.calls)

@@ -32,6 +32,11 @@ def check(node: Node, types: Sequence[pa.DataType], result: ResultType, label: s
     _Checker(types, result, label).need(node, "condition")
 
 
+def no_aggregate(function: str, argument: int | None) -> pa.DataType:
+    """The type of an aggregate where the parser lets none in."""
+    raise AssertionError(function)
+
+
 class _Checker:
     def __init__(self, types: Sequence[pa.DataType], result: ResultType, label: str) -> None:
         self.types, self.result, self.label = types, result, label

@@ -25,7 +25,12 @@ def typed(rows: pa.Table, name: str, type_: pa.DataType) -> pa.Array:
 
 def original_names(rows: pa.Table) -> list[str]:
     """The original columns ``o0..``, which travel with rows when refused ones are wanted."""
-    return [name for name in rows.column_names if name.startswith("o") and name[1:].isdigit()]
+    return numbered(rows.column_names, "o")
+
+
+def numbered(names: Sequence[str], letter: str) -> list[str]:
+    """Those of some columns that are a letter and a number."""
+    return [name for name in names if name.startswith(letter) and name[1:].isdigit()]
 
 
 def key_fields(types: Sequence[pa.DataType]) -> list[pa.Field]:

@@ -52,11 +52,6 @@ class Taken:
     late_rows: pa.Table | None = None
     fallen: pa.Table | None = None
 
-    @property
-    def uncounted(self) -> Taken:
-        """The same rows in a shard that is not the one to count them."""
-        return Taken()
-
 
 @dataclass(frozen=True)
 class JointStep:

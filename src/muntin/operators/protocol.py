@@ -91,6 +91,11 @@ class State(Protocol):
         """One chunk."""
 
 
+def forget(state: State, *names: str) -> Changes:
+    """Everything that tables hold is over."""
+    return {(name, bucket): None for name in names for bucket in state.buckets(name)}
+
+
 @dataclass(frozen=True)
 class Routed:
     """What the map side sends for some rows: partial results, progress, and what it refused.

@@ -6,7 +6,7 @@ between them; how far beyond them, inside of them or away from them is said here
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -148,27 +148,16 @@ class FillReference:
     where: Callable[[Row], bool] = lambda row: True
     aggregates: Mapping[str, Evaluate] = field(default_factory=dict)
 
-    def run(self, segments: Sequence[Segment], rows: Sequence[Row]) -> list[dict[str, Any]]:
-        return [result for s in segments for result in self._filled(s, rows)]
+    def filling_rows(
+        self, segment: Segment, shift: Length | None, rows: Sequence[Row]
+    ) -> list[Row]:
+        """The rows that fill a segment when it is moved by one of the shifts."""
+        low, high = self.bounds(segment, shift)
+        return [row for row in rows if self._inside(segment, low, high, row)]
 
-    def _filled(self, segment: Segment, rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
-        for shift, label in zip(self.filling.shifts, self.filling.labels, strict=True):
-            bounds = self.bounds(segment, shift)
-            inside = [row for row in rows if self.inside(segment, bounds, row)]
-            if not inside and self.filling.empty == "drop":
-                continue
-            result = dict(segment.told)
-            if self.filling.compares:
-                result["shift"] = label
-            for name, evaluate in self.aggregates.items():
-                result[name] = evaluate(inside)
-            yield result
-
-    def inside(self, segment: Segment, bounds: tuple[Any, Any], row: Row) -> bool:
-        """Whether a row fills a segment that reaches from one value to another."""
+    def _inside(self, segment: Segment, low: Any, high: Any, row: Row) -> bool:
         if not (self.matches(segment.told, row) and self.where(row)):
             return False
-        low, high = bounds
         value = self._key(row[self.on])
         at_start = value >= low if self.edge.start else value > low
         at_end = value <= high if self.edge.end else value < high

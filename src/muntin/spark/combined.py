@@ -36,7 +36,7 @@ def combine(*plans: Plan) -> Plan:
     base = replace(first, columns=tuple(own))
     sources = [s for part in parts if isinstance(part, CompiledFill) for s in part.sources]
     if not sources:
-        base.check_names()
+        base.naming.check()
         return Plan(base)
     _check_shifts([source.filling.shifts for source in sources if source.filling.compares])
     if any(source.whole_rows for source in sources):
@@ -44,7 +44,7 @@ def combine(*plans: Plan) -> Plan:
             "plans", "rows_plan()", "rows and functions cannot be combined with aggregates"
         )
     compiled = CompiledFill(base, tuple(sources))
-    compiled.check_names()
+    compiled.naming.check()
     return filled_plan(compiled)
 
 

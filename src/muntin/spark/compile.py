@@ -20,7 +20,6 @@ from muntin.operators.frames.runs import in_batch
 from muntin.operators.joint import Alone, Joint
 from muntin.operators.protocol import Operator
 from muntin.semantics.axis import Axis
-from muntin.semantics.errors import ArgumentError
 from muntin.semantics.filling import StoredFrames
 from muntin.semantics.framing.properties import Framing
 from muntin.semantics.sequence import RowWindow, SequenceSpec, SlideOnWindow
@@ -255,22 +254,6 @@ class Compiled(CompiledInput):
             prefix=self.prefix,
             results=tuple((c.name, len(c.aggregates), c.outer) for c in self.columns),
         )
-
-    def check_names(self) -> None:
-        """Refuse result columns that would have the same name."""
-        ours = [self.prefix + name for name in self.naming.bounds]
-        taken = set(ours)
-        for name in (*self.keys, *(c.name for c in self.columns)):
-            if name in ours:
-                raise ArgumentError(
-                    "prefix",
-                    self.prefix,
-                    f"column {name!r} would clash with Muntin's own; give prefix='mt_' to rename "
-                    "Muntin's, or an alias to rename yours",
-                )
-            if name in taken:
-                raise ArgumentError("agg", name, "two result columns have this name; add an alias")
-            taken.add(name)
 
 
 def struct(schema: pa.Schema) -> spark_types.StructType:

@@ -18,7 +18,6 @@ from muntin.operators.filling.operator import Filled
 from muntin.operators.filling.segments import Segments
 from muntin.operators.joint import Joint
 from muntin.semantics.axis import Axis
-from muntin.semantics.errors import ArgumentError
 from muntin.semantics.filling import CLOSED, HALF_OPEN, OPEN, Edge, Filling, StoredFrames
 from muntin.semantics.framing.properties import Framing
 from muntin.semantics.window import Landmark, Window
@@ -253,20 +252,3 @@ class CompiledFill:
         from muntin.spark.explain_fill import fill_explanation
 
         return fill_explanation(self)
-
-    def check_names(self) -> None:
-        """Refuse result columns that would have the same name."""
-        naming = self.naming
-        ours = [naming.prefix + name for name in naming.bounds]
-        taken = {*ours}
-        for name in (*naming.by, *(name for name, _, _ in naming.results)):
-            if name in ours:
-                raise ArgumentError(
-                    "prefix",
-                    naming.prefix,
-                    f"column {name!r} would clash with Muntin's own; give prefix='mt_' to rename "
-                    "Muntin's, or an alias to rename yours",
-                )
-            if name in taken:
-                raise ArgumentError("agg", name, "two result columns have this name; add an alias")
-            taken.add(name)

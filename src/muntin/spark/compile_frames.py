@@ -14,7 +14,7 @@ from pyspark.sql import types as spark_types
 
 from muntin.aggregates.binding import Call, slots_of
 from muntin.aggregates.correlation import Node, Slot
-from muntin.aggregates.correlation_types import check
+from muntin.aggregates.correlation_types import check, no_aggregate
 from muntin.aggregates.expressions import Expression
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.own_framing import CompiledFraming, FramingFunction
@@ -237,7 +237,7 @@ class CompiledFrames(Compiled):
         (tree, sides), names = self._bridged, self._bridged_names
         types = tuple(self._types[f"m{place}"] for place in range(len(names)))
         slots = tuple((side, names.index(name)) for side, name in sides)
-        check(tree, [types[place] for _, place in slots], _no_aggregate, str(self.framing.missing))
+        check(tree, [types[place] for _, place in slots], no_aggregate, str(self.framing.missing))
         return Bridge(tree, slots, types)
 
     @cached_property
@@ -286,7 +286,3 @@ def _side(written: str, text: str) -> tuple[str, str]:
             max(0, text.find(written)),
         )
     return side.lower(), name
-
-
-def _no_aggregate(function: str, argument: int | None) -> pa.DataType:
-    raise AssertionError(function)  # the parser lets no aggregate in

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
+from muntin.operators.columns import numbered
 from muntin.operators.filling.between import Matched
 from muntin.operators.filling.fill import Fill
 from muntin.operators.joint import Joint
@@ -134,7 +135,7 @@ class CompiledHistory:
     def _paired(self, joined: DataFrame, source: CompiledSource) -> DataFrame:
         """Every pair of bounds and stored row, under the names of the operator that does this."""
         told = [F.col(field.name) for field in self.flat_schema.fields]
-        first = sum(f.name[0] == "r" and f.name[1:].isdigit() for f in self.flat_schema.fields)
+        first = len(numbered(self.flat_schema.names, "r"))
         rows = [
             F.col(f"h_c{place}").alias(f"r{first + place}") for place in range(len(source.schema))
         ]
@@ -193,7 +194,7 @@ def gather(work: Gathering, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Re
     filling = filling.append_column("order", pa.array(order)).take(pa.array(place))
     made = _made(work.fill, Matched(filling, starts[:-1], starts[1:]))
     told = rows.select(names).take(pa.array(groups.member))
-    first = sum(name[0] == "r" and name[1:].isdigit() for name in work.told)
+    first = len(numbered(work.told, "r"))
     columns = [*told.columns, *made]
     labels = [*names, *(f"r{first + n}" for n in range(len(made)))]
     yield from pa.table(columns, names=labels).to_batches()

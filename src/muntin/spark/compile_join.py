@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
-from muntin.aggregates.correlation_types import check
+from muntin.aggregates.correlation_types import check, no_aggregate
 from muntin.aggregates.text import parse_bridge
 from muntin.operators.joining.asof import Nearest
 from muntin.operators.joining.look import Look
@@ -141,7 +141,7 @@ class CompiledJoin:
         tree, written = parse_bridge(self.where)
         slots = tuple(self._slot(one) for one in written)
         types = [self.sides[side].side.columns[column] for side, column in slots]
-        check(tree, types, _no_aggregate, self.where)
+        check(tree, types, no_aggregate, self.where)
         return Pairing(tree, slots)
 
     def _slot(self, written: str) -> tuple[int, int]:
@@ -247,7 +247,3 @@ class CompiledJoin:
                     "bounded: rows of each side until the other is complete "
                     f"{self.spec.within} behind them{room}"
                 )
-
-
-def _no_aggregate(function: str, argument: int | None) -> pa.DataType:
-    raise AssertionError(function)  # the parser lets no aggregate in

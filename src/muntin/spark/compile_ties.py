@@ -15,7 +15,7 @@ from pyspark.sql import types as spark_types
 
 from muntin.aggregates.binding import Call, bind
 from muntin.aggregates.correlation import Node, Slot, moved
-from muntin.aggregates.correlation_types import check
+from muntin.aggregates.correlation_types import check, no_aggregate
 from muntin.aggregates.expressions import AsDouble, Expression, Name, Sql
 from muntin.aggregates.text import parse_bridge
 from muntin.operators.frames.combined import Combined
@@ -64,7 +64,7 @@ class Combining:
         calls = tuple(self._call(name) for name in self.names)
         found = Combined(calls, tuple(self.derived))
         for text, node in self.conditions:
-            check(node, found.types, _no_aggregate, text)
+            check(node, found.types, no_aggregate, text)
         return found
 
     def _column(self, argument: str, given: object) -> str:
@@ -94,7 +94,3 @@ class Combining:
         return ArgumentError(
             argument, given, f"rows that tie are combined before it is evaluated, so {instead}"
         )
-
-
-def _no_aggregate(function: str, argument: int | None) -> pa.DataType:
-    raise AssertionError(function)  # the parser lets no aggregate in

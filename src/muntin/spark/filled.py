@@ -114,7 +114,7 @@ class Filled:
 def planned(segmented: Segmented, plain: Compiled, sources: Sequence[CompiledSource]) -> Plan:
     """The plan of segments and everything that fills them."""
     compiled = CompiledFill(plain, tuple(sources))
-    compiled.check_names()
+    compiled.naming.check()
     compiled.joint.result_schema  # noqa: B018  (a type that does not suit is said here)
     for feed in compiled.feeds:
         feed.punctuator  # noqa: B018

@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from muntin.aggregates.text import placeholder
+from muntin.semantics.errors import ArgumentError
 from muntin.spark.expressions import named
 
 
@@ -24,6 +25,22 @@ class Naming:
     prefix: str
     results: tuple[tuple[str, int, str | None], ...]
     shifts: tuple[str, ...] = ()
+
+    def check(self) -> None:
+        """Refuse result columns that would have the same name."""
+        ours = [self.prefix + name for name in self.bounds]
+        taken = {*ours}
+        for name in (*self.by, *(name for name, _, _ in self.results)):
+            if name in ours:
+                raise ArgumentError(
+                    "prefix",
+                    self.prefix,
+                    f"column {name!r} would clash with Muntin's own; give prefix='mt_' to rename "
+                    "Muntin's, or an alias to rename yours",
+                )
+            if name in taken:
+                raise ArgumentError("agg", name, "two result columns have this name; add an alias")
+            taken.add(name)
 
     def apply(self, flat: DataFrame) -> DataFrame:
         """The operator's columns under the user's names, outer expressions applied by Spark."""

@@ -99,7 +99,7 @@ class Segmented:
         functions = self.source.functions
         columns = tuple(self.column(aggregate, functions) for aggregate in aggregates)
         compiled = self.compiled(columns)
-        compiled.check_names()
+        compiled.naming.check()
         compiled.operator.result_schema  # noqa: B018  (a type that does not suit is said here)
         compiled.punctuator  # noqa: B018  (and an expected value that does not)
         if self.source.df.isStreaming:

@@ -14,13 +14,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.operators.columns import ints
-from muntin.operators.filling.held import Held, forget
+from muntin.operators.filling.held import INDEX, ROWS, Held
 from muntin.operators.filling.horizon import Horizon
 from muntin.operators.joint import Scope
 from muntin.operators.kernels.sorting import by_key_and_order
 from muntin.operators.kernels.stretches import covered, members, stretches
 from muntin.operators.keyed import Keyed
-from muntin.operators.protocol import EVER, Changes, State
+from muntin.operators.protocol import EVER, Changes, State, forget
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -85,7 +85,8 @@ class Between:
         held = Held.of(scope)
         asking, waiting = probes.where(ready), probes.where(~ready)
         over = horizon.default == EVER and not len(waiting)
-        lifted_low, lifted_high = self._lifted(scope, horizon, default_before)
+        listed = self._listed(scope, horizon)
+        lifted_low, lifted_high = self._lifted(listed, horizon, default_before)
         chunks = held.read(
             held.touched(
                 np.concatenate([asking.low, lifted_low]), np.concatenate([asking.high, lifted_high])
@@ -101,7 +102,7 @@ class Between:
             rows, *stretches(starts, sorted_order, keyed.numbers[1], asking.low, asking.high)
         )
         if over:
-            return matched, scope.named(forget(scope) | self._forget_listed(scope))
+            return matched, scope.named(forget(scope, ROWS, INDEX, LISTED))
         wanted = stretches(starts, sorted_order, keyed.numbers[2], waiting.low, waiting.high)
         keep = np.empty(pool.num_rows, np.bool_)
         keep[place] = covered(pool.num_rows, *wanted)
@@ -109,11 +110,16 @@ class Between:
         cuts = np.cumsum([arrived.num_rows, *(chunk.num_rows for chunk in chunks.values())])
         mine, *others = np.split(keep, cuts[:-1])
         changes = held.change(chunks, others, arrived.filter(pa.array(mine)))
-        return matched, scope.named(changes | self._list(scope, horizon))
+        table = _as_table(horizon)
+        if not table.num_rows:
+            changes |= forget(scope, LISTED)
+        elif not table.equals(listed):
+            changes[LISTED, 0] = table
+        return matched, scope.named(changes)
 
-    def _lifted(self, scope: Scope, horizon: Horizon, before: int) -> tuple[Ints, Ints]:
+    def _lifted(self, listed: pa.Table, horizon: Horizon, before: int) -> tuple[Ints, Ints]:
         """The stretches over which a horizon has moved since the last step."""
-        old = Horizon(before, *self._listed(scope, horizon.keys.schema))
+        old = Horizon(before, listed.drop_columns(["own"]), ints(listed["own"]))
         both = Keyed.of(self.names, [old.keys, horizon.keys]).keys
         low, high = old.look_up(both), horizon.look_up(both)
         low = np.append(low, before)
@@ -121,20 +127,11 @@ class Between:
         moved = high > low
         return low[moved], high[moved] - 1
 
-    def _listed(self, scope: Scope, schema: pa.Schema) -> tuple[pa.Table, Ints]:
+    def _listed(self, scope: Scope, horizon: Horizon) -> pa.Table:
         """The keys that had a horizon of their own after the last step."""
-        if not scope.buckets(LISTED):
-            return schema.empty_table(), np.empty(0, np.int64)
-        table = scope.read(LISTED, 0)
-        return table.drop_columns(["own"]), ints(table["own"])
+        return scope.read(LISTED, 0) if scope.buckets(LISTED) else _as_table(horizon).slice(0, 0)
 
-    def _list(self, scope: Scope, horizon: Horizon) -> Changes:
-        if not len(horizon.own):
-            return self._forget_listed(scope)
-        table = horizon.keys.append_column("own", pa.array(horizon.own))
-        if scope.buckets(LISTED) and scope.read(LISTED, 0).equals(table):
-            return {}
-        return {(LISTED, 0): table}
 
-    def _forget_listed(self, scope: Scope) -> Changes:
-        return {(LISTED, bucket): None for bucket in scope.buckets(LISTED)}
+def _as_table(horizon: Horizon) -> pa.Table:
+    """The keys that have a horizon of their own, and it."""
+    return horizon.keys.append_column("own", pa.array(horizon.own))

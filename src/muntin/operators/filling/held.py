@@ -126,8 +126,3 @@ def reached(least: Ints, most: Ints, low: Ints, high: Ints) -> Mask:
     over = np.searchsorted(np.sort(high[asked]), least, side="left")
     inside: Mask = begun > over
     return inside
-
-
-def forget(state: State) -> Changes:
-    """Nobody will ask again."""
-    return {(name, bucket): None for name in (ROWS, INDEX) for bucket in state.buckets(name)}

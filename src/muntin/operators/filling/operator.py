@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.operators.columns import ints
+from muntin.operators.columns import ints, numbered
 from muntin.operators.filling.between import Between, Matched, Probes
 from muntin.operators.filling.fill import Fill
 from muntin.operators.filling.horizon import Horizon
@@ -22,7 +22,7 @@ from muntin.operators.filling.running import Fragments, Running
 from muntin.operators.filling.segments import Segments
 from muntin.operators.joint import Arrived, JointStep, Scope, Sending, taken
 from muntin.operators.kernels.grouping import key_codes
-from muntin.operators.protocol import NEVER, Changes, Routed, State, Step
+from muntin.operators.protocol import NEVER, Changes, Routed, State, Step, forget
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -71,7 +71,7 @@ class Filled:
 
     @cached_property
     def result_schema(self) -> pa.Schema:
-        own = sum(field.name[0] == "r" and field.name[1:].isdigit() for field in self.told)
+        own = len(numbered(self.told.names, "r"))
         types = [type_ for fill in self.fills for type_ in fill.types]
         filled = [pa.field(f"r{own + place}", type_) for place, type_ in enumerate(types)]
         return pa.schema([*self.told, pa.field("shifted", pa.int64()), *filled])
@@ -126,7 +126,10 @@ class Filled:
             matches.append(found)
             changes |= held
         done, left = everything.filter(pa.array(ready)), everything.filter(pa.array(~ready))
-        changes |= self._wait(state, left, ready)
+        if not left.num_rows:
+            changes |= forget(state, WAITING)
+        elif fresh.num_rows or done.num_rows:
+            changes[WAITING, 0] = left
         results, more = self._results(state, done, matches, self._going_on(left, fragments))
         counted = [taken(inner), *(rest for _, rest in came)]
         return JointStep(results, changes | more, counted)
@@ -195,15 +198,6 @@ class Filled:
     def _default_of(self, fill: Fill, default: int) -> int:
         none = Horizon(default, pa.table({}), np.empty(0, np.int64))
         return none.moved(lambda order: self._earliest(fill, order)).default
-
-    def _wait(self, state: State, segments: pa.Table, ready: Mask) -> Changes:
-        """Keep the segments that are not ready; those that waited all along are there already."""
-        if not segments.num_rows:
-            return {(WAITING, bucket): None for bucket in state.buckets(WAITING)}
-        known = sum(state.read(WAITING, bucket).num_rows for bucket in state.buckets(WAITING))
-        if known == len(ready) and not ready.any():
-            return {}
-        return {(WAITING, 0): segments}
 
     def _results(
         self,

@@ -17,7 +17,7 @@ from muntin.operators.columns import ints
 from muntin.operators.filling.between import Matched
 from muntin.operators.frames.contents import Contents
 from muntin.operators.kernels.grouping import Groups, find_keys, key_codes
-from muntin.operators.protocol import NEVER, Changes, Open, State
+from muntin.operators.protocol import NEVER, Changes, Open, State, forget
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -74,9 +74,7 @@ class Fragments:
         return Fragments(self.names, self.known.filter(pa.array(stays)))
 
     def changes(self, state: State) -> Changes:
-        if not self.known.num_rows:
-            return {(FRAGMENTS, bucket): None for bucket in state.buckets(FRAGMENTS)}
-        return {(FRAGMENTS, 0): self.known}
+        return {(FRAGMENTS, 0): self.known} if self.known.num_rows else forget(state, FRAGMENTS)
 
 
 def _equal_to_the_one_before(table: pa.Table) -> Mask:
@@ -180,7 +178,7 @@ class Running:
 
     def changes(self, state: State) -> Changes:
         if not self.frames.num_rows:
-            return {(RUNNING, bucket): None for bucket in state.buckets(RUNNING)}
+            return forget(state, RUNNING)
         columns = [*self.frames.columns, *self.cells.columns]
         names = [*self.frames.column_names, *self.cells.column_names]
         return {(RUNNING, 0): pa.table(columns, names=names)}

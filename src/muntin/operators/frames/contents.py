@@ -17,7 +17,7 @@ from muntin.aggregates.binding import Call
 from muntin.operators.frames.rows import Rows, orders
 from muntin.operators.kernels.grouping import Groups
 from muntin.operators.kernels.records import is_open
-from muntin.operators.kernels.stretches import layers
+from muntin.operators.kernels.stretches import layers, members
 from muntin.operators.panes import Panes
 from muntin.operators.protocol import State
 from muntin.operators.reduction import slide
@@ -96,20 +96,16 @@ class Contents:
     def _one_by_one(self, cells: pa.Table, low: Ints, high: Ints) -> list[pa.Array]:
         """Frames that lie in too many layers: each has its own copy of the rows."""
         stop = np.cumsum(high - low)
-        start = stop - (high - low)
-        row = np.arange(stop[-1] if len(stop) else 0)
-        copied = row + np.repeat(low - start, high - low)
-        return self.of_stretches(cells.take(pa.array(copied)), start, stop)
+        _, copied = members(low, high)
+        return self.of_stretches(cells.take(pa.array(copied)), stop - (high - low), stop)
 
     def kept(self, joined: Joined, records: np.ndarray) -> tuple[pa.Table, Ints]:
         """One cell for each key with an open frame, and these keys."""
         opened = np.flatnonzero(is_open(records))
         low, high = joined.stretch(opened, records["low"][opened], records["high"][opened])
-        length = high - low
-        stop = np.cumsum(length)
-        row = np.arange(stop[-1] if len(stop) else 0) + np.repeat(low - (stop - length), length)
+        frame, row = members(low, high)
         columns = [c.combine_chunks() for c in joined.cells.take(pa.array(row)).columns]
-        groups = Groups(np.repeat(np.arange(len(opened)), length), stop - length)
+        groups = Groups(frame, np.cumsum(high - low) - (high - low))
         return self.cells.grouped(columns, groups), opened
 
 

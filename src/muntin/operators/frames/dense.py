@@ -18,14 +18,14 @@ from muntin.aggregates.correlation import Comparison, Constant, Inner, Slot
 from muntin.operators.conditions import Value, evaluate, from_arrow, truth
 from muntin.operators.frames.contents import OPEN_CELLS, Contents, Joined
 from muntin.operators.frames.holding import HELD, Holding
-from muntin.operators.frames.memory import KEYS, Buckets, forget
+from muntin.operators.frames.memory import KEYS, Buckets
 from muntin.operators.frames.operator import Moment, walked
 from muntin.operators.frames.rows import Rows
 from muntin.operators.kernels.density import decided, flag, needed, over, windows_of
 from muntin.operators.kernels.grouping import find_keys
 from muntin.operators.kernels.records import NEVER, OPEN, POINT, is_open
 from muntin.operators.kernels.ticks import shift_order
-from muntin.operators.protocol import Changes
+from muntin.operators.protocol import Changes, forget
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

@@ -10,14 +10,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.operators.columns import key_fields
-from muntin.operators.frames.memory import KEYS, Buckets, Memory, forget
+from muntin.operators.frames.memory import KEYS, Buckets, Memory
 from muntin.operators.frames.operator import Frames, Moment
 from muntin.operators.frames.rows import Rows, spread
 from muntin.operators.kernels.records import NEVER
 from muntin.operators.kernels.sorting import by_key_and_order
 from muntin.operators.kernels.ticks import order_of_ticks
 from muntin.operators.keyed import Keyed
-from muntin.operators.protocol import EVER, Changes, State
+from muntin.operators.protocol import EVER, Changes, State, forget
 
 Ints = npt.NDArray[np.int64]
 HELD = "held"

@@ -89,8 +89,3 @@ class Buckets:
             if mine.num_rows or number in known:
                 changes[name, number] = mine if mine.num_rows else None
         return changes
-
-
-def forget(state: State, *names: str) -> Changes:
-    """Everything that tables hold is over."""
-    return {(name, bucket): None for name in names for bucket in state.buckets(name)}

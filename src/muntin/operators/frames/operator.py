@@ -22,7 +22,7 @@ from muntin.operators.columns import key_fields
 from muntin.operators.frames.asked import Fields, record
 from muntin.operators.frames.combined import Combined
 from muntin.operators.frames.contents import OPEN_CELLS, Contents, Joined
-from muntin.operators.frames.memory import KEYS, Buckets, Memory, forget
+from muntin.operators.frames.memory import KEYS, Buckets, Memory
 from muntin.operators.frames.missing import Bridge, Missing
 from muntin.operators.frames.reading import Reading
 from muntin.operators.frames.rows import Rows
@@ -32,7 +32,7 @@ from muntin.operators.kernels.records import FOUND, INTERVAL, NEVER, is_open
 from muntin.operators.kernels.ticks import from_order, to_ticks
 from muntin.operators.kernels.walking import walk
 from muntin.operators.keyed import Keyed
-from muntin.operators.protocol import EVER, Changes, Open, Punctuation, Routed, State, Step
+from muntin.operators.protocol import EVER, Changes, Open, Punctuation, Routed, State, Step, forget
 from muntin.operators.waiting import PENDING, due, hold
 from muntin.semantics.axis import Axis, Domain
 

@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from muntin.operators.columns import key_fields
 from muntin.operators.frames.holding import HELD, Holding
-from muntin.operators.frames.memory import KEYS, Buckets, forget
+from muntin.operators.frames.memory import KEYS, Buckets
 from muntin.operators.frames.operator import Moment
 from muntin.operators.kernels.grouping import find_keys
 from muntin.operators.kernels.records import FINAL, FOUND
 from muntin.operators.kernels.ticks import from_ticks
 from muntin.operators.keyed import Keyed
-from muntin.operators.protocol import Changes
+from muntin.operators.protocol import Changes, forget
 from muntin.operators.regions import Cells, Limits, Positions, Rectangles, Regions, regions
 from muntin.semantics.axis import Axis, Domain
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from muntin.operators.arrived import Front, careful
 from muntin.operators.columns import ints, key_fields
-from muntin.operators.filling.held import INDEX, forget, reached
+from muntin.operators.filling.held import INDEX, ROWS, reached
 from muntin.operators.joining.kept import GONE, Kept, Pool
 from muntin.operators.joining.look import Look
 from muntin.operators.joining.passed import Passed
@@ -20,7 +20,7 @@ from muntin.operators.joining.side import Side
 from muntin.operators.joining.succession import Succession
 from muntin.operators.joint import Arrived, JointStep, Sending
 from muntin.operators.keyed import Keyed
-from muntin.operators.protocol import EVER, Changes, State
+from muntin.operators.protocol import EVER, Changes, State, forget
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -166,7 +166,7 @@ class _Known:
 
     def forget(self) -> Changes:
         """No left row will ask any more."""
-        return self.store.scope.named(forget(self.store.scope)) | self.passed.forget()
+        return self.store.scope.named(forget(self.store.scope, ROWS, INDEX)) | self.passed.forget()
 
 
 def _listed(fronts: Sequence[Front], names: Sequence[str]) -> tuple[list[Ints], list[Ints]]:

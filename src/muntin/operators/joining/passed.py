@@ -15,7 +15,7 @@ import pyarrow as pa
 from muntin.operators.columns import ints
 from muntin.operators.joint import Scope
 from muntin.operators.keyed import key_buckets
-from muntin.operators.protocol import Changes, State
+from muntin.operators.protocol import Changes, State, forget
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -76,5 +76,4 @@ class Passed:
         return pa.Table.from_arrays([list(least), list(least.values())], schema=_LEAST)
 
     def forget(self) -> Changes:
-        known = [(name, b) for name in (PASSED, LEAST) for b in self.scope.buckets(name)]
-        return self.scope.named(dict.fromkeys(known))
+        return self.scope.named(forget(self.scope, PASSED, LEAST))
