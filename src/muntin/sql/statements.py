@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Literal
 
 from sqlglot import exp
@@ -24,8 +23,6 @@ Method = Literal["window", "tumbling", "landmark", "rows", "by_tuple", "session"
 #: What a catalog holds.
 Kept = Literal["STREAM", "TABLE", "QUERY", "TRIGGER"]
 Format = Literal["text", "svg"]
-
-_EMPTY: Mapping[str, object] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
