@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sqlglot.tokens import TokenType
+from sqlglot.tokenizer_core import TokenType
 
 from muntin.sql.cursor import Cursor
 from muntin.sql.draft import COMMON, Clause, Draft, read_partition, read_rule
@@ -245,7 +245,7 @@ def _by_tuple(draft: Draft, along: _Along, reach: Measure, slide: Measure | None
         problem = f"rows are ranked by the attribute of the range, rank({attribute.name})"
         raise SqlError(problem, draft.text, draft.at("sattr"))
     arriving = step is not None and step.name == ROW_NUM
-    arguments = {
+    arguments: dict[str, object] = {
         "range": reach.length,
         "every": None if slide is None else slide.number,
         "order": "arrival" if arriving else None,

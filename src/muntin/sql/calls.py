@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlglot.tokens import TokenType
+from sqlglot.tokenizer_core import TokenType
 
 from muntin.sql.cursor import Cursor
 from muntin.sql.errors import SqlError

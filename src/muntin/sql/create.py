@@ -10,7 +10,7 @@ CREATE TRIGGER name ON query DO action(...)
 from __future__ import annotations
 
 from sqlglot import exp
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from muntin.sql.calls import read_call
 from muntin.sql.cursor import Cursor

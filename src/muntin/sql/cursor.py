@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NoReturn
 
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from muntin.sql.errors import SqlError, closest
 from muntin.sql.lexer import closing, hyphenated_at, is_name, is_word
@@ -13,9 +13,9 @@ from muntin.sql.places import Place, place_at
 
 #: Words behind which an expression goes on.
 _CONNECTING = (
-    "AND OR NOT XOR IN LIKE ILIKE RLIKE REGEXP BETWEEN IS DISTINCT FROM ESCAPE DIV "
-    "CASE WHEN THEN ELSE INTERVAL AS"
-).split()
+    *("AND", "OR", "NOT", "XOR", "IN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "IS"),
+    *("DISTINCT", "FROM", "ESCAPE", "DIV", "CASE", "WHEN", "THEN", "ELSE", "INTERVAL", "AS"),
+)
 _CLOSED = (
     TokenType.IDENTIFIER,
     TokenType.NUMBER,

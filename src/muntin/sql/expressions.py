@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from muntin.sql.cursor import Cursor
 from muntin.sql.dialect import SQL

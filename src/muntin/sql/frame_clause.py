@@ -14,7 +14,7 @@ then, in any order, what every frame can have:
 
     LASTING [AT LEAST | AT MOST] length     HOLDING [AT LEAST | AT MOST] n ROWS
     CUT   LONGEST   FRAGMENTS length        SCHEME name     MISSING policy | WHERE condition
-    BOUNDS CONSERVATIVE | LIBERAL           TIES ...        READINGS POINT | UNTIL NEXT | UNTIL column
+    BOUNDS CONSERVATIVE | LIBERAL           TIES ...        READINGS POINT | UNTIL NEXT | column
     WATTR column   PATTR column, ...        DISORDER ...    SCHEDULE length [ORIGIN constant]
 """
 
@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sqlglot.tokens import TokenType
+from sqlglot.tokenizer_core import TokenType
 
 from muntin.semantics.errors import ArgumentError
 from muntin.semantics.framing.properties import Schedule, Scheme, adjacent, cover

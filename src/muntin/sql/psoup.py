@@ -7,7 +7,7 @@ An end is a constant or NOW, less a length if there is one. Without EVERY, NOW i
 
 from __future__ import annotations
 
-from sqlglot.tokens import TokenType
+from sqlglot.tokenizer_core import TokenType
 
 from muntin.sql.cursor import Cursor
 from muntin.sql.draft import Clause

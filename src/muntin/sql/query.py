@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlglot import exp
-from sqlglot.tokens import Token
+from sqlglot.tokenizer_core import Token
 
 from muntin.sql.cursor import Cursor
 from muntin.sql.errors import SqlError

@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from muntin.sql.bracket import OPENING, read_bracket
 from muntin.sql.cursor import Cursor
@@ -24,12 +24,13 @@ from muntin.sql.statements import Fill, Windowing
 from muntin.sql.table_functions import Subquery, is_table_function, read_table_function
 
 #: Words that end the list of relations in FROM, or go on behind one.
-_BEHIND = (
-    "WHERE GROUP HAVING ORDER LIMIT UNION INTERSECT EXCEPT WINDOW LATERAL JOIN LEFT RIGHT INNER "
-    "FULL CROSS SEMI ANTI NATURAL ON USING FILL BEGIN CLUSTER DISTRIBUTE SORT TABLESAMPLE PIVOT "
-    "UNPIVOT QUALIFY WITH INTO PER"
-).split()
 _ENDS_FROM = ("WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION", "INTERSECT", "EXCEPT")
+_BEHIND = (
+    *_ENDS_FROM,
+    *("JOIN", "LEFT", "RIGHT", "INNER", "FULL", "CROSS", "SEMI", "ANTI", "NATURAL", "ON", "USING"),
+    *("LATERAL", "WINDOW", "CLUSTER", "DISTRIBUTE", "SORT", "TABLESAMPLE", "PIVOT", "UNPIVOT"),
+    *("QUALIFY", "FILL", "BEGIN", "WITH", "INTO", "PER"),
+)
 
 
 @dataclass
@@ -112,7 +113,7 @@ def _relation(cursor: Cursor, found: Found, level: _Level) -> None:
     windowing = _windowed(cursor, found)
     if windowing is not None:
         windowing = replace(windowing, fills=(*windowing.fills, *_fills(cursor)))
-        alias = read_alias(cursor, tuple(_BEHIND))
+        alias = read_alias(cursor, _BEHIND)
         if alias is not None:
             windowing = replace(windowing, alias=alias)
         windowing = replace(windowing, fills=(*windowing.fills, *_fills(cursor)))
@@ -130,7 +131,7 @@ def _plain(cursor: Cursor, found: Found, level: _Level, start: int) -> None:
     if called:
         _check_function(cursor, probe)
         return
-    alias = read_alias(probe, tuple(_BEHIND)) or table.split(".")[-1]
+    alias = read_alias(probe, _BEHIND) or table.split(".")[-1]
     found.tokens += cursor.tokens[cursor.at : probe.at]
     cursor.at = probe.at
     if level.first is None:
@@ -151,7 +152,7 @@ def _windowed(cursor: Cursor, found: Found) -> Windowing | None:
     if not is_name(token):
         return None
     table = read_table(cursor, "a table")
-    alias = None if _at_bracket(cursor) else read_alias(cursor, tuple(_BEHIND))
+    alias = None if _at_bracket(cursor) else read_alias(cursor, _BEHIND)
     if not _at_bracket(cursor):
         cursor.at = start
         return None
@@ -163,7 +164,7 @@ def _windowed_query(cursor: Cursor, found: Found) -> Windowing | None:
     """``(SELECT ...) [RANGE ...]``: windows over a query."""
     start, place = cursor.at, cursor.place
     inner = cursor.enclosed()
-    alias = None if _at_bracket(cursor) else read_alias(cursor, tuple(_BEHIND))
+    alias = None if _at_bracket(cursor) else read_alias(cursor, _BEHIND)
     if not _at_bracket(cursor):
         cursor.at = start
         return None

@@ -1,4 +1,4 @@
-"""Windows as table functions: ``FROM sliding(traffic, on => ts, range => INTERVAL '5' MINUTES, ...)``.
+"""Windows as table functions: ``FROM sliding(traffic, on => ts, range => '5 minutes', ...)``.
 
 The names of arguments are those of the Python methods; a value is written as behind the word of the
 bracket that it stands for. ``fill(frames(...), bgp, before => ...)`` takes another function first.
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from sqlglot.tokens import TokenType
+from sqlglot.tokenizer_core import TokenType
 
 from muntin.sql.cursor import Cursor
-from muntin.sql.draft import Clause, Draft
 from muntin.sql.disorder_clause import read_disorder
+from muntin.sql.draft import Clause, Draft
 from muntin.sql.expressions import read_expression
 from muntin.sql.fill_clause import read_alias, read_table
 from muntin.sql.frame_clause import read_schedule, read_scheme
@@ -113,9 +113,9 @@ def _word(*words: str) -> _Reader:
 
     def read(cursor: Cursor) -> object:
         token = cursor.peek
-        if token is not None and token.text.lower() in words:
-            return cursor.take().text.lower()
-        cursor.fail(expected=" or ".join(f"'{word}'" for word in words), known=words)
+        if token is None or token.text.lower() not in words:
+            cursor.fail(expected=" or ".join(f"'{word}'" for word in words), known=words)
+        return cursor.take().text.lower()
 
     return read
 

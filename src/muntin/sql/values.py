@@ -1,10 +1,10 @@
-"""Constants and lengths: ``300 SECONDS``, ``INTERVAL '5' MINUTES``, ``'2026-01-01'``, ``10 ROWS``."""
+"""Constants and lengths: ``300 SECONDS``, ``INTERVAL '5' MINUTES``, ``10 ROWS``, ``'a text'``."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlglot.tokens import TokenType
+from sqlglot.tokenizer_core import TokenType
 
 from muntin.semantics.errors import ArgumentError
 from muntin.semantics.lengths import parse_length
@@ -120,9 +120,9 @@ def read_constant(cursor: Cursor, what: str) -> Constant:
         return _text(cursor)
     if cursor.next_is("TRUE", "FALSE", "NULL"):
         return {"TRUE": True, "FALSE": False, "NULL": None}[cursor.take().text.upper()]
-    if token.token_type is TokenType.DASH or token.token_type is TokenType.NUMBER:
-        return _number(cursor, what)
-    cursor.fail(expected=what)
+    if token.token_type not in (TokenType.DASH, TokenType.NUMBER):
+        cursor.fail(expected=what)
+    return _number(cursor, what)
 
 
 def read_constants(cursor: Cursor, what: str) -> tuple[Constant, ...]:
