@@ -26,7 +26,9 @@ class RejectedError(MuntinError, ValueError):
 @contextmanager
 def unlogged() -> Iterator[None]:
     """PySpark logs what Spark says with its Java stack; inside, only the error says it."""
-    loggers = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
+    loggers = [
+        PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")
+    ]
     before = [logger.disabled for logger in loggers]
     for logger in loggers:
         logger.disabled = True
