@@ -101,6 +101,8 @@ class _Reading:
 
     def _check_group(self, group: exp.Expr) -> None:
         extra = [name for name, value in group.args.items() if value and name != "expressions"]
+        several = exp.Cube | exp.Rollup | exp.GroupingSets
+        extra += [type(part).__name__ for part in group.expressions if isinstance(part, several)]
         if extra:
             problem = f"GROUP BY {extra[0].upper()} cannot stand over windows"
             at = offset_of(group) or self.query.start

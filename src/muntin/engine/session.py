@@ -9,7 +9,7 @@ from muntin.engine.catalog import Catalog, Declared, kind_of
 from muntin.engine.explain import explained
 from muntin.engine.scope import Scope, Table
 from muntin.engine.storage import check_bounded
-from muntin.engine.translate import Answer, translate
+from muntin.engine.translate import Answer, tables_of, translate
 from muntin.semantics.errors import MuntinError
 from muntin.spark.stream import Stream, stream
 from muntin.spark.types import DataFrame, SparkSession
@@ -96,9 +96,10 @@ class Session:
     def _scope(self, query: Query) -> Scope:
         """The tables that were handed over, and everything created that the query names."""
         scope = Scope.of(self.spark, self.tables)
-        for declared in self.catalog.relations.values():
-            if declared.name.casefold() in query.text.casefold():
-                scope = scope.having(declared.name, self.opened(declared))
+        for name in tables_of(query):
+            declared = self.catalog.find(name)
+            if declared is not None:
+                scope = scope.having(name, self.opened(declared))
         return scope
 
     def opened(self, declared: CreateStream | CreateTable | CreateQuery) -> Table:
@@ -110,6 +111,7 @@ class Session:
 
     def _open(self, declared: CreateStream | CreateTable | CreateQuery) -> Table:
         if isinstance(declared, CreateQuery):
+            self._check_not_reading(declared, declared.query, {declared.name.casefold()})
             return self.rows(declared.query)
         if self.open_source is None:
             raise MuntinError(f"nobody here opens {declared.source.name}(...)")
@@ -127,6 +129,17 @@ class Session:
             schedule=declared.schedule,
         )
         return made
+
+    def _check_not_reading(self, made: CreateQuery, query: Query, seen: set[str]) -> None:
+        """Refuse a query that reads itself, if by way of others."""
+        for name in map(str.casefold, tables_of(query)):
+            read = self.catalog.find(name)
+            if name == made.name.casefold():
+                problem = f"the query {made.name} reads itself"
+                raise SqlError(problem, made.query.text, made.place)
+            if isinstance(read, CreateQuery) and name not in seen:
+                seen.add(name)
+                self._check_not_reading(made, read.query, seen)
 
     def _query(self, target: Query | str, text: str, statement: Explain) -> Query:
         if isinstance(target, Query):
