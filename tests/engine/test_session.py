@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -42,7 +43,7 @@ def session(spark: SparkSession) -> Session:
     return made
 
 
-def lines(df: DataFrame) -> list[tuple[str, ...]]:
+def lines(df: DataFrame) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in df.collect()]
 
 
@@ -80,6 +81,18 @@ def test_drop_forgets(session: Session) -> None:
     with pytest.raises(mt.SqlError, match=r"did you mean line\?"):
         session.sql("DROP STREAM lime")
     assert lines(session.sql("SHOW QUERIES")) == []
+
+
+def test_a_query_reads_what_its_names_stand_for_now(session: Session) -> None:
+    text = "SELECT count(*) FROM sums"
+    assert lines(session.sql(text)) == [(4,)]
+    session.sql("DROP STREAM line; CREATE STREAM line FROM csv('other.csv') ON x")
+    session.sql(text)
+    assert isinstance(session.open_source, Opened)
+    assert [call for call, _, _ in session.open_source.calls] == [
+        "csv('line.csv', header => True)",
+        "csv('other.csv')",
+    ]
 
 
 def test_creating_says_what_was_done(spark: SparkSession) -> None:

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from muntin.semantics.disorder import Disorder
 from muntin.semantics.framing.properties import Schedule, Scheme
+from muntin.sql.dialect import written
 from muntin.sql.places import Place
 
 #: A constant as it can be written in an argument list; an array is a tuple.
@@ -48,8 +49,6 @@ class Expression:
 
     @property
     def text(self) -> str:
-        from muntin.sql.dialect import written
-
         return written(self.tree)
 
     def __str__(self) -> str:
@@ -155,8 +154,6 @@ class Query:
     per_window: bool = False
 
     def __str__(self) -> str:
-        from muntin.sql.dialect import written
-
         lines = [written(self.tree)]
         lines += [f"{name} = {asked}" for name, asked in self.windowings.items()]
         lines += ["LIMIT PER WINDOW"] * self.per_window
