@@ -24,7 +24,6 @@ from muntin.engine.spark_sql import evaluate
 from muntin.engine.stream_call import check_disorder, described
 from muntin.spark.types import DataFrame
 from muntin.sql.errors import SqlError
-from muntin.sql.expressions import offset_of
 from muntin.sql.statements import Query, Windowing
 
 #: Windows of which it does not matter whether rows are joined before or after.
@@ -84,8 +83,7 @@ def _check_joins(query: Query, others: Sequence[exp.Expr], windowing: Windowing)
             "rows that are joined before they are counted would be counted twice or not at all"
         )
         expected = "the join around the query: (SELECT ... FROM ... [...]) AS w JOIN ..."
-        at = offset_of(others[0])
-        raise SqlError(problem, query.text, at or query.start, expected=expected)
+        raise SqlError(problem, query.text, query.at(others[0]), expected=expected)
 
 
 def _chosen(
@@ -139,8 +137,7 @@ def _alias_in(items: Sequence[exp.Expr], name: str) -> bool:
 def _refuse(
     query: Query, column: exp.Column, name: str, columns: Columns, results: Sequence[str]
 ) -> None:
-    at = offset_of(column)
-    place = query.start if at is None else at
+    place = query.at(column)
     if columns.spelt(name) is not None:
         problem = f"{name} stands outside an aggregate and is not in GROUP BY"
         expected = f"GROUP BY {name}, or an aggregate such as max({name})"
