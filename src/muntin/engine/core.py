@@ -23,6 +23,7 @@ from muntin.engine.scope import Scope
 from muntin.engine.spark_sql import evaluate
 from muntin.engine.stream_call import check_disorder, described
 from muntin.spark.types import DataFrame
+from muntin.sql.bracket import ARRIVAL
 from muntin.sql.errors import SqlError
 from muntin.sql.statements import Query, Windowing
 
@@ -40,7 +41,8 @@ def translate_core(
 ) -> Planned:
     """The results of windows; ``select`` is changed to a SELECT over them."""
     asked_windows = query.windowings[node.name]
-    relation = open_relation(query, asked_windows, scope, subquery)
+    arrival = any(column.name == ARRIVAL for column in select.find_all(exp.Column))
+    relation = open_relation(query, asked_windows, scope, subquery, arrival=arrival)
     functions = relation.declared.functions if relation.declared else {}
     known = known_aggregates(functions)
     if is_filter(asked_windows, aggregated=any_aggregate(select, known)):

@@ -16,6 +16,7 @@ from muntin.engine.scope import Scope, rows_of
 from muntin.engine.spark_sql import evaluate
 from muntin.spark.plan import Plan
 from muntin.spark.types import DataFrame
+from muntin.sql.bracket import ARRIVAL, ROW_NUM
 from muntin.sql.errors import SqlError
 from muntin.sql.parse import parse_query
 from muntin.sql.statements import Query, Windowing
@@ -78,8 +79,7 @@ def _hyphenated_columns(query: Query, scope: Scope) -> set[str]:
         return set()
     tables = [scope.find(name) for name in set(tables_of(query))]
     names = {name for table in tables if table is not None for name in rows_of(table).columns}
-    virtual = {"arrival-ts"}
-    return {name for name in names | virtual if name.casefold() in words}
+    return {name for name in names | {ARRIVAL, ROW_NUM} if name.casefold() in words}
 
 
 def tables_of(query: Query) -> Iterator[str]:
