@@ -18,7 +18,6 @@ from muntin.sql.places import place_at
 from muntin.sql.relations import Found
 from muntin.sql.statements import Windowing
 
-
 #: Aggregates of one argument: a second one can only be a window.
 _OF_ONE = ("avg", "mean", "sum", "min", "max", "count", "median", "stddev", "variance")
 
