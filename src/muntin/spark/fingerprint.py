@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from muntin.semantics.framing.properties import Framing, Schedule
 from muntin.semantics.sequence import Landmarks, SlideOnWindow
-from muntin.semantics.window import Landmark, Window
+from muntin.semantics.window import Landmark, Latch, Window
 
 if TYPE_CHECKING:
     from muntin.spark.compile import Compiled
@@ -41,7 +41,7 @@ def _anchors(compiled: Compiled, zone: str) -> tuple[int, ...]:
     """The ticks that windows are counted from."""
     axis, spec = replace(compiled.axis, zone=zone), compiled.spec
     match spec:
-        case Window() | Landmark():
+        case Window() | Landmark() | Latch():
             return (spec.edges(axis).origin,)
         case Landmarks(origins=origins):
             return tuple(axis.point("origin", origin) for origin in origins)

@@ -31,7 +31,14 @@ from muntin.semantics.sequence import (
     SlideOnWindow,
     TupleWindow,
 )
-from muntin.semantics.window import Landmark, Unfinished, Window, column_name, unfinished_policy
+from muntin.semantics.window import (
+    Landmark,
+    Latch,
+    Unfinished,
+    Window,
+    column_name,
+    unfinished_policy,
+)
 from muntin.spark.compile import AnySpec, Details
 from muntin.spark.compile_input import Source
 from muntin.spark.disorder import checked_control, checked_disorder
@@ -144,6 +151,29 @@ class Stream:
         spec = Landmarks(self.on, slide, given, label)
         details = Details(starts=None if start is None else self._condition("start", start))
         return self._windowed(spec, unfinished, prefix, details)
+
+    def latch(
+        self,
+        every: object,
+        origin: object = None,
+        *,
+        unfinished: Unfinished = "keep",
+        prefix: str = "",
+    ) -> Windowed:
+        """Tumbling windows that carry on what they know: aggregates over a key's whole life.
+
+        For every stretch of length ``every`` in which a key has rows there is a result, over all
+        rows of the key up to its end: the highest price that a share ever had, hour by hour. What
+        is kept of a key is one row of accumulators; with an aggregate of your own
+        (:class:`muntin.OwnAggregate`) that is a state of your own.
+
+        Args:
+            every: How long a stretch is: ``"1 hour"``, or a number on a number column.
+            origin: Where stretches are anchored; with one, rows before it are refused.
+            unfinished: What happens at the end of input to a stretch that ends beyond the data.
+            prefix: Put before the names of Muntin's own result columns.
+        """
+        return self._windowed(Latch(every, self.on, origin), unfinished, prefix)
 
     def rows(
         self,
