@@ -6,6 +6,7 @@ on the axis of a column and gives the integers that every driver computes with.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Literal
@@ -259,6 +260,16 @@ def column_name(argument: str, given: object) -> str:
     if not isinstance(given, str) or not given:
         raise ArgumentError(argument, given, "it must be the name of a column")
     return given
+
+
+def column_names(argument: str, given: object) -> tuple[str, ...]:
+    """Columns that were named: one, several, or none."""
+    if given is None:
+        return ()
+    names = (given,) if isinstance(given, str) else given
+    if not isinstance(names, Sequence):
+        raise ArgumentError(argument, given, "it must be a column name or several")
+    return tuple(column_name(argument, name) for name in names)
 
 
 def unfinished_policy(given: object) -> Unfinished:

@@ -20,6 +20,7 @@ from muntin.operators.joint import Joint
 from muntin.semantics.axis import Axis
 from muntin.semantics.filling import CLOSED, HALF_OPEN, OPEN, Edge, Filling, StoredFrames
 from muntin.semantics.framing.properties import Framing
+from muntin.semantics.resampling import Instants
 from muntin.semantics.window import Landmark, Window
 from muntin.spark.compilation import Feed
 from muntin.spark.compile import Compiled, struct
@@ -150,7 +151,7 @@ class CompiledFill:
     def edge(self) -> Edge:
         """Whether rows on a bound are inside."""
         spec = self.plain.spec
-        if isinstance(spec, StoredFrames):
+        if isinstance(spec, StoredFrames | Instants):
             return spec.edge
         if not isinstance(spec, Framing):
             return HALF_OPEN
@@ -168,7 +169,7 @@ class CompiledFill:
 
     def _filled(self, alone: Joint) -> Filled:
         operator, spec = alone.operator, self.plain.spec  # type: ignore[attr-defined]
-        frames = isinstance(spec, Framing | StoredFrames)
+        frames = isinstance(spec, Framing | StoredFrames | Instants)
         names = ("frame_start", "frame_end") if frames else ("window_start", "window_end")
         segments = Segments(
             operator,

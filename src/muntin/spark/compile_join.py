@@ -40,15 +40,16 @@ SIDES = ("left", "right")
 
 @dataclass(frozen=True, eq=False)
 class CompiledSide(OnSharedAxis, CompiledInput):
-    """One side of a join: all columns travel, and ties if only one of several rows counts."""
+    """One side of a join: columns travel, and ties if only one of several rows counts."""
 
     shared: Axis | None = None
     types: tuple[spark_types.DataType, ...] = ()
     tiebreak: tuple[str, ...] = ()
     tied: bool = False
+    travels: tuple[str, ...] = ()
 
     def _for_the_window(self) -> list[SparkColumn]:
-        made = [named(n).alias(f"c{place}") for place, n in enumerate(self.schema.names)]
+        made = [named(n).alias(f"c{place}") for place, n in enumerate(self.travels)]
         return made + [tie.alias(f"t{place}") for place, tie in enumerate(self._ties)]
 
     @property
@@ -61,7 +62,7 @@ class CompiledSide(OnSharedAxis, CompiledInput):
 
     @cached_property
     def side(self) -> Side:
-        columns = [to_arrow(f.dataType, f.name) for f in self.schema.fields]
+        columns = [to_arrow(self.schema[name].dataType, name) for name in self.travels]
         ties = [to_arrow(self.schema[n].dataType, f"tiebreak={n!r}") for n in self.tiebreak]
         return Side(
             axis=self.axis,
@@ -106,8 +107,9 @@ class CompiledJoin:
         left, right = self.sources
         types = tuple(left.df.schema[name].dataType for name in left.by)
         nearest = isinstance(self.spec, Asof)
-        one = CompiledSide(left, shared=self.axis, types=types)
-        other = replace(one, source=right, tiebreak=self.tiebreak, tied=nearest)
+        one = CompiledSide(left, shared=self.axis, types=types, travels=tuple(left.df.columns))
+        travels = tuple(right.df.columns)
+        other = CompiledSide(right, self.axis, types, self.tiebreak, nearest, travels)
         return one, other
 
     @property

@@ -85,7 +85,7 @@ class Filled:
             raise ArgumentError(
                 "fragments", str(spec.fragments), "a function sees a frame when it is whole"
             )
-        returns = _struct(self.source.df, schema)
+        returns = returned(self.source.df, schema)
         source = replace(self.compiled((), whole_rows=True), function=function, returns=returns)
         return planned(self.segmented, self.segmented.compiled(()), [source])
 
@@ -169,7 +169,7 @@ def _check_sides(plain: Compiled, source: Source) -> None:
         )
 
 
-def _struct(df: DataFrame, schema: object) -> spark_types.StructType:
+def returned(df: DataFrame, schema: object) -> spark_types.StructType:
     """The columns that a function returns, from DDL text or as they are."""
     if isinstance(schema, spark_types.StructType):
         return schema

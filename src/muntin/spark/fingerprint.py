@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from muntin.semantics.framing.properties import Framing, Schedule
+from muntin.semantics.resampling import Instants
 from muntin.semantics.sequence import Landmarks, SlideOnWindow
 from muntin.semantics.window import Landmark, Latch, Window
 
@@ -47,6 +48,9 @@ def _anchors(compiled: Compiled, zone: str) -> tuple[int, ...]:
             return tuple(axis.point("origin", origin) for origin in origins)
         case Framing(schedule=Schedule() as schedule):
             return (schedule.start(axis),)
+        case Instants():
+            grid = spec.grid(axis)
+            return () if grid is None else (grid.origin,)
         case SlideOnWindow():
             return (spec.slide_origin(replace(compiled.slide_axis, zone=zone)),)
     return ()
