@@ -117,6 +117,7 @@ if TYPE_CHECKING:
     from muntin.spark.joined import Joined
     from muntin.spark.merged import merge
     from muntin.spark.plan import Plan
+    from muntin.spark.probed import Probed
     from muntin.spark.resampled import Resampled
     from muntin.spark.stored import Stored, frames
     from muntin.spark.stream import Stream, stream
@@ -149,6 +150,7 @@ __all__ = [
     "OwnFramingError",
     "OwnFunctionError",
     "Plan",
+    "Probed",
     "RequirementError",
     "Resampled",
     "RowWindow",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,7 +15,7 @@ from muntin.semantics.axis import Domain
 from muntin.semantics.joining.distance import Distance
 from muntin.semantics.joining.how import left_only
 from muntin.testing import Played, Replay, assert_same_rows, replay
-from tests.properties.joinings import AsofCase, JoinCase, Joined, asof_cases, join_cases
+from tests.properties.joinings import AsofCase, JoinCase, Joined, TwoSides, asof_cases, join_cases
 from tests.spark.cases import ON_DDL, naive
 from tests.spark.test_properties import START
 from tests.spark.together import check_each
@@ -71,7 +71,7 @@ def found(case: Case, rows: Sequence[Any]) -> list[Row]:
     return [{name: row[name] for name in names} for row in rows]
 
 
-def streams_of(spark: SparkSession, case: Case) -> list[mt.Stream]:
+def streams_of(spark: SparkSession, case: TwoSides) -> list[mt.Stream]:
     made = []
     for side in case.sides:
         rows = rows_of([row for batch in side.batches for row in batch])
@@ -81,7 +81,7 @@ def streams_of(spark: SparkSession, case: Case) -> list[mt.Stream]:
     return made
 
 
-def is_exact(case: Case) -> bool:
+def is_exact(case: TwoSides) -> bool:
     """On doubles an axis has the decimals that its lengths need, and with others rows are late."""
     return case.left.domain is not Domain.DOUBLE
 
@@ -107,7 +107,7 @@ def check_batch(spark: SparkSession, case: Case) -> None:
     assert refused == sorted((name, why) for name, out in names for _, why in out.refused)
 
 
-def is_short(case: Case) -> bool:
+def is_short(case: TwoSides) -> bool:
     """A micro-batch costs a second on Spark."""
     return all(len(side.batches) <= 2 for side in case.sides)
 
@@ -126,6 +126,11 @@ def check_stream(spark: SparkSession, case: Case) -> None:
 
 
 def play(spark: SparkSession, case: Case) -> Played:
+    return play_sides(spark, case, lambda left, right: plan(case, left, right))
+
+
+def play_sides(spark: SparkSession, case: TwoSides, planned: Callable[..., mt.Plan]) -> Played:
+    """Stream every side of a case as it came."""
     replays: list[Replay] = []
     streams = []
     for side in case.sides:
@@ -137,7 +142,7 @@ def play(spark: SparkSession, case: Case) -> Played:
             mt.stream(one.df, "on", side.by, side.disorder, control=one.control, shards=2)
         )
     try:
-        return replays[0].play(plan(case, *streams))
+        return replays[0].play(planned(*streams))
     finally:
         for one in replays:
             one.remove()

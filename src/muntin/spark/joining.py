@@ -18,6 +18,7 @@ from muntin.semantics.window import column_names
 from muntin.spark.compile_input import Source
 from muntin.spark.joined import Joined, joined
 from muntin.spark.other import Key
+from muntin.spark.probed import Probed, probed
 from muntin.spark.resampled import Resampled, resampled, resampled_by
 
 if TYPE_CHECKING:
@@ -69,6 +70,43 @@ class Joining:
         return joined(
             self.described(), other, spec, on, key, prefix=prefix, where=where, limit=limit
         )
+
+    def lookup(
+        self,
+        table: DataFrame,
+        key: Key = None,
+        *,
+        within: object = None,
+        direction: str = "both",
+        on: str | None = None,
+        where: str | None = None,
+        how: str = "left",
+        refresh: object = None,
+        prefix: str = "right_",
+    ) -> Probed:
+        """Every row with what a stored table has for its key (a join with a table).
+
+        The stream probes and the table answers: rows are reported in the micro-batch they come in,
+        and nothing is held. A row with several matches comes once for each.
+
+        Args:
+            table: A batch DataFrame.
+            key: The columns that match the keys here, as for :meth:`join`.
+            within: Only rows so far apart match, as for :meth:`join`; however far, unless given.
+            direction: As for :meth:`join`.
+            on: The column that this distance is measured on, unless it has the name of this one's.
+            where: What else has to hold, over ``left.`` and ``right.`` columns.
+            how: ``"left"`` for nulls where there is no match, ``"inner"``, or ``"semi"`` and
+                ``"anti"`` for the stream's own columns of rows with a match, or without.
+            refresh: Read the table again when it is older than this, such as ``"5 minutes"``: it is
+                cached, and read anew after a micro-batch that finds it too old, for all queries of
+                the session that read it. Else a running query sees the files that were there when
+                it was made.
+            prefix: Put before a column of the table whose name the stream has, too.
+        """
+        near = None if within is None else Distance(within, direction, "inner")
+        source = self.described()
+        return probed(source, table, on, key, near, where, how, prefix, refresh)
 
     def zipper(
         self,

@@ -18,6 +18,7 @@ class Naming:
 
     ``results`` are the name of a column, how many aggregates it is made of, and the SQL over
     them unless it is just one. ``shifts`` are the texts of the column ``shift``, if there is one.
+    ``first`` are the columns that come first, if not the keys and bounds do.
     """
 
     by: tuple[str, ...]
@@ -25,6 +26,7 @@ class Naming:
     prefix: str
     results: tuple[tuple[str, int, str | None], ...]
     shifts: tuple[str, ...] = ()
+    first: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Refuse result columns that would have the same name."""
@@ -58,7 +60,11 @@ class Naming:
                 flat = self._evaluated(flat, outer, place, count)
                 made.append(F.col(f"e{place}").alias(name))
             place += count
-        return flat.select(*keys, *bounds, *made)
+        told = flat.select(*keys, *bounds, *made)
+        if not self.first:
+            return told
+        rest = [name for name in told.columns if name not in self.first]
+        return told.select(*(named(name) for name in (*self.first, *rest)))
 
     def _evaluated(self, flat: DataFrame, outer: str, first: int, count: int) -> DataFrame:
         """The flat results with one more column: an expression over aggregates."""

@@ -197,5 +197,6 @@ def same_kind(left: Source, right: Source) -> None:
         raise ArgumentError(
             "other",
             "a stream and a batch",
-            f"{one} is a batch; read it as a stream too (spark.readStream)",
+            f"{one} is a batch; read it as a stream too (spark.readStream), or look rows up in a "
+            "stored table with .lookup(table)",
         )
