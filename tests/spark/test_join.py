@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import strategies as st
@@ -18,10 +18,11 @@ from muntin.testing import Played, Replay, assert_same_rows, replay
 from tests.properties.joinings import AsofCase, JoinCase, Joined, TwoSides, asof_cases, join_cases
 from tests.spark.cases import ON_DDL, naive
 from tests.spark.test_properties import START
-from tests.spark.together import check_each
+from tests.spark.together import Streamed, check_each, check_streams
 
 Row = dict[str, Any]
 Case = JoinCase | AsofCase
+Two = TypeVar("Two", bound=TwoSides)
 COLUMNS = ("on", "k", "q", "mark", "s", "v", "i", "n")
 
 
@@ -113,11 +114,15 @@ def is_short(case: TwoSides) -> bool:
 
 
 def test_stream_equals_the_reference(spark: SparkSession) -> None:
-    check_each(lambda case: check_stream(spark, case), cases.filter(is_short))
+    check_streams(
+        spark,
+        lambda case: streamed(spark, case, lambda left, right: plan(case, left, right)),
+        check_stream,
+        cases.filter(is_short),
+    )
 
 
-def check_stream(spark: SparkSession, case: Case) -> None:
-    made = play(spark, case)
+def check_stream(case: Case, made: Played) -> None:
     expected, _ = case.expected()
     assert_same_rows(found(case, made.results), wanted(case, expected))
     came = sum(len(rows) for side in case.sides for rows in side.batches)
@@ -125,12 +130,8 @@ def check_stream(spark: SparkSession, case: Case) -> None:
     assert made.counts["rows_used"] + made.counts["rows_refused"] == came
 
 
-def play(spark: SparkSession, case: Case) -> Played:
-    return play_sides(spark, case, lambda left, right: plan(case, left, right))
-
-
-def play_sides(spark: SparkSession, case: TwoSides, planned: Callable[..., mt.Plan]) -> Played:
-    """Stream every side of a case as it came."""
+def streamed(spark: SparkSession, case: Two, planned: Callable[..., mt.Plan]) -> Streamed[Two]:
+    """Every side of a case as it came."""
     replays: list[Replay] = []
     streams = []
     for side in case.sides:
@@ -141,11 +142,7 @@ def play_sides(spark: SparkSession, case: TwoSides, planned: Callable[..., mt.Pl
         streams.append(
             mt.stream(one.df, "on", side.by, side.disorder, control=one.control, shards=2)
         )
-    try:
-        return replays[0].play(planned(*streams))
-    finally:
-        for one in replays:
-            one.remove()
+    return Streamed(case, planned(*streams), replays)
 
 
 def minute(n: float) -> datetime:

@@ -12,11 +12,11 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import muntin as mt
-from muntin.testing import assert_same_rows, replay
+from muntin.testing import Played, assert_same_rows, replay
 from tests.properties.joinings import COLUMNS
 from tests.properties.resamplings import ResampleCase, resample_cases
-from tests.spark.test_join import is_exact, is_short, play_sides, streams_of
-from tests.spark.together import check_each
+from tests.spark.test_join import is_exact, is_short, streamed, streams_of
+from tests.spark.together import check_each, check_streams
 
 Row = dict[str, Any]
 VALUES = COLUMNS[1:]
@@ -65,11 +65,15 @@ def check_batch(spark: SparkSession, case: ResampleCase) -> None:
 
 
 def test_stream_equals_the_reference(spark: SparkSession) -> None:
-    check_each(lambda case: check_stream(spark, case), cases.filter(is_short))
+    check_streams(
+        spark,
+        lambda case: streamed(spark, case, lambda *streams: plan(case, *streams)),
+        check_stream,
+        cases.filter(is_short),
+    )
 
 
-def check_stream(spark: SparkSession, case: ResampleCase) -> None:
-    made = play_sides(spark, case, lambda *streams: plan(case, *streams))
+def check_stream(case: ResampleCase, made: Played) -> None:
     expected, _ = case.expected()
     assert_same_rows([row.asDict() for row in made.results], wanted(expected, case))
     came = sum(len(rows) for side in case.sides for rows in side.batches)

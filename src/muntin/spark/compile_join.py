@@ -9,7 +9,6 @@ from functools import cached_property
 
 import pyarrow as pa
 from pyspark.sql import Column as SparkColumn
-from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
@@ -31,6 +30,7 @@ from muntin.spark.compilation import Feed
 from muntin.spark.compile import struct
 from muntin.spark.compile_input import CompiledInput, Source
 from muntin.spark.expressions import named
+from muntin.spark.naming import Renaming
 from muntin.spark.other import OnSharedAxis, shared_axis
 from muntin.spark.types import to_arrow
 
@@ -71,20 +71,6 @@ class CompiledSide(OnSharedAxis, CompiledInput):
             lateness_type=self.lateness_type,
             ties=(*ties, pa.int64()) if self.tied else (),
         )
-
-
-@dataclass(frozen=True)
-class JoinNaming:
-    """The names of results; a plain value, so that it can be sent to where a sink runs.
-
-    ``columns`` are the operator's columns and the user's. A key that both sides call the same
-    stands once, where the left side has it.
-    """
-
-    columns: tuple[tuple[str, str], ...]
-
-    def apply(self, flat: DataFrame) -> DataFrame:
-        return flat.select(*(F.col(own).alias(name) for own, name in self.columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,14 +165,15 @@ class CompiledJoin:
         return struct(self.joint.result_schema)
 
     @cached_property
-    def finisher(self) -> JoinNaming:
+    def finisher(self) -> Renaming:
+        """A key that both sides call the same stands once, where the left side has it."""
         left, right = self.sides
         keys = dict(zip(left.keys, (f"k{place}" for place in range(len(left.keys))), strict=True))
         made = [
             (keys.get(name, f"left{place}"), name) for place, name in enumerate(left.schema.names)
         ]
         if left_only(self.how):
-            return JoinNaming(tuple(made))
+            return Renaming(tuple(made))
         taken = {*left.schema.names}
         same = {name for name, other in zip(left.keys, right.keys, strict=True) if name == other}
         for place, name in enumerate(right.schema.names):
@@ -197,7 +184,7 @@ class CompiledJoin:
                         "prefix", self.prefix, f"a column {told!r} is there already; use another"
                     )
                 made.append((f"right{place}", told))
-        return JoinNaming(tuple(made))
+        return Renaming(tuple(made))
 
     @cached_property
     def identity(self) -> Mapping[str, str]:

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
 from muntin.operators.joining.look import Look
@@ -17,37 +15,14 @@ from muntin.operators.resampling.given import Given
 from muntin.operators.resampling.neighbours import Neighbours
 from muntin.operators.resampling.regular import Regular
 from muntin.semantics.axis import Axis
-from muntin.semantics.errors import ArgumentError
 from muntin.semantics.joining.asof import Asof
 from muntin.semantics.resampling import Resampling
 from muntin.spark.compilation import Feed
 from muntin.spark.compile import struct
 from muntin.spark.compile_input import Source
 from muntin.spark.compile_join import CompiledSide
+from muntin.spark.naming import Renaming
 from muntin.spark.other import shared_axis
-
-
-@dataclass(frozen=True)
-class ResampleNaming:
-    """The names of results; a plain value, so that it can be sent to where a sink runs.
-
-    ``columns`` are the operator's columns and the user's.
-    """
-
-    columns: tuple[tuple[str, str], ...]
-
-    def apply(self, flat: DataFrame) -> DataFrame:
-        return flat.select(*(F.col(own).alias(name) for own, name in self.columns))
-
-    def check(self) -> None:
-        """Refuse results that would have a column twice."""
-        seen: set[str] = set()
-        for _, name in self.columns:
-            if name in seen:
-                raise ArgumentError(
-                    "prefix", "", f"column {name!r} would be there twice; give prefix='mt_'"
-                )
-            seen.add(name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,10 +86,10 @@ class CompiledResample:
         return struct(self.joint.result_schema)
 
     @cached_property
-    def finisher(self) -> ResampleNaming:
+    def finisher(self) -> Renaming:
         keys = [(f"k{place}", name) for place, name in enumerate(self.rows.by)]
         values = [(f"r{place}", name) for place, name in enumerate(self.columns)]
-        return ResampleNaming((*keys, ("at", self.rows.on), *values, ("gap", f"{self.prefix}gap")))
+        return Renaming((*keys, ("at", self.rows.on), *values, ("gap", f"{self.prefix}gap")))
 
     @cached_property
     def identity(self) -> Mapping[str, str]:

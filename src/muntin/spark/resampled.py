@@ -18,7 +18,6 @@ from muntin.semantics.errors import ArgumentError, UnknownColumnError
 from muntin.semantics.filling import Filling
 from muntin.semantics.lengths import positive_length
 from muntin.semantics.resampling import Instants, Resampling
-from muntin.spark.compilation import Finisher
 from muntin.spark.compile import Compiled
 from muntin.spark.compile_fill import CompiledFill
 from muntin.spark.compile_input import Source
@@ -69,10 +68,21 @@ def resampled(
         if name not in rows.df.columns:
             raise UnknownColumnError("columns", name, rows.df.columns)
     compiled = CompiledResample(spec, rows, at, chosen, tuple(tiebreak), prefix)
-    compiled.finisher.check()
+    _check_names(compiled.finisher.columns)
     compiled.joint.result_schema  # noqa: B018  (a type that does not suit is said here)
     _check(compiled.sources, compiled.feeds)
     return Resampled(compiled)
+
+
+def _check_names(columns: Sequence[tuple[str, str]]) -> None:
+    """Refuse results that would have a column twice."""
+    seen: set[str] = set()
+    for _, name in columns:
+        if name in seen:
+            raise ArgumentError(
+                "prefix", "", f"column {name!r} would be there twice; give prefix='mt_'"
+            )
+        seen.add(name)
 
 
 def _sources(own: Source, other: Any) -> tuple[Source, Source | None]:
@@ -125,26 +135,15 @@ class InstantRows(Segmented):
         return CompiledInstants(self.source, self.spec, tuple(columns), prefix=self.prefix)
 
 
-@dataclass(frozen=True)
-class AtInstants:
-    """Results under the user's names, of which the instant has that of ``on``."""
-
-    naming: Naming
-    on: str
-
-    def apply(self, flat: DataFrame) -> DataFrame:
-        return self.naming.apply(flat).withColumnRenamed("frame_start", self.on)
-
-
 @dataclass(frozen=True, eq=False)
 class CompiledAround(CompiledFill):
     """Instants with what a function makes of the rows around them."""
 
     on: str = ""
 
-    @property
-    def finisher(self) -> Finisher:  # type: ignore[override]
-        return AtInstants(self.naming, self.on)
+    @cached_property
+    def naming(self) -> Naming:
+        return replace(super().naming, instead=(("frame_start", self.on),))
 
 
 @dataclass(frozen=True)
