@@ -167,7 +167,7 @@ def check_stream(case: FillCase, made: Played) -> None:
     assert made.counts["rows_used"] + made.counts["rows_refused"] == came
 
 
-def streamed(spark: SparkSession, case: FillCase) -> Streamed[FillCase]:
+def streamed(spark: SparkSession, case: FillCase) -> Streamed:
     replays: list[Replay] = []
 
     def described(place: int, one: Arrivals, schedule: Any) -> mt.Stream:
@@ -184,4 +184,4 @@ def streamed(spark: SparkSession, case: FillCase) -> Streamed[FillCase]:
             schedule=schedule,
         )
 
-    return Streamed(case, plan(case, described), replays)
+    return Streamed(plan(case, described), replays)

@@ -117,12 +117,12 @@ def test_stream_equals_the_reference(spark: SparkSession) -> None:
     check_streams(spark, partial(streamed, spark), check_stream, frame_cases().filter(is_streamed))
 
 
-def streamed(spark: SparkSession, case: FrameCase) -> Streamed[FrameCase]:
+def streamed(spark: SparkSession, case: FrameCase) -> Streamed:
     clock = [None if now is None else START + timedelta(seconds=now) for now in case.clocks]
     played = replay(spark, case.batches, schema(case), clock=clock)
     schedule = case.framing.schedule
     stream = played.stream("on", case.by, case.disorder, shards=3, schedule=schedule)
-    return Streamed(case, plan(case, stream), [played])
+    return Streamed(plan(case, stream), [played])
 
 
 def check_stream(case: FrameCase, made: Played) -> None:

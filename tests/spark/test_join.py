@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from hypothesis import strategies as st
@@ -22,7 +22,6 @@ from tests.spark.together import Streamed, check_each, check_streams
 
 Row = dict[str, Any]
 Case = JoinCase | AsofCase
-Two = TypeVar("Two", bound=TwoSides)
 COLUMNS = ("on", "k", "q", "mark", "s", "v", "i", "n")
 
 
@@ -130,7 +129,7 @@ def check_stream(case: Case, made: Played) -> None:
     assert made.counts["rows_used"] + made.counts["rows_refused"] == came
 
 
-def streamed(spark: SparkSession, case: Two, planned: Callable[..., mt.Plan]) -> Streamed[Two]:
+def streamed(spark: SparkSession, case: TwoSides, planned: Callable[..., mt.Plan]) -> Streamed:
     """Every side of a case as it came."""
     replays: list[Replay] = []
     streams = []
@@ -142,7 +141,7 @@ def streamed(spark: SparkSession, case: Two, planned: Callable[..., mt.Plan]) ->
         streams.append(
             mt.stream(one.df, "on", side.by, side.disorder, control=one.control, shards=2)
         )
-    return Streamed(case, planned(*streams), replays)
+    return Streamed(planned(*streams), replays)
 
 
 def minute(n: float) -> datetime:

@@ -48,11 +48,11 @@ def test_stream_equals_the_reference(spark: SparkSession) -> None:
     check_streams(spark, partial(streamed, spark), check_stream, cases().filter(is_short))
 
 
-def streamed(spark: SparkSession, case: Case) -> Streamed[Case]:
+def streamed(spark: SparkSession, case: Case) -> Streamed:
     clock = [None if now is None else START + timedelta(seconds=now) for now in case.clocks]
     played = replay(spark, case.batches, ddl(case), tasks=2, clock=clock)
     made = plan(case, played.stream("on", "k", case.disorder, shards=3))
-    return Streamed(case, made, [played])
+    return Streamed(made, [played])
 
 
 def check_stream(case: Case, made: Played) -> None:

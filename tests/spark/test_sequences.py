@@ -114,12 +114,12 @@ def test_stream_equals_the_reference(spark: SparkSession) -> None:
     check_streams(spark, partial(streamed, spark), check_stream, cases)
 
 
-def streamed(spark: SparkSession, case: SequenceCase) -> Streamed[SequenceCase]:
+def streamed(spark: SparkSession, case: SequenceCase) -> Streamed:
     clock = [None if now is None else START + timedelta(seconds=now) for now in case.clocks]
     batches = rows_of(case, case.batches)
     played = replay(spark, batches, schema(case), clock=clock)
     stream = played.stream("on", case.by, case.disorder, shards=3)
-    return Streamed(case, plan(case, stream), [played])
+    return Streamed(plan(case, stream), [played])
 
 
 def check_stream(case: SequenceCase, made: Played) -> None:
