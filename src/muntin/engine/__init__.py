@@ -1,0 +1,1 @@
+"""Running the language: names, queries translated to plans, sessions."""

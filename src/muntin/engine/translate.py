@@ -1,0 +1,167 @@
+"""A query as a DataFrame: windows by Muntin, everything around them by Spark."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from sqlglot import exp
+
+from muntin.engine.blame import located
+from muntin.engine.core import translate_core
+from muntin.engine.per_window import ranked, split
+from muntin.engine.scope import Scope, rows_of
+from muntin.engine.spark_sql import evaluate
+from muntin.spark.plan import Plan
+from muntin.spark.types import DataFrame
+from muntin.sql.errors import SqlError
+from muntin.sql.parse import parse_query
+from muntin.sql.statements import Query, Windowing
+from muntin.sql.windows_asked import ARRIVAL, ROW_NUM
+
+#: What is left to do with the rows of every micro-batch.
+Finish = Callable[[DataFrame], DataFrame]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The results of a query, and the plans behind them by the names of their relations.
+
+    ``relations`` has the clauses of these plans, those of subqueries among them. ``rest`` is what
+    Spark does with the results of windows, or the whole query if it has none.
+
+    A stream cannot be sorted. Where a query asks for an order, or for the first rows of every
+    window, ``finish`` does that with the rows of a micro-batch: a sink calls it on each.
+    """
+
+    query: Query
+    df: DataFrame
+    plans: Mapping[str, Plan]
+    relations: Mapping[str, Windowing]
+    rest: exp.Query
+    finish: Finish | None = None
+
+    @property
+    def is_streaming(self) -> bool:
+        return bool(self.df.isStreaming)
+
+
+def translate(query: Query, scope: Scope) -> Answer:
+    """The results of a query over the names of a scope."""
+    query = with_known_columns(query, scope)
+    tree = query.tree.copy()
+    with located(query):
+        if not query.windowings:
+            return Answer(query, evaluate(tree, scope, {}), {}, {}, tree)
+        work = _Translation(query)
+        scope = work.with_ctes(tree, scope)
+        made = work.cores(tree, scope)
+        return work.finished(tree, scope, made)
+
+
+def with_known_columns(query: Query, scope: Scope) -> Query:
+    """The query read again where words with hyphens in it turn out to be columns."""
+    known = _hyphenated_columns(query, scope)
+    if not known:
+        return query
+    # Blanks in front keep every place where it is in the user's text.
+    blank = "".join(char if char == "\n" else " " for char in query.text[: query.start])
+    text = blank + query.text[query.start : query.end]
+    return replace(parse_query(text, known), text=query.text)
+
+
+def _hyphenated_columns(query: Query, scope: Scope) -> set[str]:
+    """Columns with hyphens, of the tables that a query names, that stand in it."""
+    words = {word.casefold() for word in query.hyphenated}
+    if not words:
+        return set()
+    tables = [scope.find(name) for name in set(tables_of(query))]
+    names = {name for table in tables if table is not None for name in rows_of(table).columns}
+    return {name for name in names | {ARRIVAL, ROW_NUM} if name.casefold() in words}
+
+
+def tables_of(query: Query) -> Iterator[str]:
+    """The names of relations in a query; those of its CTEs are among them."""
+    for table in query.tree.find_all(exp.Table):
+        if table.name not in query.windowings:
+            yield ".".join(part.name for part in table.parts)
+    for windowing in query.windowings.values():
+        if isinstance(windowing.table, Query):
+            yield from tables_of(windowing.table)
+        else:
+            yield windowing.table
+        yield from (fill.table for fill in windowing.fills)
+
+
+@dataclass
+class _Translation:
+    """A query on its way: the plans that have been made, and what they are of."""
+
+    query: Query
+    plans: dict[str, Plan] = field(default_factory=dict)
+    relations: dict[str, Windowing] = field(default_factory=dict)
+
+    def with_ctes(self, tree: exp.Expr, scope: Scope) -> Scope:
+        """CTEs become names of the scope, in their order, so that windows can be over them."""
+        with_ = tree.args.get("with_")
+        if with_ is None:
+            return scope
+        if with_.args.get("recursive"):
+            problem = "a recursive WITH and windows cannot stand in one query"
+            raise SqlError(problem, self.query.text, self.query.place)
+        for cte in with_.expressions:
+            made = self.cores(cte.this, scope)
+            scope = scope.having(cte.alias, evaluate(cte.this, scope, made))
+        tree.set("with_", None)
+        return scope
+
+    def cores(self, tree: exp.Expr, scope: Scope) -> dict[str, DataFrame]:
+        """The results of every SELECT over windows, by the name that stands for them."""
+        query = self.query
+        made: dict[str, DataFrame] = {}
+        for node in list(tree.find_all(exp.Table)):
+            if node.name not in query.windowings:
+                continue
+            select = node.find_ancestor(exp.Select)
+            assert select is not None  # a relation stands in FROM
+            rows = translate_core(query, select, node, scope, partial(self._subquery, scope))
+            made[node.name] = rows.df
+            if rows.plan is not None:
+                self._keep(query.windowings[node.name], rows.plan)
+        return made
+
+    def _subquery(self, scope: Scope, inner: Query) -> DataFrame:
+        """The rows of a query that windows are over; its plans are plans of this query, too."""
+        answer = translate(inner, scope)
+        for name, plan in answer.plans.items():
+            self._keep(answer.relations[name], plan)
+        if answer.finish is not None:
+            problem = "rows of a stream have no order that windows could be over"
+            raise SqlError(problem, inner.text, inner.place, expected="no ORDER BY")
+        return answer.df
+
+    def _keep(self, windowing: Windowing, plan: Plan) -> None:
+        """Remember a plan by the alias of its relation, with a number if that is taken."""
+        names = (f"{windowing.alias}_{n}" for n in itertools.count(2))
+        name = next(n for n in itertools.chain([windowing.alias], names) if n not in self.plans)
+        self.plans[name] = plan
+        self.relations[name] = windowing
+
+    def finished(self, tree: exp.Expr, scope: Scope, made: Mapping[str, DataFrame]) -> Answer:
+        """The rest of the query by Spark; on a stream its order is left for micro-batches."""
+        assert isinstance(tree, exp.Query)
+        query = self.query
+        if query.per_window:
+            tree = ranked(query, tree, made)
+        streaming = any(df.isStreaming for df in made.values())
+        if not streaming or not (tree.args.get("order") or tree.args.get("limit")):
+            df = evaluate(tree, scope, made)
+            return Answer(query, df, self.plans, self.relations, tree)
+        name, rest = split(query, tree, made)
+
+        def finish(batch: DataFrame) -> DataFrame:
+            return evaluate(rest, Scope(batch.sparkSession, scope.tables), {name: batch})
+
+        return Answer(query, made[name], self.plans, self.relations, rest, finish)
