@@ -28,7 +28,7 @@ from muntin.sql.statements import Query, Windowing
 from muntin.sql.windows_asked import ARRIVAL
 
 #: Windows of which it does not matter whether rows are joined before or after.
-_JOINABLE = ("window", "tumbling", "landmark")
+_JOINABLE = ("window", "tumbling", "landmark", "latch")
 _CHOOSING = ("joins", "laterals", "where")
 
 

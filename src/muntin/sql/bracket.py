@@ -6,6 +6,7 @@ The words come in any order:
     WATTR attribute           RATTR column                SATTR attribute
     PATTR column, ...|NONE    ORIGIN constant             LANDMARK [constant, ... | WHERE condition]
     SESSION GAP length        WITHIN length               TIEBREAK column, ...
+    LATCH length
     UNFINISHED KEEP|DROP|FLAG DISORDER ...                FRAME ... (see frame_clause)
 
 An attribute is a column, ``row-num`` (rows as they arrive), ``rank(column)`` (rows by a column) or
@@ -30,6 +31,7 @@ WORDS = (
     "RANGE",
     "SLIDE",
     "TUMBLING",
+    "LATCH",
     "SATTR",
     "ORIGIN",
     "LANDMARK",
@@ -103,6 +105,7 @@ _READERS: dict[str, Callable[[Cursor], object]] = {
     "SLIDE": lambda cursor: read_measure(cursor, "slide"),
     "ROWS": _rows,
     "TUMBLING": lambda cursor: read_length(cursor, "length"),
+    "LATCH": lambda cursor: read_length(cursor, "every"),
     "WATTR": _attribute,
     "RATTR": _attribute,
     "SATTR": _attribute,

@@ -165,6 +165,10 @@ _FUNCTIONS: dict[str, tuple[Method, dict[str, _Reader]]] = {
         "tumbling",
         {"length": _length("length"), "origin": _constant, "unfinished": _UNFINISHED},
     ),
+    "latch": (
+        "latch",
+        {"every": _length("every"), "origin": _constant, "unfinished": _UNFINISHED},
+    ),
     "landmark": (
         "landmark",
         {

@@ -74,10 +74,10 @@ def decided(draft: Draft, start: int) -> Clause:
 
 def _kind(draft: Draft, start: int) -> str:
     """The one word that tells the kind of windows."""
-    kinds = [word for word in ("session", "landmark", "tumbling", "range") if word in draft.values]
+    kinds = [word for word in _KINDS if word in draft.values]
     if not kinds:
         problem = "this says how windows slide, and not how long they are"
-        expected = "RANGE, TUMBLING, LANDMARK, SESSION or FRAME"
+        expected = "RANGE, TUMBLING, LANDMARK, LATCH, SESSION or FRAME"
         raise SqlError(problem, draft.text, start, expected=expected)
     if len(kinds) > 1:
         problem = f"{kinds[0].upper()} and {kinds[1].upper()} are different kinds of windows"
@@ -91,6 +91,8 @@ def _places(
     """Where arguments stand, by the names that Python gives them."""
     word_of = {"length": "tumbling", "gap": "session", "every": "slide", "start": "landmark"}
     found = {name: draft.places.get(word_of.get(name, name), draft.at(kind)) for name in given}
+    if kind == "latch":
+        found["every"] = draft.at(kind)
     if kind == "tumbling":  # Python calls its length by both names
         found |= {"range": draft.at(kind), "slide": draft.at(kind)}
     found |= {"on": draft.at(along.word)} if along.word else {}
@@ -186,6 +188,15 @@ def _tumbling(draft: Draft, along: _Along) -> _Asked:
     return _Asked("tumbling", arguments, frozenset({"tumbling", "origin", "unfinished"}))
 
 
+def _latch(draft: Draft, along: _Along) -> _Asked:
+    arguments = {
+        "every": draft.values["latch"],
+        "origin": draft.values.get("origin"),
+        "unfinished": draft.values.get("unfinished"),
+    }
+    return _Asked("latch", arguments, frozenset({"latch", "origin", "unfinished"}))
+
+
 def _landmark(draft: Draft, along: _Along) -> _Asked:
     found, slide = draft.values["landmark"], draft.values.get("slide")
     if isinstance(slide, Measure) and slide.length is None:
@@ -209,8 +220,9 @@ def _session(draft: Draft, along: _Along) -> _Asked:
 
 
 _KINDS: dict[str, Callable[[Draft, _Along], _Asked]] = {
-    "range": _ranged,
-    "tumbling": _tumbling,
-    "landmark": _landmark,
     "session": _session,
+    "landmark": _landmark,
+    "latch": _latch,
+    "tumbling": _tumbling,
+    "range": _ranged,
 }
