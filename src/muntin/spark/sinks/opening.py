@@ -1,0 +1,56 @@
+"""Opening a sink by its name, and running a plan or a DataFrame into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from pyspark.sql import SparkSession
+
+from muntin.spark.calls import Literal, Signature, named
+from muntin.spark.sinks import delta, files, kafka, memory, postgres, standard
+from muntin.spark.sinks.sending import Put, Sending
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a sink takes, and how it is opened."""
+
+    signature: Signature
+    open: Callable[[Sending], Put]
+
+
+#: Every sink that needs nothing but Spark; live tables on a terminal are the command line's.
+SINKS: Mapping[str, Target] = MappingProxyType(
+    {
+        target.signature.name: target
+        for target in (
+            Target(files.CSV, files.to_files),
+            Target(files.JSON, files.to_files),
+            Target(files.PARQUET, files.to_files),
+            Target(standard.STDOUT, standard.to_stdout),
+            Target(memory.MEMORY, memory.to_memory),
+            Target(kafka.KAFKA, kafka.to_kafka),
+            Target(postgres.POSTGRES, postgres.to_postgres),
+            Target(delta.DELTA, delta.to_delta),
+        )
+    }
+)
+
+
+def open_sink(
+    spark: SparkSession,
+    name: str,
+    arguments: Sequence[Literal],
+    options: Mapping[str, Literal],
+    *,
+    query: str,
+) -> Put:
+    """The sink ``name(arguments, options)``; ``query`` is the name under which it writes.
+
+    A sink that remembers micro-batches does so by that name, so two queries into one table need
+    two.
+    """
+    target = SINKS[named("sink", name, SINKS)]
+    return target.open(Sending(spark, target.signature.bind(arguments, options), query))
