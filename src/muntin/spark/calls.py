@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from muntin.semantics.errors import ArgumentError, did_you_mean
 
 #: What a statement can give.
-Literal = str | int | float | bool | None
+Literal = str | int | float | bool | None | tuple["Literal", ...]
 #: How values are called in messages.
 _KINDS: Mapping[type, str] = {
     str: "a text in quotes",

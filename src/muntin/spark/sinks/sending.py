@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame as DataFrame
+from pyspark.sql import SparkSession
 
 from muntin.spark.calls import Bound
 
