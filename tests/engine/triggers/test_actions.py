@@ -75,9 +75,7 @@ def test_nobody_listens() -> None:
 
 def test_a_command_gets_the_row(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    script = (
-        "import pathlib, sys; pathlib.Path(sys.argv[1]).write_text(sys.argv[2] + sys.stdin.read())"
-    )
+    script = "import sys; open(sys.argv[1], 'w').write(sys.argv[2] + sys.stdin.read())"
     line = f'{sys.executable} -c "{script}" {out} "{{k}}: {{n}} "'
     action_of("command", [line], {})('{"n": 3, "k": "a; rm -rf x"}')
     assert out.read_text() == 'a; rm -rf x: 3 {"n": 3, "k": "a; rm -rf x"}'
