@@ -6,6 +6,7 @@ here come from the same rows, and nothing stops.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame
@@ -19,6 +20,8 @@ from muntin.spark.sources.opened import Opened
 RAW = "__muntin_raw"
 #: Where a line came from.
 ORIGIN = "__muntin_origin"
+#: How the counts of malformed lines are called in a streaming query's progress.
+COUNTED = "malformed:"
 _LEAST_HASH = -(2**31)
 
 
@@ -52,6 +55,9 @@ def told_apart(
     """
     own = [named(name) for name in columns.names]
     known = read.withColumn(ORIGIN, origin).where(F.hash(*own) >= _LEAST_HASH)
+    if read.isStreaming:
+        count = F.count_if(F.col(RAW).isNotNull()).alias("malformed")
+        known = known.observe(f"{COUNTED}{uuid.uuid4().hex[:8]}", count)
     good = known.where(F.col(RAW).isNull()).select(*own)
     bad = known.where(F.col(RAW).isNotNull()).select(
         F.col(RAW).alias("raw"),
