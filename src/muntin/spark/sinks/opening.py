@@ -9,7 +9,7 @@ from types import MappingProxyType
 from pyspark.sql import SparkSession
 
 from muntin.spark.calls import Literal, Signature, named
-from muntin.spark.sinks import delta, files, kafka, memory, postgres, standard
+from muntin.spark.sinks import console, delta, files, kafka, memory, postgres, standard
 from muntin.spark.sinks.sending import Put, Sending
 
 
@@ -21,7 +21,7 @@ class Target:
     open: Callable[[Sending], Put]
 
 
-#: Every sink that needs nothing but Spark; live tables on a terminal are the command line's.
+#: Every sink.
 SINKS: Mapping[str, Target] = MappingProxyType(
     {
         target.signature.name: target
@@ -30,6 +30,7 @@ SINKS: Mapping[str, Target] = MappingProxyType(
             Target(files.JSON, files.to_files),
             Target(files.PARQUET, files.to_files),
             Target(standard.STDOUT, standard.to_stdout),
+            Target(console.CONSOLE, console.to_console),
             Target(memory.MEMORY, memory.to_memory),
             Target(kafka.KAFKA, kafka.to_kafka),
             Target(postgres.POSTGRES, postgres.to_postgres),
