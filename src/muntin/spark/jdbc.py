@@ -57,7 +57,7 @@ class Database:
             properties.setProperty(name, value)
         # The driver came with a package, so Java's own manager of drivers does not see it.
         loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-        driver = loader.loadClass(_DRIVER).getDeclaredConstructor().newInstance()
+        driver = loader.loadClass(_DRIVER).newInstance()
         connection = driver.connect(self.url, properties)
         try:
             connection.setAutoCommit(False)
