@@ -1,1 +1,1 @@
-"""Continuous queries: what a session knows, what runs, and what happens when a result comes."""
+"""Running the language: names, queries translated to plans, sessions."""

@@ -182,24 +182,28 @@ class Stream:
             prefix: Put before the names of Muntin's own result columns.
         """
         spec = RowWindow(range, slide, self.on, within, order)
-        groups, ties = _names("group", group), _names("tiebreak", tiebreak)
-        self._known("group", groups)
+        groups, ties = self._groups(group), _names("tiebreak", tiebreak)
         self._known("tiebreak", ties)
-        twice = [name for name in groups if name in self.by]
-        if twice:
-            raise ArgumentError("group", group, f"{twice[0]!r} is in `by` already")
         return self._windowed(spec, unfinished, prefix, Details(group=groups, tiebreak=ties))
 
     def by_tuple(
-        self, range: object, every: int = 1, *, order: Order = "on", prefix: str = ""
+        self,
+        range: object,
+        every: int = 1,
+        *,
+        group: str | Sequence[str] | None = None,
+        order: Order = "on",
+        prefix: str = "",
     ) -> Windowed:
         """A window ``(v - range, v]`` that ends at a row, for every row or every n-th.
 
         ``window_start`` is v - range, outside the window; ``window_end`` is v, inside. Rows with
         equal ``on`` share a window. ``every`` counts rows by ``on``, or as they arrive with
-        ``order="arrival"`` (see :meth:`rows` for what arrival means).
+        ``order="arrival"`` (see :meth:`rows` for what arrival means). With ``group`` a window
+        ends at a row of any group and has a result for each group in it, as :meth:`rows` does.
         """
-        return self._windowed(TupleWindow(range, self.on, every, order), "keep", prefix)
+        spec = TupleWindow(range, self.on, every, order)
+        return self._windowed(spec, "keep", prefix, Details(group=self._groups(group)))
 
     def session(self, gap: object, *, prefix: str = "") -> Windowed:
         """Windows of rows that follow each other within a gap: ``[first, last + gap)``.
@@ -432,6 +436,15 @@ class Stream:
         if self.df.isStreaming:
             return DEFAULT_SHARDS
         return int(setting(self.df.sparkSession, "spark.sql.shuffle.partitions", "200"))
+
+    def _groups(self, group: str | Sequence[str] | None) -> tuple[str, ...]:
+        """The columns that are told apart inside a window."""
+        groups = _names("group", group)
+        self._known("group", groups)
+        twice = [name for name in groups if name in self.by]
+        if twice:
+            raise ArgumentError("group", group, f"{twice[0]!r} is in `by` already")
+        return groups
 
     def _known(self, argument: str, names: Sequence[str]) -> None:
         for name in names:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pyarrow as pa
 from pyarrow import types as arrow
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as spark
 
 from muntin.semantics.axis import Domain
 from muntin.semantics.errors import UnsupportedTypeError
 
+#: For rooms that name Spark's types and do not import Spark.
+__all__ = ["DataFrame", "SparkSession", "bound_type", "progressing", "to_arrow", "to_spark"]
 _SIMPLE: list[tuple[type[spark.DataType], pa.DataType]] = [
     (spark.BooleanType, pa.bool_()),
     (spark.ByteType, pa.int8()),

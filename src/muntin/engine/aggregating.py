@@ -1,0 +1,70 @@
+"""Which parts of an expression are aggregates of a window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from muntin.aggregates.functions import SYNONYMS
+from muntin.aggregates.sketches import SKETCHES
+
+_AROUND = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)
+
+
+def known_aggregates(own: Collection[str] = ()) -> frozenset[str]:
+    """The names of Muntin's aggregates and of a stream's own."""
+    return frozenset((*SYNONYMS, *SKETCHES, *own))
+
+
+def is_aggregate(node: exp.Expr, known: Collection[str]) -> bool:
+    """Whether a node is a call of an aggregate, with FILTER and the like around it."""
+    if isinstance(node, _AROUND):
+        return is_aggregate(node.this, known)
+    if isinstance(node.parent, exp.Window) and node.arg_key == "this":
+        return False  # OVER makes it a window function of the results
+    if isinstance(node, exp.Any | exp.All):
+        return not isinstance(node.parent, exp.Like | exp.ILike)
+    return isinstance(node, exp.Anonymous) and str(node.this).lower() in known
+
+
+@dataclass
+class Collected:
+    """Aggregates found in expressions, and the names that stand for them there."""
+
+    known: Collection[str]
+    found: list[exp.Expr] = field(default_factory=list)
+
+    def without(self, tree: exp.Expr) -> exp.Expr:
+        """The expression with names where its aggregates were; every aggregate is kept once."""
+
+        def placed(node: exp.Expr) -> exp.Expr:
+            if not is_aggregate(node, self.known):
+                return node
+            if node not in self.found:
+                self.found.append(node.copy())
+            return exp.column(name_of(self.found.index(node)), quoted=True)
+
+        return tree.transform(placed)
+
+
+def name_of(place: int) -> str:
+    """The column in which the results of an aggregate stand."""
+    return f"_aggregate_{place}"
+
+
+def any_aggregate(tree: exp.Expr, known: Collection[str]) -> bool:
+    return any(is_aggregate(node, known) for node in tree.walk())
+
+
+def replaced(tree: exp.Expr, change: Callable[[exp.Column], exp.Expr | None]) -> exp.Expr:
+    """The expression with some of its columns replaced; None leaves a column as it is."""
+
+    def placed(node: exp.Expr) -> exp.Expr:
+        if not isinstance(node, exp.Column) or node.find_ancestor(exp.Lambda) is not None:
+            return node
+        new = change(node)
+        return node if new is None else new
+
+    return tree.transform(placed)

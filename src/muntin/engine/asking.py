@@ -1,0 +1,197 @@
+"""What a SELECT over windows asks for: groups, aggregates, and expressions over their results.
+
+Nothing here knows Spark: trees go in and trees come out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from muntin.engine.aggregating import Collected, any_aggregate, replaced
+from muntin.engine.blame import unknown_column
+from muntin.engine.columns import OF_WINDOWS, Columns
+from muntin.sql.dialect import written
+from muntin.sql.errors import SqlError
+from muntin.sql.expressions import offset_of
+from muntin.sql.statements import Query
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A SELECT taken apart.
+
+    ``computed`` are columns that rows need before windows are made: groups that are expressions,
+    and columns of joined tables. ``items``, ``having`` and ``order`` are over results, in which
+    aggregates stand under the names of :func:`muntin.engine.aggregating.name_of`.
+    """
+
+    items: tuple[exp.Expr, ...]
+    having: exp.Expr | None
+    order: exp.Order | None
+    groups: tuple[str, ...]
+    computed: dict[str, exp.Expr]
+    aggregates: tuple[exp.Expr, ...]
+
+    @property
+    def expressions(self) -> Iterator[exp.Expr]:
+        """Everything over results."""
+        yield from self.items
+        yield from [part for part in (self.having, self.order) if part is not None]
+
+    def names(self) -> set[str]:
+        """Columns that stand in expressions over results."""
+        return {c.name for tree in self.expressions for c in tree.find_all(exp.Column)}
+
+
+def ask(
+    query: Query,
+    select: exp.Select,
+    columns: Columns,
+    known: Collection[str],
+    *,
+    grouped: bool = False,
+) -> Asked:
+    """Take a SELECT apart.
+
+    Args:
+        query: The query it stands in, for its text.
+        select: The SELECT.
+        columns: Those of the stream, and what is joined to it.
+        known: The names of aggregates.
+        grouped: Whether a result stands for several rows even without aggregates, as a frame does.
+    """
+    reading = _Reading(query, columns, Collected(known))
+    parts = [*select.expressions, *_of(select, "having"), *_of(select, "order")]
+    aggregated = grouped or any(any_aggregate(part, known) for part in parts)
+    groups = reading.groups(select) if aggregated else ()
+    items = tuple(reading.item(item) for item in select.expressions)
+    having = select.args.get("having")
+    order = select.args.get("order")
+    made_having = None if having is None else reading.over(_unaliased(having.this, select, columns))
+    made_order = None if order is None else reading.over(order)
+    assert made_order is None or isinstance(made_order, exp.Order)
+    found = tuple(reading.collected.found)
+    return Asked(items, made_having, made_order, groups, reading.computed, found)
+
+
+@dataclass
+class _Reading:
+    """Trees on their way from the rows' columns to the results'."""
+
+    query: Query
+    columns: Columns
+    collected: Collected
+    computed: dict[str, exp.Expr] = field(default_factory=dict)
+    grouped: dict[exp.Expr, str] = field(default_factory=dict)
+
+    def groups(self, select: exp.Select) -> tuple[str, ...]:
+        """The columns of GROUP BY, or the plain ones of the select list where there is none."""
+        group = select.args.get("group")
+        if group is None:
+            plain = [item.unalias() for item in select.expressions]
+            wanted: list[exp.Expr] = [item for item in plain if isinstance(item, exp.Column)]
+        else:
+            self._check_group(group)
+            wanted = [self._meant(part, select) for part in group.expressions]
+        names = [self._group(part) for part in wanted if not self._of_window(part)]
+        return tuple(dict.fromkeys(names))
+
+    def _check_group(self, group: exp.Expr) -> None:
+        extra = [name for name, value in group.args.items() if value and name != "expressions"]
+        if extra:
+            problem = f"GROUP BY {extra[0].upper()} cannot stand over windows"
+            at = offset_of(group) or self.query.start
+            raise SqlError(problem, self.query.text, at, expected="columns or expressions")
+
+    def _meant(self, part: exp.Expr, select: exp.Select) -> exp.Expr:
+        """What ``GROUP BY 1`` and ``GROUP BY alias`` mean."""
+        place = int(part.name) if isinstance(part, exp.Literal) and part.is_int else 0
+        if 0 < place <= len(select.expressions):
+            item: exp.Expr = select.expressions[place - 1]
+            return item.unalias()
+        if isinstance(part, exp.Column) and self.columns.own(part) is None:
+            named = [item for item in select.expressions if item.alias == part.name]
+            return named[0].unalias() if named else part
+        return part
+
+    def _of_window(self, part: exp.Expr) -> bool:
+        """Every result is of one window anyway."""
+        plain = isinstance(part, exp.Column) and part.name.lower() in OF_WINDOWS
+        return plain and isinstance(part, exp.Column) and self.columns.own(part) is None
+
+    def _group(self, part: exp.Expr) -> str:
+        if isinstance(part, exp.Column) and not self.columns.foreign(part):
+            own = self.columns.own(part)
+            if own is None:
+                raise self._unknown(part)
+            return own
+        if isinstance(part, exp.Column):
+            return self._foreign(part).name
+        name = f"_group_{len(self.grouped)}"
+        self.grouped[part] = name
+        self.computed[name] = part
+        return name
+
+    def _unknown(self, part: exp.Column) -> SqlError:
+        at = offset_of(part)
+        place = self.query.start if at is None else at
+        return unknown_column(self.query, part.name, place, self.columns.names)
+
+    def item(self, item: exp.Expr) -> exp.Expr:
+        """An item of the select list, under the name that it has without an alias."""
+        made = self.over(item)
+        if isinstance(item, exp.Alias | exp.Star) or item.is_star:
+            return made
+        if isinstance(item, exp.Column):
+            plain = isinstance(made, exp.Column) and made.name == item.name
+            return made if plain else exp.alias_(made, item.name, quoted=True)
+        return exp.alias_(made, written(item), quoted=True)
+
+    def over(self, tree: exp.Expr) -> exp.Expr:
+        """An expression over rows as one over results."""
+        tree = tree.transform(self._placed_group) if self.grouped else tree.copy()
+        tree = replaced(tree, self._own)
+        return self.collected.without(tree)
+
+    def _placed_group(self, node: exp.Expr) -> exp.Expr:
+        name = self.grouped.get(node)
+        return node if name is None else exp.column(name, quoted=True)
+
+    def _own(self, column: exp.Column) -> exp.Expr | None:
+        """A column of a joined table under the name it has before windows are made."""
+        if len(column.parts) == 1 and column.name in self.computed:
+            return None
+        if self.columns.foreign(column) and not self._of_window(column):
+            return self._foreign(column)
+        return None
+
+    def _foreign(self, column: exp.Column) -> exp.Column:
+        taken = {name.casefold() for name in (*self.columns.names, *OF_WINDOWS)}
+        name = column.name
+        if name.casefold() in taken:
+            name = "_".join(part.name for part in column.parts)
+        self.computed.setdefault(name, column.copy())
+        made = exp.column(name, quoted=True)
+        made.this.meta.update({"start": offset_of(column)})
+        return made
+
+
+def _of(select: exp.Select, part: str) -> list[exp.Expr]:
+    found = select.args.get(part)
+    return [] if found is None else [found]
+
+
+def _unaliased(tree: exp.Expr, select: exp.Select, columns: Columns) -> exp.Expr:
+    """HAVING may use names of the select list; over results it becomes a WHERE, which may not."""
+    named = {item.alias.casefold(): item.this for item in select.expressions if item.alias}
+
+    def meant(column: exp.Column) -> exp.Expr | None:
+        if len(column.parts) > 1 or columns.spelt(column.name) is not None:
+            return None
+        found = named.get(column.name.casefold())
+        return None if found is None else exp.paren(found.copy())
+
+    return replaced(tree, meant)

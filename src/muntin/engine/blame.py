@@ -1,0 +1,138 @@
+"""What Muntin or Spark says against a query, said at its place in the user's text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from muntin.semantics.errors import ArgumentError, MuntinError, UnknownColumnError
+from muntin.spark.relational import Rejection, rejection
+from muntin.sql.dialect import SQL
+from muntin.sql.errors import SqlError, closest
+from muntin.sql.expressions import offset_of
+from muntin.sql.places import Place
+from muntin.sql.statements import Expression, KindOfFrame, Query
+
+
+@contextmanager
+def located(
+    query: Query,
+    default: Place | None = None,
+    places: Mapping[str, Place] | None = None,
+    near: Iterable[exp.Expr | Expression | KindOfFrame | object] = (),
+) -> Iterator[None]:
+    """Errors inside become :class:`SqlError`; ``places`` are those of arguments by name.
+
+    Args:
+        query: The query that is translated.
+        default: Where an error is shown that nothing else places; else the query's beginning.
+        places: Where arguments of Muntin's methods stand.
+        near: Expressions that are looked at first, before the whole query.
+    """
+    at = default or query.place
+    try:
+        yield
+    except SqlError:
+        raise
+    except MuntinError as error:
+        said = rejection(error)
+        if said is not None:
+            raise _rejected(said, query, at, near) from error
+        raise _refused(error, query, at, places or {}) from error
+
+
+def _refused(error: MuntinError, query: Query, at: Place, places: Mapping[str, Place]) -> SqlError:
+    """What Muntin says: at the argument that it names."""
+    argument = getattr(error, "argument", None)
+    place = places.get(str(argument), at)
+    if isinstance(error, UnknownColumnError):
+        return unknown_column(query, error.name, place, ())
+    if isinstance(error, ArgumentError) and " cannot be used: " in str(error):
+        given, why = str(error).split(" cannot be used: ", 1)
+        return (
+            SqlError(f"{given} cannot be used", query.text, place, expected=None, suggestion=None)
+            if not why
+            else SqlError(why, query.text, place)
+        )
+    return SqlError(str(error), query.text, place)
+
+
+def _rejected(said: Rejection, query: Query, at: Place, near: Iterable[object]) -> SqlError:
+    """What Spark says: at the name or the part of the query that it points at."""
+    trees = [tree for part in near for tree in _trees(part)]
+    trees += [query.tree, *_clauses(query)]
+    if said.name is not None:
+        offset = _named(said.name, trees)
+        place: Place | int = at if offset is None else offset
+        if said.condition.startswith("UNRESOLVED_COLUMN"):
+            return unknown_column(query, said.name, place, said.proposals)
+        if said.condition == "UNRESOLVED_ROUTINE":
+            problem = f"there is no function {said.name}"
+            return SqlError(problem, query.text, place)
+        if said.condition == "TABLE_OR_VIEW_NOT_FOUND":
+            return SqlError(f"there is no table {said.name}", query.text, place)
+        return SqlError(f"Spark says: {said.problem}", query.text, place)
+    offset = _fragment(said.fragment, trees)
+    place = at if offset is None else offset
+    return SqlError(f"Spark says: {said.problem}", query.text, place)
+
+
+def unknown_column(query: Query, name: str, at: Place | int, known: Iterable[str]) -> SqlError:
+    """There is no such column, and the one that may have been meant."""
+    columns = list(known)
+    expected = f"one of {', '.join(columns)}" if columns else None
+    suggestion = closest(name, columns)
+    problem = f"there is no column {name}"
+    return SqlError(problem, query.text, at, expected=expected, suggestion=suggestion)
+
+
+def _clauses(query: Query) -> Iterator[exp.Expr]:
+    """The expressions that stand in stream clauses."""
+    for windowing in query.windowings.values():
+        for value in windowing.arguments.values():
+            yield from _trees(value)
+        for fill in windowing.fills:
+            for value in fill.arguments.values():
+                yield from _trees(value)
+        if isinstance(windowing.table, Query):
+            yield windowing.table.tree
+            yield from _clauses(windowing.table)
+
+
+def _trees(value: object) -> Iterator[exp.Expr]:
+    if isinstance(value, Expression):
+        yield value.tree
+    elif isinstance(value, KindOfFrame):
+        for inner in value.arguments.values():
+            yield from _trees(inner)
+    elif isinstance(value, exp.Expr):
+        yield value
+
+
+def _named(name: str, trees: Iterable[exp.Expr]) -> int | None:
+    """Where a name stands for the first time."""
+    for tree in trees:
+        for node in tree.walk():
+            called = str(node.this) if isinstance(node, exp.Anonymous) else node.name
+            if called.casefold() == name.casefold() and "start" in node.meta:
+                return int(node.meta["start"])
+    return None
+
+
+def _fragment(fragment: str | None, trees: Iterable[exp.Expr]) -> int | None:
+    """Where an expression stands that reads as a part of what Spark was given."""
+    if fragment is None:
+        return None
+    try:
+        wanted = sqlglot.parse_one(fragment, dialect=SQL)
+    except (SqlglotError, ValueError, TypeError, AttributeError, IndexError):
+        return None
+    for tree in trees:
+        for node in tree.walk():
+            if node == wanted:
+                return offset_of(node)
+    return None

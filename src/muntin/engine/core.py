@@ -1,0 +1,159 @@
+"""A SELECT over the windows or frames of one relation: what of it is ours and what is Spark's.
+
+Rows are chosen (WHERE, joins with tables, computed groups) by Spark before the windows are made;
+aggregates are Muntin's; the select list, HAVING and what else is said of results is Spark's again,
+over one row per window and key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
+
+from muntin.engine.aggregating import any_aggregate, known_aggregates
+from muntin.engine.asking import Asked, ask
+from muntin.engine.blame import located, unknown_column
+from muntin.engine.columns import Columns
+from muntin.engine.interval import choose, is_filter, resolved
+from muntin.engine.planning import Planned, planned
+from muntin.engine.relation import Relation, Subquery, open_relation, spelt
+from muntin.engine.roles import Roles, roles_of
+from muntin.engine.scope import Scope
+from muntin.engine.spark_sql import evaluate
+from muntin.engine.stream_call import described
+from muntin.spark.types import DataFrame
+from muntin.sql.errors import SqlError
+from muntin.sql.expressions import offset_of
+from muntin.sql.statements import Query, Windowing
+
+#: Windows of which it does not matter whether rows are joined before or after.
+_JOINABLE = ("window", "tumbling", "landmark")
+_CHOOSING = ("joins", "laterals", "where")
+
+
+def translate_core(
+    query: Query,
+    select: exp.Select,
+    node: exp.Table,
+    scope: Scope,
+    subquery: Subquery,
+) -> Planned:
+    """The results of windows; ``select`` is changed to a SELECT over them."""
+    asked_windows = query.windowings[node.name]
+    relation = open_relation(query, asked_windows, scope, subquery)
+    functions = relation.declared.functions if relation.declared else {}
+    known = known_aggregates(functions)
+    if is_filter(asked_windows, aggregated=any_aggregate(select, known)):
+        choose(query, select, node, relation)
+        return Planned(relation.df, None)
+    windowing = resolved(query, asked_windows, relation)
+    _check_joins(query, select, windowing)
+    columns = Columns(windowing.alias, relation.df.columns, list(_joined(select)))
+    grouped = windowing.method == "frames" and not windowing.fills
+    asked = ask(query, select, columns, known, grouped=grouped)
+    rows = _chosen(query, select, node, relation, asked, scope)
+    roles = _roles(query, windowing, relation, asked)
+    with located(query, windowing.place, windowing.places):
+        source = described(windowing, relation.table, rows, relation.on, roles.by)
+    made = planned(query, windowing, source, roles, asked, scope)
+    if asked.aggregates or grouped:
+        _check_results(query, asked, made, columns)
+    _rewrite(select, asked)
+    return made
+
+
+def _joined(select: exp.Select) -> Iterator[str]:
+    for join in select.args.get("joins") or []:
+        yield join.this.alias_or_name
+    for lateral in select.args.get("laterals") or []:
+        yield lateral.alias_or_name
+
+
+def _check_joins(query: Query, select: exp.Select, windowing: Windowing) -> None:
+    joins = select.args.get("joins") or []
+    if not joins:
+        return
+    others = [join.this.name for join in joins if join.this.name in query.windowings]
+    if others:
+        problem = "two relations with windows cannot be joined directly"
+        expected = "each in a query of its own: (SELECT ...) AS a JOIN (SELECT ...) AS b"
+        raise SqlError(problem, query.text, query.windowings[others[0]].place, expected=expected)
+    if windowing.method not in _JOINABLE:
+        problem = (
+            "rows that are joined before they are counted would be counted twice or not at all"
+        )
+        expected = "the join around the query: (SELECT ... FROM ... [...]) AS w JOIN ..."
+        at = offset_of(joins[0])
+        raise SqlError(problem, query.text, at or query.start, expected=expected)
+
+
+def _chosen(
+    query: Query,
+    select: exp.Select,
+    node: exp.Table,
+    relation: Relation,
+    asked: Asked,
+    scope: Scope,
+) -> DataFrame:
+    """The rows that windows are made of: joined, filtered, with columns that groups need."""
+    parts = {part: select.args[part] for part in _CHOOSING if select.args.get(part)}
+    if not parts and not asked.computed:
+        return relation.df
+    everything = exp.Column(this=exp.Star(), table=exp.to_identifier(node.alias, quoted=True))
+    added = [exp.alias_(tree.copy(), name, quoted=True) for name, tree in asked.computed.items()]
+    chosen = exp.Select(expressions=[everything, *added], from_=exp.From(this=node.copy()))
+    for part, value in parts.items():
+        copied = [one.copy() for one in value] if isinstance(value, list) else value.copy()
+        chosen.set(part, copied)
+    with located(query, query.place, near=[chosen]):
+        return evaluate(chosen, scope, {node.name: relation.df})
+
+
+def _roles(query: Query, windowing: Windowing, relation: Relation, asked: Asked) -> Roles:
+    partition = windowing.by
+    if partition is not None:
+        partition = tuple(spelt(query, windowing, relation.df, name, "by") for name in partition)
+    declared = relation.declared.by if relation.declared else ()
+    return roles_of(query, windowing, partition, declared, asked.groups)
+
+
+def _check_results(query: Query, asked: Asked, made: Planned, columns: Columns) -> None:
+    """Every column of the select list is one that results have."""
+    names = {name.casefold() for name in made.df.columns}
+    for tree in asked.expressions:
+        for column in tree.find_all(exp.Column):
+            if column.is_star or column.find_ancestor(exp.Lambda) is not None:
+                continue
+            own = (columns.bare(column) or column).parts[0].name
+            if own.casefold() in names or _alias_in(asked.items, own):
+                continue
+            _refuse(query, column, own, columns, made.df.columns)
+
+
+def _alias_in(items: Sequence[exp.Expr], name: str) -> bool:
+    """ORDER BY may name an item of the select list."""
+    return any(item.alias.casefold() == name.casefold() for item in items if item.alias)
+
+
+def _refuse(
+    query: Query, column: exp.Column, name: str, columns: Columns, results: Sequence[str]
+) -> None:
+    at = offset_of(column)
+    place = query.start if at is None else at
+    if columns.spelt(name) is not None:
+        problem = f"{name} stands outside an aggregate and is not in GROUP BY"
+        expected = f"GROUP BY {name}, or an aggregate such as max({name})"
+        raise SqlError(problem, query.text, place, expected=expected)
+    shown = [one for one in results if not one.startswith("_")]
+    raise unknown_column(query, name, place, [*shown, *columns.names])
+
+
+def _rewrite(select: exp.Select, asked: Asked) -> None:
+    """The SELECT over results: HAVING has become a condition on rows."""
+    for part in (*_CHOOSING, "group", "having"):
+        select.set(part, None)
+    select.set("expressions", list(asked.items))
+    if asked.having is not None:
+        select.set("where", exp.Where(this=asked.having))
+    select.set("order", asked.order)

@@ -1,0 +1,131 @@
+"""Windows with their aggregates, as plans of the Python API."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from muntin.engine.aggregating import name_of, replaced
+from muntin.engine.asking import Asked
+from muntin.engine.blame import located, unknown_column
+from muntin.engine.columns import Columns
+from muntin.engine.roles import Roles
+from muntin.engine.scope import Scope
+from muntin.engine.stream_call import columns_of, filled, segmented
+from muntin.spark.combined import combine
+from muntin.spark.filled import Filled
+from muntin.spark.frames import Frames
+from muntin.spark.plan import Plan
+from muntin.spark.stream import Stream
+from muntin.spark.types import DataFrame
+from muntin.spark.window_ids import with_wid
+from muntin.spark.windowed import Windowed
+from muntin.sql.dialect import written
+from muntin.sql.errors import SqlError
+from muntin.sql.expressions import offset_of
+from muntin.sql.places import place_at
+from muntin.sql.statements import Query, Windowing
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """Results of windows, and the plan they come from; rows with their windows need no plan."""
+
+    df: DataFrame
+    plan: Plan | None
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Rows that aggregates are of: the stream's own, or those that fill its windows."""
+
+    columns: Columns
+    made: Windowed | Frames | Filled
+
+
+def planned(
+    query: Query, windowing: Windowing, source: Stream, roles: Roles, asked: Asked, scope: Scope
+) -> Planned:
+    """The results that a SELECT asks of windows."""
+    segments = segmented(query, windowing, source, roles.group)
+    own = _Source(Columns(windowing.alias, source.df.columns), segments)
+    fills = [
+        _Source(Columns(fill.alias, columns_of(fill, scope)), filled(query, fill, segments, scope))
+        for fill in windowing.fills
+    ]
+    with located(query, windowing.place, windowing.places, asked.aggregates):
+        if not asked.aggregates:
+            return _rows(query, windowing, own, fills, asked)
+        plan = _plan(query, own, fills, asked)
+        return Planned(_numbered(plan, asked, source), plan)
+
+
+def _plan(query: Query, own: _Source, fills: Sequence[_Source], asked: Asked) -> Plan:
+    """Every aggregate goes to the rows it is of; several plans over the same windows are one."""
+    texts: dict[int, list[str]] = {}
+    sources = [own, *fills]
+    for number, aggregate in enumerate(asked.aggregates):
+        place = _source_of(query, aggregate, sources)
+        text = _text(query, aggregate, sources[place], name_of(number))
+        texts.setdefault(place, []).append(text)
+    plans = [sources[place].made.plan(*given) for place, given in sorted(texts.items())]
+    return plans[0] if len(plans) == 1 else combine(*plans)
+
+
+def _source_of(query: Query, aggregate: exp.Expr, sources: Sequence[_Source]) -> int:
+    """Whose rows an aggregate is of: those of the alias in it, else of what fills."""
+    aliases = [source.columns.alias.casefold() for source in sources]
+    said = {
+        aliases.index(column.parts[0].name.casefold())
+        for column in aggregate.find_all(exp.Column)
+        if len(column.parts) > 1 and column.parts[0].name.casefold() in aliases
+    }
+    if len(said) > 1:
+        at = offset_of(aggregate) or query.start
+        raise SqlError("an aggregate is of the rows of one relation", query.text, at)
+    return said.pop() if said else len(sources) - 1
+
+
+def _text(query: Query, aggregate: exp.Expr, source: _Source, name: str) -> str:
+    """The aggregate as text, checked: its columns, and whether Muntin knows it."""
+    columns = source.columns
+    for column in aggregate.find_all(exp.Column):
+        if columns.own(column) is None and column.find_ancestor(exp.Lambda) is None:
+            at = offset_of(column)
+            place = query.start if at is None else at
+            raise unknown_column(query, column.name, place, columns.names)
+    bare = written(replaced(aggregate, columns.bare))
+    made = source.made
+    segments = made.segmented if isinstance(made, Filled) else made
+    at = offset_of(aggregate)
+    with located(query, place_at(query.text, query.start if at is None else at)):
+        segments.column(bare, made.source.functions)
+    return f"{bare} AS `{name}`"
+
+
+def _numbered(plan: Plan, asked: Asked, source: Stream) -> DataFrame:
+    """The results, with the numbers of windows if somebody looks at them."""
+    wanted = "wid" in asked.names() and "wid" not in source.df.columns
+    return with_wid(plan) if wanted else plan.df
+
+
+def _rows(
+    query: Query, windowing: Windowing, own: _Source, fills: Sequence[_Source], asked: Asked
+) -> Planned:
+    """Without aggregates: frames as they are, what fills them, or rows with their windows."""
+    if fills:
+        made = fills[-1].made
+        assert isinstance(made, Filled)
+        plan = made.rows_plan()
+        return Planned(plan.df, plan)
+    if isinstance(own.made, Frames):
+        plan = own.made.plan()
+        return Planned(plan.df, plan)
+    if windowing.method not in ("window", "tumbling"):
+        problem = "nothing is computed in these windows"
+        expected = "an aggregate such as count(*)"
+        raise SqlError(problem, query.text, windowing.place, expected=expected)
+    assert isinstance(own.made, Windowed)
+    return Planned(own.made.rows(explode=True), None)

@@ -1,0 +1,77 @@
+"""What a stream clause is of: a stream, a table or a query, and the column its rows lie along."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from muntin.engine.blame import unknown_column
+from muntin.engine.columns import Columns
+from muntin.engine.scope import Scope, Table, rows_of
+from muntin.spark.relational import with_arrival
+from muntin.spark.stream import Stream
+from muntin.spark.types import DataFrame
+from muntin.sql.bracket import ARRIVAL
+from muntin.sql.errors import SqlError, closest
+from muntin.sql.statements import Query, Windowing
+
+#: How a query that stands in FROM becomes rows.
+Subquery = Callable[[Query], DataFrame]
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """Rows, what is known of them, and the column that progresses."""
+
+    table: Table
+    df: DataFrame
+    on: str
+
+    @property
+    def declared(self) -> Stream | None:
+        return self.table if isinstance(self.table, Stream) else None
+
+
+def open_relation(query: Query, asked: Windowing, scope: Scope, subquery: Subquery) -> Relation:
+    """Find the relation of a clause, and the column that its windows lie along."""
+    table = _table(query, asked, scope, subquery)
+    rows = rows_of(table)
+    on = asked.on
+    if on is None:
+        on = table.on if isinstance(table, Stream) else ARRIVAL if _arriving(asked) else None
+    if on is None:
+        problem = "it is not said along which column these windows lie"
+        expected = "WATTR and a column, or a stream that was declared with ON"
+        raise SqlError(problem, query.text, asked.place, expected=expected)
+    if on == ARRIVAL and ARRIVAL not in rows.columns:
+        rows = with_arrival(rows, ARRIVAL)
+    return Relation(table, rows, spelt(query, asked, rows, on))
+
+
+def spelt(query: Query, asked: Windowing, rows: DataFrame, name: str, role: str = "on") -> str:
+    """A column of the clause as the DataFrame spells it."""
+    found = Columns(asked.alias, rows.columns).spelt(name)
+    if found is None:
+        raise unknown_column(query, name, asked.places.get(role, asked.place), rows.columns)
+    return found
+
+
+def _table(query: Query, asked: Windowing, scope: Scope, subquery: Subquery) -> Table:
+    if isinstance(asked.table, Query):
+        return subquery(asked.table)
+    found = scope.find(asked.table)
+    if found is None:
+        known = sorted(scope.tables)
+        raise SqlError(
+            f"there is no stream or table {asked.table}",
+            query.text,
+            asked.place,
+            expected=f"one of {', '.join(known)}" if known else None,
+            suggestion=closest(asked.table, known),
+        )
+    return found
+
+
+def _arriving(asked: Windowing) -> bool:
+    """Rows counted as they arrive need no column; the time of arrival is one."""
+    return asked.method == "rows" and asked.arguments.get("order") == "arrival"

@@ -1,0 +1,94 @@
+"""A stream clause as a call of the Python API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from muntin.aggregates import framing
+from muntin.engine.blame import located
+from muntin.engine.scope import Scope, Table, rows_of
+from muntin.semantics.framing.kinds import Kind
+from muntin.semantics.framing.properties import Schedule
+from muntin.spark.expressions import condition
+from muntin.spark.filled import Filled
+from muntin.spark.frames import Frames
+from muntin.spark.segmented import Segmented
+from muntin.spark.stream import Stream, stream
+from muntin.spark.types import DataFrame
+from muntin.spark.windowed import Windowed
+from muntin.sql.errors import SqlError
+from muntin.sql.statements import Expression, Fill, KindOfFrame, Query, Windowing
+
+_KINDS: Mapping[str, Callable[..., Kind]] = {
+    "threshold": framing.threshold,
+    "boundary": framing.boundary,
+    "delta": framing.delta,
+    "aggregate": framing.aggregate,
+    "trend": framing.trend,
+    "between": framing.between,
+    "density": framing.density,
+    "region": framing.region,
+}
+
+
+def described(
+    windowing: Windowing, table: Table, df: DataFrame, on: str, by: Sequence[str]
+) -> Stream:
+    """The stream that windows are made of: what was declared, and what the clause says."""
+    declared = table if isinstance(table, Stream) else None
+    schedule = windowing.arguments.get("schedule", declared.schedule if declared else None)
+    disorder = windowing.disorder or (declared.disorder if declared else None)
+    made = stream(
+        df,
+        on,
+        tuple(by),
+        disorder,
+        shards=declared.shards if declared else None,
+        functions=declared.functions if declared else None,
+        schedule=schedule if isinstance(schedule, Schedule) else None,
+    )
+    if declared is None:
+        return made
+    return replace(made, control=declared.control, clock=declared.clock)
+
+
+def segmented(
+    query: Query, windowing: Windowing, source: Stream, group: Sequence[str]
+) -> Windowed | Frames:
+    """The windows or frames of a stream, waiting for aggregates."""
+    given = {name: value for name, value in windowing.arguments.items() if name != "schedule"}
+    near = list(given.values())
+    with located(query, windowing.place, windowing.places, near):
+        arguments = {name: _value(name, value) for name, value in given.items()}
+        if group:
+            arguments["group"] = tuple(group)
+        made = getattr(source, windowing.method)(**arguments)
+    assert isinstance(made, Windowed | Frames)
+    return made
+
+
+def filled(query: Query, fill: Fill, segments: Segmented, scope: Scope) -> Filled:
+    """Windows or frames with what fills them."""
+    other = scope.find(fill.table)
+    if other is None:
+        raise SqlError(f"there is no stream or table {fill.table}", query.text, fill.place)
+    arguments = {name: _value(name, value) for name, value in fill.arguments.items()}
+    with located(query, fill.place, fill.places, list(fill.arguments.values())):
+        return segments.fill(other, **arguments)  # type: ignore[arg-type]
+
+
+def columns_of(fill: Fill, scope: Scope) -> list[str]:
+    """The columns of what fills."""
+    other = scope.find(fill.table)
+    return [] if other is None else rows_of(other).columns
+
+
+def _value(name: str, value: object) -> object:
+    """An argument as Python takes it: texts for expressions, a column for a gap of rows."""
+    if isinstance(value, Expression):
+        return condition(value.text) if name == "gap" else value.text
+    if isinstance(value, KindOfFrame):
+        arguments = {key: _value(key, inner) for key, inner in value.arguments.items()}
+        return _KINDS[value.word](**arguments)
+    return value
