@@ -31,6 +31,8 @@ from muntin.sql.statements import (
 
 #: Opens a source: its call, the schema, and whether it is to be read as a stream.
 Opener = Callable[[SparkSession, Call, str | None, bool], DataFrame]
+#: What tells a stream that it is complete or over, from outside; None where nothing does.
+Controller = Callable[[CreateStream], DataFrame | None]
 
 
 @dataclass
@@ -42,12 +44,14 @@ class Session:
         tables: DataFrames and streams by name.
         open_source: Opens what CREATE STREAM and CREATE TABLE read.
         streaming: Whether streams are read as they grow; else everything there is, once.
+        control: Gives the control rows of streams that are read as they grow.
     """
 
     spark: SparkSession
     tables: Mapping[str, object] = field(default_factory=dict)
     open_source: Opener | None = None
     streaming: bool = False
+    control: Controller | None = None
     catalog: Catalog = field(default_factory=Catalog)
     _opened: dict[str, Table] = field(default_factory=dict)
 
@@ -113,8 +117,14 @@ class Session:
         df = self.open_source(self.spark, declared.source, declared.schema, live)
         if isinstance(declared, CreateTable):
             return df
+        told = self.control(declared) if live and self.control is not None else None
         made: Stream = stream(
-            df, declared.on, declared.by, declared.disorder, schedule=declared.schedule
+            df,
+            declared.on,
+            declared.by,
+            declared.disorder,
+            control=told,
+            schedule=declared.schedule,
         )
         return made
 

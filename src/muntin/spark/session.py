@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession as SparkSession
+from pyspark.sql import SparkSession
 
 from muntin.semantics.errors import RequirementError
 from muntin.spark.requirements import PROVIDER, ROCKSDB

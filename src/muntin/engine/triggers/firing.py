@@ -12,8 +12,8 @@ from muntin.engine.triggers.failing import ActionError
 from muntin.engine.triggers.ledger import Ledger
 from muntin.engine.triggers.webhook import WEBHOOK, Webhook
 from muntin.spark.calls import Bound, Literal, Signature, named
-from muntin.spark.sinks.sending import DataFrame
 from muntin.spark.sinks.text import lines_of
+from muntin.spark.types import DataFrame
 
 #: Done for a row, which is JSON; raises :class:`ActionError`.
 Action = Callable[[str], None]

@@ -1,0 +1,36 @@
+"""Starting Spark for a command, with what the sources and sinks of a text need."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from muntin.cli.options import SparkOptions
+from muntin.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from muntin.spark.types import SparkSession
+
+
+@contextmanager
+def session(
+    options: SparkOptions, progress: Progress, names: Iterable[str] = ()
+) -> Iterator[SparkSession]:
+    """A session that ends with the command; ``names`` are those of sources and sinks."""
+    from muntin.spark.packages import packages_for
+
+    packages = packages_for(names, options.packages)
+    with tempfile.TemporaryDirectory(prefix="muntin-") as folder:
+        with progress.during("Starting Spark"):
+            from muntin.spark.session import Settings, start
+
+            log = options.log or Path(folder) / "spark.log"
+            conf = {"spark.sql.warehouse.dir": f"{folder}/warehouse", **options.conf}
+            spark = start(Settings(options.master, conf, packages, log))
+        try:
+            yield spark
+        finally:
+            spark.stop()

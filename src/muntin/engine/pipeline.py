@@ -1,0 +1,134 @@
+"""A text of statements as a running pipeline: sources opened, queries started, watched, stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from muntin.engine.outputs import Fan, Outputs, runs
+from muntin.engine.session import Session
+from muntin.engine.sources import Sources
+from muntin.spark.queries import StreamingQuery
+from muntin.spark.sinks.opening import open_sink
+from muntin.spark.sinks.running import run
+from muntin.spark.sinks.sending import Put
+from muntin.spark.types import DataFrame, SparkSession
+from muntin.spark.watching import Watch
+from muntin.sql.parse import parse
+from muntin.sql.statements import (
+    Call,
+    CreateQuery,
+    CreateStream,
+    CreateTable,
+    CreateTrigger,
+    Query,
+    Select,
+    Statement,
+)
+
+
+@dataclass(frozen=True)
+class Running:
+    """A streaming query, and what watches it."""
+
+    name: str
+    query: StreamingQuery
+    watch: Watch
+    fan: Fan
+
+
+@dataclass
+class Pipeline:
+    """Runs statements in one session.
+
+    Args:
+        spark: The Spark session.
+        folder: Where checkpoints, received lines and what was fired are kept.
+        streaming: Whether streams are followed, or taken as they are.
+        default: Makes the sink of a query that names none, by the query's name.
+        answer: Gets what other statements answer (SHOW, EXPLAIN).
+        trigger: When micro-batches run, as ``DataStreamWriter.trigger`` takes it.
+        dead_letter: Where malformed rows are written, in a folder for each source.
+    """
+
+    spark: SparkSession
+    folder: Path
+    streaming: bool
+    default: Callable[[str], Put]
+    answer: Callable[[DataFrame], None]
+    trigger: Mapping[str, Any] | None = None
+    dead_letter: Path | None = None
+    running: list[Running] = field(default_factory=list)
+    letters: dict[str, StreamingQuery | None] = field(default_factory=dict)
+    _selects: int = 0
+
+    def __post_init__(self) -> None:
+        self.session = Session(self.spark, streaming=self.streaming)
+        self.sources = Sources(self.spark, self.session.catalog, self.folder)
+        self.session.open_source = self.sources.open
+        self.session.control = self.sources.control
+
+    def run(self, text: str) -> int:
+        """Run a text: first everything is declared, then queries run; how many there were.
+
+        So a trigger may stand after its query, and sees every row.
+        """
+        statements = parse(text)
+        self.sources.text = text
+        for statement in statements:
+            if isinstance(statement, CreateStream | CreateTable | CreateQuery | CreateTrigger):
+                self.session.run(statement, text)
+        ran = sum(self._run(statement, text) for statement in statements)
+        if self.dead_letter is not None:
+            self._write_letters(self.dead_letter)
+        return ran
+
+    def _run(self, statement: Statement, text: str) -> bool:
+        """Run a statement if there is something to run."""
+        match statement:
+            case CreateStream() | CreateTable() | CreateTrigger():
+                return False
+            case CreateQuery(name=name, query=query, into=into):
+                triggers = self.session.catalog.reading(name)
+                if runs(statement, triggers):
+                    self._start(name, query, into, triggers, text)
+                return runs(statement, triggers)
+            case Select(query=query):
+                self._selects += 1
+                self._start(f"select_{self._selects}", query, None, (), text)
+            case _:
+                self.answer(self.session.run(statement, text))
+        return True
+
+    def _start(
+        self,
+        name: str,
+        query: Query,
+        into: Call | None,
+        triggers: Sequence[CreateTrigger],
+        text: str,
+    ) -> None:
+        answer = self.session.answer(query)
+        outputs = Outputs(self.session, self.folder, text, self.default)
+        fan = Fan(outputs.of(name, into, triggers), answer.finish)
+        checkpoint = self.folder / "checkpoints" / name
+        started = run(answer.df, [fan], checkpoint=checkpoint, trigger=self.trigger, name=name)
+        if started is not None:
+            plan = next(iter(answer.plans.values()), None)
+            self.running.append(Running(name, started, Watch.of(started, plan), fan))
+
+    def malformed(self) -> Iterator[tuple[str, DataFrame]]:
+        """The malformed rows of every source that can have some, by its name."""
+        for name, opened in self.sources.opened.items():
+            if opened.malformed is not None:
+                yield name, opened.malformed
+
+    def _write_letters(self, folder: Path) -> None:
+        """Malformed rows to their folders; a stream's by a query of its own."""
+        for name, rows in self.malformed():
+            if name not in self.letters:
+                put = open_sink(self.spark, "json", [str(folder / name)], {}, query=name)
+                checkpoint = self.folder / "checkpoints" / f"malformed_{name}"
+                self.letters[name] = run(rows, [put], checkpoint=checkpoint, trigger=self.trigger)
