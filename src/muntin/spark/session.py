@@ -24,11 +24,13 @@ DEFAULTS: Mapping[str, str] = {
     PROVIDER: ROCKSDB,
     # Most runs end before the second compiler of the JVM would pay.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+#: Only for sessions whose driver is the whole cluster: elsewhere Muntin may not be installed.
+_LOCAL: Mapping[str, str] = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
+    "spark.python.daemon.module": "muntin.spark.daemon",
 }
-#: Only for sessions whose driver is the whole cluster.
-_LOOPBACK = ("spark.driver.bindAddress", "spark.driver.host")
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Settings:
     def all(self) -> dict[str, str]:
         """Every setting by its name; what was given wins."""
         local = self.master.startswith("local[") or self.master == "local"
-        made = {n: v for n, v in DEFAULTS.items() if local or n not in _LOOPBACK}
+        made = {**DEFAULTS, **(_LOCAL if local else {})}
         if self.packages:
             named = [*filter(None, [self.conf.get("spark.jars.packages")]), *self.packages]
             return {**made, **self.conf, "spark.jars.packages": ",".join(named)}
