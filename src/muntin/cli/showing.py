@@ -1,44 +1,83 @@
-"""How results are shown: a table for people, JSON lines or CSV for programs."""
+"""How results are shown: tables for people, JSON lines or CSV for programs."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Protocol
 
 from muntin.cli.progress import Progress
 
 if TYPE_CHECKING:
     from muntin.spark.sinks.sending import Put
     from muntin.spark.types import DataFrame, SparkSession
+    from muntin.spark.watching import Standing
 
 FORMATS = ("table", "json", "csv")
 
 
-def chosen(given: str | None, *, as_json: bool) -> str:
-    """The form of results: what was asked for, a table on a terminal, else JSON."""
-    if given is not None:
-        return given
-    return "table" if sys.stdout.isatty() and not as_json else "json"
+class Showing(Protocol):
+    """Where results go that no statement sends anywhere."""
+
+    def sink(self, name: str) -> Put:
+        """The sink of a query."""
+
+    def answer(self, rows: DataFrame) -> None:
+        """What a statement answers that is no query."""
+
+    def following(self) -> AbstractContextManager[None]:
+        """Around the time in which streams run."""
+
+    def show(self, standings: Mapping[str, Standing]) -> None:
+        """How queries stand."""
 
 
-def default_sink(
-    spark: SparkSession, form: str, rows: int, progress: Progress
-) -> Callable[[str], Put]:
-    """Makes the sink of a query that names none."""
+def showing(
+    spark: SparkSession,
+    form: str | None,
+    rows: int,
+    *,
+    as_json: bool,
+    streaming: bool,
+    progress: Progress,
+) -> Showing:
+    """What was asked for; else a table on a terminal and JSON lines elsewhere."""
+    if form is None:
+        form = "table" if sys.stdout.isatty() and not as_json else "json"
+    if form == "table":
+        from muntin.cli.live import Boards
 
-    def made(name: str) -> Put:
+        return Boards(rows, streaming=streaming, progress=progress)
+    return Lines(spark, form, progress)
+
+
+class Lines:
+    """Every row as a line on standard output, nothing else beside them."""
+
+    def __init__(self, spark: SparkSession, form: str, progress: Progress) -> None:
+        self._spark = spark
+        self._form = form
+        self._progress = progress
+
+    def sink(self, name: str) -> Put:
         from muntin.spark.sinks.opening import open_sink
 
-        if form == "table":
-            put = open_sink(spark, "console", [], {"rows": rows}, query=name)
-        else:
-            put = open_sink(spark, "stdout", [form], {}, query=name)
+        put = open_sink(self._spark, "stdout", [self._form], {}, query=name)
 
-        def quietly(batch: DataFrame, number: int) -> None:
-            progress.clear()
-            put(batch, number)
+        def printed(rows: DataFrame, number: int) -> None:
+            self._progress.clear()
+            put(rows, number)
 
-        return quietly
+        return printed
 
-    return made
+    def answer(self, rows: DataFrame) -> None:
+        self.sink("answer")(rows, 0)
+
+    @contextmanager
+    def following(self) -> Iterator[None]:
+        yield
+
+    def show(self, standings: Mapping[str, Standing]) -> None:
+        for name, standing in standings.items():
+            self._progress.show({"query": name, **standing.as_dict()})
