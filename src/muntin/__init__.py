@@ -5,6 +5,8 @@
 hi
 """
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -70,6 +72,7 @@ if TYPE_CHECKING:
         value_histogram,
     )
     from muntin.aggregates.synopses.summary import ExponentialHistogram, Summary
+    from muntin.engine.sql import sql
     from muntin.semantics.disorder import (
         Disorder,
         each,
@@ -121,6 +124,7 @@ if TYPE_CHECKING:
     from muntin.spark.stream import Stream, stream
     from muntin.spark.windowed import Windowed
     from muntin.spark.write import progress, write
+    from muntin.sql.errors import SqlError
 
 __version__ = "0.1.0"
 
@@ -155,6 +159,7 @@ __all__ = [
     "Session",
     "SlideOnWindow",
     "SlidingExtreme",
+    "SqlError",
     "Stored",
     "Stream",
     "SumOverflowError",
@@ -222,6 +227,7 @@ __all__ = [
     "region",
     "schedule",
     "slack",
+    "sql",
     "stddev_pop",
     "stddev_samp",
     "stream",
@@ -257,3 +263,21 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return [*__all__, "__version__"]
+
+
+class _FrontDoor(ModuleType):
+    """``muntin.sql`` is the function, also when the package of that name is imported first."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name == "sql" and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _FrontDoor
+
+
+def load_ipython_extension(shell: object) -> None:
+    """``%load_ext muntin`` in a notebook: cells that begin with ``%%muntin`` are SQL."""
+    from muntin.engine.magic import register
+
+    register(shell)

@@ -5,7 +5,7 @@ Nothing here knows Spark: trees go in and trees come out.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -70,7 +70,7 @@ def ask(
     items = tuple(reading.item(item) for item in select.expressions)
     having = select.args.get("having")
     order = select.args.get("order")
-    made_having = None if having is None else reading.over(_unaliased(having.this, select, columns))
+    made_having = None if having is None else _unaliased(reading.over(having.this), items)
     made_order = None if order is None else reading.over(order)
     assert made_order is None or isinstance(made_order, exp.Order)
     found = tuple(reading.collected.found)
@@ -184,14 +184,12 @@ def _of(select: exp.Select, part: str) -> list[exp.Expr]:
     return [] if found is None else [found]
 
 
-def _unaliased(tree: exp.Expr, select: exp.Select, columns: Columns) -> exp.Expr:
+def _unaliased(tree: exp.Expr, items: Sequence[exp.Expr]) -> exp.Expr:
     """HAVING may use names of the select list; over results it becomes a WHERE, which may not."""
-    named = {item.alias.casefold(): item.this for item in select.expressions if item.alias}
+    named = {item.alias.casefold(): item.this for item in items if isinstance(item, exp.Alias)}
 
     def meant(column: exp.Column) -> exp.Expr | None:
-        if len(column.parts) > 1 or columns.spelt(column.name) is not None:
-            return None
-        found = named.get(column.name.casefold())
+        found = named.get(column.name.casefold()) if len(column.parts) == 1 else None
         return None if found is None else exp.paren(found.copy())
 
     return replaced(tree, meant)

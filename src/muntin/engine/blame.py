@@ -9,8 +9,9 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from muntin.engine.aggregating import known_aggregates
 from muntin.semantics.errors import ArgumentError, MuntinError, UnknownColumnError
-from muntin.spark.relational import Rejection, rejection
+from muntin.spark.relational import Rejection, rejection, unlogged
 from muntin.sql.dialect import SQL
 from muntin.sql.errors import SqlError, closest
 from muntin.sql.expressions import offset_of
@@ -35,7 +36,8 @@ def located(
     """
     at = default or query.place
     try:
-        yield
+        with unlogged():
+            yield
     except SqlError:
         raise
     except MuntinError as error:
@@ -51,14 +53,11 @@ def _refused(error: MuntinError, query: Query, at: Place, places: Mapping[str, P
     place = places.get(str(argument), at)
     if isinstance(error, UnknownColumnError):
         return unknown_column(query, error.name, place, ())
-    if isinstance(error, ArgumentError) and " cannot be used: " in str(error):
-        given, why = str(error).split(" cannot be used: ", 1)
-        return (
-            SqlError(f"{given} cannot be used", query.text, place, expected=None, suggestion=None)
-            if not why
-            else SqlError(why, query.text, place)
-        )
-    return SqlError(str(error), query.text, place)
+    problem = str(error).split("\n")[0]  # what follows shows a text that is not the user's
+    if isinstance(error, ArgumentError) and " cannot be used: " in problem:
+        given, why = problem.split(" cannot be used: ", 1)
+        problem = f"{given.replace('=', ' ', 1)}: {why}"
+    return SqlError(problem, query.text, place)
 
 
 def _rejected(said: Rejection, query: Query, at: Place, near: Iterable[object]) -> SqlError:
@@ -72,7 +71,8 @@ def _rejected(said: Rejection, query: Query, at: Place, near: Iterable[object]) 
             return unknown_column(query, said.name, place, said.proposals)
         if said.condition == "UNRESOLVED_ROUTINE":
             problem = f"there is no function {said.name}"
-            return SqlError(problem, query.text, place)
+            suggestion = closest(said.name, known_aggregates())
+            return SqlError(problem, query.text, place, suggestion=suggestion)
         if said.condition == "TABLE_OR_VIEW_NOT_FOUND":
             return SqlError(f"there is no table {said.name}", query.text, place)
         return SqlError(f"Spark says: {said.problem}", query.text, place)

@@ -1,11 +1,37 @@
-"""x."""
+"""``EXPLAIN``: what a query will do and keep, as text and as a drawn graph."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from muntin.engine.graph import graph_of
+from muntin.engine.storage import storage_of, verdicts
+from muntin.engine.svg import drawn
 from muntin.engine.translate import Answer
+from muntin.sql.dialect import written
 from muntin.sql.statements import Format
 
 
 def explained(answer: Answer, format_: Format) -> str:
-    """X."""
-    return "\n\n".join(str(plan.explanation) for plan in answer.plans.values())
+    """The plan of a query in words, or as the text of an SVG picture."""
+    if format_ == "svg":
+        return drawn(graph_of(answer))
+    return "\n".join(_lines(answer))
+
+
+def _lines(answer: Answer) -> Iterator[str]:
+    found = verdicts(answer)
+    for name, plan in answer.plans.items():
+        yield f"relation    {name}{', a stream' if plan.is_streaming else ', a batch'}"
+        yield str(plan.explanation)
+        if plan.is_streaming:
+            yield str(storage_of(plan))
+        yield f"verdict     {found[name]}"
+        yield ""
+    if not answer.plans:
+        yield str(storage_of(None))
+    yield f"Spark       {written(answer.rest)}"
+    if answer.finish is not None:
+        yield "            ordered micro-batch by micro-batch"
+    if "Spark" in found:
+        yield f"verdict     {found['Spark']}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from muntin.engine.catalog import Catalog, Declared, kind_of
 from muntin.engine.explain import explained
 from muntin.engine.scope import Scope, Table
-from muntin.engine.stated import check_bounded
+from muntin.engine.storage import check_bounded
 from muntin.engine.translate import Answer, translate
 from muntin.semantics.errors import MuntinError
 from muntin.spark.stream import Stream, stream

@@ -26,6 +26,7 @@ Finish = Callable[[DataFrame], DataFrame]
 class Answer:
     """The results of a query, and the plans behind them by the names of their relations.
 
+    ``rest`` is what Spark does with the results of windows, or the whole query if it has none.
     A stream cannot be sorted. Where a query asks for an order, or for the first rows of every
     window, ``finish`` does that with the rows of a micro-batch: a sink calls it on each.
     """
@@ -33,6 +34,7 @@ class Answer:
     query: Query
     df: DataFrame
     plans: Mapping[str, Plan]
+    rest: exp.Query
     finish: Finish | None = None
 
     @property
@@ -47,7 +49,7 @@ def translate(query: Query, scope: Scope) -> Answer:
     plans: dict[str, Plan] = {}
     with located(query):
         if not query.windowings:
-            return Answer(query, evaluate(tree, scope, {}), plans)
+            return Answer(query, evaluate(tree, scope, {}), plans, tree)
         scope = _with_ctes(query, tree, scope, plans)
         made = _cores(query, tree, scope, plans)
         return _finished(query, tree, scope, made, plans)
@@ -140,10 +142,10 @@ def _finished(
         tree = ranked(query, tree, made)
     streaming = any(df.isStreaming for df in made.values())
     if not streaming or not (tree.args.get("order") or tree.args.get("limit")):
-        return Answer(query, evaluate(tree, scope, made), plans)
+        return Answer(query, evaluate(tree, scope, made), plans, tree)
     name, rest = split(query, tree, made)
 
     def finish(batch: DataFrame) -> DataFrame:
         return evaluate(rest, Scope(batch.sparkSession, scope.tables), {name: batch})
 
-    return Answer(query, made[name], plans, finish)
+    return Answer(query, made[name], plans, rest, finish)

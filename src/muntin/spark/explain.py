@@ -20,7 +20,7 @@ from muntin.spark.exchange import DATA, Lane, routed
 from muntin.spark.explain_frames import frames_explanation
 from muntin.spark.explain_ordered import OrderedExplanation
 from muntin.spark.explain_sequence import sequence_explanation
-from muntin.spark.explain_state import Keeping
+from muntin.spark.explain_state import Keeping, said_bounded
 
 _MEASURED_ROWS = 200_000
 _DAY = 86_400_000_000
@@ -56,6 +56,11 @@ class Explanation:
     state: str
     travels: str
     aggregates: str
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the state has the same size however many rows there are."""
+        return said_bounded(self.state)
 
     def __str__(self) -> str:
         panes = " and ".join(self.pane_lengths)

@@ -17,6 +17,7 @@ class FillExplanation:
     fills: tuple[str, ...]
     shards: int
     state: tuple[str, ...]
+    bounded: bool
 
     def __str__(self) -> str:
         shards = f"{self.shards} shard{'s' * (self.shards > 1)}"
@@ -32,11 +33,13 @@ class FillExplanation:
 
 def fill_explanation(compiled: CompiledFill) -> FillExplanation:
     held = [_held(compiled, source) for source in compiled.fills]
+    bounds = compiled.segmented.explained()
     return FillExplanation(
-        bounds=str(compiled.segmented.explained()),
+        bounds=str(bounds),
         fills=tuple(_said(compiled, source) for source in compiled.fills),
         shards=compiled.shards,
         state=tuple(held) if compiled.is_streaming else ("nothing: a batch is one pass",),
+        bounded=bool(getattr(bounds, "bounded", True)),
     )
 
 

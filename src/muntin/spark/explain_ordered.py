@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from muntin.spark.compile import Compiled
+from muntin.spark.explain_state import said_bounded
 
 #: What all of them keep.
 PENDING = "rows that punctuation has not passed"
@@ -20,6 +21,11 @@ class OrderedExplanation:
     shards: int
     disorder: str | None
     state: str
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the state has the same size however many rows there are."""
+        return said_bounded(self.state)
 
     def __str__(self) -> str:
         shards = f"{self.shards} shard{'s' * (self.shards > 1)}"

@@ -15,6 +15,11 @@ _GROWING = {
 }
 
 
+def said_bounded(state: str) -> bool:
+    """Whether what ``explain`` says of a state is that it does not grow with the rows."""
+    return state.startswith(("bounded", "none"))
+
+
 @dataclass(frozen=True)
 class Keeping:
     """What accumulators keep in one part of the state: a ``pane``, a ``cell``, a ``session``."""

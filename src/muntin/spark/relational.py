@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast
 
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -19,6 +21,22 @@ _QUOTED = re.compile(r"`((?:[^`]|``)+)`")
 
 class RejectedError(MuntinError, ValueError):
     """A query that Spark cannot analyse; :func:`rejection` has the details."""
+
+
+@contextmanager
+def unlogged() -> Iterator[None]:
+    """PySpark logs what Spark says with its Java stack; inside, only the error says it."""
+    loggers = [
+        PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")
+    ]
+    before = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger, was in zip(loggers, before, strict=True):
+            logger.disabled = was
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,11 @@ def check_stream(spark: SparkSession) -> None:
         )
 
 
+def active_session() -> SparkSession | None:
+    """The Spark session of this process, if one has been started."""
+    return SparkSession.getActiveSession()
+
+
 def setting(spark: SparkSession, name: str, default: str) -> str:
     """A Spark setting, or the default where the session does not know it."""
     try:

@@ -23,6 +23,7 @@ _CLOSED = (
     TokenType.R_PAREN,
     TokenType.R_BRACKET,
 )
+_PLAIN = (TokenType.NUMBER, TokenType.STRING)
 _ENDING = (TokenType.COMMA, TokenType.R_PAREN, TokenType.R_BRACKET)
 
 
@@ -134,6 +135,8 @@ class Cursor:
     def until(self, stops: Callable[[Cursor], bool]) -> Cursor:
         """An expression: the tokens up to one that begins something new, or a comma."""
         first, depth = self.at, 0
+        if self._begins_clause(stops):
+            return Cursor(self.text, (), self.offset)
         while not self.done:
             token = self.tokens[self.at]
             before = self.tokens[self.at - 1] if self.at > first else None
@@ -145,6 +148,12 @@ class Cursor:
             depth -= token.token_type in (TokenType.R_PAREN, TokenType.R_BRACKET)
             self.at += 1
         return Cursor(self.text, self.tokens[first : self.at], self.offset)
+
+    def _begins_clause(self, stops: Callable[[Cursor], bool]) -> bool:
+        """Whether the expression is missing: a word that stops one, and what goes with the word."""
+        behind = self.tokens[self.at + 1 : self.at + 2]
+        goes_on = bool(behind) and (is_name(behind[0]) or behind[0].token_type in _PLAIN)
+        return not self.done and goes_on and stops(self) and not is_word(behind[0], *_CONNECTING)
 
     def finish(self, expected: str, known: Iterable[str] = ()) -> None:
         """Say so if something is left that nobody reads."""

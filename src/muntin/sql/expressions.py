@@ -58,7 +58,7 @@ def read_expression(cursor: Cursor, what: str) -> Expression:
         raise SqlError(f"{first.text} begins no expression", cursor.text, start, expected=what)
     found: exp.Expr = tree.expressions[1]
     if isinstance(found, exp.Alias):
-        raise SqlError("an alias has no place here", cursor.text, start, expected=what)
+        raise SqlError("this is not one expression", cursor.text, start, expected=what)
     if found.find(exp.Query) is not None:
         raise SqlError("a subquery has no place here", cursor.text, start, expected=what)
     return Expression(found, place_at(cursor.text, start))

@@ -70,7 +70,7 @@ def read_alias(cursor: Cursor, words: tuple[str, ...]) -> str | None:
         return cursor.name("a name")
     token = cursor.peek
     plain = token is not None and token.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
-    if token is None or not plain or not is_name(token) or cursor.next_is(*words):
+    if token is None or not plain or not is_name(token) or (words and cursor.next_is(*words)):
         return None
     return cursor.name("a name")
 

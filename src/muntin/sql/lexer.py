@@ -52,9 +52,9 @@ def is_word(token: Token, *words: str) -> bool:
     """Whether a token is an unquoted word, and one of these if some are given."""
     if token.token_type in (TokenType.IDENTIFIER, TokenType.STRING, TokenType.NUMBER):
         return False
-    if _WORD.fullmatch(token.text) is None:
-        return False
-    return not words or token.text.upper() in words
+    if not words:
+        return _WORD.fullmatch(token.text) is not None
+    return token.text.upper().split(" ")[0] in words  # GROUP BY is one token
 
 
 def is_name(token: Token) -> bool:

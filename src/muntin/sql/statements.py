@@ -13,7 +13,7 @@ from typing import Literal
 from sqlglot import exp
 
 from muntin.semantics.disorder import Disorder
-from muntin.semantics.framing.properties import Schedule
+from muntin.semantics.framing.properties import Schedule, Scheme
 from muntin.sql.places import Place
 
 #: A constant as it can be written in an argument list; an array is a tuple.
@@ -100,8 +100,8 @@ class Interval:
     every: str | None = None
 
     def __str__(self) -> str:
-        begin = repr(self.begin) if self.begin_back is None else f"NOW - {self.begin_back}"
-        end = repr(self.end) if self.end_back is None else f"NOW - {self.end_back}"
+        begin = repr(self.begin) if self.begin_back is None else _now(self.begin_back)
+        end = repr(self.end) if self.end_back is None else _now(self.end_back)
         return f"BEGIN {begin} END {end}" + (f" EVERY {self.every}" if self.every else "")
 
 
@@ -279,6 +279,10 @@ Statement = (
 )
 
 
+def _now(back: str) -> str:
+    return "NOW" if back == "0" else f"NOW - {back}"
+
+
 def _named(arguments: Mapping[str, object]) -> str:
     return ", ".join(f"{name}={_shown(value)}" for name, value in arguments.items())
 
@@ -291,6 +295,6 @@ def _shown(value: object) -> str:
     """As Python would write it, expressions as texts."""
     if isinstance(value, Expression):
         return repr(value.text)
-    if isinstance(value, KindOfFrame | Disorder):
+    if isinstance(value, KindOfFrame | Disorder | Scheme | Schedule):
         return str(value)
     return repr(value)

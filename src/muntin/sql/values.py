@@ -19,6 +19,8 @@ _UNITS = tuple(
     for unit in ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK")
     for plural in ("", "S")
 )
+#: Without a fixed length; whoever reads the length says so.
+_CALENDAR = ("MONTH", "MONTHS", "QUARTER", "QUARTERS", "YEAR", "YEARS")
 _LENGTH = "a length such as 5 MINUTES, '5 minutes' or 10"
 
 
@@ -64,14 +66,15 @@ def _length_text(cursor: Cursor) -> str:
     token = cursor.peek
     if token is not None and token.token_type is TokenType.STRING:
         text = cursor.take().text
-        return f"{text} {cursor.take().text.lower()}" if cursor.next_is(*_UNITS) else text
+        unit = cursor.next_is(*_UNITS, *_CALENDAR)
+        return f"{text} {cursor.take().text.lower()}" if unit else text
     parts = [_signed_number(cursor)]
     unit = cursor.peek
-    if unit is not None and is_word(unit) and not cursor.next_is(*_UNITS):
+    if unit is not None and is_word(unit) and not cursor.next_is(*_UNITS, *_CALENDAR):
         meant = closest(unit.text, _UNITS)
         if meant is not None:
             raise SqlError(f"{unit.text} is no unit", cursor.text, unit.start, suggestion=meant)
-    while cursor.next_is(*_UNITS):
+    while cursor.next_is(*_UNITS, *_CALENDAR):
         parts.append(cursor.take().text.lower())
         following = cursor.peek
         if following is None or following.token_type is not TokenType.NUMBER:

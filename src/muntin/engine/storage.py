@@ -1,0 +1,139 @@
+"""What a continuous query does with rows: Stream, Store, Scratch, Throw (CQ-1, CQ-6, CQ-7).
+
+Stream is what is reported and never taken back; Store what is reported and may change; Scratch what
+is kept to compute answers; Throw what is not needed any more. A conservative rule says whether what
+is kept is bounded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from muntin.engine.translate import Answer
+from muntin.semantics.framing.properties import Framing
+from muntin.semantics.sequence import RowWindow, SequenceSpec, SlideOnWindow, TupleWindow
+from muntin.semantics.sequence import Session as Gap
+from muntin.semantics.window import Window
+from muntin.spark.compile import Compiled
+from muntin.spark.compile_fill import CompiledFill
+from muntin.spark.compile_history import CompiledHistory
+from muntin.spark.plan import Plan
+from muntin.sql.errors import SqlError
+
+#: Windows that every row leaves again.
+_PASSING = (Window, RowWindow, TupleWindow, SlideOnWindow, Gap)
+_TAKES_ROWS = (SequenceSpec, Framing)
+
+
+@dataclass(frozen=True)
+class Storage:
+    """The four places of CQ-6, in words."""
+
+    stream: str
+    store: str
+    scratch: str
+    throw: str
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"{name:<12}{text}"
+            for name, text in (
+                ("Stream", self.stream),
+                ("Store", self.store),
+                ("Scratch", self.scratch),
+                ("Throw", self.throw),
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether state is bounded, and why; ``for_ever`` if it grows as long as the query runs."""
+
+    bounded: bool
+    for_ever: bool
+    why: str
+
+    def __str__(self) -> str:
+        if self.bounded:
+            return f"bounded: {self.why}"
+        return f"{'unbounded' if self.for_ever else 'bounded if'}: {self.why}"
+
+
+def storage_of(plan: Plan | None) -> Storage:
+    """Where rows of a plan go; without a plan every row is passed on or not."""
+    if plan is None:
+        return Storage("every row that passes", "empty", "empty", "the other rows")
+    compiled = _compiled(plan)
+    spec = compiled.spec if isinstance(compiled, Compiled) else None
+    what = "frames" if isinstance(spec, Framing) else "windows"
+    scratch = "empty"
+    if isinstance(spec, _TAKES_ROWS):
+        scratch = "rows that punctuation has not passed"
+    if isinstance(plan.compiled, CompiledFill | CompiledHistory):
+        scratch = "filling rows that an open frame or window may need"
+    fragments = isinstance(spec, Framing) and spec.fragments is not None
+    return Storage(
+        stream=f"{what} that punctuation has closed",
+        store="fragments of open frames" if fragments else f"partial results of open {what}",
+        scratch=scratch,
+        throw=f"rows once their part is in the state; late rows, counted; {what} once reported",
+    )
+
+
+def verdict_of(plan: Plan) -> Verdict:
+    """Whether what a plan keeps is bounded; a batch keeps nothing."""
+    told = plan.explanation
+    compiled = _compiled(plan)
+    if not plan.is_streaming:
+        return Verdict(True, False, "a batch is one pass")
+    if getattr(told, "bounded", True):
+        return Verdict(True, False, "whatever the number of rows, for each key")
+    spec = compiled.spec if isinstance(compiled, Compiled) else None
+    limited = isinstance(spec, Framing) and (spec.max_duration or spec.max_count)
+    if isinstance(spec, _PASSING) or limited:
+        return Verdict(False, False, "the rows of a window are: an aggregate keeps them")
+    what = "a frame" if isinstance(spec, Framing) else "a landmark window"
+    return Verdict(False, True, f"{what} may go on for ever, and an aggregate keeps its rows")
+
+
+def verdicts(answer: Answer) -> dict[str, Verdict]:
+    """Of every relation with windows, and of what Spark does around them."""
+    found = {name: verdict_of(plan) for name, plan in answer.plans.items()}
+    if answer.is_streaming and (kept := _kept_by_spark(answer)) is not None:
+        found["Spark"] = Verdict(False, True, kept)
+    return found
+
+
+def check_bounded(answer: Answer) -> None:
+    """Refuse a query on a stream whose state grows for ever, unless the user has said so."""
+    if answer.query.unbounded or not answer.is_streaming:
+        return
+    for name, verdict in verdicts(answer).items():
+        if verdict.for_ever:
+            problem = f"the state of {name} would grow for ever: {verdict.why}"
+            expected = "a window that ends, or WITH UNBOUNDED STATE behind the query"
+            raise SqlError(problem, answer.query.text, answer.query.place, expected=expected)
+
+
+def _kept_by_spark(answer: Answer) -> str | None:
+    """What Spark would keep for ever of a stream, around the windows (FJ-6)."""
+    for select in answer.rest.find_all(exp.Select):
+        if select.args.get("distinct"):
+            return "DISTINCT remembers every row"
+        if select.args.get("group"):
+            return "GROUP BY outside of windows has no group that is ever complete"
+    for union in answer.rest.find_all(exp.SetOperation):
+        if union.args.get("distinct"):
+            return "UNION without ALL remembers every row"
+    return None
+
+
+def _compiled(plan: Plan) -> object:
+    """The windows or frames behind a plan."""
+    compiled: object = plan.compiled
+    if isinstance(compiled, CompiledHistory):
+        compiled = compiled.filled
+    return compiled.plain if isinstance(compiled, CompiledFill) else compiled
