@@ -9,7 +9,7 @@ from muntin.engine.catalog import Catalog, Declared, kind_of
 from muntin.engine.explain import explained
 from muntin.engine.scope import Scope, Table
 from muntin.engine.storage import check_bounded
-from muntin.engine.translate import Answer, translate
+from muntin.engine.translate import Answer, tables_of, translate
 from muntin.semantics.errors import MuntinError
 from muntin.spark.stream import Stream, stream
 from muntin.spark.types import DataFrame, SparkSession
@@ -54,6 +54,7 @@ class Session:
     control: Controller | None = None
     catalog: Catalog = field(default_factory=Catalog)
     _opened: dict[str, Table] = field(default_factory=dict)
+    _opening: set[str] = field(default_factory=set)
 
     def sql(self, text: str) -> DataFrame:
         """Run every statement of a text; what the last one answers."""
@@ -96,16 +97,24 @@ class Session:
     def _scope(self, query: Query) -> Scope:
         """The tables that were handed over, and everything created that the query names."""
         scope = Scope.of(self.spark, self.tables)
+        names = {name.casefold() for name in tables_of(query)}
         for declared in self.catalog.relations.values():
-            if declared.name.casefold() in query.text.casefold():
+            if declared.name.casefold() in names:
                 scope = scope.having(declared.name, self.opened(declared))
         return scope
 
     def opened(self, declared: CreateStream | CreateTable | CreateQuery) -> Table:
         """The stream, table or query that a statement created; sources are opened once."""
         name = declared.name.casefold()
+        if name in self._opening and isinstance(declared, CreateQuery):
+            problem = f"query {declared.name} reads itself"
+            raise SqlError(problem, declared.query.text, declared.place)
         if name not in self._opened:
-            self._opened[name] = self._open(declared)
+            self._opening.add(name)
+            try:
+                self._opened[name] = self._open(declared)
+            finally:
+                self._opening.discard(name)
         return self._opened[name]
 
     def _open(self, declared: CreateStream | CreateTable | CreateQuery) -> Table:

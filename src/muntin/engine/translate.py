@@ -71,19 +71,20 @@ def _hyphenated_columns(query: Query, scope: Scope) -> set[str]:
     words = {word.casefold() for word in query.hyphenated}
     if not words:
         return set()
-    tables = [scope.find(name) for name in set(_tables(query))]
+    tables = [scope.find(name) for name in set(tables_of(query))]
     names = {name for table in tables if table is not None for name in rows_of(table).columns}
     virtual = {"arrival-ts"}
     return {name for name in names | virtual if name.casefold() in words}
 
 
-def _tables(query: Query) -> Iterator[str]:
+def tables_of(query: Query) -> Iterator[str]:
+    """The names of everything that a query reads, more than once if it does."""
     for table in query.tree.find_all(exp.Table):
         if table.name not in query.windowings:
             yield ".".join(part.name for part in table.parts)
     for windowing in query.windowings.values():
         if isinstance(windowing.table, Query):
-            yield from _tables(windowing.table)
+            yield from tables_of(windowing.table)
         else:
             yield windowing.table
         yield from (fill.table for fill in windowing.fills)
