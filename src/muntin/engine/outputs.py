@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from muntin.engine.session import Session
@@ -23,7 +23,6 @@ class Fan:
 
     sinks: list[Put]
     finish: Finish | None = None
-    rows: int = field(default=0, init=False)
 
     def __call__(self, rows: DataFrame, number: int) -> None:
         """Hand the rows of a micro-batch to every sink; they are made once."""

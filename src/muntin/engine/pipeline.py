@@ -23,6 +23,7 @@ from muntin.sql.statements import (
     CreateStream,
     CreateTable,
     CreateTrigger,
+    Drop,
     Query,
     Select,
     Statement,
@@ -31,12 +32,13 @@ from muntin.sql.statements import (
 
 @dataclass(frozen=True)
 class Running:
-    """A streaming query, and what watches it."""
+    """A streaming query, and what watches it; ``shown`` are those that name no sink."""
 
     name: str
     query: StreamingQuery
     watch: Watch
     fan: Fan
+    shown: bool
 
 
 @dataclass
@@ -80,6 +82,8 @@ class Pipeline:
         for statement in statements:
             if isinstance(statement, CreateStream | CreateTable | CreateQuery | CreateTrigger):
                 self.session.run(statement, text)
+            if isinstance(statement, CreateTrigger):
+                self._add_trigger(statement, text)
         ran = sum(self._run(statement, text) for statement in statements)
         if self.dead_letter is not None:
             self._write_letters(self.dead_letter)
@@ -100,7 +104,21 @@ class Pipeline:
                 self._start(f"select_{self._selects}", query, None, (), text)
             case _:
                 self.answer(self.session.run(statement, text))
+                if isinstance(statement, Drop) and statement.what == "QUERY":
+                    self.stop(statement.name)
         return True
+
+    def stop(self, name: str) -> None:
+        """Stop a query that runs."""
+        for one in [one for one in self.running if one.name.casefold() == name.casefold()]:
+            one.query.stop()
+            self.running.remove(one)
+
+    def _add_trigger(self, trigger: CreateTrigger, text: str) -> None:
+        """A trigger on a query that runs already fires from its next micro-batch on."""
+        for one in self.running:
+            if one.name.casefold() == trigger.query_name.casefold():
+                one.fan.sinks.append(self._outputs(text).trigger(trigger))
 
     def _start(
         self,
@@ -111,13 +129,16 @@ class Pipeline:
         text: str,
     ) -> None:
         answer = self.session.answer(query)
-        outputs = Outputs(self.session, self.folder, text, self.default)
-        fan = Fan(outputs.of(name, into, triggers), answer.finish)
+        fan = Fan(self._outputs(text).of(name, into, triggers), answer.finish)
         checkpoint = self.folder / "checkpoints" / name
         started = run(answer.df, [fan], checkpoint=checkpoint, trigger=self.trigger, name=name)
         if started is not None:
-            plan = next(iter(answer.plans.values()), None)
-            self.running.append(Running(name, started, Watch.of(started, plan), fan))
+            watch = Watch.of(started, self.session.plans)
+            shown = into is None and not triggers
+            self.running.append(Running(name, started, watch, fan, shown))
+
+    def _outputs(self, text: str) -> Outputs:
+        return Outputs(self.session, self.folder, text, self.default)
 
     def malformed(self) -> Iterator[tuple[str, DataFrame]]:
         """The malformed rows of every source that can have some, by its name."""

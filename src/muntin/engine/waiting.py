@@ -32,7 +32,7 @@ def wait(
     ``hurry`` does not wait for that. A query that fails takes the others with it, and is raised.
     """
     try:
-        while _is_active(pipeline) and not asked():
+        while is_active(pipeline) and not asked():
             show(_standings(pipeline))
             for query in _queries(pipeline):
                 check(query)
@@ -61,7 +61,8 @@ def _finish(pipeline: Pipeline) -> None:
         drain(query)
 
 
-def _is_active(pipeline: Pipeline) -> bool:
+def is_active(pipeline: Pipeline) -> bool:
+    """Whether some query of a pipeline still runs."""
     return any(one.query.isActive for one in pipeline.running)
 
 

@@ -7,7 +7,7 @@ came since.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -56,15 +56,15 @@ class Watch:
     """Adds up the reports of one query."""
 
     query: StreamingQuery
-    axis: Axis | None = None
+    axes: Mapping[str, Axis] = field(default_factory=dict)
     standing: Standing = field(default_factory=Standing)
     _seen: int = -1
     _started: float = field(default_factory=time.monotonic)
 
     @classmethod
-    def of(cls, query: StreamingQuery, plan: object) -> Watch:
-        """A watch over a query that runs a plan, or something else."""
-        return cls(query, plan.compiled.feeds[0].axis if isinstance(plan, Plan) else None)
+    def of(cls, query: StreamingQuery, plans: Iterable[Plan]) -> Watch:
+        """A watch over a query that runs some of these plans."""
+        return cls(query, {plan.name: plan.compiled.feeds[0].axis for plan in plans})
 
     def look(self) -> Standing:
         """How the query stands now."""
@@ -79,10 +79,13 @@ class Watch:
     def _after(self, rows: int, observed: Mapping[str, Row]) -> Standing:
         now = replace(self.standing, batches=self.standing.batches + 1)
         now = replace(now, malformed=now.malformed + _malformed(observed))
-        values = _values(observed)
-        if values is None:
+        # Of plans that follow each other the first one sees the rows of the sources.
+        name = next((name for name in observed if name.startswith("muntin")), None)
+        if name is None:
             return replace(now, rows=now.rows + rows)
-        largest, complete = self._value(values["largest"]), self._value(values["reached"])
+        values = observed_values(observed[name])
+        largest = self._value(name, values["largest"])
+        complete = self._value(name, values["reached"])
         return replace(
             now,
             rows=now.rows + (values["rows_in"] or 0),
@@ -95,14 +98,8 @@ class Watch:
             lag=_lag(largest) if largest is not None else now.lag,
         )
 
-    def _value(self, tick: int | None) -> Moment | None:
-        return None if tick is None or self.axis is None else self.axis.value(tick)
-
-
-def _values(observed: Mapping[str, Row]) -> dict[str, int | None] | None:
-    """What the last plan of a query observed; one that follows another sees its results."""
-    found = [row for name, row in observed.items() if name.startswith("muntin")]
-    return observed_values(found[0]) if found else None
+    def _value(self, plan: str, tick: int | None) -> Moment | None:
+        return None if tick is None or plan not in self.axes else self.axes[plan].value(tick)
 
 
 def _malformed(observed: Mapping[str, Row]) -> int:
