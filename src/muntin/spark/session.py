@@ -20,7 +20,6 @@ DEFAULTS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.shuffle.partitions": "4",
     PROVIDER: ROCKSDB,
     # Most runs end before the second compiler of the JVM would pay.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
@@ -46,6 +45,8 @@ class Settings:
         """Every setting by its name; what was given wins."""
         local = self.master.startswith("local[") or self.master == "local"
         made = {**DEFAULTS, **(_LOCAL if local else {})}
+        if local:
+            made["spark.sql.shuffle.partitions"] = str(os.cpu_count() or 2)
         if self.packages:
             named = [*filter(None, [self.conf.get("spark.jars.packages")]), *self.packages]
             return {**made, **self.conf, "spark.jars.packages": ",".join(named)}
