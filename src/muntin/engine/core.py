@@ -21,7 +21,7 @@ from muntin.engine.relation import Relation, Subquery, open_relation, spelt
 from muntin.engine.roles import Roles, roles_of
 from muntin.engine.scope import Scope
 from muntin.engine.spark_sql import evaluate
-from muntin.engine.stream_call import described
+from muntin.engine.stream_call import check_disorder, described
 from muntin.spark.types import DataFrame
 from muntin.sql.errors import SqlError
 from muntin.sql.expressions import offset_of
@@ -56,6 +56,7 @@ def translate_core(
     roles = _roles(query, windowing, relation, asked)
     with located(query, windowing.place, windowing.places):
         source = described(windowing, relation.table, rows, relation.on, roles.by)
+    check_disorder(query, windowing, source)
     made = planned(query, windowing, source, roles, asked, scope)
     if asked.aggregates or grouped:
         _check_results(query, asked, made, columns)

@@ -53,6 +53,18 @@ def described(
     return replace(made, control=declared.control, clock=declared.clock)
 
 
+def check_disorder(query: Query, windowing: Windowing, source: Stream) -> None:
+    """Refuse a stream of which nobody would know what is complete, in the language's words."""
+    arriving = windowing.method == "rows" and windowing.arguments.get("order") == "arrival"
+    told = source.disorder is not None or source.control is not None
+    if source.df.isStreaming and not told and not arriving:
+        problem = "it is not said how disordered this stream is, so no window would ever close"
+        expected = (
+            "DISORDER ORDERED, DISORDER SLACK '10 seconds' or another, here or in CREATE STREAM"
+        )
+        raise SqlError(problem, query.text, windowing.place, expected=expected)
+
+
 def segmented(
     query: Query, windowing: Windowing, source: Stream, group: Sequence[str]
 ) -> Windowed | Frames:

@@ -66,8 +66,8 @@ def _length_text(cursor: Cursor) -> str:
     token = cursor.peek
     if token is not None and token.token_type is TokenType.STRING:
         text = cursor.take().text
-        unit = cursor.next_is(*_UNITS, *_CALENDAR)
-        return f"{text} {cursor.take().text.lower()}" if unit else text
+        has_unit = cursor.next_is(*_UNITS, *_CALENDAR)
+        return f"{text} {cursor.take().text.lower()}" if has_unit else text
     parts = [_signed_number(cursor)]
     unit = cursor.peek
     if unit is not None and is_word(unit) and not cursor.next_is(*_UNITS, *_CALENDAR):

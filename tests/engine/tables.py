@@ -1,0 +1,39 @@
+"""The tables that the queries of the fixtures are over."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+import muntin as mt
+
+START = datetime(2026, 1, 5, 12)
+#: k, x, v: two keys along whole numbers.
+LINE = [
+    ("a", 0, 5),
+    ("b", 1, 7),
+    ("a", 2, 6),
+    ("a", 5, 1),
+    ("b", 6, 2),
+    ("a", 8, 9),
+    ("b", 9, 4),
+]
+#: seg-id, speed, ts: two segments every 30 seconds.
+TRAFFIC = [
+    ("s1" if n % 2 else "s2", float(speed), START + timedelta(seconds=30 * n))
+    for n, speed in enumerate([60, 50, 20, 25, 22, 58, 61, 59])
+]
+NAMES = [("a", "north"), ("b", "south")]
+
+
+def tables(spark: SparkSession) -> dict[str, Any]:
+    line = spark.createDataFrame(LINE, "k STRING, x INT, v INT")
+    traffic = "`seg-id` STRING, speed DOUBLE, ts TIMESTAMP"
+    return {
+        "line": line,
+        "stream": mt.stream(line, on="x", by="k"),
+        "traffic": spark.createDataFrame(TRAFFIC, traffic),
+        "names": spark.createDataFrame(NAMES, "key STRING, name STRING"),
+    }
