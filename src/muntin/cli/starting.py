@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -19,10 +20,16 @@ if TYPE_CHECKING:
 def session(
     options: SparkOptions, progress: Progress, names: Iterable[str] = ()
 ) -> Iterator[SparkSession]:
-    """A session that ends with the command; ``names`` are those of sources and sinks."""
+    """A session that ends with the command; ``names`` are those of sources and sinks.
+
+    Where one runs already, in a notebook or a test, it is used and goes on.
+    """
     from muntin.spark.packages import packages_for
 
     packages = packages_for(names, options.packages)
+    if (running := _running()) is not None:
+        yield running
+        return
     with tempfile.TemporaryDirectory(prefix="muntin-") as folder:
         with progress.during("Starting Spark"):
             from muntin.spark.session import Settings, start
@@ -34,3 +41,12 @@ def session(
             yield spark
         finally:
             spark.stop()
+
+
+def _running() -> SparkSession | None:
+    """The session of this process; one that has never imported PySpark has none."""
+    if "pyspark" not in sys.modules:
+        return None
+    from muntin.spark.types import SparkSession
+
+    return SparkSession.getActiveSession()

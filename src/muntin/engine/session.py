@@ -129,7 +129,9 @@ class Session:
         df = self.open_source(self.spark, declared.source, declared.schema, live)
         if isinstance(declared, CreateTable):
             return df
-        told = self.control(declared) if live and self.control is not None else None
+        # A stream that is told nothing but its end would not report anything before.
+        ends = live and self.control is not None and declared.disorder is not None
+        told = self.control(declared) if ends and self.control is not None else None
         made: Stream = stream(
             df,
             declared.on,
