@@ -33,7 +33,7 @@ def test_every_statement_is_looked_at(muntin: Muntin, tmp_path: Path) -> None:
     text = GOOD.replace("speed < 45", "sped < 45").replace("max(speed)", "mx(speed)")
     said = muntin("check", written(tmp_path, text), "--json")
     assert said.code == Exit.TEXT
-    assert [(row["line"], row["column"]) for row in said.rows] == [(4, 57), (6, 17)]
+    assert [(row["line"], row["column"]) for row in said.rows] == [(4, 59), (6, 17)]
     assert "speed" in said.rows[0]["error"]
 
 

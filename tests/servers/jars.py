@@ -11,17 +11,20 @@ from muntin.spark.packages import jars_folder
 _SECONDS = 240
 
 
-def fetch(package: str, folder: Path) -> str | None:
-    """Put a package and what it needs into a folder; why not, if it cannot be had."""
+def fetch(package: str, folder: Path, *, alone: bool = False) -> str | None:
+    """Put a package, and what it needs unless ``alone``, into a folder; why not, if it cannot."""
     ivy = next(jars_folder().glob("ivy-*.jar"), None)
     if ivy is None:
         return "this Spark comes without Ivy"
     words = ["java", "-jar", str(ivy), "-dependency", *package.split(":"), "-m2compatible"]
     words += ["-confs", "runtime,master", "-retrieve", f"{folder}/[artifact]-[revision].[ext]"]
+    words += ["-notransitive"] if alone else []
+    before = len([*folder.glob("*.jar")])
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{package} cannot be fetched: {error}"
-    if "UNRESOLVED DEPENDENCIES" in done.stdout + done.stderr or not [*folder.glob("*.jar")]:
+    said = done.stdout + done.stderr
+    if "UNRESOLVED DEPENDENCIES" in said or len([*folder.glob("*.jar")]) == before:
         return f"{package} is not to be had from Maven Central"
     return None

@@ -20,16 +20,21 @@ class SparkOptions:
     master: str
     conf: dict[str, str]
     packages: tuple[str, ...]
+    fetches: bool
     log: Path | None
 
 
 def spark_options(command: F) -> F:
-    """``--master``, ``--conf``, ``--package`` and ``--log``, as one argument ``spark_options``."""
+    """How Spark is started, as one argument ``spark_options``."""
 
     @wraps(command)  # which takes along what click's decorators left on the function
     def collected(*args: Any, **given: Any) -> Any:
         options = SparkOptions(
-            given.pop("master"), dict(given.pop("conf")), given.pop("package"), given.pop("log")
+            given.pop("master"),
+            dict(given.pop("conf")),
+            given.pop("package"),
+            not given.pop("no_packages"),
+            given.pop("log"),
         )
         return command(*args, spark_options=options, **given)
 
@@ -62,6 +67,11 @@ _SPARK = (
         multiple=True,
         metavar="GROUP:ARTIFACT:VERSION",
         help="A package of Maven beside, or instead of, those that sources and sinks need.",
+    ),
+    click.option(
+        "--no-packages",
+        is_flag=True,
+        help="Fetch no package: what is needed is there, as with --conf spark.jars=...",
     ),
     click.option(
         "--log",

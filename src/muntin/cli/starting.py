@@ -26,7 +26,7 @@ def session(
     """
     from muntin.spark.packages import packages_for
 
-    packages = packages_for(names, options.packages)
+    packages = packages_for(names if options.fetches else (), options.packages)
     if (running := _running()) is not None:
         yield running
         return

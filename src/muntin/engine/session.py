@@ -130,7 +130,7 @@ class Session:
         if isinstance(declared, CreateTable):
             return df
         # A stream that is told nothing but its end would not report anything before.
-        ends = live and self.control is not None and declared.disorder is not None
+        ends = live and declared.disorder is not None
         told = self.control(declared) if ends and self.control is not None else None
         made: Stream = stream(
             df,
