@@ -78,16 +78,20 @@ class Pipeline:
         So a trigger may stand after its query, and sees every row.
         """
         statements = parse(text)
+        self.declare(statements, text)
+        ran = sum(self._run(statement, text) for statement in statements)
+        if self.dead_letter is not None:
+            self._write_letters(self.dead_letter)
+        return ran
+
+    def declare(self, statements: Sequence[Statement], text: str) -> None:
+        """Take in everything that a text creates, and open nothing yet."""
         self.sources.text = text
         for statement in statements:
             if isinstance(statement, CreateStream | CreateTable | CreateQuery | CreateTrigger):
                 self.session.run(statement, text)
             if isinstance(statement, CreateTrigger):
                 self._add_trigger(statement, text)
-        ran = sum(self._run(statement, text) for statement in statements)
-        if self.dead_letter is not None:
-            self._write_letters(self.dead_letter)
-        return ran
 
     def _run(self, statement: Statement, text: str) -> bool:
         """Run a statement if there is something to run."""
