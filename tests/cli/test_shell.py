@@ -88,7 +88,9 @@ class Terminal:
         return done.stdout
 
     def type(self, line: str) -> None:
-        self._tmux("send-keys", "-t", self.name, "-l", line)
+        # To tmux itself a semicolon at the end is the end of its command.
+        ended = f"{line[:-1]}\\;" if line.endswith(";") else line
+        self._tmux("send-keys", "-t", self.name, "-l", ended)
         self.press("Enter")
 
     def press(self, key: str) -> None:
