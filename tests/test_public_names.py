@@ -29,3 +29,11 @@ def test_a_worker_imports_what_it_needs() -> None:
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert found.stdout.strip() == "[]", found.stderr
+
+
+@pytest.mark.parametrize("first", ["muntin.sql.parse", "muntin.engine.session"])
+def test_sql_is_the_function_whatever_is_imported_first(first: str) -> None:
+    """The package muntin.sql would take its place."""
+    program = f"import {first}, muntin as mt; print(mt.SqlError.__name__, callable(mt.sql))"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert found.stdout.strip() == "SqlError True", found.stderr

@@ -31,9 +31,11 @@ NAMES = [("a", "north"), ("b", "south")]
 def tables(spark: SparkSession) -> dict[str, Any]:
     line = spark.createDataFrame(LINE, "k STRING, x INT, v INT")
     traffic = "`seg-id` STRING, speed DOUBLE, ts TIMESTAMP"
+    road = spark.createDataFrame(TRAFFIC, traffic)
     return {
         "line": line,
         "stream": mt.stream(line, on="x", by="k"),
-        "traffic": spark.createDataFrame(TRAFFIC, traffic),
+        "traffic": road,
+        "road": mt.stream(road, on="ts"),
         "names": spark.createDataFrame(NAMES, "key STRING, name STRING"),
     }

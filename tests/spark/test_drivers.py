@@ -110,6 +110,19 @@ CASES = [
         columns="k window_start window_end n s",
         expected=[("a", -1, 3, 2, 4), ("a", 4, 8, 2, 13)],
     ),
+    # x  0    5    10
+    # a   1   5   8             at every second row of all, 3 and 7, each key in (v - 4, v]
+    # b     3   7
+    Case(
+        name="by tuple over the whole stream, grouped inside",
+        spec=TupleWindow(4, "x", 2),
+        make=lambda s: s.by_tuple(range=4, every=2, group="k"),
+        batches=[[("b", 3, 3), ("a", 1, 1)], [("a", 5, 5), ("b", 7, 7)], [("a", 8, 8)]],
+        columns="k window_start window_end n s",
+        expected=[("a", -1, 3, 1, 1), ("b", -1, 3, 1, 3), ("a", 3, 7, 1, 5), ("b", 3, 7, 1, 7)],
+        by=(),
+        group=("k",),
+    ),
     # x  0    5    10   15
     # a   1 *3 6    11*  14     landmarks where v < 0; 1 comes before the first
     Case(

@@ -66,10 +66,13 @@ def ask(
     reading = _Reading(query, columns, Collected(known))
     parts = [*select.expressions, *_of(select, "having"), *_of(select, "order")]
     aggregated = grouped or any(any_aggregate(part, known) for part in parts)
+    if aggregated and not grouped:
+        _check_stars(query, select)
     groups = reading.groups(select) if aggregated else ()
     items = tuple(reading.item(item) for item in select.expressions)
     having = select.args.get("having")
     order = select.args.get("order")
+    reading.named = {item.alias.casefold() for item in select.expressions if item.alias}
     made_having = None if having is None else _unaliased(reading.over(having.this), items)
     made_order = None if order is None else reading.over(order)
     assert made_order is None or isinstance(made_order, exp.Order)
@@ -86,6 +89,8 @@ class _Reading:
     collected: Collected
     computed: dict[str, exp.Expr] = field(default_factory=dict)
     grouped: dict[exp.Expr, str] = field(default_factory=dict)
+    #: Names of the select list, which the parts behind it may use.
+    named: set[str] = field(default_factory=set)
 
     def groups(self, select: exp.Select) -> tuple[str, ...]:
         """The columns of GROUP BY, or the plain ones of the select list where there is none."""
@@ -101,6 +106,8 @@ class _Reading:
 
     def _check_group(self, group: exp.Expr) -> None:
         extra = [name for name, value in group.args.items() if value and name != "expressions"]
+        several = exp.Cube | exp.Rollup | exp.GroupingSets
+        extra += [type(part).__name__ for part in group.expressions if isinstance(part, several)]
         if extra:
             problem = f"GROUP BY {extra[0].upper()} cannot stand over windows"
             at = offset_of(group) or self.query.start
@@ -162,7 +169,8 @@ class _Reading:
 
     def _own(self, column: exp.Column) -> exp.Expr | None:
         """A column of a joined table under the name it has before windows are made."""
-        if len(column.parts) == 1 and column.name in self.computed:
+        alone = len(column.parts) == 1
+        if alone and (column.name in self.computed or column.name.casefold() in self.named):
             return None
         if self.columns.foreign(column) and not self._of_window(column):
             return self._foreign(column)
@@ -177,6 +185,15 @@ class _Reading:
         made = exp.column(name, quoted=True)
         made.this.meta.update({"start": offset_of(column)})
         return made
+
+
+def _check_stars(query: Query, select: exp.Select) -> None:
+    for item in select.expressions:
+        if item.is_star:
+            at = offset_of(item)
+            place = query.start if at is None else at
+            expected = "the columns that results are grouped by"
+            raise SqlError("* cannot stand beside aggregates", query.text, place, expected=expected)
 
 
 def _of(select: exp.Select, part: str) -> list[exp.Expr]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -12,10 +13,10 @@ from sqlglot.errors import SqlglotError
 from muntin.engine.aggregating import known_aggregates
 from muntin.semantics.errors import ArgumentError, MuntinError, UnknownColumnError
 from muntin.spark.relational import Rejection, rejection, unlogged
-from muntin.sql.dialect import SQL
+from muntin.sql.dialect import SQL, written
 from muntin.sql.errors import SqlError, closest
 from muntin.sql.expressions import offset_of
-from muntin.sql.places import Place
+from muntin.sql.places import Place, place_at
 from muntin.sql.statements import Expression, KindOfFrame, Query
 
 
@@ -44,20 +45,61 @@ def located(
         said = rejection(error)
         if said is not None:
             raise _rejected(said, query, at, near) from error
-        raise _refused(error, query, at, places or {}) from error
+        raise _refused(error, query, at, places or {}, near) from error
 
 
-def _refused(error: MuntinError, query: Query, at: Place, places: Mapping[str, Place]) -> SqlError:
-    """What Muntin says: at the argument that it names."""
-    argument = getattr(error, "argument", None)
-    place = places.get(str(argument), at)
+#: What Muntin's messages call an argument, and what the language does.
+_WORDS = {
+    "min_duration": "LASTING",
+    "max_duration": "LASTING AT MOST",
+    "min_count": "HOLDING",
+    "max_count": "HOLDING AT MOST",
+    "cut=True": "CUT",
+    "tie_order=": "BY",
+    "ties=": "TIES ",
+    "until=": "UNTIL",
+}
+
+
+def _refused(
+    error: MuntinError,
+    query: Query,
+    at: Place,
+    places: Mapping[str, Place],
+    near: Iterable[object],
+) -> SqlError:
+    """What Muntin says: at the argument that it names, or at the aggregate that it quotes."""
     if isinstance(error, UnknownColumnError):
-        return unknown_column(query, error.name, place, ())
+        return unknown_column(query, error.name, places.get(error.argument, at), ())
     problem = str(error).split("\n")[0]  # what follows shows a text that is not the user's
-    if isinstance(error, ArgumentError) and " cannot be used: " in problem:
-        given, why = problem.split(" cannot be used: ", 1)
-        problem = f"{given.replace('=', ' ', 1)}: {why}"
+    if isinstance(error, ArgumentError):
+        named = (str(error.argument), str(error.given).split("=")[0])
+        found = next((places[name] for name in named if name in places), None)
+        why = problem.split(" cannot be used: ", 1)
+        if len(why) == 2:
+            problem = why[1] if found is None else f"{_said(query, found, error)}: {why[1]}"
+        place = found or at
+    else:
+        place = _quoted(problem, query, near) or at
+    for python, word in _WORDS.items():
+        problem = problem.replace(python, word)
     return SqlError(problem, query.text, place)
+
+
+def _said(query: Query, place: Place, error: ArgumentError) -> str:
+    """The argument in the user's words: the word that stands at its place, and what was given."""
+    word = re.match(r"\w+", query.text[place.offset :])
+    given = "" if error.given is None or error.given is True else f" {error.given}"
+    return f"{word.group() if word else error.argument}{given}"
+
+
+def _quoted(problem: str, query: Query, near: Iterable[object]) -> Place | None:
+    """Where the aggregate stands that a message begins with."""
+    for tree in (tree for part in near for tree in _trees(part)):
+        offset = offset_of(tree)
+        if offset is not None and problem.lower().startswith(written(tree).lower()):
+            return place_at(query.text, offset)
+    return None
 
 
 def _rejected(said: Rejection, query: Query, at: Place, near: Iterable[object]) -> SqlError:

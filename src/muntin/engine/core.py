@@ -48,8 +48,10 @@ def translate_core(
         choose(query, select, node, relation)
         return Planned(relation.df, None)
     windowing = resolved(query, asked_windows, relation)
-    _check_joins(query, select, windowing)
-    columns = Columns(windowing.alias, relation.df.columns, list(_joined(select)))
+    others = list(_beside(select, node))
+    _check_joins(query, others, windowing)
+    names = [other.alias_or_name for other in others]
+    columns = Columns(windowing.alias, relation.df.columns, names)
     grouped = windowing.method == "frames" and not windowing.fills
     asked = ask(query, select, columns, known, grouped=grouped)
     rows = _chosen(query, select, node, relation, asked, scope)
@@ -60,32 +62,29 @@ def translate_core(
     made = planned(query, windowing, source, roles, asked, scope)
     if asked.aggregates or grouped:
         _check_results(query, asked, made, columns)
-    _rewrite(select, asked)
+    _rewrite(select, node, asked)
     return made
 
 
-def _joined(select: exp.Select) -> Iterator[str]:
-    for join in select.args.get("joins") or []:
-        yield join.this.alias_or_name
-    for lateral in select.args.get("laterals") or []:
-        yield lateral.alias_or_name
+def _beside(select: exp.Select, node: exp.Table) -> Iterator[exp.Expr]:
+    """The other relations of a SELECT."""
+    joined = [join.this for join in select.args.get("joins") or []]
+    relations = [select.args["from_"].this, *joined, *(select.args.get("laterals") or [])]
+    yield from (relation for relation in relations if relation is not node)
 
 
-def _check_joins(query: Query, select: exp.Select, windowing: Windowing) -> None:
-    joins = select.args.get("joins") or []
-    if not joins:
-        return
-    others = [join.this.name for join in joins if join.this.name in query.windowings]
-    if others:
+def _check_joins(query: Query, others: Sequence[exp.Expr], windowing: Windowing) -> None:
+    windowed = [other.name for other in others if other.name in query.windowings]
+    if windowed:
         problem = "two relations with windows cannot be joined directly"
         expected = "each in a query of its own: (SELECT ...) AS a JOIN (SELECT ...) AS b"
-        raise SqlError(problem, query.text, query.windowings[others[0]].place, expected=expected)
-    if windowing.method not in _JOINABLE:
+        raise SqlError(problem, query.text, query.windowings[windowed[0]].place, expected=expected)
+    if others and windowing.method not in _JOINABLE:
         problem = (
             "rows that are joined before they are counted would be counted twice or not at all"
         )
         expected = "the join around the query: (SELECT ... FROM ... [...]) AS w JOIN ..."
-        at = offset_of(joins[0])
+        at = offset_of(others[0])
         raise SqlError(problem, query.text, at or query.start, expected=expected)
 
 
@@ -103,7 +102,7 @@ def _chosen(
         return relation.df
     everything = exp.Column(this=exp.Star(), table=exp.to_identifier(node.alias, quoted=True))
     added = [exp.alias_(tree.copy(), name, quoted=True) for name, tree in asked.computed.items()]
-    chosen = exp.Select(expressions=[everything, *added], from_=exp.From(this=node.copy()))
+    chosen = exp.Select(expressions=[everything, *added], from_=select.args["from_"].copy())
     for part, value in parts.items():
         copied = [one.copy() for one in value] if isinstance(value, list) else value.copy()
         chosen.set(part, copied)
@@ -150,10 +149,12 @@ def _refuse(
     raise unknown_column(query, name, place, [*shown, *columns.names])
 
 
-def _rewrite(select: exp.Select, asked: Asked) -> None:
+def _rewrite(select: exp.Select, node: exp.Table, asked: Asked) -> None:
     """The SELECT over results: HAVING has become a condition on rows."""
+    results = exp.From(this=node.copy())
     for part in (*_CHOOSING, "group", "having"):
         select.set(part, None)
+    select.set("from_", results)
     select.set("expressions", list(asked.items))
     if asked.having is not None:
         select.set("where", exp.Where(this=asked.having))

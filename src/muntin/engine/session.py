@@ -56,7 +56,6 @@ class Session:
     catalog: Catalog = field(default_factory=Catalog)
     plans: list[Plan] = field(default_factory=list)
     _opened: dict[str, Table] = field(default_factory=dict)
-    _opening: set[str] = field(default_factory=set)
 
     def sql(self, text: str) -> DataFrame:
         """Run every statement of a text; what the last one answers."""
@@ -100,28 +99,22 @@ class Session:
     def _scope(self, query: Query) -> Scope:
         """The tables that were handed over, and everything created that the query names."""
         scope = Scope.of(self.spark, self.tables)
-        names = {name.casefold() for name in tables_of(query)}
-        for declared in self.catalog.relations.values():
-            if declared.name.casefold() in names:
-                scope = scope.having(declared.name, self.opened(declared))
+        for name in tables_of(query):
+            declared = self.catalog.find(name)
+            if declared is not None:
+                scope = scope.having(name, self.opened(declared))
         return scope
 
     def opened(self, declared: CreateStream | CreateTable | CreateQuery) -> Table:
         """The stream, table or query that a statement created; sources are opened once."""
         name = declared.name.casefold()
-        if name in self._opening and isinstance(declared, CreateQuery):
-            problem = f"query {declared.name} reads itself"
-            raise SqlError(problem, declared.query.text, declared.place)
         if name not in self._opened:
-            self._opening.add(name)
-            try:
-                self._opened[name] = self._open(declared)
-            finally:
-                self._opening.discard(name)
+            self._opened[name] = self._open(declared)
         return self._opened[name]
 
     def _open(self, declared: CreateStream | CreateTable | CreateQuery) -> Table:
         if isinstance(declared, CreateQuery):
+            self._check_not_reading(declared, declared.query, {declared.name.casefold()})
             return self.rows(declared.query)
         if self.open_source is None:
             raise MuntinError(f"nobody here opens {declared.source.name}(...)")
@@ -141,6 +134,17 @@ class Session:
             schedule=declared.schedule,
         )
         return made
+
+    def _check_not_reading(self, made: CreateQuery, query: Query, seen: set[str]) -> None:
+        """Refuse a query that reads itself, if by way of others."""
+        for name in map(str.casefold, tables_of(query)):
+            read = self.catalog.find(name)
+            if name == made.name.casefold():
+                problem = f"the query {made.name} reads itself"
+                raise SqlError(problem, made.query.text, made.place)
+            if isinstance(read, CreateQuery) and name not in seen:
+                seen.add(name)
+                self._check_not_reading(made, read.query, seen)
 
     def _query(self, target: Query | str, text: str, statement: Explain) -> Query:
         if isinstance(target, Query):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 from muntin.engine.session import Session
 from muntin.semantics.errors import MuntinError
@@ -31,8 +32,8 @@ def session_of(tables: Mapping[str, object]) -> SparkSession:
     for table in tables.values():
         df = table.df if isinstance(table, Stream) else table
         session = getattr(df, "sparkSession", None)
-        if isinstance(session, SparkSession):
-            return session
+        if session is not None:
+            return cast("SparkSession", session)  # on Spark Connect it is another class
     found = active_session()
     if found is None:
         raise MuntinError("there is no Spark session; start one, or hand over a DataFrame")

@@ -85,9 +85,21 @@ def filled(query: Query, fill: Fill, segments: Segmented, scope: Scope) -> Fille
     other = scope.find(fill.table)
     if other is None:
         raise SqlError(f"there is no stream or table {fill.table}", query.text, fill.place)
+    _check_keys(query, fill, segments, other)
     arguments = {name: _value(name, value) for name, value in fill.arguments.items()}
     with located(query, fill.place, fill.places, list(fill.arguments.values())):
         return segments.fill(other, **arguments)  # type: ignore[arg-type]
+
+
+def _check_keys(query: Query, fill: Fill, segments: Segmented, other: Table) -> None:
+    """Rows that say nothing of keys match by columns of the same name."""
+    if "key" in fill.arguments or isinstance(other, Stream):
+        return
+    missing = [key for key in segments.compiled(()).keys if key not in other.columns]
+    if missing:
+        problem = f"{fill.table} has no column {missing[0]}, so it is not clear which rows match"
+        expected = f"MATCHING ({missing[0]} = its column), or MATCHING NONE"
+        raise SqlError(problem, query.text, fill.place, expected=expected)
 
 
 def columns_of(fill: Fill, scope: Scope) -> list[str]:

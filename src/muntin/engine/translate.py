@@ -78,7 +78,7 @@ def _hyphenated_columns(query: Query, scope: Scope) -> set[str]:
 
 
 def tables_of(query: Query) -> Iterator[str]:
-    """The names of everything that a query reads, more than once if it does."""
+    """The names of relations in a query; those of its CTEs are among them."""
     for table in query.tree.find_all(exp.Table):
         if table.name not in query.windowings:
             yield ".".join(part.name for part in table.parts)

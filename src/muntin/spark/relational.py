@@ -91,7 +91,8 @@ def rejection(error: BaseException | None) -> Rejection | None:
     said = cast("Mapping[str, str]", error.getMessageParameters() or {})
     named = next((said[key] for key in _NAMING if said.get(key)), "")
     names = _QUOTED.findall(named)
-    proposals = tuple(_QUOTED.findall(said.get("proposal", "")))
+    proposed = [_QUOTED.findall(one) for one in said.get("proposal", "").split(", ")]
+    proposals = tuple(parts[-1] for parts in proposed if parts)
     condition = str(error.getCondition() or "")
     return Rejection(problem(error), condition, names[-1] if names else None, proposals, _at(error))
 

@@ -155,6 +155,8 @@ def _decided(draft: Draft, start: int) -> Clause:
     places = {
         name: draft.places.get(_WORD_OF.get(name, name), draft.at(kinds[0])) for name in given
     }
+    if method == "tumbling":  # Python calls its length by both names
+        places |= {"range": draft.at("tumbling"), "slide": draft.at("tumbling")}
     places |= {"on": draft.at(along.word)} if along.word else {}
     places |= {"by": draft.at("pattr")} if by is not None else {}
     on = None if along.range is None or along.range.name == ROW_NUM else along.range.name

@@ -10,10 +10,10 @@ from sqlglot.tokenizer_core import Token, TokenType
 from muntin.sql.create import read_create
 from muntin.sql.cursor import Cursor
 from muntin.sql.lexer import is_word, lex
-from muntin.sql.query import read_query
+from muntin.sql.query import BEGINNINGS, read_query
 from muntin.sql.statements import Drop, Explain, Format, Kept, Query, Select, Show, Statement
 
-_BEGINNINGS = ("SELECT", "WITH", "CREATE", "EXPLAIN", "SHOW", "DROP", "VALUES", "TABLE", "FROM")
+_BEGINNINGS = (*BEGINNINGS, "CREATE", "EXPLAIN", "SHOW", "DROP")
 _PLURALS: dict[str, Kept] = {
     "STREAMS": "STREAM",
     "TABLES": "TABLE",

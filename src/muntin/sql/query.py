@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlglot import exp
-from sqlglot.tokenizer_core import Token
+from sqlglot.tokenizer_core import Token, TokenType
 
 from muntin.sql.cursor import Cursor
 from muntin.sql.errors import SqlError
@@ -16,6 +16,7 @@ from muntin.sql.places import place_at
 from muntin.sql.relations import find_relations
 from muntin.sql.statements import Query
 
+BEGINNINGS = ("SELECT", "WITH", "VALUES", "TABLE", "FROM")
 _EXPECTED = "a query that begins with SELECT or WITH"
 
 
@@ -26,6 +27,9 @@ def read_query(cursor: Cursor, hyphenated: frozenset[str]) -> Query:
     tokens = list(cursor.tokens[cursor.at :])
     cursor.at = len(cursor.tokens)
     start, end = tokens[0].start, tokens[-1].end + 1
+    if tokens[0].token_type is not TokenType.L_PAREN and not is_word(tokens[0], *BEGINNINGS):
+        problem = f"{tokens[0].text} begins no query"
+        raise SqlError(problem, cursor.text, start, expected=_EXPECTED)
     tokens, unbounded = _without(tokens, "WITH", "UNBOUNDED", "STATE")
     tokens, per_window = _without(tokens, "PER", "WINDOW")
     if not tokens:

@@ -77,7 +77,7 @@ def find_relations(text: str, tokens: Sequence[Token], subquery: Subquery) -> Fo
             _attach(found, level, token, read_bracket(cursor.enclosed()))
         elif is_word(token, "BEGIN") and level.first is not None:
             _attach(found, level, token, read_interval(cursor))
-        elif _opens_relation(token, level):
+        elif _opens_relation(token, level) and not _compares(found.tokens):
             found.tokens.append(cursor.take())
             level.in_from = True
             _relation(cursor, found, level)
@@ -103,6 +103,11 @@ def _step(cursor: Cursor, found: Found, levels: list[_Level]) -> None:
 def _opens_relation(token: Token, level: _Level) -> bool:
     listed = token.token_type is TokenType.COMMA and level.in_from
     return listed or is_word(token, "FROM", "JOIN")
+
+
+def _compares(before: Sequence[Token]) -> bool:
+    """``a IS DISTINCT FROM b`` names no relation."""
+    return len(before) > 1 and is_word(before[-1], "DISTINCT") and is_word(before[-2], "IS", "NOT")
 
 
 def _relation(cursor: Cursor, found: Found, level: _Level) -> None:
