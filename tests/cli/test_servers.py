@@ -79,6 +79,12 @@ def test_files_to_kafka_to_postgres(
     assert (counts["rows"], counts["results"], counts["malformed"]) == (4, 2, 1)
     expected = ["a|6", "b|2"]
     assert postgres.ask("SELECT k, total FROM totals ORDER BY k") == expected
+    # As if the process had died after the rows were written and before Spark knew of it.
+    for commit in (tmp_path / "ck" / "checkpoints" / "totals" / "commits").iterdir():
+        commit.unlink()
+    done = ran([*words, *SMALL, *jars])
+    assert done.returncode == 0, done.stderr
+    assert postgres.ask("SELECT k, total FROM totals ORDER BY k") == expected
     dead = [p.read_text() for p in (tmp_path / "ck" / "malformed").rglob("*.json")]
     assert '"raw":"not json"' in "".join(dead)
     assert '"origin":"t/' in "".join(dead)

@@ -16,7 +16,7 @@ from muntin.spark.plot_windows import draw, lines_of
 from muntin.sql.statements import Query
 
 #: The columns by which a picture knows a frame.
-_FRAME = ("frame_id", "frame_start", "frame_end")
+_FRAME = ("frame_id", "frame_start", "frame_end", "status")
 
 
 def draw_query(

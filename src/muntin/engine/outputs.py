@@ -10,6 +10,7 @@ from muntin.engine.session import Session
 from muntin.engine.sources import blamed
 from muntin.engine.translate import Finish
 from muntin.engine.triggers.firing import Trigger, action_of
+from muntin.engine.triggers.ledger import Ledger
 from muntin.spark.sinks.opening import open_sink
 from muntin.spark.sinks.sending import Put
 from muntin.spark.types import DataFrame
@@ -42,13 +43,15 @@ class Fan:
 class Outputs:
     """Opens the sinks and triggers of a session's queries.
 
-    ``default`` makes the sink of a query that names none.
+    ``default`` makes the sink of a query that names none. ``run`` is that of a stream, under which
+    its micro-batches are known; a batch is done every time that it is run.
     """
 
     session: Session
     folder: Path
     text: str
     default: Callable[[str], Put]
+    run: str | None = None
 
     def of(self, name: str, into: Call | None, triggers: Sequence[CreateTrigger]) -> list[Put]:
         """The sink of a query and its triggers; without either, the default."""
@@ -60,7 +63,12 @@ class Outputs:
         """The sink that a call names."""
         with blamed(self.text, call):
             return open_sink(
-                self.session.spark, call.name, call.arguments, call.options, query=name
+                self.session.spark,
+                call.name,
+                call.arguments,
+                call.options,
+                query=name,
+                run=self.run,
             )
 
     def trigger(self, made: CreateTrigger) -> Put:
@@ -70,7 +78,10 @@ class Outputs:
             return self.sink(self._table(call).source, made.name)
         with blamed(self.text, call):
             action = action_of(call.name, call.arguments, call.options)
-        return Trigger.kept_in(self.folder / "fired", made.name, action)
+        ledger = Ledger(self.folder / "fired" / made.name)
+        if self.run is None:
+            ledger.forget(0)
+        return Trigger(action, ledger)
 
     def _table(self, call: Call) -> CreateTable:
         """The stored table that ``insert('table')`` names."""

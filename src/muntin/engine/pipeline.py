@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,9 +69,7 @@ class Pipeline:
 
     def __post_init__(self) -> None:
         self.session = Session(self.spark, streaming=self.streaming)
-        self.sources = Sources(self.spark, self.session.catalog, self.folder)
-        self.session.open_source = self.sources.open
-        self.session.control = self.sources.control
+        self.sources = Sources.serving(self.session, folder=self.folder)
 
     def run(self, text: str) -> int:
         """Run a text: first everything is declared, then queries run; how many there were.
@@ -142,7 +141,17 @@ class Pipeline:
             self.running.append(Running(name, started, watch, fan, shown))
 
     def _outputs(self, text: str) -> Outputs:
-        return Outputs(self.session, self.folder, text, self.default)
+        return Outputs(self.session, self.folder, text, self.default, self._stream_run())
+
+    def _stream_run(self) -> str | None:
+        """What tells the micro-batches of this stream from those of one that began anew."""
+        if not self.streaming:
+            return None
+        path = self.folder / "run"
+        if not path.exists():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            path.write_text(uuid.uuid4().hex)
+        return path.read_text()
 
     def malformed(self) -> Iterator[tuple[str, DataFrame]]:
         """The malformed rows of every source that can have some, by its name."""

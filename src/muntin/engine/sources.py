@@ -6,12 +6,15 @@ ended is told that it is over.
 
 from __future__ import annotations
 
+import tempfile
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from muntin.engine.catalog import Catalog
+from muntin.engine.session import Session
 from muntin.engine.simulated import simulation
 from muntin.semantics.errors import ArgumentError
 from muntin.spark.calls import named
@@ -35,6 +38,14 @@ class Sources:
     folder: Path
     text: str = ""
     opened: dict[str, Opened] = field(default_factory=dict)
+
+    @classmethod
+    def serving(cls, session: Session, text: str = "", folder: Path | None = None) -> Sources:
+        """Sources that a session opens from now on; in a temporary folder unless one is given."""
+        place = folder or Path(tempfile.gettempdir()) / f"muntin-received-{uuid.uuid4().hex[:12]}"
+        made = cls(session.spark, session.catalog, place, text)
+        session.open_source, session.control = made.open, made.control
+        return made
 
     def open(
         self, spark: SparkSession, call: Call, schema: str | None, streaming: bool

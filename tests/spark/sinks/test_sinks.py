@@ -91,7 +91,7 @@ def test_a_plan_of_a_stream_into_several_sinks(spark: SparkSession, tmp_path: Pa
     stream = source.stream("ts", "k", mt.slack("10 seconds"))
     plan = stream.tumbling("1 minute").plan("count(*) AS n")
     fired: list[str] = []
-    trigger = Trigger("alert", fired.append, Ledger(tmp_path / "fired"))
+    trigger = Trigger(fired.append, Ledger(tmp_path / "fired"))
     files = sink(spark, "json", str(tmp_path / "out"))
     query = run(plan, [files, trigger], checkpoint=tmp_path / "ck", trigger={"availableNow": True})
     assert query is not None
@@ -108,9 +108,9 @@ def test_a_trigger_goes_on_where_it_was(
     fired: list[str] = []
     ledger = Ledger(tmp_path)
     ledger.note(7)
-    Trigger("alert", fired.append, ledger)(rows, 7)
+    Trigger(fired.append, ledger)(rows, 7)
     assert [json.loads(row)["n"] for row in fired] == [2]
-    Trigger("alert", fired.append, ledger)(rows, 7)
+    Trigger(fired.append, ledger)(rows, 7)
     assert len(fired) == 1
 
 

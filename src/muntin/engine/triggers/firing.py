@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 
 from muntin.engine.triggers.command import COMMAND, Command
@@ -33,16 +32,10 @@ def action_of(name: str, arguments: Sequence[Literal], options: Mapping[str, Lit
 class Trigger:
     """A sink that does something for every row; what fails is kept and counted, nothing stops."""
 
-    name: str
     action: Action
     ledger: Ledger
     fired: int = field(default=0, init=False)
     failed: int = field(default=0, init=False)
-
-    @classmethod
-    def kept_in(cls, folder: Path, name: str, action: Action) -> Trigger:
-        """A trigger whose ledger is in a folder of its own, below the one given."""
-        return cls(name, action, Ledger(folder / name))
 
     def __call__(self, rows: DataFrame, number: int) -> None:
         """Fire for the rows of a micro-batch that were not done before."""

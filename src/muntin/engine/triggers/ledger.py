@@ -39,8 +39,11 @@ class Ledger:
 
     def forget_before(self, number: int) -> None:
         """Remove what will not be asked for any more."""
-        old = self._path(number - _KEPT)
-        old.unlink(missing_ok=True)
+        self.forget(number - _KEPT)
+
+    def forget(self, number: int) -> None:
+        """Nothing of a micro-batch is done."""
+        self._path(number).unlink(missing_ok=True)
 
     def _path(self, number: int) -> Path:
         return self.folder / f"{number}.done"

@@ -18,7 +18,7 @@ def to_delta(sending: Sending) -> Put:
     def put(rows: DataFrame, number: int) -> None:
         writer = rows.write.format("delta").mode("append")
         writer = writer.options(**sending.bound.spark_options())
-        writer = writer.option("txnAppId", sending.query).option("txnVersion", number)
+        writer = writer.option("txnAppId", sending.writer).option("txnVersion", number)
         writer.save(sending.bound.text("path"))
 
     return put

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -47,11 +48,13 @@ def open_sink(
     options: Mapping[str, Literal],
     *,
     query: str,
+    run: str | None = None,
 ) -> Put:
     """The sink ``name(arguments, options)``; ``query`` is the name under which it writes.
 
-    A sink that remembers micro-batches does so by that name, so two queries into one table need
-    two.
+    A sink that remembers micro-batches does so by that name and ``run``, which a stream that is
+    resumed has to give again.
     """
     target = SINKS[named("sink", name, SINKS)]
-    return target.open(Sending(spark, target.signature.bind(arguments, options), query))
+    bound = target.signature.bind(arguments, options)
+    return target.open(Sending(spark, bound, query, uuid.uuid4().hex if run is None else run))

@@ -16,18 +16,18 @@ from muntin.spark.jdbc import PLACE, Database, Transaction, quoted
 from muntin.spark.sinks.sending import Put, Sending
 
 POSTGRES = Signature("postgres", (Parameter("table", str, required=True), *PLACE), ("batchsize",))
-#: Where micro-batches that are done are noted, by target and query.
+#: Where micro-batches that are done are noted, by target and by who writes.
 DONE = '"muntin_batches"'
 _MAKE_DONE = (
-    f"CREATE TABLE IF NOT EXISTS {DONE} (target TEXT, query TEXT, batch BIGINT, "
-    "PRIMARY KEY (target, query, batch))"
+    f"CREATE TABLE IF NOT EXISTS {DONE} (target TEXT, writer TEXT, batch BIGINT, "
+    "PRIMARY KEY (target, writer, batch))"
 )
 
 
 def to_postgres(sending: Sending) -> Put:
     """A function that moves rows to the table, which is made if it is not there."""
     database, table = Database.of(sending.bound), sending.bound.text("table")
-    target, stage = quoted(table), _stage(table, sending.query)
+    target, stage = quoted(table), _stage(table, sending.writer)
     options = {**sending.bound.spark_options(), **database.options(stage)}
 
     def put(rows: DataFrame, number: int) -> None:
@@ -35,7 +35,7 @@ def to_postgres(sending: Sending) -> Put:
         names = ", ".join(quoted_column(name) for name in rows.columns)
         with database.transaction(rows.sparkSession) as transaction:
             transaction.run(_MAKE_DONE)
-            if _is_new(transaction, [table, sending.query, number]):
+            if _is_new(transaction, [table, sending.writer, number]):
                 copied = f"(LIKE {quoted(stage)})"
                 transaction.run(f"CREATE TABLE IF NOT EXISTS {target} {copied}")
                 moved = f"SELECT {names} FROM {quoted(stage)}"
@@ -47,13 +47,13 @@ def to_postgres(sending: Sending) -> Put:
 
 def _is_new(transaction: Transaction, values: list[object]) -> bool:
     """Note a micro-batch; whether it was not noted before."""
-    noted = f"INSERT INTO {DONE} (target, query, batch) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+    noted = f"INSERT INTO {DONE} (target, writer, batch) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
     return transaction.run(noted, values) == 1
 
 
-def _stage(table: str, query: str) -> str:
-    """A table of its own for every query; PostgreSQL cuts names at 63 bytes."""
-    digest = hashlib.sha256(f"{table}\0{query}".encode()).hexdigest()[:16]
+def _stage(table: str, writer: str) -> str:
+    """A table of its own for everybody who writes; PostgreSQL cuts names at 63 bytes."""
+    digest = hashlib.sha256(f"{table}\0{writer}".encode()).hexdigest()[:16]
     schema, dot, _ = table.rpartition(".")
     return f"{schema}{dot}muntin_stage_{digest}"
 

@@ -15,8 +15,18 @@ Put = Callable[[DataFrame, int], None]
 
 @dataclass(frozen=True, eq=False)
 class Sending:
-    """What a statement asks of a sink; ``query`` is the name under which it writes."""
+    """What a statement asks of a sink; ``query`` is the name under which it writes.
+
+    ``run`` is the same whenever a stream is resumed, and another one whenever it begins anew:
+    micro-batches are numbered within it.
+    """
 
     spark: SparkSession
     bound: Bound
     query: str
+    run: str
+
+    @property
+    def writer(self) -> str:
+        """Who writes, for sinks that remember whose micro-batches they have."""
+        return f"{self.query}/{self.run}"
