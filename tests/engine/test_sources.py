@@ -32,16 +32,7 @@ def test_a_simulation(spark: SparkSession) -> None:
 def test_a_mistake_in_a_call_has_its_place(spark: SparkSession) -> None:
     with pytest.raises(mt.SqlError) as caught:
         mt.sql("CREATE TABLE t\n  FROM csv('x.csv', heder => true);\nSELECT * FROM t")
-    assert str(caught.value).splitlines()[:3] == [
-        "line 2, column 8: heder='...' cannot be used: csv has no such option (did you mean "
-        "'header'?); it takes path, header (optional), max_files (optional), "
-        + ", ".join(f"{name} (optional)" for name in _options()),
-        "  FROM csv('x.csv', heder => true);",
-        "       ^",
-    ]
-
-
-def _options() -> tuple[str, ...]:
-    from muntin.spark.sources.files import CSV
-
-    return CSV.passed
+    said, line, caret = str(caught.value).splitlines()
+    assert said.startswith("line 2, column 8: heder=True cannot be used: csv has no such option")
+    assert "(did you mean 'header'?); it takes path, header (optional), max_files" in said
+    assert (line, caret) == ("  FROM csv('x.csv', heder => true);", "       ^")

@@ -93,7 +93,7 @@ class Signature:
         given = dict(zip((p.name for p in self.parameters), arguments, strict=False))
         passed: dict[str, Literal] = {}
         for name, value in options.items():
-            where, known = self._known(name)
+            where, known = self._known(name, value)
             if known in given or known in passed:
                 raise ArgumentError(name, value, f"{self.name} has it already")
             (given if where == "own" else passed)[known] = value
@@ -108,7 +108,7 @@ class Signature:
             raise ArgumentError(parameter.name, None, expected)
         return parameter.default
 
-    def _known(self, name: str) -> tuple[str, str]:
+    def _known(self, name: str, value: Literal) -> tuple[str, str]:
         """Where an option belongs, and how it is spelled there."""
         for parameter in self.parameters:
             if _plain(parameter.name) == _plain(name):
@@ -121,13 +121,14 @@ class Signature:
         names = [*(p.name for p in self.parameters), *self.passed]
         raise ArgumentError(
             name,
-            "...",
+            value,
             f"{self.name} has no such option{did_you_mean(name, names)}; it takes {self._listed()}",
         )
 
     def _listed(self) -> str:
         own = [p.name if p.required else f"{p.name} (optional)" for p in self.parameters]
-        return ", ".join([*own, *(f"{name} (optional)" for name in self.passed)])
+        spark = f"; and of Spark's options {', '.join(self.passed)}" if self.passed else ""
+        return ", ".join(own) + spark
 
 
 def named(kind: str, name: str, known: Iterable[str]) -> str:
