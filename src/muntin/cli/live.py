@@ -25,19 +25,18 @@ class Boards:
     when their rows come.
     """
 
-    def __init__(self, rows: int, *, streaming: bool, progress: Progress) -> None:
+    def __init__(self, rows: int, progress: Progress) -> None:
         self._limit = rows
-        self._streaming = streaming
         self._progress = progress
         self._console = Console()
         self._boards: dict[str, Board] = {}
 
-    def sink(self, name: str) -> Put:
+    def sink(self, name: str, streaming: bool) -> Put:
         """The sink of a query."""
         from muntin.spark.sinks.console import Board
 
         board = Board(name, self._limit)
-        if self._streaming:
+        if streaming:
             self._boards[name] = board
             return board
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -48,13 +49,28 @@ class Progress:
 
     @contextmanager
     def during(self, what: str) -> Iterator[None]:
-        """Say what is being done while it has no counts."""
-        if not self._silent and not self._json:
-            self._write(f"{what} ...")
+        """Say what is being done, and for how long, while it has no counts."""
+        if self._silent:
+            yield
+            return
+        done = threading.Event()
+        ticker = threading.Thread(target=self._tick, args=(what, done), daemon=True)
+        ticker.start()
         try:
             yield
         finally:
+            done.set()
+            ticker.join()
             self.clear()
+
+    def _tick(self, what: str, done: threading.Event) -> None:
+        began = time.monotonic()
+        while not done.wait(QUIET_SECONDS):
+            passed = round(time.monotonic() - began)
+            if self._json:
+                click.echo(json.dumps({"progress": {"doing": what, "seconds": passed}}), err=True)
+            else:
+                self._write(f"{what} ... {length_of(passed)}")
 
 
 def line_of(standing: dict[str, Any]) -> str:

@@ -67,12 +67,7 @@ def run_text(ctx: click.Context, text: str, given: Mapping[str, Any]) -> None:
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="muntin-")))
         shown = showing(
-            spark,
-            given["form"],
-            given["rows"],
-            as_json=given["as_json"],
-            streaming=streaming,
-            progress=progress,
+            spark, given["form"], given["rows"], as_json=given["as_json"], progress=progress
         )
         from muntin.engine.pipeline import Pipeline
 

@@ -49,7 +49,7 @@ def command(**given: Any) -> None:
         from muntin.cli.live import Boards
         from muntin.engine.pipeline import Pipeline
 
-        boards = Boards(given["rows"], streaming=given["stream"], progress=progress)
+        boards = Boards(given["rows"], progress)
         pipeline = Pipeline(spark, Path(folder), given["stream"], boards.sink, boards.answer)
         shell = Shell(pipeline, boards, progress)
         if given["file"] is not None:

@@ -20,7 +20,7 @@ FORMATS = ("table", "json", "csv")
 class Showing(Protocol):
     """Where results go that no statement sends anywhere."""
 
-    def sink(self, name: str) -> Put:
+    def sink(self, name: str, streaming: bool) -> Put:
         """The sink of a query."""
 
     def answer(self, rows: DataFrame) -> None:
@@ -39,7 +39,6 @@ def showing(
     rows: int,
     *,
     as_json: bool,
-    streaming: bool,
     progress: Progress,
 ) -> Showing:
     """What was asked for; else a table on a terminal and JSON lines elsewhere."""
@@ -48,7 +47,7 @@ def showing(
     if form == "table":
         from muntin.cli.live import Boards
 
-        return Boards(rows, streaming=streaming, progress=progress)
+        return Boards(rows, progress)
     return Lines(spark, form, progress)
 
 
@@ -60,7 +59,7 @@ class Lines:
         self._form = form
         self._progress = progress
 
-    def sink(self, name: str) -> Put:
+    def sink(self, name: str, streaming: bool) -> Put:
         from muntin.spark.sinks.opening import open_sink
 
         put = open_sink(self._spark, "stdout", [self._form], {}, query=name)
@@ -72,7 +71,7 @@ class Lines:
         return printed
 
     def answer(self, rows: DataFrame) -> None:
-        self.sink("answer")(rows, 0)
+        self.sink("answer", False)(rows, 0)
 
     @contextmanager
     def following(self) -> Iterator[None]:

@@ -32,11 +32,12 @@ def session(
         return
     with tempfile.TemporaryDirectory(prefix="muntin-") as folder:
         with progress.during("Starting Spark"):
-            from muntin.spark.session import Settings, start
+            from muntin.spark.session import Settings, start, warm
 
             log = options.log or Path(folder) / "spark.log"
             conf = {"spark.sql.warehouse.dir": f"{folder}/warehouse", **options.conf}
             spark = start(Settings(options.master, conf, packages, log))
+            warm(spark)
         try:
             yield spark
         finally:

@@ -84,7 +84,7 @@ class Check:
                     self._sink(into)
                 self.session.answer(query)
             case CreateTrigger():
-                outputs = Outputs(self.session, self.folder, self.text, lambda name: _nowhere)
+                outputs = Outputs(self.session, self.folder, self.text, lambda *_: _nowhere)
                 outputs.trigger(statement)
             case Select(query=query) | Explain(target=Query() as query):
                 self.session.answer(query)

@@ -17,6 +17,9 @@ from muntin.spark.types import DataFrame
 from muntin.sql.errors import SqlError, closest
 from muntin.sql.statements import Call, CreateQuery, CreateTable, CreateTrigger
 
+#: Makes the sink of a query that names none: of its name, and whether it is a stream.
+Default = Callable[[str, bool], Put]
+
 
 @dataclass
 class Fan:
@@ -50,14 +53,16 @@ class Outputs:
     session: Session
     folder: Path
     text: str
-    default: Callable[[str], Put]
+    default: Default
     run: str | None = None
 
-    def of(self, name: str, into: Call | None, triggers: Sequence[CreateTrigger]) -> list[Put]:
+    def of(
+        self, name: str, into: Call | None, triggers: Sequence[CreateTrigger], streaming: bool
+    ) -> list[Put]:
         """The sink of a query and its triggers; without either, the default."""
         sinks: list[Put] = [] if into is None else [self.sink(into, name)]
         sinks += [self.trigger(one) for one in triggers]
-        return sinks or [self.default(name)]
+        return sinks or [self.default(name, streaming)]
 
     def sink(self, call: Call, name: str) -> Put:
         """The sink that a call names."""

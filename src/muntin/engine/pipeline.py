@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from muntin.engine.outputs import Fan, Outputs, runs
+from muntin.engine.outputs import Default, Fan, Outputs, runs
 from muntin.engine.session import Session
 from muntin.engine.sources import Sources
 from muntin.spark.queries import StreamingQuery
 from muntin.spark.sinks.opening import open_sink
 from muntin.spark.sinks.running import run
-from muntin.spark.sinks.sending import Put
 from muntin.spark.types import DataFrame, SparkSession
 from muntin.spark.watching import Watch
 from muntin.sql.parse import parse
@@ -50,7 +49,7 @@ class Pipeline:
         spark: The Spark session.
         folder: Where checkpoints, received lines and what was fired are kept.
         streaming: Whether streams are followed, or taken as they are.
-        default: Makes the sink of a query that names none, by the query's name.
+        default: Makes the sink of a query that names none.
         answer: Gets what other statements answer (SHOW, EXPLAIN).
         trigger: When micro-batches run, as ``DataStreamWriter.trigger`` takes it.
         dead_letter: Where malformed rows are written, in a folder for each source.
@@ -59,7 +58,7 @@ class Pipeline:
     spark: SparkSession
     folder: Path
     streaming: bool
-    default: Callable[[str], Put]
+    default: Default
     answer: Callable[[DataFrame], None]
     trigger: Mapping[str, Any] | None = None
     dead_letter: Path | None = None
@@ -132,7 +131,8 @@ class Pipeline:
         text: str,
     ) -> None:
         answer = self.session.answer(query)
-        fan = Fan(self._outputs(text).of(name, into, triggers), answer.finish)
+        sinks = self._outputs(text).of(name, into, triggers, answer.is_streaming)
+        fan = Fan(sinks, answer.finish)
         checkpoint = self.folder / "checkpoints" / name
         started = run(answer.df, [fan], checkpoint=checkpoint, trigger=self.trigger, name=name)
         if started is not None:

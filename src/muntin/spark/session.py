@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -70,6 +71,17 @@ def start(settings: Settings) -> SparkSession:
             raise _missing(settings, str(error).split("\n")[0]) from error
     spark.sparkContext.setLogLevel("WARN" if settings.log else "OFF")
     return spark
+
+
+def warm(spark: SparkSession) -> None:
+    """Have a worker started while the program goes on; its imports are what first rows wait for."""
+
+    def row() -> None:
+        # A program that is quicker than this ends the session in the middle of it.
+        with suppress(Exception):
+            spark.range(1).mapInArrow(lambda batches: batches, "id BIGINT").collect()
+
+    threading.Thread(target=row, name="warming", daemon=True).start()
 
 
 def _missing(settings: Settings, complaint: str) -> RequirementError:
