@@ -17,9 +17,9 @@ _KEPT_LINES = 2000
 #: What can be completed beside names: the words that begin statements, clauses and windows.
 WORDS = (
     *("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "WITH", "UNION ALL"),
-    *("CREATE STREAM", "CREATE TABLE", "CREATE QUERY", "CREATE TRIGGER", "INTO", "DO"),
-    *("ON", "BY", "DISORDER", "SLACK", "SCHEDULE", "EXPLAIN", "DROP"),
-    *("SHOW STREAMS", "SHOW TABLES", "SHOW QUERIES", "SHOW TRIGGERS"),
+    *("CREATE", "STREAM", "TABLE", "QUERY", "TRIGGER", "INTO", "DO", "EXPLAIN", "DROP"),
+    *("ON", "BY", "DISORDER", "SLACK", "SCHEDULE"),
+    *("SHOW", "STREAMS", "TABLES", "QUERIES", "TRIGGERS"),
     *("RANGE", "SLIDE", "WATTR", "PATTR", "RATTR", "SATTR", "ROWS", "LANDMARK", "FRAME", "FILL"),
     *("THRESHOLD", "BOUNDARY", "DELTA", "TREND", "LASTING", "BEFORE", "AFTER"),
 )

@@ -105,7 +105,7 @@ def _last_words(log: Path | None) -> str:
 
 @contextmanager
 def _errors_to(log: Path | None) -> Iterator[None]:
-    """Processes that are started in here write their errors to a file."""
+    """Processes that are started in here write their errors to a file; this one does not."""
     if log is None:
         yield
         return
@@ -114,8 +114,11 @@ def _errors_to(log: Path | None) -> Iterator[None]:
     kept = os.dup(2)
     with log.open("ab") as file:
         os.dup2(file.fileno(), 2)
+    own = sys.stderr
     try:
-        yield
+        with os.fdopen(os.dup(kept), "w", buffering=1) as sys.stderr:
+            yield
     finally:
+        sys.stderr = own
         os.dup2(kept, 2)
         os.close(kept)

@@ -6,9 +6,11 @@ from collections import deque
 from threading import Lock
 
 from pyspark.sql import DataFrame, Row
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from muntin.spark.calls import Parameter, Signature
 from muntin.spark.sinks.sending import Put, Sending
@@ -36,18 +38,22 @@ class Board:
             self._more = self._more or len(self._rows) + len(fetched) > self._limit
             self._rows.extend(fetched[: self._limit])
 
-    def __rich__(self) -> Table:
+    def __rich__(self) -> Group:
         with self._lock:
             columns, rows, more = self._columns, list(self._rows), self._more
         which = f"{len(rows)} of more rows" if more else f"{len(rows)} rows"
-        table = Table(title=f"{self._title}: {which}", title_justify="left", caption=self.footer)
-        table.caption_justify = "left"
+        table = Table()
         for place, name in enumerate(columns):
             numbers = rows and isinstance(rows[0][place], int | float)
-            table.add_column(name, justify="right" if numbers else "left")
+            table.add_column(escape(name), justify="right" if numbers else "left")
         for row in rows:
-            table.add_row(*["" if value is None else str(value) for value in row])
-        return table
+            table.add_row(*["" if value is None else escape(str(value)) for value in row])
+        # Around the table and not of it: the width of a table would break them into lines.
+        around: list[RenderableType] = [
+            Text(f"{self._title}: {which}"),
+            *([table] if columns else []),
+        ]
+        return Group(*around, *([Text(self.footer)] if self.footer else []))
 
 
 def to_console(sending: Sending) -> Put:
