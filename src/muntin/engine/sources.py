@@ -85,6 +85,12 @@ class Sources:
             if one.df.isStreaming and self._control(name).is_dir():
                 end(self._control(name))
 
+    def forget_end(self) -> None:
+        """Take back that streams are over, for queries that begin to read them now."""
+        for name in self.opened:
+            for told in self._control(name).glob("*.json"):
+                told.unlink(missing_ok=True)
+
     def _control(self, name: str) -> Path:
         return self.folder / "control" / name
 

@@ -47,6 +47,7 @@ def wait(
     finally:
         for query in _queries(pipeline):
             query.stop()
+        pipeline.sources.forget_end()
     standings = _standings(pipeline)
     show(standings)
     return Ended(asked(), last, standings)

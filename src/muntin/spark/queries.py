@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 
+from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 
-from muntin.semantics.errors import MuntinError
+from muntin.semantics.errors import CheckpointError, MuntinError
 
 #: For rooms that name Spark's type and do not import Spark.
-__all__ = ["QueryFailedError", "StreamingQuery", "check", "drain", "stop_between"]
+__all__ = ["QueryFailedError", "StreamingQuery", "check", "drain", "reason", "stop_between"]
 _LOOK = 0.05
+#: How Python ends a traceback; Java's lines name packages of Java's and Spark's.
+_RAISED = re.compile(
+    r"(?!org\.|java\.|py4j\.|scala\.)(?:[\w]+\.)*(?P<kind>\w+(?:Error|Exception)): (?P<told>.+)"
+)
 
 
 class QueryFailedError(MuntinError, RuntimeError):
@@ -22,14 +28,36 @@ def check(query: StreamingQuery) -> None:
     """Raise why a query failed, if it did."""
     error = query.exception()
     if error is not None:
-        raise QueryFailedError(f"query {query.name} failed: {_told(str(error))}") from error
+        raise _failed(query, error) from error
 
 
 def drain(query: StreamingQuery) -> None:
     """Wait until everything that is there has been worked on."""
-    if query.isActive:
-        query.processAllAvailable()
+    try:
+        if query.isActive:
+            query.processAllAvailable()
+    except PySparkException as error:
+        raise _failed(query, error) from error
     check(query)
+
+
+def _failed(query: StreamingQuery, error: Exception) -> MuntinError:
+    """What happened; that a checkpoint belongs to another query is an error of its own."""
+    kind, told = reason(str(error))
+    said = f"query {query.name} failed: {told}"
+    return CheckpointError(said) if kind == "CheckpointError" else QueryFailedError(said)
+
+
+def reason(text: str) -> tuple[str, str]:
+    r"""The kind of error and what it says, of a stack of Java's and Python's.
+
+    >>> reason("[X] An error occurred\n  File a.py\nOSError: the disk is full\n\tat java.lang.X")
+    ('OSError', 'the disk is full')
+    """
+    found = [match for line in text.splitlines() if (match := _RAISED.match(line.strip()))]
+    if found:
+        return found[-1]["kind"], found[-1]["told"]
+    return "", text.strip().splitlines()[0]
 
 
 def stop_between(query: StreamingQuery, hurry: Callable[[], bool], seconds: float = 600) -> int:
@@ -56,11 +84,3 @@ def _last(query: StreamingQuery) -> int:
     """The number of the last micro-batch that is whole; -1 if there is none."""
     report = query.lastProgress
     return -1 if report is None else int(report.batchId)
-
-
-def _told(text: str) -> str:
-    """What a user can read of a stack of Java and Python."""
-    wanted = [line.strip() for line in text.splitlines() if "muntin.semantics.errors." in line]
-    if wanted:
-        return wanted[-1].partition("muntin.semantics.errors.")[2]
-    return text.strip().splitlines()[0]
