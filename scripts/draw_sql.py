@@ -130,13 +130,9 @@ def sliding(range_: int, slide: int, origin: int | None = 0) -> list[Bar]:
 def ranked(rows: Sequence[tuple[str, int, int]], label: str, colour: int = 0) -> list[Bar]:
     """RANGE 4 ROWS SLIDE 2 ROWS, from the first row of a window to its last."""
     edges = RowWindow(4, 2, "x").edges
-    found = []
-    for w in itertools.count():
-        inside = rows[edges.start(w) : edges.end(w)]
-        if edges.start(w) >= len(rows):
-            return found
-        found.append(Bar(f"{label}{w}", inside[0][1], inside[-1][1], True, True, colour))
-    return found
+    wids = itertools.takewhile(lambda w: edges.start(w) < len(rows), itertools.count())
+    held = [(w, rows[edges.start(w) : edges.end(w)]) for w in wids]
+    return [Bar(f"{label}{w}", r[0][1], r[-1][1], True, True, colour) for w, r in held]
 
 
 def at_rows(range_: int, every: int) -> list[Bar]:

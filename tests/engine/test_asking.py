@@ -74,6 +74,7 @@ def test_a_window_function_is_of_the_results() -> None:
         ("SELECT k, max(v) FROM t GROUP BY 1, window_end", ("k",)),
         ("SELECT x % 2 AS odd, max(v) FROM t GROUP BY odd, k", ("_group_0", "k")),
         ("SELECT k, v FROM t", ()),
+        ("SELECT t.v.field, max(x) FROM t", ("_group_0",)),
     ],
 )
 def test_groups(text: str, groups: tuple[str, ...]) -> None:

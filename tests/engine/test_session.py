@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -42,7 +43,7 @@ def session(spark: SparkSession) -> Session:
     return made
 
 
-def lines(df: DataFrame) -> list[tuple[str, ...]]:
+def lines(df: DataFrame) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in df.collect()]
 
 
@@ -82,6 +83,18 @@ def test_drop_forgets(session: Session) -> None:
     assert lines(session.sql("SHOW QUERIES")) == []
 
 
+def test_a_query_reads_what_its_names_stand_for_now(session: Session) -> None:
+    text = "SELECT count(*) FROM sums"
+    assert lines(session.sql(text)) == [(4,)]
+    session.sql("DROP STREAM line; CREATE STREAM line FROM csv('other.csv') ON x")
+    session.sql(text)
+    assert isinstance(session.open_source, Opened)
+    assert [call for call, _, _ in session.open_source.calls] == [
+        "csv('line.csv', header => True)",
+        "csv('other.csv')",
+    ]
+
+
 def test_creating_says_what_was_done(spark: SparkSession) -> None:
     assert lines(mt.sql("CREATE QUERY one AS SELECT 1 AS x")) == [("created query one",)]
 
@@ -118,4 +131,8 @@ def test_explain_draws_a_graph(session: Session) -> None:
 
 def test_explain_of_a_query_by_its_name(session: Session) -> None:
     (row,) = session.sql("EXPLAIN QUERY sums").collect()
-    assert row.plan.startswith("relation    line, a batch\nwindow      RANGE 5 SLIDE 5 WATTR x")
+    assert row.plan.splitlines()[:3] == [
+        "relation    line, a batch",
+        "operator    Windows",
+        "window      RANGE 5 SLIDE 5 WATTR x  [CF]",
+    ]

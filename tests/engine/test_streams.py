@@ -105,6 +105,16 @@ def rate(spark: SparkSession) -> DataFrame:
             "the state of Spark would grow for ever: DISTINCT remembers every row",
         ),
         (
+            "SELECT count(*) AS n FROM r",
+            "the state of Spark would grow for ever: an aggregate outside of windows is never",
+        ),
+        (
+            "SELECT max(m) FROM (SELECT window_end AS e, median(value) AS m FROM r "
+            "[LANDMARK '2026-01-01' SLIDE 1 HOUR WATTR timestamp DISORDER ORDERED]) "
+            "[TUMBLING 1 HOUR WATTR e DISORDER ORDERED]",
+            "the state of r would grow for ever: a landmark window",
+        ),
+        (
             "SELECT * FROM r BEGIN (NOW - 1 MINUTE) END (NOW) ON timestamp",
             "a stream has no last row that could be NOW",
         ),
@@ -135,6 +145,7 @@ def test_explain_says_where_rows_go(spark: SparkSession) -> None:
     lines = [line.rstrip() for line in row.plan.splitlines()]
     assert lines == [
         "relation    r, a stream",
+        "operator    Windows",
         "window      RANGE 5 minutes SLIDE 1 minute WATTR timestamp  [CF]",
         "aggregates  sum(value)",
         "panes       1 minute long, 5 per window",

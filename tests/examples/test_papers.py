@@ -104,9 +104,11 @@ def of(table: str, on: str, by: str | tuple[str, ...] = ()) -> Callable[[Tables]
     return lambda tables: mt.stream(tables[table], on=on, by=by)
 
 
-HIGH_LOSS = lambda t: of("routers", "ts", "router")(t).frames(  # noqa: E731
-    mt.threshold("loss_rate > 0.3"), min_duration="5 minutes"
-)
+def high_loss(tables: Tables) -> mt.Frames:
+    routers = of("routers", "ts", "router")(tables)
+    return routers.frames(mt.threshold("loss_rate > 0.3"), min_duration="5 minutes")
+
+
 FRAME = ["frame_start", "frame_end"]
 
 
@@ -222,16 +224,16 @@ PYTHON: dict[str, Callable[[Tables], DataFrame]] = {
         .select("window_end", "items")
     ),
     "frames-high-loss": lambda t: (
-        HIGH_LOSS(t).agg("avg(loss_rate) AS loss_rate").select("router", *FRAME, "loss_rate")
+        high_loss(t).agg("avg(loss_rate) AS loss_rate").select("router", *FRAME, "loss_rate")
     ),
     "frames-bgp": lambda t: (
-        HIGH_LOSS(t)
+        high_loss(t)
         .fill(t["bgp"], before="30 seconds", where="kind = 'update'")
         .agg("count(*) AS updates")
         .select("router", *FRAME, "updates")
     ),
     "frames-very-high-loss": lambda t: (
-        HIGH_LOSS(t)
+        high_loss(t)
         .fill(where="loss_rate > 1.5")
         .agg("count(*) AS reports")
         .select("router", "frame_start", "reports")

@@ -13,9 +13,8 @@ from sqlglot import exp
 from muntin.engine.aggregating import Collected, any_aggregate, replaced
 from muntin.engine.blame import unknown_column
 from muntin.engine.columns import OF_WINDOWS, Columns
-from muntin.sql.dialect import written
+from muntin.sql.dialect import offset_of, written
 from muntin.sql.errors import SqlError
-from muntin.sql.expressions import offset_of
 from muntin.sql.statements import Query
 
 
@@ -110,7 +109,7 @@ class _Reading:
         extra += [type(part).__name__ for part in group.expressions if isinstance(part, several)]
         if extra:
             problem = f"GROUP BY {extra[0].upper()} cannot stand over windows"
-            at = offset_of(group) or self.query.start
+            at = self.query.at(group)
             raise SqlError(problem, self.query.text, at, expected="columns or expressions")
 
     def _meant(self, part: exp.Expr, select: exp.Select) -> exp.Expr:
@@ -133,19 +132,16 @@ class _Reading:
         if isinstance(part, exp.Column) and not self.columns.foreign(part):
             own = self.columns.own(part)
             if own is None:
-                raise self._unknown(part)
-            return own
-        if isinstance(part, exp.Column):
+                names = self.columns.names
+                raise unknown_column(self.query, part.name, self.query.at(part), names)
+            if not self.columns.inside(part):
+                return own
+        elif isinstance(part, exp.Column):
             return self._foreign(part).name
         name = f"_group_{len(self.grouped)}"
         self.grouped[part] = name
         self.computed[name] = part
         return name
-
-    def _unknown(self, part: exp.Column) -> SqlError:
-        at = offset_of(part)
-        place = self.query.start if at is None else at
-        return unknown_column(self.query, part.name, place, self.columns.names)
 
     def item(self, item: exp.Expr) -> exp.Expr:
         """An item of the select list, under the name that it has without an alias."""
@@ -190,10 +186,9 @@ class _Reading:
 def _check_stars(query: Query, select: exp.Select) -> None:
     for item in select.expressions:
         if item.is_star:
-            at = offset_of(item)
-            place = query.start if at is None else at
+            problem = "* cannot stand beside aggregates"
             expected = "the columns that results are grouped by"
-            raise SqlError("* cannot stand beside aggregates", query.text, place, expected=expected)
+            raise SqlError(problem, query.text, query.at(item), expected=expected)
 
 
 def _of(select: exp.Select, part: str) -> list[exp.Expr]:

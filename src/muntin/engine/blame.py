@@ -13,9 +13,8 @@ from sqlglot.errors import SqlglotError
 from muntin.engine.aggregating import known_aggregates
 from muntin.semantics.errors import ArgumentError, MuntinError, UnknownColumnError
 from muntin.spark.relational import Rejection, rejection, unlogged
-from muntin.sql.dialect import SQL, written
+from muntin.sql.dialect import SQL, offset_of, written
 from muntin.sql.errors import SqlError, closest
-from muntin.sql.expressions import offset_of
 from muntin.sql.places import Place, place_at
 from muntin.sql.statements import Expression, KindOfFrame, Query
 
@@ -156,12 +155,12 @@ def _trees(value: object) -> Iterator[exp.Expr]:
 
 
 def _named(name: str, trees: Iterable[exp.Expr]) -> int | None:
-    """Where a name stands for the first time."""
+    """Where a column, a function or a table of this name stands for the first time."""
     for tree in trees:
-        for node in tree.walk():
-            called = str(node.this) if isinstance(node, exp.Anonymous) else node.name
-            if called.casefold() == name.casefold() and "start" in node.meta:
-                return int(node.meta["start"])
+        for node in tree.find_all(exp.Column, exp.Anonymous, exp.Table):
+            called = node.this if isinstance(node, exp.Anonymous) else node.name
+            if str(called).casefold() == name.casefold() and (at := offset_of(node)) is not None:
+                return at
     return None
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from muntin.sql.expressions import offset_of
+from muntin.sql.dialect import offset_of
 
 #: Columns that windows and frames bring, which queries can select.
 OF_WINDOWS = (
@@ -39,6 +39,11 @@ class Columns:
         """The stream's column that is meant, as the stream spells it."""
         parts = self._parts(column)
         return None if parts is None else self.spelt(parts[0])
+
+    def inside(self, column: exp.Column) -> bool:
+        """Whether a field of a struct is meant: a group of its own, computed from the column."""
+        parts = self._parts(column)
+        return parts is not None and len(parts) > 1
 
     def spelt(self, name: str) -> str | None:
         """A column whatever its case, as the DataFrame spells it."""

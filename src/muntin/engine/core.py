@@ -23,8 +23,8 @@ from muntin.engine.scope import Scope
 from muntin.engine.spark_sql import evaluate
 from muntin.engine.stream_call import check_disorder, described
 from muntin.spark.types import DataFrame
+from muntin.sql.bracket import ARRIVAL
 from muntin.sql.errors import SqlError
-from muntin.sql.expressions import offset_of
 from muntin.sql.statements import Query, Windowing
 
 #: Windows of which it does not matter whether rows are joined before or after.
@@ -41,7 +41,8 @@ def translate_core(
 ) -> Planned:
     """The results of windows; ``select`` is changed to a SELECT over them."""
     asked_windows = query.windowings[node.name]
-    relation = open_relation(query, asked_windows, scope, subquery)
+    arrival = any(column.name == ARRIVAL for column in select.find_all(exp.Column))
+    relation = open_relation(query, asked_windows, scope, subquery, arrival=arrival)
     functions = relation.declared.functions if relation.declared else {}
     known = known_aggregates(functions)
     if is_filter(asked_windows, aggregated=any_aggregate(select, known)):
@@ -84,8 +85,7 @@ def _check_joins(query: Query, others: Sequence[exp.Expr], windowing: Windowing)
             "rows that are joined before they are counted would be counted twice or not at all"
         )
         expected = "the join around the query: (SELECT ... FROM ... [...]) AS w JOIN ..."
-        at = offset_of(others[0])
-        raise SqlError(problem, query.text, at or query.start, expected=expected)
+        raise SqlError(problem, query.text, query.at(others[0]), expected=expected)
 
 
 def _chosen(
@@ -139,8 +139,7 @@ def _alias_in(items: Sequence[exp.Expr], name: str) -> bool:
 def _refuse(
     query: Query, column: exp.Column, name: str, columns: Columns, results: Sequence[str]
 ) -> None:
-    at = offset_of(column)
-    place = query.start if at is None else at
+    place = query.at(column)
     if columns.spelt(name) is not None:
         problem = f"{name} stands outside an aggregate and is not in GROUP BY"
         expected = f"GROUP BY {name}, or an aggregate such as max({name})"

@@ -8,6 +8,8 @@ from muntin.engine.graph import graph_of
 from muntin.engine.storage import storage_of, verdicts
 from muntin.engine.svg import drawn
 from muntin.engine.translate import Answer
+from muntin.spark.compile import Compiled
+from muntin.spark.plan import Plan
 from muntin.sql.dialect import written
 from muntin.sql.statements import Format
 
@@ -19,10 +21,19 @@ def explained(answer: Answer, format_: Format) -> str:
     return "\n".join(_lines(answer))
 
 
+def _operator(plan: Plan) -> str:
+    """The class that does the work, and how it cuts rows where it takes them in their order."""
+    compiled = plan.compiled
+    operator = compiled.operator if isinstance(compiled, Compiled) else compiled.joint
+    cut = getattr(operator, "cut", None)
+    return f"{type(operator).__name__}{'' if cut is None else f' by {type(cut).__name__}'}"
+
+
 def _lines(answer: Answer) -> Iterator[str]:
     found = verdicts(answer)
     for name, plan in answer.plans.items():
         yield f"relation    {name}{', a stream' if plan.is_streaming else ', a batch'}"
+        yield f"operator    {_operator(plan)}"
         yield str(plan.explanation)
         if plan.is_streaming:
             yield str(storage_of(plan))

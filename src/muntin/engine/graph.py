@@ -9,7 +9,7 @@ from sqlglot import exp
 from muntin.engine.translate import Answer
 from muntin.spark.plan import Plan
 from muntin.sql.dialect import written
-from muntin.sql.statements import Query, Windowing
+from muntin.sql.statements import Windowing
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,8 @@ class Graph:
 def graph_of(answer: Answer) -> Graph:
     """Relations and what fills them, windows, Spark's part, results."""
     graph = Graph()
-    query = answer.query
-    plans = list(answer.plans.items())
-    made = [_windows(graph, query, name, plan) for name, plan in plans]
+    plans = answer.plans.items()
+    made = [_windows(graph, answer.relations[name], plan) for name, plan in plans]
     made += [graph.add(Node(name)) for name in _plain_tables(answer)]
     last = graph.add(Node("Spark SQL", (written(answer.rest),)), *made)
     kind = "a stream" if answer.is_streaming else "a batch"
@@ -48,9 +47,8 @@ def graph_of(answer: Answer) -> Graph:
     return graph
 
 
-def _windows(graph: Graph, query: Query, name: str, plan: Plan) -> int:
+def _windows(graph: Graph, windowing: Windowing, plan: Plan) -> int:
     """The boxes of one relation with windows."""
-    windowing = next(w for w in query.windowings.values() if name.startswith(w.alias))
     kind = "stream" if plan.is_streaming else "batch"
     before = [graph.add(Node(_table(windowing), (kind,)))]
     before += [graph.add(Node(fill.table, ("fills",))) for fill in windowing.fills]

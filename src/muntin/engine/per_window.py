@@ -12,7 +12,6 @@ from sqlglot import exp
 
 from muntin.spark.types import DataFrame
 from muntin.sql.errors import SqlError
-from muntin.sql.expressions import offset_of
 from muntin.sql.statements import Query
 
 _RANK = "_rank"
@@ -54,8 +53,7 @@ def split(query: Query, tree: exp.Query, made: Mapping[str, DataFrame]) -> tuple
     if limit is not None:
         problem = "a stream has no end, so it has no first rows"
         expected = "LIMIT n PER WINDOW, for the first rows of every window"
-        at = offset_of(limit)
-        raise SqlError(problem, query.text, query.start if at is None else at, expected=expected)
+        raise SqlError(problem, query.text, query.at(limit), expected=expected)
     return name, tree
 
 

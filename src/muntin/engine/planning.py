@@ -24,8 +24,6 @@ from muntin.spark.window_ids import with_wid
 from muntin.spark.windowed import Windowed
 from muntin.sql.dialect import written
 from muntin.sql.errors import SqlError
-from muntin.sql.expressions import offset_of
-from muntin.sql.places import place_at
 from muntin.sql.statements import Query, Windowing
 
 
@@ -83,8 +81,8 @@ def _source_of(query: Query, aggregate: exp.Expr, sources: Sequence[_Source]) ->
         if len(column.parts) > 1 and column.parts[0].name.casefold() in aliases
     }
     if len(said) > 1:
-        at = offset_of(aggregate) or query.start
-        raise SqlError("an aggregate is of the rows of one relation", query.text, at)
+        problem = "an aggregate is of the rows of one relation"
+        raise SqlError(problem, query.text, query.at(aggregate))
     return said.pop() if said else len(sources) - 1
 
 
@@ -93,14 +91,11 @@ def _text(query: Query, aggregate: exp.Expr, source: _Source, name: str) -> str:
     columns = source.columns
     for column in aggregate.find_all(exp.Column):
         if columns.own(column) is None and column.find_ancestor(exp.Lambda) is None:
-            at = offset_of(column)
-            place = query.start if at is None else at
-            raise unknown_column(query, column.name, place, columns.names)
+            raise unknown_column(query, column.name, query.at(column), columns.names)
     bare = written(replaced(aggregate, columns.bare))
     made = source.made
     segments = made.segmented if isinstance(made, Filled) else made
-    at = offset_of(aggregate)
-    with located(query, place_at(query.text, query.start if at is None else at)):
+    with located(query, query.at(aggregate)):
         segments.column(bare, made.source.functions)
     return f"{bare} AS `{name}`"
 

@@ -32,8 +32,13 @@ class Relation:
         return self.table if isinstance(self.table, Stream) else None
 
 
-def open_relation(query: Query, asked: Windowing, scope: Scope, subquery: Subquery) -> Relation:
-    """Find the relation of a clause, and the column that its windows lie along."""
+def open_relation(
+    query: Query, asked: Windowing, scope: Scope, subquery: Subquery, *, arrival: bool = False
+) -> Relation:
+    """Find the relation of a clause, and the column that its windows lie along.
+
+    ``arrival`` says that somebody looks at the time at which rows arrive.
+    """
     table = _table(query, asked, scope, subquery)
     rows = rows_of(table)
     on = asked.on
@@ -43,7 +48,7 @@ def open_relation(query: Query, asked: Windowing, scope: Scope, subquery: Subque
         problem = "it is not said along which column these windows lie"
         expected = "WATTR and a column, or a stream that was declared with ON"
         raise SqlError(problem, query.text, asked.place, expected=expected)
-    if on == ARRIVAL and ARRIVAL not in rows.columns:
+    if (arrival or on == ARRIVAL) and ARRIVAL not in rows.columns:
         rows = with_arrival(rows, ARRIVAL)
     return Relation(table, rows, spelt(query, asked, rows, on))
 

@@ -177,13 +177,19 @@ class Session:
     def _dropped(self, drop: Drop, text: str) -> DataFrame:
         what = drop.what.lower()
         if self.catalog.drop(drop.what, drop.name):
-            self._opened.pop(drop.name.casefold(), None)
+            self._forget(drop.name)
             return self._said("done", [f"dropped {what} {drop.name}"])
         if drop.if_exists:
             return self._said("done", [f"there was no {what} {drop.name}"])
         known = [one.name for one in self.catalog.kept(drop.what)]
         suggestion = closest(drop.name, known)
         raise SqlError(f"there is no {what} {drop.name}", text, drop.place, suggestion=suggestion)
+
+    def _forget(self, name: str) -> None:
+        """Let go of what was opened under a name, and of queries, which may have read it."""
+        for opened in list(self._opened):
+            if opened == name.casefold() or isinstance(self.catalog.find(opened), CreateQuery):
+                del self._opened[opened]
 
     def _shown(self, kept: list[Declared]) -> DataFrame:
         rows = [(one.name, str(one)) for one in kept]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from muntin.engine.aggregating import any_aggregate, known_aggregates
 from muntin.engine.translate import Answer
 from muntin.semantics.framing.properties import Framing
 from muntin.semantics.sequence import RowWindow, SequenceSpec, SlideOnWindow, TupleWindow
@@ -120,11 +121,12 @@ def check_bounded(answer: Answer) -> None:
 
 def _kept_by_spark(answer: Answer) -> str | None:
     """What Spark would keep for ever of a stream, around the windows (FJ-6)."""
+    known = known_aggregates()
     for select in answer.rest.find_all(exp.Select):
         if select.args.get("distinct"):
             return "DISTINCT remembers every row"
-        if select.args.get("group"):
-            return "GROUP BY outside of windows has no group that is ever complete"
+        if select.args.get("group") or any(any_aggregate(e, known) for e in select.expressions):
+            return "an aggregate outside of windows is never complete"
     for union in answer.rest.find_all(exp.SetOperation):
         if union.args.get("distinct"):
             return "UNION without ALL remembers every row"

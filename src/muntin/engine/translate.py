@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from sqlglot import exp
 
@@ -14,9 +16,10 @@ from muntin.engine.scope import Scope, rows_of
 from muntin.engine.spark_sql import evaluate
 from muntin.spark.plan import Plan
 from muntin.spark.types import DataFrame
+from muntin.sql.bracket import ARRIVAL, ROW_NUM
 from muntin.sql.errors import SqlError
 from muntin.sql.parse import parse_query
-from muntin.sql.statements import Query
+from muntin.sql.statements import Query, Windowing
 
 #: What is left to do with the rows of every micro-batch.
 Finish = Callable[[DataFrame], DataFrame]
@@ -26,7 +29,9 @@ Finish = Callable[[DataFrame], DataFrame]
 class Answer:
     """The results of a query, and the plans behind them by the names of their relations.
 
-    ``rest`` is what Spark does with the results of windows, or the whole query if it has none.
+    ``relations`` has the clauses of these plans, those of subqueries among them. ``rest`` is what
+    Spark does with the results of windows, or the whole query if it has none.
+
     A stream cannot be sorted. Where a query asks for an order, or for the first rows of every
     window, ``finish`` does that with the rows of a micro-batch: a sink calls it on each.
     """
@@ -34,6 +39,7 @@ class Answer:
     query: Query
     df: DataFrame
     plans: Mapping[str, Plan]
+    relations: Mapping[str, Windowing]
     rest: exp.Query
     finish: Finish | None = None
 
@@ -46,13 +52,13 @@ def translate(query: Query, scope: Scope) -> Answer:
     """The results of a query over the names of a scope."""
     query = with_known_columns(query, scope)
     tree = query.tree.copy()
-    plans: dict[str, Plan] = {}
     with located(query):
         if not query.windowings:
-            return Answer(query, evaluate(tree, scope, {}), plans, tree)
-        scope = _with_ctes(query, tree, scope, plans)
-        made = _cores(query, tree, scope, plans)
-        return _finished(query, tree, scope, made, plans)
+            return Answer(query, evaluate(tree, scope, {}), {}, {}, tree)
+        work = _Translation(query)
+        scope = work.with_ctes(tree, scope)
+        made = work.cores(tree, scope)
+        return work.finished(tree, scope, made)
 
 
 def with_known_columns(query: Query, scope: Scope) -> Query:
@@ -73,8 +79,7 @@ def _hyphenated_columns(query: Query, scope: Scope) -> set[str]:
         return set()
     tables = [scope.find(name) for name in set(tables_of(query))]
     names = {name for table in tables if table is not None for name in rows_of(table).columns}
-    virtual = {"arrival-ts"}
-    return {name for name in names | virtual if name.casefold() in words}
+    return {name for name in names | {ARRIVAL, ROW_NUM} if name.casefold() in words}
 
 
 def tables_of(query: Query) -> Iterator[str]:
@@ -90,63 +95,73 @@ def tables_of(query: Query) -> Iterator[str]:
         yield from (fill.table for fill in windowing.fills)
 
 
-def _with_ctes(query: Query, tree: exp.Expr, scope: Scope, plans: dict[str, Plan]) -> Scope:
-    """CTEs become names of the scope, in their order, so that windows can be over them."""
-    with_ = tree.args.get("with_")
-    if with_ is None:
+@dataclass
+class _Translation:
+    """A query on its way: the plans that have been made, and what they are of."""
+
+    query: Query
+    plans: dict[str, Plan] = field(default_factory=dict)
+    relations: dict[str, Windowing] = field(default_factory=dict)
+
+    def with_ctes(self, tree: exp.Expr, scope: Scope) -> Scope:
+        """CTEs become names of the scope, in their order, so that windows can be over them."""
+        with_ = tree.args.get("with_")
+        if with_ is None:
+            return scope
+        if with_.args.get("recursive"):
+            problem = "a recursive WITH and windows cannot stand in one query"
+            raise SqlError(problem, self.query.text, self.query.place)
+        for cte in with_.expressions:
+            made = self.cores(cte.this, scope)
+            scope = scope.having(cte.alias, evaluate(cte.this, scope, made))
+        tree.set("with_", None)
         return scope
-    if with_.args.get("recursive"):
-        problem = "a recursive WITH and windows cannot stand in one query"
-        raise SqlError(problem, query.text, query.place)
-    for cte in with_.expressions:
-        inner = cte.this
-        made = _cores(query, inner, scope, plans)
-        scope = scope.having(cte.alias, evaluate(inner, scope, made))
-    tree.set("with_", None)
-    return scope
 
+    def cores(self, tree: exp.Expr, scope: Scope) -> dict[str, DataFrame]:
+        """The results of every SELECT over windows, by the name that stands for them."""
+        query = self.query
+        made: dict[str, DataFrame] = {}
+        for node in list(tree.find_all(exp.Table)):
+            if node.name not in query.windowings:
+                continue
+            select = node.find_ancestor(exp.Select)
+            assert select is not None  # a relation stands in FROM
+            rows = translate_core(query, select, node, scope, partial(self._subquery, scope))
+            made[node.name] = rows.df
+            if rows.plan is not None:
+                self._keep(query.windowings[node.name], rows.plan)
+        return made
 
-def _cores(
-    query: Query, tree: exp.Expr, scope: Scope, plans: dict[str, Plan]
-) -> dict[str, DataFrame]:
-    """The results of every SELECT over windows, by the name that stands for them."""
-    made: dict[str, DataFrame] = {}
-    for node in list(tree.find_all(exp.Table)):
-        if node.name not in query.windowings:
-            continue
-        select = node.find_ancestor(exp.Select)
-        assert select is not None  # a relation stands in FROM
-        found = translate_core(query, select, node, scope, lambda inner: translate(inner, scope).df)
-        made[node.name] = found.df
-        if found.plan is not None:
-            plans[_free(query.windowings[node.name].alias, plans)] = found.plan
-    return made
+    def _subquery(self, scope: Scope, inner: Query) -> DataFrame:
+        """The rows of a query that windows are over; its plans are plans of this query, too."""
+        answer = translate(inner, scope)
+        for name, plan in answer.plans.items():
+            self._keep(answer.relations[name], plan)
+        if answer.finish is not None:
+            problem = "rows of a stream have no order that windows could be over"
+            raise SqlError(problem, inner.text, inner.place, expected="no ORDER BY")
+        return answer.df
 
+    def _keep(self, windowing: Windowing, plan: Plan) -> None:
+        """Remember a plan by the alias of its relation, with a number if that is taken."""
+        names = (f"{windowing.alias}_{n}" for n in itertools.count(2))
+        name = next(n for n in itertools.chain([windowing.alias], names) if n not in self.plans)
+        self.plans[name] = plan
+        self.relations[name] = windowing
 
-def _free(name: str, taken: Mapping[str, Plan]) -> str:
-    """A name for a plan, told apart from others of the same relation."""
-    if name not in taken:
-        return name
-    return next(made for n in range(2, len(taken) + 3) if (made := f"{name}_{n}") not in taken)
+    def finished(self, tree: exp.Expr, scope: Scope, made: Mapping[str, DataFrame]) -> Answer:
+        """The rest of the query by Spark; on a stream its order is left for micro-batches."""
+        assert isinstance(tree, exp.Query)
+        query = self.query
+        if query.per_window:
+            tree = ranked(query, tree, made)
+        streaming = any(df.isStreaming for df in made.values())
+        if not streaming or not (tree.args.get("order") or tree.args.get("limit")):
+            df = evaluate(tree, scope, made)
+            return Answer(query, df, self.plans, self.relations, tree)
+        name, rest = split(query, tree, made)
 
+        def finish(batch: DataFrame) -> DataFrame:
+            return evaluate(rest, Scope(batch.sparkSession, scope.tables), {name: batch})
 
-def _finished(
-    query: Query,
-    tree: exp.Expr,
-    scope: Scope,
-    made: Mapping[str, DataFrame],
-    plans: Mapping[str, Plan],
-) -> Answer:
-    """The rest of the query by Spark; on a stream its order is left for the micro-batches."""
-    assert isinstance(tree, exp.Query)
-    if query.per_window:
-        tree = ranked(query, tree, made)
-    streaming = any(df.isStreaming for df in made.values())
-    if not streaming or not (tree.args.get("order") or tree.args.get("limit")):
-        return Answer(query, evaluate(tree, scope, made), plans, tree)
-    name, rest = split(query, tree, made)
-
-    def finish(batch: DataFrame) -> DataFrame:
-        return evaluate(rest, Scope(batch.sparkSession, scope.tables), {name: batch})
-
-    return Answer(query, made[name], plans, rest, finish)
+        return Answer(query, made[name], self.plans, self.relations, rest, finish)

@@ -35,3 +35,9 @@ class SQL(Spark):
 def written(tree: exp.Expr) -> str:
     """The text of a tree in Spark's SQL, on one line, functions named as the user named them."""
     return tree.sql(dialect=SQL, normalize_functions=False, comments=False)
+
+
+def offset_of(tree: exp.Expr) -> int | None:
+    """Where in the text a tree begins: at the first part of it that knows its place."""
+    known = [node.meta["start"] for node in tree.walk() if "start" in node.meta]
+    return min(known) if known else None

@@ -64,12 +64,6 @@ def read_expression(cursor: Cursor, what: str) -> Expression:
     return Expression(found, place_at(cursor.text, start))
 
 
-def offset_of(tree: exp.Expr) -> int | None:
-    """Where in the text a tree begins: at the first part of it that knows its place."""
-    known = [node.meta["start"] for node in tree.walk() if "start" in node.meta]
-    return min(known) if known else None
-
-
 def _unreadable(error: Exception, text: str, tokens: Sequence[Token]) -> SqlError:
     details = getattr(error, "errors", None)
     if isinstance(error, RecursionError):

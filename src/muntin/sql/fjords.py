@@ -12,8 +12,8 @@ from sqlglot import exp
 
 from muntin.semantics.errors import ArgumentError
 from muntin.semantics.lengths import parse_length
+from muntin.sql.dialect import offset_of
 from muntin.sql.errors import SqlError
-from muntin.sql.expressions import offset_of
 from muntin.sql.places import place_at
 from muntin.sql.relations import Found
 from muntin.sql.statements import Windowing

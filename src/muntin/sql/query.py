@@ -16,7 +16,7 @@ from muntin.sql.places import place_at
 from muntin.sql.relations import find_relations
 from muntin.sql.statements import Query
 
-BEGINNINGS = ("SELECT", "WITH", "VALUES", "TABLE", "FROM")
+BEGINNINGS = ("SELECT", "WITH", "VALUES", "FROM")
 _EXPECTED = "a query that begins with SELECT or WITH"
 
 

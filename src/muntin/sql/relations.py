@@ -73,7 +73,7 @@ def find_relations(text: str, tokens: Sequence[Token], subquery: Subquery) -> Fo
     levels = [_Level()]
     while not cursor.done:
         level, token = levels[-1], cursor.tokens[cursor.at]
-        if token.token_type is TokenType.L_BRACKET and _late_bracket(cursor, found):
+        if token.token_type is TokenType.L_BRACKET and _late_bracket(cursor):
             _attach(found, level, token, read_bracket(cursor.enclosed()))
         elif is_word(token, "BEGIN") and level.first is not None:
             _attach(found, level, token, read_interval(cursor))
@@ -189,7 +189,7 @@ def _at_bracket(cursor: Cursor) -> bool:
     )
 
 
-def _late_bracket(cursor: Cursor, found: Found) -> bool:
+def _late_bracket(cursor: Cursor) -> bool:
     """Whether a bracket elsewhere is a stream clause and not the element of an array."""
     inside = cursor.tokens[cursor.at + 1 : cursor.at + 3]
     return len(inside) == 2 and is_word(inside[0], *OPENING) and _is_value(inside[1])

@@ -14,7 +14,8 @@ from sqlglot import exp
 
 from muntin.semantics.disorder import Disorder
 from muntin.semantics.framing.properties import Schedule, Scheme
-from muntin.sql.places import Place
+from muntin.sql.dialect import offset_of, written
+from muntin.sql.places import Place, place_at
 
 #: A constant as it can be written in an argument list; an array is a tuple.
 Constant = str | int | float | bool | None | tuple["Constant", ...]
@@ -48,8 +49,6 @@ class Expression:
 
     @property
     def text(self) -> str:
-        from muntin.sql.dialect import written
-
         return written(self.tree)
 
     def __str__(self) -> str:
@@ -154,9 +153,12 @@ class Query:
     unbounded: bool = False
     per_window: bool = False
 
-    def __str__(self) -> str:
-        from muntin.sql.dialect import written
+    def at(self, part: exp.Expr) -> Place:
+        """The place of a part of the query; that of the query if the part does not know."""
+        offset = offset_of(part)
+        return self.place if offset is None else place_at(self.text, offset)
 
+    def __str__(self) -> str:
         lines = [written(self.tree)]
         lines += [f"{name} = {asked}" for name, asked in self.windowings.items()]
         lines += ["LIMIT PER WINDOW"] * self.per_window
