@@ -89,9 +89,11 @@ class Terminal:
 
     def type(self, line: str) -> None:
         # To tmux itself a semicolon at the end is the end of its command.
-        ended = f"{line[:-1]}\\;" if line.endswith(";") else line
-        self._tmux("send-keys", "-t", self.name, "-l", ended)
+        self.write(f"{line[:-1]}\\;" if line.endswith(";") else line)
         self.press("Enter")
+
+    def write(self, text: str) -> None:
+        self._tmux("send-keys", "-t", self.name, "-l", text)
 
     def press(self, key: str) -> None:
         self._tmux("send-keys", "-t", self.name, key)
@@ -135,10 +137,10 @@ def _talk(terminal: Terminal) -> None:
     terminal.wait_for("...>")
     terminal.type("ON ts BY store DISORDER SLACK '20 seconds';")
     terminal.wait_for("ok")
-    terminal._tmux("send-keys", "-t", terminal.name, "-l", "SHOW STRE")
+    terminal.write("SHO")
     terminal.press("Tab")
-    terminal.wait_for("SHOW STREAMS")
-    terminal.type(";")
+    terminal.wait_for("muntin> SHOW")
+    terminal.type(" STREAMS;")
     terminal.wait_for("CREATE STREAM sales FROM simulate")
     # A mistake is shown with its place, and the session goes on.
     terminal.type("SELECT stor FROM sales [RANGE 10 MINUTES SLIDE 10 MINUTES];")

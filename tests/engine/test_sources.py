@@ -35,4 +35,4 @@ def test_a_mistake_in_a_call_has_its_place(spark: SparkSession) -> None:
     said, line, caret = str(caught.value).splitlines()
     assert said.startswith("line 2, column 8: heder=True cannot be used: csv has no such option")
     assert "(did you mean 'header'?); it takes path, header (optional), max_files" in said
-    assert (line, caret) == ("  FROM csv('x.csv', heder => true);", "       ^")
+    assert (line, caret) == ("    FROM csv('x.csv', heder => true);", "         ^")
