@@ -184,6 +184,14 @@ def test_a_stream_must_say_how_disordered_it_is(muntin: Muntin, folder: Path) ->
     assert "disorder" in said.err.lower()
 
 
+def test_what_spark_says_while_it_runs(muntin: Muntin, folder: Path) -> None:
+    said = muntin("run", sql(folder, "SELECT 1 / (id - id) AS x FROM range(3);"))
+    assert said.code == Exit.FAILED
+    assert "Error: Spark failed: [DIVIDE_BY_ZERO] Division by zero." in said.err
+    assert "Traceback" not in said.err
+    assert "\tat " not in said.err
+
+
 def test_errors_for_machines(folder: Path, spark: SparkSession) -> None:
     import subprocess
     import sys

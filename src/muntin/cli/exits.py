@@ -30,7 +30,7 @@ _MEANINGS = {
     Exit.TEXT: "the SQL, or an argument in it, is wrong; nothing ran",
     Exit.MACHINE: "something is missing on this machine or in the session",
     Exit.CHECKPOINT: "the checkpoint belongs to another query",
-    Exit.INTERRUPTED: "it was stopped with Ctrl-C after a whole micro-batch; it can be resumed",
+    Exit.INTERRUPTED: "it was stopped with Ctrl-C, a stream after a whole micro-batch",
 }
 
 

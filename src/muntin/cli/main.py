@@ -10,7 +10,8 @@ from types import MappingProxyType
 
 import click
 
-import muntin.cli.exits as exits
+from muntin.cli import exits
+from muntin.cli.failing import from_spark
 from muntin.semantics.errors import MuntinError
 
 #: The commands, the module of each, and what the list of commands says of it. The modules are
@@ -52,17 +53,25 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except MuntinError as error:
-            _report(error)
+            _report(str(error), type(error).__name__)
             ctx.exit(exits.exit_for(error))
+        except KeyboardInterrupt:
+            click.echo("Stopped.", err=True)
+            ctx.exit(exits.Exit.INTERRUPTED)
+        except Exception as error:
+            told = from_spark(error)
+            if told is None:
+                raise
+            _report(told, type(error).__name__)
+            ctx.exit(exits.Exit.FAILED)
 
 
-def _report(error: Exception) -> None:
+def _report(told: str, kind: str) -> None:
     """What went wrong, for people, or for machines where the command was told ``--json``."""
     if "--json" in sys.argv:
-        kind = type(error).__name__
-        click.echo(json.dumps({"error": str(error), "kind": kind}), err=True)
+        click.echo(json.dumps({"error": told, "kind": kind}), err=True)
     else:
-        click.echo(f"Error: {error}", err=True)
+        click.echo(f"Error: {told}", err=True)
 
 
 @click.command(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from muntin.cli import options
+from muntin.cli.failing import from_spark
 from muntin.cli.progress import Progress
 from muntin.semantics.errors import MuntinError
 
@@ -96,6 +97,11 @@ class Shell:
             click.echo(f"Error: {error}", err=True)
         except KeyboardInterrupt:
             click.echo("\nStopped.", err=True)
+        except Exception as error:
+            told = from_spark(error)
+            if told is None:
+                raise
+            click.echo(f"Error: {told}", err=True)
 
     def _follow(self) -> None:
         """Show the streams that were selected until Ctrl-C; queries with a sink go on behind."""
