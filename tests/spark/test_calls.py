@@ -12,7 +12,7 @@ CSV = Signature(
     (
         Parameter("path", str, required=True),
         Parameter("header", bool, False),
-        Parameter("max_files", int),
+        Parameter("max_files", int, positive=True),
         Parameter("mode", str, "all", choices=("all", "some")),
     ),
     ("timestampFormat",),
@@ -44,6 +44,7 @@ def test_case_and_underscores_do_not_matter() -> None:
         (["a"], {"heder": True}, r"csv has no such option \(did you mean 'header'\?\)"),
         (["a"], {"header": 1}, "header=1 cannot be used: csv takes true or false here"),
         (["a"], {"max_files": True}, "csv takes a whole number here"),
+        (["a"], {"max_files": 0}, "max_files=0 cannot be used: it must be above zero"),
         ([3], {}, "path=3 cannot be used: csv takes a text in quotes here"),
         (["a"], {"path": "b"}, "csv has it already"),
         (["a"], {"mode": "sme"}, r"one of all, some \(did you mean 'some'\?\)"),

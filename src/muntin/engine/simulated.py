@@ -40,7 +40,7 @@ class Simulator:
         """The parameters of the model, and those of how its rows arrive."""
         own = [Parameter(f.name, _KINDS[str(f.type)]) for f in fields(self.model)]
         stream = Parameter("stream", str, self.streams[0], choices=self.streams)
-        how = (Parameter("files", int, 8), Parameter("seconds", float, 0.0))
+        how = (Parameter("files", int, 8, positive=True), Parameter("seconds", float, 0.0))
         return Signature(f"simulate('{name}')", (stream, *how, *own))
 
 
@@ -102,8 +102,6 @@ def simulation(arguments: Sequence[Literal], options: Mapping[str, Literal]) -> 
     bound = simulator.signature(name).bind(arguments[1:], options)
     files, seconds = bound.number("files"), bound.values["seconds"]
     assert isinstance(seconds, float)
-    if files < 1:
-        raise ArgumentError("files", files, "it must be above zero")
     given = {
         f.name: _value(str(f.type), bound.values[f.name])
         for f in fields(simulator.model)

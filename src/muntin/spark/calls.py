@@ -31,14 +31,17 @@ class Parameter:
     default: Literal = None
     required: bool = False
     choices: tuple[str, ...] = ()
+    positive: bool = False
 
     def checked(self, given: Literal, where: str) -> Literal:
         """The value, or what would work."""
-        fits = isinstance(given, self.kind) and (self.kind is bool or not isinstance(given, bool))
         if self.kind is float and type(given) is int:
-            return float(given)
+            given = float(given)
+        fits = isinstance(given, self.kind) and (self.kind is bool or not isinstance(given, bool))
         if not fits:
             raise ArgumentError(self.name, given, f"{where} takes {_KINDS[self.kind]} here")
+        if self.positive and isinstance(given, int | float) and not given > 0:
+            raise ArgumentError(self.name, given, "it must be above zero")
         if self.choices and given not in self.choices:
             expected = f"{where} takes one of {', '.join(self.choices)}"
             raise ArgumentError(self.name, given, expected + did_you_mean(str(given), self.choices))

@@ -18,7 +18,8 @@ from muntin.semantics.errors import ArgumentError
 from muntin.spark.calls import Bound, Parameter, Signature
 
 COMMAND = Signature(
-    "command", (Parameter("line", str, required=True), Parameter("timeout", float, 30.0))
+    "command",
+    (Parameter("line", str, required=True), Parameter("timeout", float, 30.0, positive=True)),
 )
 _PLACE = re.compile(r"\{([^{}]+)\}")
 

@@ -17,8 +17,8 @@ WEBHOOK = Signature(
     "webhook",
     (
         Parameter("url", str, required=True),
-        Parameter("timeout", float, 10.0),
-        Parameter("attempts", int, 3),
+        Parameter("timeout", float, 10.0, positive=True),
+        Parameter("attempts", int, 3, positive=True),
         Parameter("token", str),
     ),
 )
@@ -39,14 +39,12 @@ class Webhook:
     @classmethod
     def of(cls, bound: Bound) -> Webhook:
         """The webhook that a call describes."""
-        url, attempts = bound.text("url"), bound.number("attempts")
+        url = bound.text("url")
         if urlsplit(url).scheme not in ("http", "https"):
             raise ArgumentError("url", url, "it is a web address, such as 'https://example.org/x'")
-        if attempts < 1:
-            raise ArgumentError("attempts", attempts, "it must be 1 or more")
         timeout = bound.values["timeout"]
         assert isinstance(timeout, float)
-        return cls(url, timeout, attempts, bound.maybe("token"))
+        return cls(url, timeout, bound.number("attempts"), bound.maybe("token"))
 
     def __call__(self, row: str) -> None:
         """Post a row, which is JSON."""

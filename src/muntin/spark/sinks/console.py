@@ -15,7 +15,7 @@ from rich.text import Text
 from muntin.spark.calls import Parameter, Signature
 from muntin.spark.sinks.sending import Put, Sending
 
-CONSOLE = Signature("console", (Parameter("rows", int, 20),))
+CONSOLE = Signature("console", (Parameter("rows", int, 20, positive=True),))
 
 
 class Board:

@@ -20,7 +20,7 @@ from muntin.spark.sources.opened import Opened, Reading
 
 _PATH = Parameter("path", str, required=True)
 #: How many new files a micro-batch takes; all of them unless it is said.
-_MAX_FILES = Parameter("max_files", int)
+_MAX_FILES = Parameter("max_files", int, positive=True)
 CSV = Signature(
     "csv",
     (_PATH, Parameter("header", bool, False), _MAX_FILES),

@@ -20,7 +20,7 @@ KAFKA = Signature(
         Parameter("servers", str, required=True),
         FORMAT,
         Parameter("start", str, "earliest", choices=("earliest", "latest")),
-        Parameter("max_rows", int),
+        Parameter("max_rows", int, positive=True),
     ),
     (*LINE_OPTIONS, "failOnDataLoss", "minPartitions"),
     prefixes=("kafka.",),

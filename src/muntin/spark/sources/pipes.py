@@ -20,7 +20,11 @@ from muntin.spark.sources.spool import Read, Spool
 STDIN = Signature("stdin", (FORMAT,), LINE_OPTIONS)
 SOCKET = Signature(
     "socket",
-    (Parameter("host", str, required=True), Parameter("port", int, required=True), FORMAT),
+    (
+        Parameter("host", str, required=True),
+        Parameter("port", int, required=True, positive=True),
+        FORMAT,
+    ),
     LINE_OPTIONS,
 )
 #: How long a socket may take to answer.
