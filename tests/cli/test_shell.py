@@ -120,7 +120,8 @@ def test_a_session_on_a_terminal(tmp_path: Path) -> None:
     script = tmp_path / "start.sh"
     exports = "".join(f"export {name}='{told[name]}'\n" for name in names if name in told)
     command = " ".join([*WORDS, "sql", "--stream", *(f"'{word}'" for word in SMALL)])
-    script.write_text(f"{exports}{command}\necho ended with $?\nsleep 60\n")
+    # Ctrl-C reaches this shell, too, which must live to tell.
+    script.write_text(f"trap : INT\n{exports}{command}\necho ended with $?\nsleep 60\n")
     terminal = Terminal(f"sh {script}")
     try:
         _talk(terminal)

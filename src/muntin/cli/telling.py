@@ -51,10 +51,7 @@ class Telling:
 
     def malformed(self, pipeline: Pipeline) -> None:
         """How many rows of a batch were malformed, and what some of them are."""
-        for name, rows in pipeline.malformed():
-            count = rows.count()
-            if not count:
-                continue
+        for name, count, rows in pipeline.malformed():
             examples = [row.asDict() for row in rows.limit(_EXAMPLES).collect()]
             if self._json:
                 _say({"malformed": {"source": name, "rows": count, "examples": examples}})

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from muntin.engine.counting import Counting
 from muntin.engine.outputs import Default, Fan, Outputs, runs
 from muntin.engine.session import Session
 from muntin.engine.sources import Sources
@@ -65,6 +66,7 @@ class Pipeline:
     running: list[Running] = field(default_factory=list)
     letters: dict[str, StreamingQuery | None] = field(default_factory=dict)
     _selects: int = 0
+    _counting: Counting = field(default_factory=Counting)
 
     def __post_init__(self) -> None:
         self.session = Session(self.spark, streaming=self.streaming)
@@ -133,6 +135,8 @@ class Pipeline:
         answer = self.session.answer(query)
         sinks = self._outputs(text).of(name, into, triggers, answer.is_streaming)
         fan = Fan(sinks, answer.finish)
+        if not self.streaming:
+            self._counting.begin(self.sources.opened)
         checkpoint = self.folder / "checkpoints" / name
         started = run(answer.df, [fan], checkpoint=checkpoint, trigger=self.trigger, name=name)
         if started is not None:
@@ -153,16 +157,15 @@ class Pipeline:
             path.write_text(uuid.uuid4().hex)
         return path.read_text()
 
-    def malformed(self) -> Iterator[tuple[str, DataFrame]]:
-        """The malformed rows of every source that can have some, by its name."""
-        for name, opened in self.sources.opened.items():
-            if opened.malformed is not None:
-                yield name, opened.malformed
+    def malformed(self) -> Iterator[tuple[str, int, DataFrame]]:
+        """Of a batch: the sources that had malformed rows, with how many and which."""
+        yield from self._counting.found(self.sources.opened)
 
     def _write_letters(self, folder: Path) -> None:
         """Malformed rows to their folders; a stream's by a query of its own."""
-        for name, rows in self.malformed():
-            if name not in self.letters:
+        for name, opened in self.sources.opened.items():
+            rows = opened.malformed
+            if rows is not None and name not in self.letters:
                 put = open_sink(self.spark, "json", [str(folder / name)], {}, query=name)
                 checkpoint = self.folder / "checkpoints" / f"malformed_{name}"
                 self.letters[name] = run(rows, [put], checkpoint=checkpoint, trigger=self.trigger)

@@ -103,6 +103,24 @@ def test_the_state_of_a_checkpoint(muntin: Muntin, tmp_path: Path) -> None:
     assert "table panes:" in shown
 
 
+def test_the_oldest_frame_of_a_checkpoint(muntin: Muntin, tmp_path: Path) -> None:
+    """Freezers that were above -100 degrees from their first reading on are open since then."""
+    file, checkpoint = tmp_path / "q.sql", tmp_path / "ck"
+    file.write_text(
+        """
+        CREATE STREAM readings FROM simulate('freezer', days => 0.1, left_open => 0, files => 1)
+          ON ts BY freezer DISORDER SLACK '150 seconds' SCHEDULE '1 minute';
+        CREATE QUERY warm AS
+        SELECT freezer, frame_start FROM readings [FRAME THRESHOLD temperature > -100 MISSING CARRY]
+        INTO memory('warm');
+        """
+    )
+    assert muntin("run", file, "--stream", "--once", "--checkpoint", checkpoint).code == 0
+    (row,) = muntin("state", checkpoint, "--json").rows
+    assert row["open"] == 3
+    assert row["oldest_open"] == "2026-03-03 00:00:00+00:00"
+
+
 def test_a_folder_that_is_no_checkpoint(muntin: Muntin, tmp_path: Path) -> None:
     said = muntin("state", tmp_path)
     assert said.code == Exit.TEXT
