@@ -65,6 +65,7 @@ class Shell:
         self._pipeline = pipeline
         self._boards = boards
         self._progress = progress
+        self._told: set[str] = set()
 
     def loop(self) -> None:
         """Read and run."""
@@ -92,6 +93,7 @@ class Shell:
                 ran = self._pipeline.run(text)
             if not ran:
                 click.echo("ok")
+            self._tell_malformed()
             self._follow()
         except MuntinError as error:
             click.echo(f"Error: {error}", err=True)
@@ -102,6 +104,13 @@ class Shell:
             if told is None:
                 raise
             click.echo(f"Error: {told}", err=True)
+
+    def _tell_malformed(self) -> None:
+        """Sources with malformed rows, each the first time that it is read."""
+        for name, count, _ in self._pipeline.malformed():
+            if name not in self._told:
+                click.echo(f"{name}: {count:,} malformed rows are left out", err=True)
+                self._told.add(name)
 
     def _follow(self) -> None:
         """Show the streams that were selected until Ctrl-C; queries with a sink go on behind."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +36,8 @@ def session(
         with progress.during("Starting Spark"):
             from muntin.spark.session import Settings, start, warm
 
+            # What every command needs next is imported while Java starts.
+            threading.Thread(target=import_module, args=("muntin.engine.pipeline",)).start()
             log = options.log or Path(folder) / "spark.log"
             conf = {"spark.sql.warehouse.dir": f"{folder}/warehouse", **options.conf}
             spark = start(Settings(options.master, conf, packages, log))

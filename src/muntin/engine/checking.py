@@ -5,10 +5,10 @@ A source whose columns are declared is not touched; one whose columns are not is
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from muntin.engine.catalog import Catalog
 from muntin.engine.outputs import Outputs
 from muntin.engine.session import Session
 from muntin.engine.simulated import simulation
@@ -48,10 +48,6 @@ class Check:
         self.text = ""
         self._sources = Sources(self.spark, self.session.catalog, self.folder)
 
-    @property
-    def catalog(self) -> Catalog:
-        return self.session.catalog
-
     def check(self, text: str) -> int:
         """Look at every statement; how many there are. What is wrong goes to ``mistakes``.
 
@@ -67,8 +63,7 @@ class Check:
             self._try(self._look, statement)
         return len(statements)
 
-    def _try(self, look: object, statement: Statement) -> None:
-        assert callable(look)
+    def _try(self, look: Callable[[Statement], object], statement: Statement) -> None:
         try:
             look(statement)
         except MuntinError as error:

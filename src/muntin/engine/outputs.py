@@ -56,13 +56,11 @@ class Outputs:
     default: Default
     run: str | None = None
 
-    def of(
-        self, name: str, into: Call | None, triggers: Sequence[CreateTrigger], streaming: bool
-    ) -> list[Put]:
+    def of(self, name: str, into: Call | None, triggers: Sequence[CreateTrigger]) -> list[Put]:
         """The sink of a query and its triggers; without either, the default."""
         sinks: list[Put] = [] if into is None else [self.sink(into, name)]
         sinks += [self.trigger(one) for one in triggers]
-        return sinks or [self.default(name, streaming)]
+        return sinks or [self.default(name, self.run is not None)]
 
     def sink(self, call: Call, name: str) -> Put:
         """The sink that a call names."""

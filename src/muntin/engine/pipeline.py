@@ -122,7 +122,7 @@ class Pipeline:
         """A trigger on a query that runs already fires from its next micro-batch on."""
         for one in self.running:
             if one.name.casefold() == trigger.query_name.casefold():
-                one.fan.sinks.append(self._outputs(text).trigger(trigger))
+                one.fan.sinks.append(self._outputs(text, streaming=True).trigger(trigger))
 
     def _start(
         self,
@@ -133,8 +133,8 @@ class Pipeline:
         text: str,
     ) -> None:
         answer = self.session.answer(query)
-        sinks = self._outputs(text).of(name, into, triggers, answer.is_streaming)
-        fan = Fan(sinks, answer.finish)
+        outputs = self._outputs(text, streaming=answer.is_streaming)
+        fan = Fan(outputs.of(name, into, triggers), answer.finish)
         if not self.streaming:
             self._counting.begin(self.sources.opened)
         checkpoint = self.folder / "checkpoints" / name
@@ -144,13 +144,12 @@ class Pipeline:
             shown = into is None and not triggers
             self.running.append(Running(name, started, watch, fan, shown))
 
-    def _outputs(self, text: str) -> Outputs:
-        return Outputs(self.session, self.folder, text, self.default, self._stream_run())
+    def _outputs(self, text: str, *, streaming: bool) -> Outputs:
+        run = self._stream_run() if streaming else None
+        return Outputs(self.session, self.folder, text, self.default, run)
 
-    def _stream_run(self) -> str | None:
+    def _stream_run(self) -> str:
         """What tells the micro-batches of this stream from those of one that began anew."""
-        if not self.streaming:
-            return None
         path = self.folder / "run"
         if not path.exists():
             self.folder.mkdir(parents=True, exist_ok=True)
