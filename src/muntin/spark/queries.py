@@ -18,6 +18,8 @@ _LOOK = 0.05
 _RAISED = re.compile(
     r"(?!org\.|java\.|py4j\.|scala\.)(?:[\w]+\.)*(?P<kind>\w+(?:Error|Exception)): (?P<told>.+)"
 )
+#: How Spark begins what it has to say.
+_CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .+")
 
 
 class QueryFailedError(MuntinError, RuntimeError):
@@ -57,7 +59,8 @@ def reason(text: str) -> tuple[str, str]:
     found = [match for line in text.splitlines() if (match := _RAISED.match(line.strip()))]
     if found:
         return found[-1]["kind"], found[-1]["told"]
-    return "", text.strip().splitlines()[0]
+    condition = _CONDITION.search(text)
+    return "", condition[0] if condition else text.strip().splitlines()[0]
 
 
 def stop_between(query: StreamingQuery, hurry: Callable[[], bool], seconds: float = 600) -> int:
