@@ -19,7 +19,7 @@ ROOMS: dict[str, set[str]] = {
     "sql": {"semantics"},
     "simulate": {"semantics"},
     "testing": {"semantics", "aggregates", "operators", "spark"},
-    "engine": {"semantics", "aggregates", "operators", "spark", "sql"},
+    "engine": {"semantics", "aggregates", "operators", "spark", "sql", "simulate"},
     "server": {"semantics", "aggregates", "operators", "spark", "sql", "engine"},
     "cli": {
         "semantics",

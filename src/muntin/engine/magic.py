@@ -12,6 +12,7 @@ from typing import Protocol
 
 from muntin.engine.catalog import Catalog
 from muntin.engine.session import Session
+from muntin.engine.sources import Sources
 from muntin.engine.sql import session_of
 from muntin.spark.stream import Stream
 from muntin.spark.types import DataFrame
@@ -38,7 +39,9 @@ class Magic:
     def __call__(self, line: str, cell: str) -> DataFrame:
         """``%%muntin [name]``: run a cell; the answer is shown, and kept as a variable."""
         tables = tables_of(self.shell.user_ns)
-        answer = Session(session_of(tables), tables, catalog=self.catalog).sql(cell)
+        session = Session(session_of(tables), tables, catalog=self.catalog)
+        Sources.serving(session, cell)
+        answer = session.sql(cell)
         if line.strip():
             self.shell.user_ns[line.strip()] = answer
         if not answer.isStreaming:

@@ -11,6 +11,7 @@ from muntin.engine.scope import Scope, Table
 from muntin.engine.storage import check_bounded
 from muntin.engine.translate import Answer, tables_of, translate
 from muntin.semantics.errors import MuntinError
+from muntin.spark.plan import Plan
 from muntin.spark.stream import Stream, stream
 from muntin.spark.types import DataFrame, SparkSession
 from muntin.sql.errors import SqlError, closest
@@ -53,6 +54,7 @@ class Session:
     streaming: bool = False
     control: Controller | None = None
     catalog: Catalog = field(default_factory=Catalog)
+    plans: list[Plan] = field(default_factory=list)
     _opened: dict[str, Table] = field(default_factory=dict)
 
     def sql(self, text: str) -> DataFrame:
@@ -82,6 +84,7 @@ class Session:
         """A query translated; refused if its state would grow for ever and nobody said so."""
         answer = translate(query, self._scope(query))
         check_bounded(answer)
+        self.plans += answer.plans.values()
         return answer
 
     def rows(self, query: Query) -> DataFrame:
@@ -119,7 +122,9 @@ class Session:
         df = self.open_source(self.spark, declared.source, declared.schema, live)
         if isinstance(declared, CreateTable):
             return df
-        told = self.control(declared) if live and self.control is not None else None
+        # A stream that is told nothing but its end would not report anything before.
+        ends = live and declared.disorder is not None
+        told = self.control(declared) if ends and self.control is not None else None
         made: Stream = stream(
             df,
             declared.on,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from muntin.engine.session import Session
+from muntin.engine.sources import Sources
 from muntin.semantics.errors import MuntinError
 from muntin.spark.requirements import active_session
 from muntin.spark.stream import Stream
@@ -17,14 +18,17 @@ def sql(text: str, /, **tables: object) -> DataFrame:
 
     ``mt.sql("SELECT max(speed) AS hi FROM traffic [RANGE 5 MINUTES SLIDE 1 MINUTE WATTR ts]",
     traffic=df)``. Several statements are run one after the other, and the last one answers. What
-    they create lives as long as the call.
+    they create lives as long as the call. Sources that ``CREATE STREAM`` and ``CREATE TABLE`` name
+    are read as they are, once; ``muntin run`` follows them, and keeps their malformed rows.
 
     Args:
         text: Statements with semicolons between them.
         **tables: DataFrames, or what :func:`muntin.stream` returns, by the names that the text
             calls them. Other names are those of Spark's own tables.
     """
-    return Session(session_of(tables), tables).sql(text)
+    session = Session(session_of(tables), tables)
+    Sources.serving(session, text)
+    return session.sql(text)
 
 
 def session_of(tables: Mapping[str, object]) -> SparkSession:

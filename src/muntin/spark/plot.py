@@ -34,7 +34,7 @@ def plot(
 ) -> Chart:
     """The picture that :meth:`muntin.Frames.plot` describes."""
     where = None if path is None else Path(path)
-    _check(where, width=width, height=height, limit=limit)
+    check_picture(where, width=width, height=height, limit=limit)
     source = frames.source
     if source.df.isStreaming and (found is None or rows is None):
         raise ArgumentError(
@@ -68,7 +68,8 @@ def plot(
     return chart
 
 
-def _check(path: Path | None, **sizes: object) -> None:
+def check_picture(path: Path | None, **sizes: object) -> None:
+    """Whether a picture of these sizes can be drawn and written."""
     for argument, given in sizes.items():
         if type(given) is not int or given < 1:
             raise ArgumentError(argument, given, "it must be a whole number above zero")

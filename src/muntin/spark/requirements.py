@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 from muntin.semantics.errors import RequirementError
 
-_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 def check_stream(spark: SparkSession) -> None:
@@ -20,10 +20,10 @@ def check_stream(spark: SparkSession) -> None:
             "streams need the package protobuf, in which Spark speaks of its state; run: "
             "pip install protobuf"
         )
-    if "RocksDB" not in setting(spark, _PROVIDER, ""):
+    if "RocksDB" not in setting(spark, PROVIDER, ""):
         raise RequirementError(
             "streams need RocksDB as Spark's state store; run before the query starts:\n"
-            f'spark.conf.set("{_PROVIDER}", "{_ROCKSDB}")'
+            f'spark.conf.set("{PROVIDER}", "{ROCKSDB}")'
         )
 
 

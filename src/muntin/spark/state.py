@@ -13,12 +13,20 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from muntin.operators.columns import ints
+from muntin.operators.frames.memory import KEYS
+from muntin.operators.kernels.records import is_open
+from muntin.operators.ordered import CELLS
 from muntin.operators.protocol import ChunkKey
 from muntin.operators.punctuators.progress import Progress
+from muntin.operators.sessions import SESSIONS
+from muntin.operators.windows import PANES
 from muntin.semantics.errors import CheckpointError
 from muntin.spark.exchange import decode, encode
 
 CHUNK_BYTES = 2**20
+#: The tables whose rows are parts of windows that are open.
+_OPEN = frozenset({PANES, CELLS, SESSIONS})
 #: How state is laid out. Raise it when a new layout cannot read an old one.
 FORMAT = 2
 
@@ -40,14 +48,21 @@ class ChunkState(Protocol):
 
 @dataclass
 class Head:
-    """What a shard knows of itself: its query, its progress, the parts of every chunk."""
+    """What a shard knows of itself: its query, its progress, the parts of every chunk.
+
+    ``held`` is how much is open in a chunk, for those who watch; nothing depends on it.
+    """
 
     fingerprint: Mapping[str, str]
     progress: tuple[Progress, ...] = ()  # of each input
     parts: dict[ChunkKey, int] = field(default_factory=dict)
+    held: dict[ChunkKey, int] = field(default_factory=dict)
 
     def to_json(self) -> str:
-        chunks = [[name, bucket, parts] for (name, bucket), parts in self.parts.items()]
+        chunks = [
+            [name, bucket, parts, self.held.get((name, bucket), 0)]
+            for (name, bucket), parts in self.parts.items()
+        ]
         return json.dumps(
             {
                 "format": FORMAT,
@@ -66,9 +81,10 @@ class Head:
                 f"version of Muntin reads format {FORMAT}; go on with the version that wrote it, "
                 "or use a new checkpointLocation"
             )
-        parts = {(name, bucket): count for name, bucket, count in stored["chunks"]}
+        parts = {(name, bucket): count for name, bucket, count, *_ in stored["chunks"]}
+        held = {(name, bucket): sum(more) for name, bucket, _, *more in stored["chunks"]}
         progress = tuple(_progress(one) for one in stored["progress"])
-        return cls(stored["fingerprint"], progress, parts)
+        return cls(stored["fingerprint"], progress, parts, held)
 
     def progress_of(self, source: int) -> Progress:
         """How far an input has come."""
@@ -119,11 +135,25 @@ class ShardState:
                 self._chunks.removeKey((table, bucket, part))
             written += len(payload)
             self.head.parts.pop((table, bucket), None)
-            if parts:
+            self.head.held.pop((table, bucket), None)
+            if chunk is not None and parts:
                 self.head.parts[table, bucket] = len(parts)
+                self.head.held[table, bucket] = open_in(table, chunk)
         self.head.progress = tuple(progress)
         self._head.update((self.head.to_json(),))
         return written
+
+
+def open_in(table: str, chunk: pa.Table) -> int:
+    """How much a chunk holds open: frames, or the panes, cells and sessions of open windows.
+
+    >>> open_in("panes", pa.table({"pane": [1, 2]})), open_in("keys", pa.table({"mode": [0, 1]}))
+    (2, 1)
+    """
+    name = table.rpartition(":")[2]
+    if name == KEYS and "mode" in chunk.column_names:
+        return int(is_open({"mode": ints(chunk["mode"])}).sum())
+    return chunk.num_rows if name in _OPEN else 0
 
 
 def check_fingerprint(stored: Mapping[str, str], current: Mapping[str, str]) -> None:

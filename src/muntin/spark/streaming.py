@@ -54,7 +54,12 @@ COUNTS = (
     "results",
     "state_bytes_written",
 )
-TAGGED = ", ".join(["tag STRING", "payload BINARY", *(f"{name} BIGINT" for name in COUNTS)])
+#: How it stands after a micro-batch: what is open over all shards, the largest ``on`` of the first
+#: input, and up to where all shards are complete; both in ticks.
+GAUGES = ("open", "largest", "reached")
+TAGGED = ", ".join(
+    ["tag STRING", "payload BINARY", *(f"{name} BIGINT" for name in (*COUNTS, *GAUGES))]
+)
 RESULTS, REFUSED = "results", "refused"
 _OUTPUT_ROWS = 500_000
 
@@ -81,8 +86,9 @@ def run(messages: DataFrame, task: ShardTask) -> DataFrame:
 
 def counted(tagged: DataFrame, name: str) -> DataFrame:
     """The same DataFrame, its counts in the progress of the query under ``name``."""
-    sums: list[Column] = [F.sum(count).alias(count) for count in COUNTS]
-    return tagged.observe(name, *sums)
+    sums: list[Column] = [F.sum(count).alias(count) for count in (*COUNTS, "open")]
+    gauges = [F.max("largest").alias("largest"), F.min("reached").alias("reached")]
+    return tagged.observe(name, *sums, *gauges)
 
 
 @dataclass(frozen=True)
@@ -150,7 +156,13 @@ def run_shard(
     for lane, one in zip(task.lanes, advanced, strict=True):
         changes |= _scoped(state, lane.source).named(dict(one.changes))
     written = state.write(changes, [one.progress for one in advanced])
-    yield _output(step, messages, written)
+    yield _output(step, messages, {"state_bytes_written": written, **_gauges(state, advanced)})
+
+
+def _gauges(state: ShardState, advanced: Sequence[Advanced]) -> dict[str, int | None]:
+    first = advanced[0].punctuation
+    held = sum(state.head.held.values())
+    return {"open": held, "largest": first.largest, "reached": first.after}
 
 
 def _scoped(state: State, source: int) -> Scope:
@@ -189,11 +201,13 @@ def _messages(shard: int, frames: Iterator[pd.DataFrame]) -> Iterator[Message]:
             yield Message(shard, *place, row["kind"], told, int(row["n"]), row["payload"])
 
 
-def _output(step: JointStep, messages: Sequence[Message], written: int) -> pd.DataFrame:
+def _output(
+    step: JointStep, messages: Sequence[Message], stands: Mapping[str, int | None]
+) -> pd.DataFrame:
     """Counts, results and refused rows, told apart by their tags."""
-    none = dict.fromkeys(COUNTS, 0)
+    none: dict[str, int | None] = {**dict.fromkeys(COUNTS, 0), **dict.fromkeys(GAUGES)}
     rows: list[dict[str, object]] = [
-        {"tag": "counts", "payload": None, **none, **_counts(step, messages, written)}
+        {"tag": "counts", "payload": None, **none, **_counts(step, messages), **stands}
     ]
     tables = [
         (RESULTS, step.results.slice(start, _OUTPUT_ROWS))
@@ -203,10 +217,12 @@ def _output(step: JointStep, messages: Sequence[Message], written: int) -> pd.Da
         tables += [(refused_tag(source), table) for table in _refused(step, messages, source)]
     for tag, table in tables:
         rows.append({"tag": tag, "payload": encode(table, TRAVELLING), **none})
-    return pd.DataFrame(rows, columns=["tag", "payload", *COUNTS])
+    made = pd.DataFrame(rows, columns=["tag", "payload", *COUNTS, *GAUGES])
+    # Nulls would make doubles of them.
+    return made.astype(dict.fromkeys(GAUGES, "Int64"))
 
 
-def _counts(step: JointStep, messages: Sequence[Message], written: int) -> dict[str, int]:
+def _counts(step: JointStep, messages: Sequence[Message]) -> dict[str, int]:
     refusals = Counter(refused_counts(messages))
     for taken in step.taken:
         refusals["late"] += taken.late
@@ -224,7 +240,6 @@ def _counts(step: JointStep, messages: Sequence[Message], written: int) -> dict[
         CONTROL_REFUSED: count_of(messages, CONTROL_REFUSED),
         "evicted": step.evicted,
         "results": step.results.num_rows,
-        "state_bytes_written": written,
     }
 
 

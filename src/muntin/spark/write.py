@@ -18,7 +18,7 @@ from muntin.spark.expressions import problem
 from muntin.spark.naming import Naming, Renaming
 from muntin.spark.plan import Plan
 from muntin.spark.ship import loader
-from muntin.spark.streaming import COUNTS, Output
+from muntin.spark.streaming import COUNTS, GAUGES, Output
 
 #: The triggers that a stateful query can have, and how they are written.
 _TRIGGERS = {
@@ -111,19 +111,20 @@ def progress(query: StreamingQuery) -> dict[str, int]:
     for report in query.recentProgress:
         for name, row in report.observedMetrics.items():
             if name.startswith("muntin"):
-                for count, value in _counts(row).items():
-                    totals[count] = totals.get(count, 0) + (value or 0)
+                observed = observed_values(row)
+                for count in COUNTS:
+                    totals[count] = totals.get(count, 0) + (observed.get(count) or 0)
     # A query that waits for its first rows reports that, too.
     if not totals and any(report.numInputRows for report in query.recentProgress):
         raise MuntinError("this query has no Muntin plan in it, so it has no counts")
     return totals
 
 
-def _counts(row: Row) -> dict[str, int | None]:
-    """The observed counts; Spark Connect hands them as values beside their schema."""
+def observed_values(row: Row) -> dict[str, int | None]:
+    """What a micro-batch observed; Spark Connect hands values beside their schema."""
     fields = row.asDict()
     if set(fields) == {"values", "schema"}:
-        return dict(zip(COUNTS, fields["values"], strict=True))
+        return dict(zip((*COUNTS, *GAUGES), fields["values"], strict=True))
     return fields
 
 

@@ -6,6 +6,8 @@ record is also how the open frame of a key is kept between micro-batches.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
@@ -94,7 +96,7 @@ def fresh(keys: int) -> np.ndarray:
     return made
 
 
-def is_open(records: np.ndarray) -> npt.NDArray[np.bool_]:
+def is_open(records: np.ndarray | Mapping[str, npt.NDArray[np.int64]]) -> npt.NDArray[np.bool_]:
     """Which keys have a frame with rows in it."""
     mode = records["mode"]
     found: npt.NDArray[np.bool_] = (mode == OPEN) | (mode == COMPLETE)

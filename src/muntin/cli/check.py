@@ -1,0 +1,61 @@
+"""``muntin check FILE.sql``: mistakes with their places, without running anything."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
+
+from muntin.cli import options
+from muntin.cli.exits import Exit
+from muntin.cli.progress import Progress
+from muntin.semantics.errors import MuntinError
+
+
+@click.command()
+@options.FILE
+@options.STREAM
+@options.JSON
+@options.spark_options
+@click.pass_context
+def command(ctx: click.Context, /, **given: Any) -> None:
+    """Find mistakes in a file of SQL, without running it.
+
+    Queries are checked against the schemas of their sources. A source whose columns the file
+    declares is not touched; one whose columns it does not is asked for them. The exit code is 3 if
+    there is a mistake.
+    """
+    from muntin.cli.starting import session
+    from muntin.engine.needs import called, streams
+    from muntin.sql.parse import parse
+
+    text = given["file"].read_text()
+    statements = parse(text)  # a text that cannot be read needs no Spark to say so
+    streaming = streams(statements) if given["stream"] is None else given["stream"]
+    progress = Progress(as_json=given["as_json"])
+    with (
+        session(given["spark_options"], progress, called(statements)) as spark,
+        TemporaryDirectory(prefix="muntin-") as folder,
+    ):
+        from muntin.engine.checking import Check
+
+        check = Check(spark, Path(folder), streaming)
+        count = check.check(text)
+    for mistake in check.mistakes:
+        _tell(mistake, as_json=given["as_json"])
+    if check.mistakes:
+        ctx.exit(Exit.TEXT)
+    if not given["as_json"]:
+        click.echo(f"{given['file']}: {count} statements, nothing wrong")
+
+
+def _tell(mistake: MuntinError, *, as_json: bool) -> None:
+    if not as_json:
+        click.echo(f"{mistake}\n", err=True)
+        return
+    place = getattr(mistake, "place", None)
+    where = {} if place is None else {"line": place.line, "column": place.column}
+    click.echo(json.dumps({"error": str(mistake), **where}))

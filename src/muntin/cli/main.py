@@ -1,0 +1,84 @@
+"""``muntin``: the group of all commands, and the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import click
+
+from muntin.cli import exits
+from muntin.cli.failing import from_spark
+from muntin.semantics.errors import MuntinError
+
+#: The commands, the module of each, and what the list of commands says of it. The modules are
+#: imported when they are called: the list must not wait for all of them.
+COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "run": ("run", "Run a file of SQL, on a batch or as a stream."),
+        "sql": ("shell", "Type SQL and see results, live on streams."),
+        "explain": ("explain", "Say how the queries of a file will run, without running them."),
+        "check": ("check", "Find mistakes in a file, without running it."),
+        "plot": ("plot", "Draw the frames or windows of a query."),
+        "demo": ("demo", "Run one of the demonstrations."),
+        "state": ("state", "Show what a checkpoint holds."),
+        "bench": ("bench", "Measure this machine: Muntin beside Spark's own windows."),
+        "doctor": ("doctor", "Look for what keeps Muntin from running here."),
+        "completion": ("completion", "Print what makes your shell complete these commands."),
+    }
+)
+
+
+class Commands(click.Group):
+    """Commands that are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        found = importlib.import_module(f"muntin.cli.{COMMANDS[cmd_name][0]}").command
+        assert isinstance(found, click.Command)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, says) for name, (_, says) in COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except MuntinError as error:
+            _report(str(error), type(error).__name__)
+            ctx.exit(exits.exit_for(error))
+        except KeyboardInterrupt:
+            click.echo("Stopped.", err=True)
+            ctx.exit(exits.Exit.INTERRUPTED)
+        except Exception as error:
+            told = from_spark(error)
+            if told is None:
+                raise
+            _report(told, type(error).__name__)
+            ctx.exit(exits.Exit.FAILED)
+
+
+def _report(told: str, kind: str) -> None:
+    """What went wrong, for people, or for machines where the command was told ``--json``."""
+    if "--json" in sys.argv:
+        click.echo(json.dumps({"error": told, "kind": kind}), err=True)
+    else:
+        click.echo(f"Error: {told}", err=True)
+
+
+@click.command(
+    cls=Commands,
+    epilog="Exit codes: " + "; ".join(f"{code.value} {code.meaning}" for code in exits.Exit) + ".",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(package_name="muntin")
+def main() -> None:
+    """Windows, frames, fills and joins over streams and batches, in SQL."""

@@ -1,0 +1,138 @@
+"""``muntin sql``: statements typed one after the other, results as tables, live on streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from muntin.cli import options
+from muntin.cli.failing import from_spark
+from muntin.cli.progress import Progress
+from muntin.semantics.errors import MuntinError
+
+if TYPE_CHECKING:
+    from muntin.cli.live import Boards
+    from muntin.engine.pipeline import Pipeline
+
+_HELP = """Statements end with a semicolon; an empty line sends what was begun.
+  CREATE STREAM traffic FROM simulate('freeway', hours => 1) ON ts BY station;
+  SELECT station, max(speed) AS hi FROM traffic [RANGE 5 MINUTES SLIDE 1 MINUTE] GROUP BY station;
+  SHOW STREAMS;   SHOW QUERIES;   EXPLAIN SELECT ...;   DROP STREAM traffic;
+Ctrl-C stops a stream that is shown, or throws away what was begun. exit or Ctrl-D ends."""
+
+
+@click.command()
+@click.option("--stream/--batch", "stream", default=False, help="Follow streams as they grow.")
+@click.option(
+    "--file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A file to run first.",
+)
+@click.option("--rows", default=20, show_default=True, help="How many rows a table shows.")
+@options.spark_options
+def command(**given: Any) -> None:
+    """Type SQL and see results, live on streams.
+
+    Lines are remembered from one session to the next, and the tab key completes words, names and
+    columns.
+    """
+    from muntin.cli.starting import session
+
+    progress = Progress()
+    with (
+        session(given["spark_options"], progress) as spark,
+        TemporaryDirectory(prefix="muntin-") as folder,
+    ):
+        from muntin.cli.live import Boards
+        from muntin.engine.pipeline import Pipeline
+
+        boards = Boards(given["rows"], progress)
+        pipeline = Pipeline(spark, Path(folder), given["stream"], boards.sink, boards.answer)
+        shell = Shell(pipeline, boards, progress)
+        if given["file"] is not None:
+            shell.run(given["file"].read_text())
+        shell.loop()
+
+
+class Shell:
+    """Reads statements and runs them until the end of input."""
+
+    def __init__(self, pipeline: Pipeline, boards: Boards, progress: Progress) -> None:
+        self._pipeline = pipeline
+        self._boards = boards
+        self._progress = progress
+        self._told: set[str] = set()
+
+    def loop(self) -> None:
+        """Read and run."""
+        from muntin.cli.prompting import Completer, is_command, prepare, read
+
+        save = prepare(Completer(self.names))
+        click.echo("Muntin. help says how; exit ends.")
+        try:
+            while (text := read(input)) is not None:
+                if is_command(text):
+                    if text.strip().rstrip(";").lower() in ("exit", "quit", "\\q"):
+                        return
+                    click.echo(_HELP)
+                    continue
+                self.run(text)
+        finally:
+            save()
+            for one in self._pipeline.running:
+                one.query.stop()
+
+    def run(self, text: str) -> None:
+        """Run a text; what is wrong with it is said, and the session goes on."""
+        try:
+            with self._progress.during("Running"):
+                ran = self._pipeline.run(text)
+            if not ran:
+                click.echo("ok")
+            self._tell_malformed()
+            self._follow()
+        except MuntinError as error:
+            click.echo(f"Error: {error}", err=True)
+        except KeyboardInterrupt:
+            click.echo("\nStopped.", err=True)
+        except Exception as error:
+            told = from_spark(error)
+            if told is None:
+                raise
+            click.echo(f"Error: {told}", err=True)
+
+    def _tell_malformed(self) -> None:
+        """Sources with malformed rows, each the first time that it is read."""
+        for name, count, _ in self._pipeline.malformed():
+            if name not in self._told:
+                click.echo(f"{name}: {count:,} malformed rows are left out", err=True)
+                self._told.add(name)
+
+    def _follow(self) -> None:
+        """Show the streams that were selected until Ctrl-C; queries with a sink go on behind."""
+        from muntin.cli.stopping import interrupts
+        from muntin.engine.waiting import wait
+
+        shown = [one for one in self._pipeline.running if one.shown]
+        if not shown:
+            return
+        behind = [one for one in self._pipeline.running if one not in shown]
+        self._pipeline.running = shown
+        try:
+            with interrupts() as pressed, self._boards.following():
+                wait(self._pipeline, pressed.asked, pressed.hurry, self._boards.show)
+        finally:
+            self._pipeline.running = behind
+
+    def names(self) -> Iterator[str]:
+        """What can be completed: everything that was created, and its columns."""
+        catalog = self._pipeline.session.catalog
+        for name, made in catalog.relations.items():
+            yield made.name
+            opened = self._pipeline.sources.opened.get(made.name)
+            if opened is not None and name:
+                yield from opened.df.columns

@@ -1,0 +1,78 @@
+"""What ``muntin run`` says when it is done: counts, malformed rows, and how to go on."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from muntin.cli.progress import line_of
+
+if TYPE_CHECKING:
+    from muntin.engine.pipeline import Pipeline
+    from muntin.engine.waiting import Ended
+
+#: So many malformed rows are shown of a source.
+_EXAMPLES = 3
+
+
+class Telling:
+    """Says how it went, on standard error; in JSON where that was asked for."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._given = given
+        self._json = bool(given["as_json"])
+        self._began = time.monotonic()
+
+    def done(self, queries: int) -> None:
+        """A batch is done; people see that by themselves."""
+        if self._json:
+            seconds = round(time.monotonic() - self._began, 3)
+            _say({"done": {"queries": queries, "seconds": seconds}})
+
+    def end(self, ended: Ended, pipeline: Pipeline) -> None:
+        """Streams have ended."""
+        if self._json:
+            counts = {name: standing.as_dict() for name, standing in ended.standings.items()}
+            told = {"stopped": ended.stopped, "last_batch": dict(ended.last), "counts": counts}
+            _say({"done": told})
+            return
+        for name, standing in ended.standings.items():
+            click.echo(f"{name}: {line_of(standing.as_dict())}", err=True)
+        malformed = sum(standing.malformed for standing in ended.standings.values())
+        if malformed:
+            click.echo(f"{malformed:,} malformed rows; {self._kept(pipeline)}", err=True)
+        if ended.stopped:
+            click.echo(self._resume(ended), err=True)
+
+    def malformed(self, pipeline: Pipeline) -> None:
+        """How many rows of a batch were malformed, and what some of them are."""
+        for name, count, rows in pipeline.malformed():
+            examples = [row.asDict() for row in rows.limit(_EXAMPLES).collect()]
+            if self._json:
+                _say({"malformed": {"source": name, "rows": count, "examples": examples}})
+                continue
+            click.echo(f"{name}: {count:,} malformed rows; {self._kept(pipeline)}", err=True)
+            for one in examples:
+                click.echo(f"  {one['reason']}: {one['raw']}", err=True)
+
+    def _kept(self, pipeline: Pipeline) -> str:
+        kept = pipeline.dead_letter
+        return f"they are in {kept}" if kept else "--dead-letter FOLDER keeps them"
+
+    def _resume(self, ended: Ended) -> str:
+        """How to go on with a stream that was stopped."""
+        after = ", ".join(f"{name} after micro-batch {n}" for name, n in ended.last.items())
+        checkpoint = self._given["checkpoint"]
+        if checkpoint is None:
+            return f"Stopped {after}. It cannot be resumed, because there was no --checkpoint."
+        words = ["muntin", "run", str(self._given["file"]), "--stream", "--checkpoint"]
+        return f"Stopped {after}. Resume with:\n  {shlex.join([*words, str(checkpoint)])}"
+
+
+def _say(what: dict[str, object]) -> None:
+    click.echo(json.dumps(what), err=True)

@@ -1,0 +1,70 @@
+"""Drawing a query: its frames over the rows they are of, or the results of its windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from muntin.engine.session import Session
+from muntin.semantics.errors import ArgumentError
+from muntin.spark.compile import Compiled
+from muntin.spark.compile_fill import CompiledFill
+from muntin.spark.compile_frames import CompiledFrames
+from muntin.spark.frames import Frames
+from muntin.spark.plan import Plan
+from muntin.spark.plot_windows import draw, lines_of
+from muntin.sql.statements import Query
+
+#: The columns by which a picture knows a frame.
+_FRAME = ("frame_id", "frame_start", "frame_end", "status")
+
+
+def draw_query(
+    session: Session,
+    query: Query,
+    path: Path,
+    *,
+    value: str | None,
+    keys: Sequence[str],
+    title: str | None,
+    width: int,
+    height: int,
+) -> None:
+    """Draw what a query finds to a file that ends in ``.png``, ``.svg`` or ``.html``.
+
+    Of frames ``value`` is the column that they were found in, and has to be named.
+    """
+    answer = session.answer(query)
+    framed = [found for plan in session.plans if (found := _frames(plan)) is not None]
+    if not framed:
+        by = [name for plan in session.plans for name in _by(plan)]
+        lines = lines_of(answer.df, value, list(dict.fromkeys(by)))
+        draw(lines, path, width=width, height=height, title=title)
+        return
+    if value is None:
+        raise ArgumentError("value", None, "name the column that the frames are to be drawn over")
+    frames = framed[-1]
+    wanted = [*frames.source.by, *_FRAME]
+    whole = all(name in answer.df.columns for name in wanted)
+    frames.plot(
+        value,
+        frames=answer.df if whole else None,
+        key=list(keys) or None,
+        path=path,
+        width=width,
+        height=height,
+        title=title,
+    )
+
+
+def _frames(plan: Plan) -> Frames | None:
+    """The frames behind a plan, filled or not."""
+    compiled = plan.compiled
+    inner = compiled.segmented if isinstance(compiled, CompiledFill) else compiled
+    if not isinstance(inner, CompiledFrames):
+        return None
+    return Frames(inner.source, inner.prefix, inner.framing)
+
+
+def _by(plan: Plan) -> Sequence[str]:
+    return plan.compiled.source.by if isinstance(plan.compiled, Compiled) else ()

@@ -1,0 +1,108 @@
+"""Where the rows of a query go: its sink, its triggers, and what is left to do with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from muntin.engine.session import Session
+from muntin.engine.sources import blamed
+from muntin.engine.translate import Finish
+from muntin.engine.triggers.firing import Trigger, action_of
+from muntin.engine.triggers.ledger import Ledger
+from muntin.spark.sinks.opening import open_sink
+from muntin.spark.sinks.sending import Put
+from muntin.spark.types import DataFrame
+from muntin.sql.errors import SqlError, closest
+from muntin.sql.statements import Call, CreateQuery, CreateTable, CreateTrigger
+
+#: Makes the sink of a query that names none: of its name, and whether it is a stream.
+Default = Callable[[str, bool], Put]
+
+
+@dataclass
+class Fan:
+    """One sink of several; more can be added while a query runs."""
+
+    sinks: list[Put]
+    finish: Finish | None = None
+
+    def __call__(self, rows: DataFrame, number: int) -> None:
+        """Hand the rows of a micro-batch to every sink; they are made once."""
+        made = rows if self.finish is None else self.finish(rows)
+        if len(self.sinks) == 1:
+            self.sinks[0](made, number)
+            return
+        made.persist()
+        try:
+            for sink in self.sinks:
+                sink(made, number)
+        finally:
+            made.unpersist()
+
+
+@dataclass
+class Outputs:
+    """Opens the sinks and triggers of a session's queries.
+
+    ``default`` makes the sink of a query that names none. ``run`` is that of a stream, under which
+    its micro-batches are known; a batch is done every time that it is run.
+    """
+
+    session: Session
+    folder: Path
+    text: str
+    default: Default
+    run: str | None = None
+
+    def of(self, name: str, into: Call | None, triggers: Sequence[CreateTrigger]) -> list[Put]:
+        """The sink of a query and its triggers; without either, the default."""
+        sinks: list[Put] = [] if into is None else [self.sink(into, name)]
+        sinks += [self.trigger(one) for one in triggers]
+        return sinks or [self.default(name, self.run is not None)]
+
+    def sink(self, call: Call, name: str) -> Put:
+        """The sink that a call names."""
+        with blamed(self.text, call):
+            return open_sink(
+                self.session.spark,
+                call.name,
+                call.arguments,
+                call.options,
+                query=name,
+                run=self.run,
+            )
+
+    def trigger(self, made: CreateTrigger) -> Put:
+        """What a trigger does: an action, or an insert into a stored table."""
+        call = made.action
+        if call.name.lower() == "insert":
+            return self.sink(self._table(call).source, made.name)
+        with blamed(self.text, call):
+            action = action_of(call.name, call.arguments, call.options)
+        ledger = Ledger(self.folder / "fired" / made.name)
+        if self.run is None:
+            ledger.forget(0)
+        return Trigger(action, ledger)
+
+    def _table(self, call: Call) -> CreateTable:
+        """The stored table that ``insert('table')`` names."""
+        (name,) = call.arguments if len(call.arguments) == 1 else (None,)
+        found = self.session.catalog.find(str(name))
+        if isinstance(found, CreateTable):
+            return found
+        known = [one.name for one in self.session.catalog.kept("TABLE")]
+        expected = "insert('table') with the name of a table that CREATE TABLE made"
+        raise SqlError(
+            f"there is no table {name}",
+            self.text,
+            call.place,
+            expected=expected,
+            suggestion=closest(str(name), known),
+        )
+
+
+def runs(query: CreateQuery, triggers: Sequence[CreateTrigger]) -> bool:
+    """Whether a query is run for itself; else it is a name for others to read."""
+    return query.into is not None or bool(triggers)

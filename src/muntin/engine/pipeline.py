@@ -1,0 +1,170 @@
+"""A text of statements as a running pipeline: sources opened, queries started, watched, stopped."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from muntin.engine.counting import Counting
+from muntin.engine.outputs import Default, Fan, Outputs, runs
+from muntin.engine.session import Session
+from muntin.engine.sources import Sources
+from muntin.spark.queries import StreamingQuery
+from muntin.spark.sinks.opening import open_sink
+from muntin.spark.sinks.running import run
+from muntin.spark.types import DataFrame, SparkSession
+from muntin.spark.watching import Watch
+from muntin.sql.parse import parse
+from muntin.sql.statements import (
+    Call,
+    CreateQuery,
+    CreateStream,
+    CreateTable,
+    CreateTrigger,
+    Drop,
+    Query,
+    Select,
+    Statement,
+)
+
+
+@dataclass(frozen=True)
+class Running:
+    """A streaming query, and what watches it; ``shown`` are those that name no sink."""
+
+    name: str
+    query: StreamingQuery
+    watch: Watch
+    fan: Fan
+    shown: bool
+
+
+@dataclass
+class Pipeline:
+    """Runs statements in one session.
+
+    Args:
+        spark: The Spark session.
+        folder: Where checkpoints, received lines and what was fired are kept.
+        streaming: Whether streams are followed, or taken as they are.
+        default: Makes the sink of a query that names none.
+        answer: Gets what other statements answer (SHOW, EXPLAIN).
+        trigger: When micro-batches run, as ``DataStreamWriter.trigger`` takes it.
+        dead_letter: Where malformed rows are written, in a folder for each source.
+    """
+
+    spark: SparkSession
+    folder: Path
+    streaming: bool
+    default: Default
+    answer: Callable[[DataFrame], None]
+    trigger: Mapping[str, Any] | None = None
+    dead_letter: Path | None = None
+    running: list[Running] = field(default_factory=list)
+    letters: dict[str, StreamingQuery | None] = field(default_factory=dict)
+    _selects: int = 0
+    _counting: Counting = field(default_factory=Counting)
+
+    def __post_init__(self) -> None:
+        self.session = Session(self.spark, streaming=self.streaming)
+        self.sources = Sources.serving(self.session, folder=self.folder)
+
+    def run(self, text: str) -> int:
+        """Run a text: first everything is declared, then queries run; how many there were.
+
+        So a trigger may stand after its query, and sees every row.
+        """
+        statements = parse(text)
+        self.declare(statements, text)
+        ran = sum(self._run(statement, text) for statement in statements)
+        if self.dead_letter is not None:
+            self._write_letters(self.dead_letter)
+        return ran
+
+    def declare(self, statements: Sequence[Statement], text: str) -> None:
+        """Take in everything that a text creates, and open nothing yet."""
+        self.sources.text = text
+        for statement in statements:
+            if isinstance(statement, CreateStream | CreateTable | CreateQuery | CreateTrigger):
+                self.session.run(statement, text)
+            if isinstance(statement, CreateTrigger):
+                self._add_trigger(statement, text)
+
+    def _run(self, statement: Statement, text: str) -> bool:
+        """Run a statement if there is something to run."""
+        match statement:
+            case CreateStream() | CreateTable() | CreateTrigger():
+                return False
+            case CreateQuery(name=name, query=query, into=into):
+                triggers = self.session.catalog.reading(name)
+                if runs(statement, triggers):
+                    self._start(name, query, into, triggers, text)
+                return runs(statement, triggers)
+            case Select(query=query):
+                self._selects += 1
+                self._start(f"select_{self._selects}", query, None, (), text)
+            case _:
+                self.answer(self.session.run(statement, text))
+                if isinstance(statement, Drop) and statement.what == "QUERY":
+                    self.stop(statement.name)
+        return True
+
+    def stop(self, name: str) -> None:
+        """Stop a query that runs."""
+        for one in [one for one in self.running if one.name.casefold() == name.casefold()]:
+            one.query.stop()
+            self.running.remove(one)
+
+    def _add_trigger(self, trigger: CreateTrigger, text: str) -> None:
+        """A trigger on a query that runs already fires from its next micro-batch on."""
+        for one in self.running:
+            if one.name.casefold() == trigger.query_name.casefold():
+                one.fan.sinks.append(self._outputs(text, streaming=True).trigger(trigger))
+
+    def _start(
+        self,
+        name: str,
+        query: Query,
+        into: Call | None,
+        triggers: Sequence[CreateTrigger],
+        text: str,
+    ) -> None:
+        answer = self.session.answer(query)
+        outputs = self._outputs(text, streaming=answer.is_streaming)
+        fan = Fan(outputs.of(name, into, triggers), answer.finish)
+        if not self.streaming:
+            self._counting.begin(self.sources.opened)
+        checkpoint = self.folder / "checkpoints" / name
+        started = run(answer.df, [fan], checkpoint=checkpoint, trigger=self.trigger, name=name)
+        if started is not None:
+            watch = Watch.of(started, self.session.plans)
+            shown = into is None and not triggers
+            self.running.append(Running(name, started, watch, fan, shown))
+
+    def _outputs(self, text: str, *, streaming: bool) -> Outputs:
+        run = self._stream_run() if streaming else None
+        return Outputs(self.session, self.folder, text, self.default, run)
+
+    def _stream_run(self) -> str:
+        """What tells the micro-batches of this stream from those of one that began anew."""
+        path = self.folder / "run"
+        if not path.exists():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            path.write_text(uuid.uuid4().hex)
+        return path.read_text()
+
+    def malformed(self) -> Iterator[tuple[str, int, DataFrame]]:
+        """Of a batch: the sources that had malformed rows, with how many and which."""
+        yield from self._counting.found(self.sources.opened)
+
+    def _write_letters(self, folder: Path) -> None:
+        """Malformed rows to their folders; a stream's by a query of its own."""
+        for name, opened in self.sources.opened.items():
+            rows = opened.malformed
+            if rows is not None and name not in self.letters:
+                put = open_sink(self.spark, "json", [str(folder / name)], {}, query=name)
+                checkpoint = self.folder / "checkpoints" / f"malformed_{name}"
+                self.letters[name] = run(rows, [put], checkpoint=checkpoint, trigger=self.trigger)

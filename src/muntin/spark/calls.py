@@ -1,0 +1,153 @@
+"""How sources, sinks and actions are called: ``csv('readings', header => true)``.
+
+A signature says which parameters there are; what a statement gives is bound to it before anything
+is opened, so that a misspelt option is an error and not an option that does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from muntin.semantics.errors import ArgumentError, did_you_mean
+
+#: What a statement can give.
+Literal = str | int | float | bool | None | tuple["Literal", ...]
+#: How values are called in messages.
+_KINDS: Mapping[type, str] = {
+    str: "a text in quotes",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A named value; without a default it must be given."""
+
+    name: str
+    kind: type
+    default: Literal = None
+    required: bool = False
+    choices: tuple[str, ...] = ()
+    positive: bool = False
+
+    def checked(self, given: Literal, where: str) -> Literal:
+        """The value, or what would work."""
+        if self.kind is float and type(given) is int:
+            given = float(given)
+        fits = isinstance(given, self.kind) and (self.kind is bool or not isinstance(given, bool))
+        if not fits:
+            raise ArgumentError(self.name, given, f"{where} takes {_KINDS[self.kind]} here")
+        if self.positive and isinstance(given, int | float) and not given > 0:
+            raise ArgumentError(self.name, given, "it must be above zero")
+        if self.choices and given not in self.choices:
+            expected = f"{where} takes one of {', '.join(self.choices)}"
+            raise ArgumentError(self.name, given, expected + did_you_mean(str(given), self.choices))
+        return given
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The values of a call by the names of its parameters, and what Spark is told besides."""
+
+    name: str
+    values: Mapping[str, Literal]
+    passed: Mapping[str, Literal] = field(default_factory=dict)
+
+    def text(self, name: str) -> str:
+        return str(self.values[name])
+
+    def number(self, name: str) -> int:
+        value = self.values[name]
+        assert isinstance(value, int)  # what its parameter says, and bind has checked
+        return value
+
+    def truth(self, name: str) -> bool:
+        return self.values[name] is True
+
+    def maybe(self, name: str) -> str | None:
+        value = self.values[name]
+        return None if value is None else str(value)
+
+    def spark_options(self) -> dict[str, str]:
+        """What goes to Spark as it is."""
+        return {name: _spelled(value) for name, value in self.passed.items()}
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The parameters of a call in order; each can be given by its place or by its name.
+
+    ``passed`` are options of Spark's own under the names that Spark gives them; case and
+    underscores do not matter. Those that begin with one of ``prefixes`` pass whatever follows.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    passed: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
+
+    def bind(self, arguments: Sequence[Literal], options: Mapping[str, Literal]) -> Bound:
+        """What a call gives, by name; raises what is wrong with it."""
+        if len(arguments) > len(self.parameters):
+            raise ArgumentError(self.name, list(arguments), f"it takes {self._listed()}")
+        given = dict(zip((p.name for p in self.parameters), arguments, strict=False))
+        passed: dict[str, Literal] = {}
+        for name, value in options.items():
+            where, known = self._known(name, value)
+            if known in given or known in passed:
+                raise ArgumentError(name, value, f"{self.name} has it already")
+            (given if where == "own" else passed)[known] = value
+        values = {p.name: self._value(p, given) for p in self.parameters}
+        return Bound(self.name, values, passed)
+
+    def _value(self, parameter: Parameter, given: Mapping[str, Literal]) -> Literal:
+        if given.get(parameter.name) is not None:
+            return parameter.checked(given[parameter.name], self.name)
+        if parameter.required:
+            expected = f"{self.name} needs it: {self._listed()}"
+            raise ArgumentError(parameter.name, None, expected)
+        return parameter.default
+
+    def _known(self, name: str, value: Literal) -> tuple[str, str]:
+        """Where an option belongs, and how it is spelled there."""
+        for parameter in self.parameters:
+            if _plain(parameter.name) == _plain(name):
+                return "own", parameter.name
+        for option in self.passed:
+            if _plain(option) == _plain(name):
+                return "passed", option
+        if name.startswith(self.prefixes):
+            return "passed", name
+        names = [*(p.name for p in self.parameters), *self.passed]
+        raise ArgumentError(
+            name,
+            value,
+            f"{self.name} has no such option{did_you_mean(name, names)}; it takes {self._listed()}",
+        )
+
+    def _listed(self) -> str:
+        own = [p.name if p.required else f"{p.name} (optional)" for p in self.parameters]
+        spark = f"; and of Spark's options {', '.join(self.passed)}" if self.passed else ""
+        return ", ".join(own) + spark
+
+
+def named(kind: str, name: str, known: Iterable[str]) -> str:
+    """The name of a source, sink or action as it is spelled here, or which there are."""
+    names = list(known)
+    for one in names:
+        if one == name.lower():
+            return one
+    expected = f"there is no such {kind}{did_you_mean(name.lower(), names)}; there are "
+    raise ArgumentError(kind, name, expected + ", ".join(names))
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _spelled(value: Literal) -> str:
+    """A value as Spark's options spell it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

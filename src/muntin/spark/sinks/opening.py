@@ -1,0 +1,60 @@
+"""Opening a sink by its name, and running a plan or a DataFrame into it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from pyspark.sql import SparkSession
+
+from muntin.spark.calls import Literal, Signature, named
+from muntin.spark.sinks import console, delta, files, kafka, memory, postgres, standard
+from muntin.spark.sinks.sending import Put, Sending
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a sink takes, and how it is opened."""
+
+    signature: Signature
+    open: Callable[[Sending], Put]
+
+
+#: Every sink.
+SINKS: Mapping[str, Target] = MappingProxyType(
+    {
+        target.signature.name: target
+        for target in (
+            Target(files.CSV, files.to_files),
+            Target(files.JSON, files.to_files),
+            Target(files.PARQUET, files.to_files),
+            Target(standard.STDOUT, standard.to_stdout),
+            Target(console.CONSOLE, console.to_console),
+            Target(memory.MEMORY, memory.to_memory),
+            Target(kafka.KAFKA, kafka.to_kafka),
+            Target(postgres.POSTGRES, postgres.to_postgres),
+            Target(delta.DELTA, delta.to_delta),
+        )
+    }
+)
+
+
+def open_sink(
+    spark: SparkSession,
+    name: str,
+    arguments: Sequence[Literal],
+    options: Mapping[str, Literal],
+    *,
+    query: str,
+    run: str | None = None,
+) -> Put:
+    """The sink ``name(arguments, options)``; ``query`` is the name under which it writes.
+
+    A sink that remembers micro-batches does so by that name and ``run``, which a stream that is
+    resumed has to give again.
+    """
+    target = SINKS[named("sink", name, SINKS)]
+    bound = target.signature.bind(arguments, options)
+    return target.open(Sending(spark, bound, query, uuid.uuid4().hex if run is None else run))

@@ -1,0 +1,69 @@
+"""``muntin check`` and ``muntin explain``: nothing is run, messages have their places."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from muntin.cli.exits import Exit
+from tests.cli.conftest import Muntin
+
+GOOD = """CREATE STREAM traffic FROM kafka('cars', servers => 'nowhere:1')
+  (ts TIMESTAMP, station STRING, speed DOUBLE) ON ts BY station DISORDER SLACK '1 minute';
+CREATE QUERY slow AS
+SELECT station, frame_start FROM traffic [FRAME THRESHOLD speed < 45 LASTING 10 MINUTES]
+INTO postgres('slow', url => 'postgresql://nowhere/db');
+SELECT station, max(speed) AS hi FROM traffic [RANGE 5 MINUTES SLIDE 1 MINUTE] GROUP BY station;
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "q.sql"
+    path.write_text(text)
+    return path
+
+
+def test_nothing_is_wrong_and_nothing_is_opened(muntin: Muntin, tmp_path: Path) -> None:
+    said = muntin("check", written(tmp_path, GOOD), "--stream")
+    assert said.code == 0, said.err
+    assert "q.sql: 3 statements, nothing wrong" in said.out
+
+
+def test_every_statement_is_looked_at(muntin: Muntin, tmp_path: Path) -> None:
+    """Two mistakes, in line 4 and in line 6, and the second is found behind the first."""
+    text = GOOD.replace("speed < 45", "sped < 45").replace("max(speed)", "mx(speed)")
+    said = muntin("check", written(tmp_path, text), "--json")
+    assert said.code == Exit.TEXT
+    assert [(row["line"], row["column"]) for row in said.rows] == [(4, 59), (6, 17)]
+    assert "speed" in said.rows[0]["error"]
+
+
+def test_a_source_that_there_is_not(muntin: Muntin, tmp_path: Path) -> None:
+    said = muntin("check", written(tmp_path, GOOD.replace("kafka(", "kafak(")))
+    assert said.code == Exit.TEXT
+    assert "line 1, column 28" in said.err
+    assert "no such source (did you mean 'kafka'?)" in said.err
+
+
+def test_explain(muntin: Muntin, tmp_path: Path) -> None:
+    said = muntin("explain", written(tmp_path, GOOD), "--stream")
+    assert said.code == 0, said.err
+    assert "slow\n" in said.out
+    assert "select_1\n" in said.out
+    assert "RANGE 5 minutes SLIDE 1 minute" in said.out
+
+
+def test_explain_as_a_picture(muntin: Muntin, tmp_path: Path) -> None:
+    picture = tmp_path / "plan.svg"
+    file = written(tmp_path, GOOD)
+    said = muntin("explain", file, "--stream", "--query", "select_1", "--output", picture)
+    assert said.code == 0, said.err
+    assert picture.read_text().lstrip().startswith("<svg")
+    said = muntin("explain", file, "--output", picture)
+    assert said.code == Exit.USAGE
+    assert "choose with --query among slow, select_1" in said.err
+
+
+def test_explain_a_query_that_there_is_not(muntin: Muntin, tmp_path: Path) -> None:
+    said = muntin("explain", written(tmp_path, GOOD), "--query", "slo")
+    assert said.code == Exit.TEXT
+    assert "there is no such query (did you mean 'slow'?)" in said.err

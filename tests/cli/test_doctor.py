@@ -1,0 +1,77 @@
+"""``muntin doctor`` without Spark: every finding has a verdict, and a remedy where it needs one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from muntin.cli import checks
+from muntin.cli.checks import Verdict
+from muntin.cli.exits import Exit
+from muntin.cli.main import main
+
+
+def found(*words: str) -> tuple[int, dict[str, dict[str, str]]]:
+    result = CliRunner().invoke(main, ["doctor", "--quick", "--json", *words])
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    return result.exit_code, {line["what"]: line for line in lines}
+
+
+def test_a_healthy_machine() -> None:
+    code, lines = found()
+    assert code == Exit.OK
+    assert {"Java", "Spark", "Python", "Python of workers", "memory", "protobuf"} <= {*lines}
+    assert all(line["remedy"] == "" for line in lines.values() if line["verdict"] == "ok")
+
+
+def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    code, lines = found()
+    assert code == Exit.MACHINE
+    assert lines["Java"]["verdict"] == "problem"
+    assert "has no bin/java" in lines["Java"]["says"]
+    assert "openjdk-17-jre-headless" in lines["Java"]["remedy"]
+
+
+def test_an_old_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_392\"' >&2\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    (finding,) = checks.java()
+    assert finding.verdict is Verdict.PROBLEM
+    assert "is Java 8; Spark 4 needs 17" in finding.says
+
+
+def test_a_python_of_workers_that_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", "/nowhere/python")
+    code, lines = found()
+    assert code == Exit.MACHINE
+    assert "/nowhere/python does not run" in lines["Python of workers"]["says"]
+    assert lines["Python of workers"]["remedy"].startswith("export PYSPARK_PYTHON=")
+
+
+def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "_NEEDED", (("no.such_module", "nothing", "a test needs it"),))
+    (finding,) = checks.needed()
+    assert finding.verdict is Verdict.PROBLEM
+    assert finding.remedy == "pip install nothing"
+    assert "a test needs it" in finding.says
+
+
+def test_another_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "_version", lambda package: "3.5.1")
+    (finding,) = checks.spark()
+    assert finding.verdict is Verdict.PROBLEM
+    assert finding.remedy == "pip install 'pyspark>=4.3,<4.4'"
+
+
+def test_for_people_the_remedy_is_on_a_line_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", "/nowhere/python")
+    result = CliRunner().invoke(main, ["doctor", "--quick"])
+    assert "problem  Python of workers: /nowhere/python" in result.stdout
+    assert "-> export PYSPARK_PYTHON=" in result.stdout

@@ -1,0 +1,82 @@
+"""``muntin`` as a program: pipes, Ctrl-C, and how long a first answer takes."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from muntin.cli.exits import Exit
+from tests.cli.processes import SMALL, WORDS, environment, ran
+
+DAY = Path(__file__).parents[3] / "shared" / "data" / "freeway" / "loopdata_1day.csv.gz"
+QUERY = """
+CREATE STREAM log FROM stdin('json') (ts TIMESTAMP, k STRING, v INT)
+  ON ts BY k DISORDER SLACK '10 seconds';
+SELECT k, window_end, sum(v) AS total FROM log [RANGE 1 MINUTE SLIDE 1 MINUTE] GROUP BY k;
+"""
+
+
+def lines(first: int, last: int) -> str:
+    rows = [
+        {"ts": f"2026-03-03T00:{n // 60:02d}:{n % 60:02d}Z", "k": "a", "v": 1}
+        for n in range(first, last, 10)
+    ]
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def test_a_pipe_that_ends(tmp_path: Path) -> None:
+    file = tmp_path / "q.sql"
+    file.write_text(QUERY)
+    done = ran(["run", file, *SMALL], stdin=lines(0, 150) + "oops\n")
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["total"] for row in sorted(rows, key=lambda r: r["window_end"])] == [6, 6, 3]
+    assert "1 malformed rows" in done.stderr
+
+
+def test_a_pipe_that_does_not_end_and_ctrl_c(tmp_path: Path) -> None:
+    """As ``tail -f log | muntin run q.sql``: results come while it runs; Ctrl-C ends it."""
+    file, checkpoint = tmp_path / "q.sql", tmp_path / "ck"
+    file.write_text(QUERY)
+    words = [*WORDS, "run", str(file), *SMALL, "--checkpoint", str(checkpoint)]
+    process = subprocess.Popen(
+        words,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(lines(0, 100))
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline())["total"] == 6
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == Exit.INTERRUPTED
+    assert "Stopping after this micro-batch; once more to stop now." in said
+    assert "Stopped select_1 after micro-batch" in said
+    assert f"muntin run {file} --stream --checkpoint {checkpoint}" in said
+
+
+@pytest.mark.skipif(not DAY.exists(), reason="the freeway data is not on this machine")
+def test_the_freeway_day_is_answered_soon(tmp_path: Path) -> None:
+    file = tmp_path / "q.sql"
+    file.write_text(
+        f"CREATE STREAM traffic FROM csv('{DAY}', header => true) ON starttime BY detectorid;"
+        "SELECT detectorid, count(*) AS n FROM traffic [RANGE 1 HOUR SLIDE 1 HOUR] "
+        "GROUP BY detectorid;"
+    )
+    began = time.monotonic()
+    done = ran(["run", file])
+    passed = time.monotonic() - began
+    assert done.returncode == 0, done.stderr
+    assert sum(json.loads(line)["n"] for line in done.stdout.splitlines()) == 240_258
+    # 20 seconds where nothing else runs; tests share their machine.
+    assert passed < 60

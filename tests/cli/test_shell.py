@@ -1,0 +1,160 @@
+"""``muntin sql`` through a real terminal, by tmux; and what it is made of without one."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+from muntin.cli.prompting import Completer, is_command, is_complete, read
+from tests.cli.processes import SMALL, WORDS, environment
+
+
+def asking(*lines: str | None) -> tuple[list[str], object]:
+    """The prompts that were shown, and what somebody types at them; None is Ctrl-C."""
+    prompts: list[str] = []
+    left = list(lines)
+
+    def ask(prompt: str) -> str:
+        prompts.append(prompt.strip())
+        if not left:
+            raise EOFError
+        line = left.pop(0)
+        if line is None:
+            raise KeyboardInterrupt
+        return line
+
+    return prompts, ask
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        (["SELECT 1;"], "SELECT 1;"),
+        (["SELECT", "1;"], "SELECT\n1;"),
+        (["SELECT ';", "';"], "SELECT ';\n';"),
+        (["", "", "SELECT 1;"], "SELECT 1;"),
+        (["SELECT 1", ""], "SELECT 1"),
+        (["SELECT 'x", ""], "SELECT 'x"),
+        (["SELECT oops", None, "SELECT 2;"], "SELECT 2;"),
+        (["exit"], "exit"),
+        ([], None),
+    ],
+)
+def test_statements_are_read(lines: list[str | None], text: str | None) -> None:
+    _, ask = asking(*lines)
+    assert callable(ask)
+    assert read(ask) == text
+
+
+def test_prompts_say_whether_a_statement_was_begun() -> None:
+    prompts, ask = asking("SELECT", "1;")
+    assert callable(ask)
+    read(ask)
+    assert prompts == ["muntin>", "...>"]
+
+
+def test_completion() -> None:
+    complete = Completer(lambda: ["traffic", "Speed", "station"])
+    assert complete.found("tr") == ["traffic", "trigger", "triggers", "trend"]
+    assert complete.found("S")[:2] == ["Speed", "station"]
+    assert "SELECT" in complete.found("SEL")
+    assert "select" in complete.found("sel")
+    assert [complete("traf", n) for n in range(2)] == ["traffic", None]
+
+
+def test_words_for_the_shell_itself() -> None:
+    assert all(map(is_command, ["exit", "quit;", "\\q", "HELP"]))
+    assert not is_command("SELECT 1;")
+    assert not is_complete("")
+
+
+class Terminal:
+    """A terminal in which a command runs."""
+
+    def __init__(self, command: str) -> None:
+        self.name = f"muntin-{uuid.uuid4().hex[:8]}"
+        size = ["-x", "130", "-y", "40"]
+        self._tmux("new-session", "-d", "-s", self.name, *size, command)
+
+    def _tmux(self, *words: str) -> str:
+        done = subprocess.run(
+            ["tmux", "-L", self.name, *words], capture_output=True, text=True, check=False
+        )
+        return done.stdout
+
+    def type(self, line: str) -> None:
+        # To tmux itself a semicolon at the end is the end of its command.
+        self.write(f"{line[:-1]}\\;" if line.endswith(";") else line)
+        self.press("Enter")
+
+    def write(self, text: str) -> None:
+        self._tmux("send-keys", "-t", self.name, "-l", text)
+
+    def press(self, key: str) -> None:
+        self._tmux("send-keys", "-t", self.name, key)
+
+    def text(self) -> str:
+        return self._tmux("capture-pane", "-p", "-S", "-200", "-t", self.name)
+
+    def wait_for(self, wanted: str, seconds: float = 120) -> str:
+        until = time.monotonic() + seconds
+        while wanted not in (shown := self.text()):
+            assert time.monotonic() < until, f"{wanted!r} did not come:\n{shown}"
+            time.sleep(0.3)
+        return shown
+
+    def close(self) -> None:
+        self._tmux("kill-server")
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+@pytest.mark.timeout(600)
+def test_a_session_on_a_terminal(tmp_path: Path) -> None:
+    told = {**environment(), "XDG_STATE_HOME": str(tmp_path)}
+    names = ("PYTHONPATH", "XDG_STATE_HOME", "PATH", "HOME")
+    script = tmp_path / "start.sh"
+    exports = "".join(f"export {name}='{told[name]}'\n" for name in names if name in told)
+    command = " ".join([*WORDS, "sql", "--stream", *(f"'{word}'" for word in SMALL)])
+    # Ctrl-C reaches this shell, too, which must live to tell.
+    script.write_text(f"trap : INT\n{exports}{command}\necho ended with $?\nsleep 60\n")
+    terminal = Terminal(f"sh {script}")
+    try:
+        _talk(terminal)
+    finally:
+        terminal.close()
+    history = (tmp_path / "muntin" / "history").read_text()
+    assert "FROM simulate('retail'" in history
+
+
+def _talk(terminal: Terminal) -> None:
+    terminal.wait_for("muntin>")
+    # A stream over two lines, and words completed by the tab key.
+    terminal.type("CREATE STREAM sales FROM simulate('retail', hours => 1, files => 3)")
+    terminal.wait_for("...>")
+    terminal.type("ON ts BY store DISORDER SLACK '20 seconds';")
+    terminal.wait_for("ok")
+    terminal.write("SHO")
+    terminal.press("Tab")
+    terminal.wait_for("muntin> SHOW")
+    terminal.type(" STREAMS;")
+    terminal.wait_for("CREATE STREAM sales FROM simulate")
+    # A mistake is shown with its place, and the session goes on.
+    terminal.type("SELECT stor FROM sales [RANGE 10 MINUTES SLIDE 10 MINUTES];")
+    shown = terminal.wait_for("did you mean store?")
+    assert "line 1, column 8: there is no column stor" in shown
+    # A live table with how the query stands below it, until the stream is over.
+    terminal.type(
+        "SELECT store, count(*) AS n FROM sales [RANGE 10 MINUTES SLIDE 10 MINUTES] GROUP BY store;"
+    )
+    terminal.wait_for("rows/s", 150)
+    shown = terminal.wait_for("complete to", 150)
+    assert "select_2:" in shown
+    terminal.press("C-c")
+    terminal.wait_for("muntin> ", 60)
+    terminal.type("exit")
+    terminal.wait_for("ended with 0", 60)
