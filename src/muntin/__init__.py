@@ -120,6 +120,8 @@ if TYPE_CHECKING:
     from muntin.spark.joined import Joined
     from muntin.spark.merged import merge
     from muntin.spark.plan import Plan
+    from muntin.spark.probed import Probed
+    from muntin.spark.resampled import Resampled
     from muntin.spark.stored import Stored, frames
     from muntin.spark.stream import Stream, stream
     from muntin.spark.windowed import Windowed
@@ -152,7 +154,9 @@ __all__ = [
     "OwnFramingError",
     "OwnFunctionError",
     "Plan",
+    "Probed",
     "RequirementError",
+    "Resampled",
     "RowWindow",
     "Schedule",
     "Scheme",

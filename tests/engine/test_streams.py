@@ -105,6 +105,11 @@ def rate(spark: SparkSession) -> DataFrame:
             "the state of Spark would grow for ever: DISTINCT remembers every row",
         ),
         (
+            "SELECT count(*) FROM r [FRAME THRESHOLD value > 3 WATTR timestamp DISORDER ORDERED] "
+            "FILL r AS s",
+            "it is not said how disordered r is, so no frame would ever be full",
+        ),
+        (
             "SELECT count(*) AS n FROM r",
             "the state of Spark would grow for ever: an aggregate outside of windows is never",
         ),

@@ -14,7 +14,7 @@ from muntin.operators.windows import Windows
 from muntin.semantics import aggregation
 from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.reference import Evaluate
-from muntin.semantics.window import Edges, Landmark, Unfinished, Window
+from muntin.semantics.window import Edges, Landmark, Latch, Unfinished, Window
 from tests.properties.arriving import (
     LENGTHS,
     ON_TYPES,
@@ -36,12 +36,15 @@ class Case(Arrivals):
     slide: int
     origin: int | None
     landmark: bool
+    latch: bool
     unfinished: Unfinished
 
     @property
-    def spec(self) -> Window | Landmark:
+    def spec(self) -> Window | Landmark | Latch:
         length = LENGTHS[self.domain]
         origin = None if self.origin is None else ON_TYPES[self.domain][2](self.origin)
+        if self.latch:
+            return Latch(length(self.slide), "on", origin)
         if self.landmark:
             return Landmark(length(self.slide), "on", origin)
         return Window(length(self.range), length(self.slide), "on", origin)
@@ -169,7 +172,7 @@ def run_steps(case: Case, work: Windows | None = None) -> Ran:
 @st.composite
 def cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> Case:
     domain = draw(st.sampled_from(domains))
-    landmark = draw(st.integers(0, 4)) == 0
+    landmark, latch = draw(st.sampled_from([(True, False), (False, True), *[(False, False)] * 4]))
     origin = draw(st.one_of(st.none(), st.integers(-3, 6)))
     if landmark and origin is None:
         origin = draw(st.integers(-3, 6))
@@ -179,6 +182,7 @@ def cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> Case:
         slide=draw(st.integers(1, 8)),
         origin=origin,
         landmark=landmark,
+        latch=latch,
         unfinished=draw(st.sampled_from(["keep", "drop", "flag"])),
         **draw(arrivals(domain, rows)),
     )

@@ -35,7 +35,9 @@ def ddl(case: Arrivals) -> str:
 def plan(case: Case, stream: Stream) -> Plan:
     length = LENGTHS[case.domain]
     origin = None if case.origin is None else ON_TYPES[case.domain][2](case.origin)
-    if case.landmark:
+    if case.latch:
+        windowed = stream.latch(length(case.slide), origin, unfinished=case.unfinished)
+    elif case.landmark:
         windowed = stream.landmark(length(case.slide), origin, unfinished=case.unfinished)
     else:
         windowed = stream.window(

@@ -65,7 +65,10 @@ def main(kind: str, folder: Path) -> None:
     flat = [tuple(row.values()) for batch in data for row in batch]
     df = spark.createDataFrame(flat, "k STRING, x BIGINT, v DOUBLE").repartition(4)
     batch = mt.stream(df, on="x", by="k").window(range=30, slide=7).agg(*aggregates).collect()
+    text = f"""SELECT k, window_start, window_end, {", ".join(aggregates)}
+               FROM df [RANGE 30 SLIDE 7 WATTR x] GROUP BY k"""
     made: dict[str, Any] = {"had": had, "batch": sorted(map(tuple, batch))}
+    made["sql"] = sorted(map(tuple, mt.sql(text, df=df).collect()))
     for run in ("first", "second"):
         played = replay(spark, data, "k STRING, x BIGINT, v DOUBLE", tasks=3, folder=folder / run)
         stream = played.stream("x", "k", mt.slack(60), shards=5)

@@ -36,6 +36,9 @@ def plans(stream: mt.Stream) -> dict[str, mt.Plan]:
         "frames": stream.frames(high, fragments=5, **tied).plan(
             "sum(v) AS total", "count(*) AS rows"
         ),
+        "filled": stream.frames(high, **tied)
+        .fill(stream, before=4)
+        .plan("sum(v) AS total", "count(*) AS n"),
         "overlapping": stream.frames(much, scheme="advancing", **tied).plan(
             "sum(v) AS total", "count(*) AS rows"
         ),

@@ -356,8 +356,6 @@ def test_streams_that_cannot_meet(
     spark: SparkSession, losses: DataFrame, replays: tuple[Replay, Replay]
 ) -> None:
     one, other = replays
-    with pytest.raises(mt.ArgumentError, match="these bounds come from a batch"):
-        high_loss(losses).fill(other.df, on="at", key="router_id")
     frames = high_loss(one.df, disorder=mt.ordered())
     with pytest.raises(mt.ArgumentError, match=r"must say how disordered it is.*mt.stream\(other"):
         frames.fill(other.df, on="at", key="router_id").agg("count(*) AS n")

@@ -18,13 +18,13 @@ from tests.spark.cases import COLUMNS, ddl, naive, texts
 from tests.spark.test_frames import NAMES as FRAMED_COLUMNS
 from tests.spark.test_frames import PROPERTIES, public, schema
 from tests.spark.test_properties import START
-from tests.spark.together import check_each
+from tests.spark.together import Streamed, check_each, check_streams
 
 Row = dict[str, Any]
 #: On doubles an axis has the decimals that its lengths need, and with others a row may be late.
 DOMAINS = tuple(domain for domain in Domain if domain is not Domain.DOUBLE)
 #: Makes the stream of an input.
-Streamed = Callable[[int, Arrivals, Any], mt.Stream]
+Described = Callable[[int, Arrivals, Any], mt.Stream]
 
 
 def columns_of(one: Arrivals) -> tuple[str, ...]:
@@ -35,7 +35,7 @@ def schema_of(one: Arrivals) -> str:
     return schema(one) if isinstance(one, Framed) else ddl(one)
 
 
-def plan(case: FillCase, streamed: Streamed) -> mt.Plan:
+def plan(case: FillCase, streamed: Described) -> mt.Plan:
     """The case as a user would write it."""
     bounded = case.bounded
     segmented: mt.Frames | mt.Windowed
@@ -152,11 +152,12 @@ def _all_sorted(rows: Sequence[Row]) -> list[Row]:
 
 
 def test_stream_equals_the_reference(spark: SparkSession) -> None:
-    check_each(lambda case: check_stream(spark, case), fill_cases(DOMAINS).filter(is_streamed))
+    cases = fill_cases(DOMAINS).filter(is_streamed)
+    check_streams(spark, lambda case: streamed(spark, case), check_stream, cases)
 
 
-def check_stream(spark: SparkSession, case: FillCase) -> None:
-    made, expected = play(spark, case), case.expected()
+def check_stream(case: FillCase, made: Played) -> None:
+    expected = case.expected()
     results = [_sorted(row.asDict()) for row in made.results]
     assert_same_rows(results, _all_sorted(wanted(case, expected)))
     refused = sorted((str(row["input"]), row["reason"]) for row in made.refused)
@@ -166,10 +167,10 @@ def check_stream(spark: SparkSession, case: FillCase) -> None:
     assert made.counts["rows_used"] + made.counts["rows_refused"] == came
 
 
-def play(spark: SparkSession, case: FillCase) -> Played:
+def streamed(spark: SparkSession, case: FillCase) -> Streamed:
     replays: list[Replay] = []
 
-    def streamed(place: int, one: Arrivals, schedule: Any) -> mt.Stream:
+    def described(place: int, one: Arrivals, schedule: Any) -> mt.Stream:
         clock = [None if now is None else START + timedelta(seconds=now) for now in one.clocks]
         played = replay(spark, one.batches, schema_of(one), clock=clock)
         replays.append(played)
@@ -183,9 +184,4 @@ def play(spark: SparkSession, case: FillCase) -> Played:
             schedule=schedule,
         )
 
-    try:
-        made = plan(case, streamed)
-        return replays[0].play(made)
-    finally:
-        for played in replays:
-            played.remove()
+    return Streamed(plan(case, described), replays)

@@ -26,11 +26,11 @@ from muntin.semantics.framing.kinds import (
     Trend,
 )
 from muntin.semantics.reference import END, MicroBatch
-from muntin.testing import Replay, assert_same_rows, replay
+from muntin.testing import Played, Replay, assert_same_rows, replay
 from tests.properties.framings import FrameCase, frame_cases
 from tests.spark.cases import COLUMNS, ON_DDL, ddl, naive, texts
 from tests.spark.test_properties import START, is_short
-from tests.spark.together import check_each
+from tests.spark.together import Streamed, check_each, check_streams
 
 Row = dict[str, Any]
 NAMES = (*COLUMNS, "tie", "until")
@@ -114,18 +114,18 @@ def is_streamed(case: FrameCase) -> bool:
 
 
 def test_stream_equals_the_reference(spark: SparkSession) -> None:
-    check_each(partial(check_stream, spark), frame_cases().filter(is_streamed))
+    check_streams(spark, partial(streamed, spark), check_stream, frame_cases().filter(is_streamed))
 
 
-def check_stream(spark: SparkSession, case: FrameCase) -> None:
+def streamed(spark: SparkSession, case: FrameCase) -> Streamed:
     clock = [None if now is None else START + timedelta(seconds=now) for now in case.clocks]
     played = replay(spark, case.batches, schema(case), clock=clock)
-    try:
-        schedule = case.framing.schedule
-        stream = played.stream("on", case.by, case.disorder, shards=3, schedule=schedule)
-        made = played.play(plan(case, stream))
-    finally:
-        played.remove()
+    schedule = case.framing.schedule
+    stream = played.stream("on", case.by, case.disorder, shards=3, schedule=schedule)
+    return Streamed(plan(case, stream), [played])
+
+
+def check_stream(case: FrameCase, made: Played) -> None:
     expected = case.expected()
     assert_same_rows(made.results, wanted(case, expected.results))
     refused = [(row["k"], row["reason"]) for row in made.refused]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,10 +15,10 @@ from muntin.semantics.axis import Domain
 from muntin.semantics.joining.distance import Distance
 from muntin.semantics.joining.how import left_only
 from muntin.testing import Played, Replay, assert_same_rows, replay
-from tests.properties.joinings import AsofCase, JoinCase, Joined, asof_cases, join_cases
+from tests.properties.joinings import AsofCase, JoinCase, Joined, TwoSides, asof_cases, join_cases
 from tests.spark.cases import ON_DDL, naive
 from tests.spark.test_properties import START
-from tests.spark.together import check_each
+from tests.spark.together import Streamed, check_each, check_streams
 
 Row = dict[str, Any]
 Case = JoinCase | AsofCase
@@ -71,7 +71,7 @@ def found(case: Case, rows: Sequence[Any]) -> list[Row]:
     return [{name: row[name] for name in names} for row in rows]
 
 
-def streams_of(spark: SparkSession, case: Case) -> list[mt.Stream]:
+def streams_of(spark: SparkSession, case: TwoSides) -> list[mt.Stream]:
     made = []
     for side in case.sides:
         rows = rows_of([row for batch in side.batches for row in batch])
@@ -81,7 +81,7 @@ def streams_of(spark: SparkSession, case: Case) -> list[mt.Stream]:
     return made
 
 
-def is_exact(case: Case) -> bool:
+def is_exact(case: TwoSides) -> bool:
     """On doubles an axis has the decimals that its lengths need, and with others rows are late."""
     return case.left.domain is not Domain.DOUBLE
 
@@ -107,17 +107,21 @@ def check_batch(spark: SparkSession, case: Case) -> None:
     assert refused == sorted((name, why) for name, out in names for _, why in out.refused)
 
 
-def is_short(case: Case) -> bool:
+def is_short(case: TwoSides) -> bool:
     """A micro-batch costs a second on Spark."""
     return all(len(side.batches) <= 2 for side in case.sides)
 
 
 def test_stream_equals_the_reference(spark: SparkSession) -> None:
-    check_each(lambda case: check_stream(spark, case), cases.filter(is_short))
+    check_streams(
+        spark,
+        lambda case: streamed(spark, case, lambda left, right: plan(case, left, right)),
+        check_stream,
+        cases.filter(is_short),
+    )
 
 
-def check_stream(spark: SparkSession, case: Case) -> None:
-    made = play(spark, case)
+def check_stream(case: Case, made: Played) -> None:
     expected, _ = case.expected()
     assert_same_rows(found(case, made.results), wanted(case, expected))
     came = sum(len(rows) for side in case.sides for rows in side.batches)
@@ -125,7 +129,8 @@ def check_stream(spark: SparkSession, case: Case) -> None:
     assert made.counts["rows_used"] + made.counts["rows_refused"] == came
 
 
-def play(spark: SparkSession, case: Case) -> Played:
+def streamed(spark: SparkSession, case: TwoSides, planned: Callable[..., mt.Plan]) -> Streamed:
+    """Every side of a case as it came."""
     replays: list[Replay] = []
     streams = []
     for side in case.sides:
@@ -136,11 +141,7 @@ def play(spark: SparkSession, case: Case) -> Played:
         streams.append(
             mt.stream(one.df, "on", side.by, side.disorder, control=one.control, shards=2)
         )
-    try:
-        return replays[0].play(plan(case, *streams))
-    finally:
-        for one in replays:
-            one.remove()
+    return Streamed(planned(*streams), replays)
 
 
 def minute(n: float) -> datetime:

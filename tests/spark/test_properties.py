@@ -10,11 +10,11 @@ from pyspark.sql import SparkSession
 
 import muntin as mt
 from muntin.semantics.reference import END, MicroBatch
-from muntin.testing import assert_same_rows, replay
+from muntin.testing import Played, assert_same_rows, replay
 from tests.properties.arriving import Arrivals
 from tests.properties.harness import Case, cases
 from tests.spark.cases import COLUMNS, ddl, naive, plan, reference
-from tests.spark.together import check_each
+from tests.spark.together import Streamed, check_each, check_streams
 
 START = datetime(2026, 1, 1)
 
@@ -45,16 +45,17 @@ def check_batch(spark: SparkSession, case: Case) -> None:
 
 
 def test_stream_equals_the_reference(spark: SparkSession) -> None:
-    check_each(partial(check_stream, spark), cases().filter(is_short))
+    check_streams(spark, partial(streamed, spark), check_stream, cases().filter(is_short))
 
 
-def check_stream(spark: SparkSession, case: Case) -> None:
+def streamed(spark: SparkSession, case: Case) -> Streamed:
     clock = [None if now is None else START + timedelta(seconds=now) for now in case.clocks]
     played = replay(spark, case.batches, ddl(case), tasks=2, clock=clock)
-    try:
-        made = played.play(plan(case, played.stream("on", "k", case.disorder, shards=3)))
-    finally:
-        played.remove()
+    made = plan(case, played.stream("on", "k", case.disorder, shards=3))
+    return Streamed(made, [played])
+
+
+def check_stream(case: Case, made: Played) -> None:
     wanted = reference(case)
     assert_same_rows(made.results, naive(wanted.results))
     refused = [(row["k"], row["reason"]) for row in made.refused]

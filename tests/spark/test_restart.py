@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 import muntin as mt
 from muntin.semantics import aggregation
+from muntin.semantics.arrivals import arrive
 from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.framing.kinds import Kind
 from muntin.semantics.framing.properties import Framing
@@ -89,6 +90,20 @@ def expected_frames(kind: Kind, batches: list[list[dict[str, Any]]], **choices: 
     )
 
 
+def expected_fill(batches: list[list[dict[str, Any]]]) -> Outcome:
+    """Frames filled with their own stream, from a little before them; both inputs refuse rows."""
+    frames = expected_frames(mt.threshold("v > -4"), batches)
+    made = Outcome()
+    punctuated = Rule(mt.slack(5), AXIS, "x").punctuate(batches)
+    in_time = arrive(made, punctuated, AXIS, "x", ("k",), lambda row: None).held
+    for frame in frames.results:
+        low, high = frame["frame_start"] - 4, frame["frame_end"]
+        rows = [row for row in in_time[frame["k"],] if low <= row["x"] <= high]
+        told = {name: frame[name] for name in frame if name not in ("total", "rows")}
+        made.results.append({**told, **{name: of(rows) for name, of in EVALUATE.items()}})
+    return replace(made, refused=[*made.refused, *frames.refused])
+
+
 def median(rows: Any) -> Any:
     return aggregation.quantile([row["v"] for row in rows], 0.5)
 
@@ -103,6 +118,8 @@ def wanted_of(query: str, batches: list[list[dict[str, Any]]]) -> Outcome:
             return expected_of(Session("x", 3), EVALUATE, batches)
         case "frames":
             return expected_frames(mt.threshold("v > -4"), batches, fragments=5)
+        case "filled":
+            return expected_fill(batches)
         case "overlapping":
             return expected_frames(mt.aggregate("sum(v) >= 10"), batches, scheme="advancing")
     return expected_of(Window(20, 7, "x"), COUNTS, batches)
@@ -112,7 +129,7 @@ def wanted_of(query: str, batches: list[list[dict[str, Any]]]) -> Outcome:
 @pytest.mark.parametrize(
     "kills",
     [
-        [("windows", 1, "before")],
+        [("windows", 1, "before"), ("filled", 3, "after")],
         pytest.param(
             [
                 ("windows", 3, "after"),
@@ -121,6 +138,7 @@ def wanted_of(query: str, batches: list[list[dict[str, Any]]]) -> Outcome:
                 ("synopses", 4, "after"),
                 ("frames", 3, "before"),
                 ("overlapping", 4, "after"),
+                ("filled", 2, "before"),
             ],
             marks=pytest.mark.slow,
         ),

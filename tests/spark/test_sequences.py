@@ -16,11 +16,11 @@ import muntin as mt
 from muntin.semantics.axis import Domain
 from muntin.semantics.reference import END, MicroBatch
 from muntin.semantics.sequence import Landmarks, RowWindow, Session, SlideOnWindow, TupleWindow
-from muntin.testing import assert_same_rows, replay
+from muntin.testing import Played, assert_same_rows, replay
 from tests.properties.sequences import SequenceCase, sequence_cases
 from tests.spark.cases import COLUMNS, ddl, naive, texts
 from tests.spark.test_properties import START, is_short
-from tests.spark.together import check_each
+from tests.spark.together import Streamed, check_each, check_streams
 
 NAMES = (*COLUMNS, "slide_on", "gap", "tie")
 #: A gap from a whole number of small units, for each domain.
@@ -110,18 +110,19 @@ def check_batch(spark: SparkSession, case: SequenceCase) -> None:
 
 
 def test_stream_equals_the_reference(spark: SparkSession) -> None:
-    check_each(partial(check_stream, spark), sequence_cases().filter(is_short).map(on_workers))
+    cases = sequence_cases().filter(is_short).map(on_workers)
+    check_streams(spark, partial(streamed, spark), check_stream, cases)
 
 
-def check_stream(spark: SparkSession, case: SequenceCase) -> None:
+def streamed(spark: SparkSession, case: SequenceCase) -> Streamed:
     clock = [None if now is None else START + timedelta(seconds=now) for now in case.clocks]
     batches = rows_of(case, case.batches)
     played = replay(spark, batches, schema(case), clock=clock)
-    try:
-        stream = played.stream("on", case.by, case.disorder, shards=3)
-        made = played.play(plan(case, stream))
-    finally:
-        played.remove()
+    stream = played.stream("on", case.by, case.disorder, shards=3)
+    return Streamed(plan(case, stream), [played])
+
+
+def check_stream(case: SequenceCase, made: Played) -> None:
     wanted = case.expected()
     assert_same_rows(made.results, naive(wanted.results))
     refused = [(row["k"], row["reason"]) for row in made.refused]

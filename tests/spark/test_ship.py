@@ -23,6 +23,7 @@ def test_batch_and_streams_run_without_installing(kind: str, tmp_path: Path) -> 
     made: Any = answer(start(PROGRAM, kind, str(tmp_path), PYSPARK_PYTHON=python))
     assert made["had"] is False
     assert len(made["batch"]) > 100
+    assert made["sql"] == made["batch"]
     assert made["first"] == made["batch"]  # to the last bit, whatever the order of arrival
     assert made["second"] == made["first"]
     assert made["first_counts"]["rows_in"] == made["first_counts"]["rows_used"] == 600

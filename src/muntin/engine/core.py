@@ -23,12 +23,12 @@ from muntin.engine.scope import Scope
 from muntin.engine.spark_sql import evaluate
 from muntin.engine.stream_call import check_disorder, described
 from muntin.spark.types import DataFrame
-from muntin.sql.bracket import ARRIVAL
 from muntin.sql.errors import SqlError
 from muntin.sql.statements import Query, Windowing
+from muntin.sql.windows_asked import ARRIVAL
 
 #: Windows of which it does not matter whether rows are joined before or after.
-_JOINABLE = ("window", "tumbling", "landmark")
+_JOINABLE = ("window", "tumbling", "landmark", "latch")
 _CHOOSING = ("joins", "laterals", "where")
 
 

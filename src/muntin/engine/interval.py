@@ -34,10 +34,6 @@ def resolved(query: Query, windowing: Windowing, relation: Relation) -> Windowin
     if interval is None:
         return windowing
     domain, _ = progressing(relation.df.schema[relation.on].dataType, relation.on)
-    if interval.end_back is None or _length(query, windowing, interval.end_back).positive:
-        problem = "windows that aggregates are computed in end at NOW"
-        expected = "END (NOW)"
-        raise SqlError(problem, query.text, windowing.place, expected=expected)
     method, arguments = _asked(query, windowing, interval, domain)
     return replace(windowing, method=method, arguments=arguments)
 
@@ -45,26 +41,31 @@ def resolved(query: Query, windowing: Windowing, relation: Relation) -> Windowin
 def _asked(
     query: Query, windowing: Windowing, interval: Interval, domain: Domain
 ) -> tuple[Method, dict[str, object]]:
+    assert interval.end_back is not None  # else it only chooses rows
+    behind = _length(query, windowing, interval.end_back)
+    at_rows = interval.every is None and interval.begin_back is not None and not behind.positive
+    if interval.every is None and not at_rows:
+        problem = "it is not said how NOW moves"
+        expected = "EVERY and a length, such as EVERY 1 HOUR"
+        raise SqlError(problem, query.text, windowing.place, expected=expected)
     if interval.begin_back is None:
-        if interval.every is None:
-            problem = "it is not said how NOW moves"
-            expected = "EVERY and a length, such as EVERY 1 HOUR"
-            raise SqlError(problem, query.text, windowing.place, expected=expected)
+        if behind.positive:
+            problem = "a window since a constant ends at NOW"
+            raise SqlError(problem, query.text, windowing.place, expected="END (NOW)")
         return "landmark", {"slide": interval.every, "origin": interval.begin}
-    back = _length(query, windowing, interval.begin_back)
-    reach = _with_end(back, domain)
-    if interval.every is None:
+    reach = _plus(_length(query, windowing, interval.begin_back), _UNIT.get(domain), 1)
+    if at_rows:
         return "by_tuple", {"range": reach}
-    return "window", {"range": reach, "slide": interval.every}
+    return "window", {"range": _plus(reach, behind, -1), "slide": interval.every}
 
 
-def _with_end(back: Length, domain: Domain) -> Length:
-    unit = _UNIT.get(domain)
-    if isinstance(back, Duration) and isinstance(unit, Duration):
-        return Duration(back.micros + unit.micros)
-    if isinstance(back, Number) and isinstance(unit, Number):
-        return Number(back.value + unit.value)
-    return back
+def _plus(length: Length, other: Length | None, sign: int) -> Length:
+    """A length and another of its kind; what is of another kind adds nothing."""
+    if isinstance(length, Duration) and isinstance(other, Duration):
+        return Duration(length.micros + sign * other.micros)
+    if isinstance(length, Number) and isinstance(other, Number):
+        return Number(length.value + sign * other.value)
+    return length
 
 
 def _length(query: Query, windowing: Windowing, text: str) -> Length:

@@ -11,9 +11,9 @@ from muntin.engine.scope import Scope, Table, rows_of
 from muntin.spark.relational import with_arrival
 from muntin.spark.stream import Stream
 from muntin.spark.types import DataFrame
-from muntin.sql.bracket import ARRIVAL
 from muntin.sql.errors import SqlError, closest
 from muntin.sql.statements import Query, Windowing
+from muntin.sql.windows_asked import ARRIVAL
 
 #: How a query that stands in FROM becomes rows.
 Subquery = Callable[[Query], DataFrame]

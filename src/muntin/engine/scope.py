@@ -25,10 +25,10 @@ class Scope:
         """Check what a user handed over by name."""
         found: dict[str, Table] = {}
         for name, table in tables.items():
-            if not isinstance(table, Stream) and not hasattr(table, "isStreaming"):
+            if not isinstance(table, Stream | DataFrame):
                 expected = "it must be a Spark DataFrame or what mt.stream returns"
                 raise ArgumentError(name, table, expected)
-            found[name.casefold()] = table  # type: ignore[assignment]
+            found[name.casefold()] = table
         return Scope(spark, found)
 
     def having(self, name: str, table: Table) -> Scope:

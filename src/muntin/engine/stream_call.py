@@ -85,6 +85,10 @@ def filled(query: Query, fill: Fill, segments: Segmented, scope: Scope) -> Fille
     other = scope.find(fill.table)
     if other is None:
         raise SqlError(f"there is no stream or table {fill.table}", query.text, fill.place)
+    if not isinstance(other, Stream) and other.isStreaming:
+        problem = f"it is not said how disordered {fill.table} is, so no frame would ever be full"
+        expected = "a stream that CREATE STREAM or mt.stream(...) describes"
+        raise SqlError(problem, query.text, fill.place, expected=expected)
     _check_keys(query, fill, segments, other)
     arguments = {name: _value(name, value) for name, value in fill.arguments.items()}
     with located(query, fill.place, fill.places, list(fill.arguments.values())):

@@ -16,10 +16,10 @@ from muntin.engine.scope import Scope, rows_of
 from muntin.engine.spark_sql import evaluate
 from muntin.spark.plan import Plan
 from muntin.spark.types import DataFrame
-from muntin.sql.bracket import ARRIVAL, ROW_NUM
 from muntin.sql.errors import SqlError
 from muntin.sql.parse import parse_query
 from muntin.sql.statements import Query, Windowing
+from muntin.sql.windows_asked import ARRIVAL, ROW_NUM
 
 #: What is left to do with the rows of every micro-batch.
 Finish = Callable[[DataFrame], DataFrame]

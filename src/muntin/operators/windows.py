@@ -19,7 +19,7 @@ from muntin.aggregates.binding import Call
 from muntin.operators.closing import FOREVER, Closing, Last
 from muntin.operators.columns import ints
 from muntin.operators.kernels.grouping import key_and_pane
-from muntin.operators.kernels.sliding import intervals
+from muntin.operators.kernels.sliding import LANDMARK, LATCH, intervals
 from muntin.operators.kernels.ticks import from_ticks
 from muntin.operators.panes import Panes
 from muntin.operators.protocol import ChunkKey, Punctuation, Routed, State, Step
@@ -152,7 +152,8 @@ class Windows:
         if late.any() or between.any():
             panes, pane = panes.filter(pa.array(~late & ~between)), pane[~late & ~between]
             closed = closed if isinstance(closed, int) else closed[~late & ~between]
-        if self.edges.landmark and np.any(np.greater_equal(closed, 0)):
+        least = -FOREVER + 1 if self.edges.latch else 0
+        if self.edges.landmark and np.any(np.greater_equal(closed, least)):
             # A late row of a generous query enters the windows that are still open.
             place = panes.schema.get_field_index("pane")
             moved = panes.set_column(place, "pane", pa.array(np.maximum(pane, closed)))
@@ -206,7 +207,9 @@ class Windows:
         return results
 
     def _intervals(self, panes: pa.Table, ends: KeyEnds) -> tuple[Ints, Ints, Ints, Ints]:
-        slides = -1 if self.edges.landmark else self.edges.whole_slides
+        slides = self.edges.whole_slides
+        if self.edges.landmark:
+            slides = LATCH if self.edges.latch else LANDMARK
         bounds = ends.closed + 1, np.ascontiguousarray(ends.closing)
         given = ends.starts, ints(panes["pane"]), self.edges.panes_per_slide, slides, *bounds
         none = np.empty(0, np.int64)
@@ -233,7 +236,7 @@ class Windows:
         return pa.Table.from_arrays(made, schema=self.result_schema)
 
     def _starts(self, ends: Ints) -> Ints:
-        if self.edges.landmark:
+        if self.edges.landmark and not self.edges.latch:
             return np.full(len(ends), self.edges.origin)
         starts = ends - self.edges.range
         return np.maximum(starts, self.edges.origin) if self.edges.clipped else starts

@@ -20,11 +20,14 @@ def bounds(wid: int, axis: Axis, spec: Edges) -> tuple[Any, Any]:
 
 
 def holds(wid: int, value: Any, axis: Axis, spec: Edges) -> bool:
-    """Whether a window holds a value: ``start <= value < end``, and no window is below 0."""
-    if (spec.clipped or spec.landmark) and wid < 0:
+    """Whether a window holds a value: ``start <= value < end``, and no window is below 0.
+
+    A latch holds what is before its start, too.
+    """
+    if _begins(spec) and wid < 0:
         return False
     start, end = bounds(wid, axis, spec)
-    return bool(start <= value < end)
+    return bool((spec.latch or start <= value) and value < end)
 
 
 def extent(wid: int, values: Sequence[Any], axis: Axis, spec: Edges) -> list[Any]:
@@ -38,7 +41,7 @@ def wids(value: Any, axis: Axis, spec: Edges, until: int | None = None) -> range
     Landmark windows never end, so they are listed up to ``until``.
     """
     first = _first_window_behind(value, axis, spec)
-    if (spec.clipped or spec.landmark) and value < axis.value(spec.origin):
+    if _begins(spec) and value < axis.value(spec.origin):
         return range(0)
     if spec.landmark:
         if until is None:
@@ -48,6 +51,11 @@ def wids(value: Any, axis: Axis, spec: Edges, until: int | None = None) -> range
     while holds(last, value, axis, spec):
         last += 1
     return range(first, last)
+
+
+def _begins(spec: Edges) -> bool:
+    """Whether there is nothing before the origin."""
+    return spec.clipped or (spec.landmark and not spec.latch)
 
 
 def windows(values: Sequence[Any], axis: Axis, spec: Edges, until: int | None = None) -> set[int]:

@@ -106,11 +106,17 @@ def _length(argument: str, given: object) -> Length | None:
 
 @dataclass(frozen=True)
 class StoredFrames:
-    """Frames that were found before: ``on`` is where they begin, ``end`` where they end."""
+    """Frames that were found before: ``on`` is where they begin, ``end`` where they end.
+
+    Results call these ``names``: what was found may have been windows. They begin with the columns
+    ``first``, if that is given.
+    """
 
     on: str
     end: str
     edge: Edge = CLOSED
+    names: tuple[str, str] = ("frame_start", "frame_end")
+    first: tuple[str, ...] = ()
 
     @property
     def context(self) -> Context:

@@ -145,11 +145,24 @@ class Reference:
     def _windows(
         self, mine: Sequence[tuple[Row, int]], closed: int | None, horizon: int
     ) -> list[int]:
+        if self.spec.latch:
+            return self._latched(mine, closed, horizon)
         values = [row[self.on] for row, _ in mine]
         if self.spec.landmark:
             first = min(wids(value, self.axis, self.spec, until=10**6).start for value in values)
             return list(range(max(first, -1 if closed is None else closed + 1), horizon + 1))
         found = {wid for value in values for wid in wids(value, self.axis, self.spec)}
+        return sorted(w for w in found if (closed is None or w > closed) and w <= horizon)
+
+    def _latched(
+        self, mine: Sequence[tuple[Row, int]], closed: int | None, horizon: int
+    ) -> list[int]:
+        """A latch is told for the slides in which a row came in time."""
+        found = {
+            first
+            for row, entry in mine
+            if entry <= (first := wids(row[self.on], self.axis, self.spec, until=10**9).start)
+        }
         return sorted(w for w in found if (closed is None or w > closed) and w <= horizon)
 
     def _report(

@@ -6,7 +6,8 @@ on the axis of a column and gives the integers that every driver computes with.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Literal
 
@@ -42,7 +43,8 @@ class Edges:
 
     Window ``w`` is ``[start(w), end(w))``. Pane edges are the windows' own edges, so a slide has
     one pane when SLIDE divides RANGE and two otherwise, and every row of a pane belongs to the
-    same windows (panes.txt 3.1; findings say why gcd is not used).
+    same windows (panes.txt 3.1; findings say why gcd is not used). A ``latch`` is a landmark window
+    without a beginning: it holds all rows up to its end, and is told where its last slide has one.
     """
 
     range: int
@@ -50,6 +52,7 @@ class Edges:
     origin: int
     clipped: bool
     landmark: bool = False
+    latch: bool = False
 
     @property
     def panes_per_slide(self) -> int:
@@ -76,7 +79,7 @@ class Edges:
         return self.origin + (wid + 1) * self.slide
 
     def start(self, wid: int) -> int:
-        if self.landmark:
+        if self.landmark and not self.latch:
             return self.origin
         start = self.end(wid) - self.range
         return max(start, self.origin) if self.clipped else start
@@ -213,7 +216,43 @@ class Landmark:
         return f"LANDMARK {self.origin} SLIDE {self.slide} WATTR {self.on}"
 
 
-WindowSpec = Window | Landmark
+@dataclass(frozen=True)
+class Latch:
+    """Tumbling windows that carry on what they know: each holds all rows up to its end (AV-10).
+
+    >>> print(Latch("1 hour", "ts"))
+    LATCH 1 hour WATTR ts
+    """
+
+    every: Length
+    on: str
+    origin: object
+
+    def __init__(self, every: object, on: str, origin: object = None) -> None:
+        object.__setattr__(self, "every", positive_length("every", every))
+        object.__setattr__(self, "on", column_name("on", on))
+        object.__setattr__(self, "origin", origin)
+
+    @property
+    def context(self) -> Context:
+        """CF: a row lies in every window that ends behind it."""
+        return Context.CF
+
+    def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
+        """The axis for a column of this domain, fine enough for every length in play."""
+        digits = digits_for(domain, scale, self.every, origin_length(self.origin), also)
+        return Axis(domain, digits, zone)
+
+    def edges(self, axis: Axis) -> Edges:
+        tumbling = Window.tumbling(self.every, self.on, self.origin).edges(axis)
+        return replace(tumbling, landmark=True, latch=True)
+
+    def __str__(self) -> str:
+        origin = "" if self.origin is None else f" ORIGIN {self.origin}"
+        return f"LATCH {self.every}{origin} WATTR {self.on}"
+
+
+WindowSpec = Window | Landmark | Latch
 
 
 def column_name(argument: str, given: object) -> str:
@@ -221,6 +260,16 @@ def column_name(argument: str, given: object) -> str:
     if not isinstance(given, str) or not given:
         raise ArgumentError(argument, given, "it must be the name of a column")
     return given
+
+
+def column_names(argument: str, given: object) -> tuple[str, ...]:
+    """Columns that were named: one, several, or none."""
+    if given is None:
+        return ()
+    names = (given,) if isinstance(given, str) else given
+    if not isinstance(names, Sequence):
+        raise ArgumentError(argument, given, "it must be a column name or several")
+    return tuple(column_name(argument, name) for name in names)
 
 
 def unfinished_policy(given: object) -> Unfinished:

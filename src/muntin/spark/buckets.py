@@ -13,7 +13,7 @@ from pyspark.sql import types as spark_types
 from muntin.operators.kernels.ticks import from_ticks, to_ticks
 from muntin.semantics.axis import Axis
 from muntin.semantics.errors import ArgumentError, MuntinError
-from muntin.semantics.window import Edges, Landmark, Window
+from muntin.semantics.window import Edges, Landmark, Latch, Window
 from muntin.spark.compile import Compiled
 from muntin.spark.ship import shipped
 from muntin.spark.types import bound_type, to_spark
@@ -35,7 +35,7 @@ class Buckets:
 
 def bucketed(compiled: Compiled, *, explode: bool) -> DataFrame:
     """The input rows with ``first_wid`` and ``last_wid``, or one row per window."""
-    if not isinstance(compiled.spec, Window | Landmark):
+    if not isinstance(compiled.spec, Window | Landmark | Latch):
         raise MuntinError(
             f"{compiled.spec}: the windows of a row depend on other rows, so they cannot be told "
             "row by row; use .agg(...)"

@@ -30,7 +30,7 @@ from muntin.semantics.sequence import (
     SlideOnWindow,
     TupleWindow,
 )
-from muntin.semantics.window import Landmark, Unfinished, Window, WindowSpec
+from muntin.semantics.window import Landmark, Latch, Unfinished, Window, WindowSpec
 
 #: Live state is cut into about this many buckets, so that a micro-batch rewrites little of it.
 _BUCKETS = 16
@@ -61,7 +61,7 @@ def build(spec: WindowSpec | SequenceSpec, typed: Typed) -> Operator:
     if any(call.function in SYNOPSES for call in typed.calls):
         return _synopses(spec, typed)
     match spec:
-        case Window() | Landmark():
+        case Window() | Landmark() | Latch():
             return _windows(spec, typed)
         case Session():
             return _sessions(spec, typed)

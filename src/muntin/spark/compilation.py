@@ -21,7 +21,8 @@ class Feed:
     """One input of a plan, as far as an operator does not know it.
 
     ``prepared`` makes the columns that travel, with the original ones if they are wanted; ``name``
-    is what refused rows call the input, and ``schema`` has its columns.
+    is what refused rows call the input, and ``schema`` has its columns. Of a streaming plan some
+    inputs may be ``preset``: batches that are complete when it starts.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Feed:
     axis: Axis
     control: DataFrame | None = None
     everywhere: bool = False
+    preset: bool = False
     may_refuse: bool = False
 
     @property

@@ -22,6 +22,7 @@ from muntin.operators.protocol import Operator
 from muntin.semantics.axis import Axis
 from muntin.semantics.filling import StoredFrames
 from muntin.semantics.framing.properties import Framing
+from muntin.semantics.resampling import Instants
 from muntin.semantics.sequence import RowWindow, SequenceSpec, SlideOnWindow
 from muntin.semantics.window import Unfinished, WindowSpec
 from muntin.spark.build import Typed, build
@@ -33,7 +34,7 @@ from muntin.spark.naming import Naming
 from muntin.spark.requirements import setting
 from muntin.spark.types import progressing, to_arrow, to_spark
 
-AnySpec = WindowSpec | SequenceSpec | Framing | StoredFrames
+AnySpec = WindowSpec | SequenceSpec | Framing | StoredFrames | Instants
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +124,7 @@ class Compiled(CompiledInput):
     @cached_property
     def operator(self) -> Operator:
         # Others have compilers of their own.
-        assert not isinstance(self.spec, Framing | StoredFrames)
+        assert not isinstance(self.spec, Framing | StoredFrames | Instants)
         return build(self.spec, self.typed)
 
     @cached_property

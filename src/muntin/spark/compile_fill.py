@@ -20,12 +20,14 @@ from muntin.operators.joint import Joint
 from muntin.semantics.axis import Axis
 from muntin.semantics.filling import CLOSED, HALF_OPEN, OPEN, Edge, Filling, StoredFrames
 from muntin.semantics.framing.properties import Framing
+from muntin.semantics.resampling import Instants
 from muntin.semantics.window import Landmark, Window
 from muntin.spark.compilation import Feed
 from muntin.spark.compile import Compiled, struct
 from muntin.spark.expressions import named
 from muntin.spark.naming import Naming
 from muntin.spark.other import OnSharedAxis, digits_of
+from muntin.spark.preset import digest
 from muntin.spark.types import to_arrow
 
 
@@ -150,7 +152,7 @@ class CompiledFill:
     def edge(self) -> Edge:
         """Whether rows on a bound are inside."""
         spec = self.plain.spec
-        if isinstance(spec, StoredFrames):
+        if isinstance(spec, StoredFrames | Instants):
             return spec.edge
         if not isinstance(spec, Framing):
             return HALF_OPEN
@@ -168,8 +170,11 @@ class CompiledFill:
 
     def _filled(self, alone: Joint) -> Filled:
         operator, spec = alone.operator, self.plain.spec  # type: ignore[attr-defined]
-        frames = isinstance(spec, Framing | StoredFrames)
-        names = ("frame_start", "frame_end") if frames else ("window_start", "window_end")
+        names = ("frame_start", "frame_end")
+        if isinstance(spec, StoredFrames):
+            names = spec.names
+        elif not isinstance(spec, Framing | Instants):
+            names = ("window_start", "window_end")
         segments = Segments(
             operator,
             self.axis,
@@ -186,7 +191,7 @@ class CompiledFill:
     def feeds(self) -> tuple[Feed, ...]:
         names = ["fill"] if len(self.fills) == 1 else [f"fill{n}" for n in range(len(self.fills))]
         filling = [s.feed(name) for s, name in zip(self.fills, names, strict=True)]
-        return (self.segmented.feed("rows"), *filling)
+        return (replace(self.segmented.feed("rows"), preset=self.preset), *filling)
 
     @property
     def shards(self) -> int:
@@ -194,7 +199,13 @@ class CompiledFill:
 
     @property
     def is_streaming(self) -> bool:
-        return self.plain.is_streaming
+        return self.plain.is_streaming or self.preset
+
+    @property
+    def preset(self) -> bool:
+        """Whether frames that are stored are filled by streams."""
+        streams = any(source.source.df.isStreaming for source in self.sources)
+        return streams and not self.plain.is_streaming
 
     @cached_property
     def flat_schema(self) -> spark_types.StructType:
@@ -218,6 +229,7 @@ class CompiledFill:
             prefix=own.prefix,
             results=(*own.results, *made),
             shifts=self.compares,
+            first=own.first,
         )
 
     @property
@@ -227,6 +239,8 @@ class CompiledFill:
     @cached_property
     def identity(self) -> Mapping[str, str]:
         made = dict(self.segmented.identity)
+        if self.preset:
+            made["frames"] = digest(self.plain.source.df)
         for place, source in enumerate(self.fills):
             by = [f"{n} {t.simpleString()}" for n, t in zip(source.keys, source.types, strict=True)]
             types = [str(t) for call in source.calls for t in call.types]

@@ -126,10 +126,10 @@ class CompiledHistory:
     def _moved(self, name: str, ticks: int, shifts: Sequence[int]) -> SparkColumn:
         """A bound moved by a length, and by the shift that a row is for."""
         axis = self.filled.axis
-        base = _plus(F.col(name), ticks, axis)
-        made = _plus(base, shifts[0], axis)
+        base = plus(F.col(name), ticks, axis)
+        made = plus(base, shifts[0], axis)
         for place, shift in enumerate(shifts[1:], 1):
-            made = F.when(F.col("shifted") == place, _plus(base, shift, axis)).otherwise(made)
+            made = F.when(F.col("shifted") == place, plus(base, shift, axis)).otherwise(made)
         return made
 
     def _paired(self, joined: DataFrame, source: CompiledSource) -> DataFrame:
@@ -142,7 +142,7 @@ class CompiledHistory:
         return joined.select(*told, "shifted", *rows)
 
 
-def _plus(column: SparkColumn, ticks: int, axis: Axis) -> SparkColumn:
+def plus(column: SparkColumn, ticks: int, axis: Axis) -> SparkColumn:
     """A value of the progressing attribute moved by ticks, in Spark."""
     if not ticks:
         return column

@@ -9,7 +9,6 @@ from functools import cached_property
 
 import pyarrow as pa
 from pyspark.sql import Column as SparkColumn
-from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
@@ -31,6 +30,7 @@ from muntin.spark.compilation import Feed
 from muntin.spark.compile import struct
 from muntin.spark.compile_input import CompiledInput, Source
 from muntin.spark.expressions import named
+from muntin.spark.naming import Renaming
 from muntin.spark.other import OnSharedAxis, shared_axis
 from muntin.spark.types import to_arrow
 
@@ -40,15 +40,16 @@ SIDES = ("left", "right")
 
 @dataclass(frozen=True, eq=False)
 class CompiledSide(OnSharedAxis, CompiledInput):
-    """One side of a join: all columns travel, and ties if only one of several rows counts."""
+    """One side of a join: columns travel, and ties if only one of several rows counts."""
 
     shared: Axis | None = None
     types: tuple[spark_types.DataType, ...] = ()
     tiebreak: tuple[str, ...] = ()
     tied: bool = False
+    travels: tuple[str, ...] = ()
 
     def _for_the_window(self) -> list[SparkColumn]:
-        made = [named(n).alias(f"c{place}") for place, n in enumerate(self.schema.names)]
+        made = [named(n).alias(f"c{place}") for place, n in enumerate(self.travels)]
         return made + [tie.alias(f"t{place}") for place, tie in enumerate(self._ties)]
 
     @property
@@ -61,7 +62,7 @@ class CompiledSide(OnSharedAxis, CompiledInput):
 
     @cached_property
     def side(self) -> Side:
-        columns = [to_arrow(f.dataType, f.name) for f in self.schema.fields]
+        columns = [to_arrow(self.schema[name].dataType, name) for name in self.travels]
         ties = [to_arrow(self.schema[n].dataType, f"tiebreak={n!r}") for n in self.tiebreak]
         return Side(
             axis=self.axis,
@@ -70,20 +71,6 @@ class CompiledSide(OnSharedAxis, CompiledInput):
             lateness_type=self.lateness_type,
             ties=(*ties, pa.int64()) if self.tied else (),
         )
-
-
-@dataclass(frozen=True)
-class JoinNaming:
-    """The names of results; a plain value, so that it can be sent to where a sink runs.
-
-    ``columns`` are the operator's columns and the user's. A key that both sides call the same
-    stands once, where the left side has it.
-    """
-
-    columns: tuple[tuple[str, str], ...]
-
-    def apply(self, flat: DataFrame) -> DataFrame:
-        return flat.select(*(F.col(own).alias(name) for own, name in self.columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +93,9 @@ class CompiledJoin:
         left, right = self.sources
         types = tuple(left.df.schema[name].dataType for name in left.by)
         nearest = isinstance(self.spec, Asof)
-        one = CompiledSide(left, shared=self.axis, types=types)
-        other = replace(one, source=right, tiebreak=self.tiebreak, tied=nearest)
+        one = CompiledSide(left, shared=self.axis, types=types, travels=tuple(left.df.columns))
+        travels = tuple(right.df.columns)
+        other = CompiledSide(right, self.axis, types, self.tiebreak, nearest, travels)
         return one, other
 
     @property
@@ -177,14 +165,15 @@ class CompiledJoin:
         return struct(self.joint.result_schema)
 
     @cached_property
-    def finisher(self) -> JoinNaming:
+    def finisher(self) -> Renaming:
+        """A key that both sides call the same stands once, where the left side has it."""
         left, right = self.sides
         keys = dict(zip(left.keys, (f"k{place}" for place in range(len(left.keys))), strict=True))
         made = [
             (keys.get(name, f"left{place}"), name) for place, name in enumerate(left.schema.names)
         ]
         if left_only(self.how):
-            return JoinNaming(tuple(made))
+            return Renaming(tuple(made))
         taken = {*left.schema.names}
         same = {name for name, other in zip(left.keys, right.keys, strict=True) if name == other}
         for place, name in enumerate(right.schema.names):
@@ -195,7 +184,7 @@ class CompiledJoin:
                         "prefix", self.prefix, f"a column {told!r} is there already; use another"
                     )
                 made.append((f"right{place}", told))
-        return JoinNaming(tuple(made))
+        return Renaming(tuple(made))
 
     @cached_property
     def identity(self) -> Mapping[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Column as SparkColumn
@@ -85,7 +85,7 @@ class Filled:
             raise ArgumentError(
                 "fragments", str(spec.fragments), "a function sees a frame when it is whole"
             )
-        returns = _struct(self.source.df, schema)
+        returns = returned(self.source.df, schema)
         source = replace(self.compiled((), whole_rows=True), function=function, returns=returns)
         return planned(self.segmented, self.segmented.compiled(()), [source])
 
@@ -128,6 +128,10 @@ def filled_plan(compiled: CompiledFill) -> Plan:
     stored = [not source.source.df.isStreaming for source in compiled.sources]
     if not compiled.is_streaming:
         return Plan(compiled)
+    if any(stored) and compiled.preset:
+        raise ArgumentError(
+            "plans", "a table and a stream", "one plan is filled by tables or by streams, not both"
+        )
     if any(stored):
         check_history(compiled)
         return Plan(CompiledHistory(compiled))
@@ -151,25 +155,27 @@ def filled(
             "fill", str(plain.spec), "frames, sliding and tumbling windows can be filled"
         )
     source, described = other_source(segmented.source, other, on)
+    if source.df.isStreaming and not plain.is_streaming:
+        check_other(source, "fills")
+        segmented = _told_before(segmented, other)
+        plain = segmented.compiled(())
+        source = replace(source, shards=plain.source.shards)
     by, matches = matching(plain.keys, plain.schema, source, key, described)
     source = replace(source, by=by)
-    _check_sides(plain, source)
     chosen = None if where is None else _condition(where)
     made = Filled(segmented, source, filling, matches, chosen)
     made._planned((), whole_rows=False)  # what does not suit is said here
     return made
 
 
-def _check_sides(plain: Compiled, source: Source) -> None:
-    if source.df.isStreaming and not plain.is_streaming:
-        raise ArgumentError(
-            "other",
-            "a stream",
-            "these bounds come from a batch; read them as a stream too (spark.readStream)",
-        )
+def _told_before(segmented: Segmented, other: Any) -> Segmented:
+    """Frames or windows of a batch as stored ones, in the shards of the stream that fills them."""
+    from muntin.spark.stored import stored  # which is made of streams, which make what is filled
+
+    return stored(segmented, other.described().shards)
 
 
-def _struct(df: DataFrame, schema: object) -> spark_types.StructType:
+def returned(df: DataFrame, schema: object) -> spark_types.StructType:
     """The columns that a function returns, from DDL text or as they are."""
     if isinstance(schema, spark_types.StructType):
         return schema

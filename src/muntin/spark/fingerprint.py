@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from muntin.semantics.framing.properties import Framing, Schedule
+from muntin.semantics.resampling import Instants
 from muntin.semantics.sequence import Landmarks, SlideOnWindow
-from muntin.semantics.window import Landmark, Window
+from muntin.semantics.window import Landmark, Latch, Window
 
 if TYPE_CHECKING:
     from muntin.spark.compile import Compiled
@@ -41,12 +42,15 @@ def _anchors(compiled: Compiled, zone: str) -> tuple[int, ...]:
     """The ticks that windows are counted from."""
     axis, spec = replace(compiled.axis, zone=zone), compiled.spec
     match spec:
-        case Window() | Landmark():
+        case Window() | Landmark() | Latch():
             return (spec.edges(axis).origin,)
         case Landmarks(origins=origins):
             return tuple(axis.point("origin", origin) for origin in origins)
         case Framing(schedule=Schedule() as schedule):
             return (schedule.start(axis),)
+        case Instants():
+            grid = spec.grid(axis)
+            return () if grid is None else (grid.origin,)
         case SlideOnWindow():
             return (spec.slide_origin(replace(compiled.slide_axis, zone=zone)),)
     return ()

@@ -10,10 +10,10 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from muntin.semantics.errors import ArgumentError, UnknownColumnError
-from muntin.semantics.window import column_name
+from muntin.semantics.window import column_names
 from muntin.spark.compile_input import Source
 from muntin.spark.compile_join import CompiledJoin, JoinSpec
-from muntin.spark.other import Key, check_other, matching, other_source
+from muntin.spark.other import Key, check_other, matching, other_source, same_kind
 from muntin.spark.plan import Plan
 
 _UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
@@ -57,7 +57,7 @@ def joined(
         raise ArgumentError("other", None, "it is a Spark DataFrame or what mt.stream returns")
     source, described = other_source(own, other, on)
     left, right = _keyed(own, source, key, described)
-    _check_sides(left, right)
+    same_kind(left, right)
     if not isinstance(prefix, str):
         raise ArgumentError("prefix", prefix, "it must be text such as 'right_'")
     if where is not None and not isinstance(where, str):
@@ -88,16 +88,6 @@ def _keyed(
     return replace(own, by=tuple(own.by[n] for n in matches)), replace(source, by=by)
 
 
-def _check_sides(left: Source, right: Source) -> None:
-    if left.df.isStreaming != right.df.isStreaming:
-        one = "the other one" if left.df.isStreaming else "this one"
-        raise ArgumentError(
-            "other",
-            "a stream and a batch",
-            f"{one} is a batch; read it as a stream too (spark.readStream)",
-        )
-
-
 def _bytes(limit: object) -> int | None:
     """A size as people write it."""
     if limit is None:
@@ -113,8 +103,8 @@ def _bytes(limit: object) -> int | None:
 
 
 def _ties(given: str | Sequence[str] | None, right: Source) -> tuple[str, ...]:
-    names = (given,) if isinstance(given, str) else tuple(given or ())
+    names = column_names("tiebreak", given)
     for name in names:
-        if column_name("tiebreak", name) not in right.df.columns:
+        if name not in right.df.columns:
             raise UnknownColumnError("tiebreak", name, right.df.columns)
     return names

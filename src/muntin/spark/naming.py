@@ -18,6 +18,8 @@ class Naming:
 
     ``results`` are the name of a column, how many aggregates it is made of, and the SQL over
     them unless it is just one. ``shifts`` are the texts of the column ``shift``, if there is one.
+    ``first`` are the columns that come first, if not the keys and bounds do; ``instead`` are other
+    names for some of Muntin's own.
     """
 
     by: tuple[str, ...]
@@ -25,6 +27,8 @@ class Naming:
     prefix: str
     results: tuple[tuple[str, int, str | None], ...]
     shifts: tuple[str, ...] = ()
+    first: tuple[str, ...] = ()
+    instead: tuple[tuple[str, str], ...] = ()
 
     def check(self) -> None:
         """Refuse result columns that would have the same name."""
@@ -58,7 +62,11 @@ class Naming:
                 flat = self._evaluated(flat, outer, place, count)
                 made.append(F.col(f"e{place}").alias(name))
             place += count
-        return flat.select(*keys, *bounds, *made)
+        told = flat.select(*keys, *bounds, *made).withColumnsRenamed(dict(self.instead))
+        if not self.first:
+            return told
+        rest = [name for name in told.columns if name not in self.first]
+        return told.select(*(named(name) for name in (*self.first, *rest)))
 
     def _evaluated(self, flat: DataFrame, outer: str, first: int, count: int) -> DataFrame:
         """The flat results with one more column: an expression over aggregates."""
@@ -69,3 +77,13 @@ class Naming:
         forth = [F.col(name).alias(names.get(name, name)) for name in flat.columns]
         back = [named(names.get(name, name)).alias(name) for name in flat.columns]
         return flat.select(*forth).select(*back, value)
+
+
+@dataclass(frozen=True)
+class Renaming:
+    """The operator's columns under the user's names and in their order, and no others."""
+
+    columns: tuple[tuple[str, str], ...]
+
+    def apply(self, flat: DataFrame) -> DataFrame:
+        return flat.select(*(F.col(own).alias(name) for own, name in self.columns))

@@ -188,3 +188,15 @@ def check_other(source: Source, role: str) -> None:
         )
     check_clock(source.disorder, source.clock)
     check_stream(source.df.sparkSession)
+
+
+def same_kind(left: Source, right: Source) -> None:
+    """Two streams or two batches; no other pair is joined row by row."""
+    if left.df.isStreaming != right.df.isStreaming:
+        one = "the other one" if left.df.isStreaming else "this one"
+        raise ArgumentError(
+            "other",
+            "a stream and a batch",
+            f"{one} is a batch; read it as a stream too (spark.readStream), or look rows up in a "
+            "stored table with .lookup(table)",
+        )

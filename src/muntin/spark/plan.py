@@ -13,6 +13,7 @@ from muntin.semantics.errors import MuntinError
 from muntin.spark import batch, streaming
 from muntin.spark.compilation import Compilation
 from muntin.spark.exchange import Lane, announced, routed
+from muntin.spark.preset import Preset
 from muntin.spark.refusing import Refusing
 from muntin.spark.ship import shipped
 
@@ -67,7 +68,18 @@ class Plan:
 
     def _messages(self, lanes: Sequence[Lane], *, originals: bool) -> DataFrame:
         feeds = zip(self.compiled.feeds, lanes, strict=True)
-        return _union([routed(feed.prepared(originals), lane) for feed, lane in feeds])
+        return _union(
+            [routed(feed.prepared(originals), lane) for feed, lane in feeds if not feed.preset]
+        )
+
+    def _preset(self, lanes: Sequence[Lane], *, originals: bool) -> tuple[Preset, ...]:
+        """The inputs that travel with the query."""
+        feeds = zip(self.compiled.feeds, lanes, strict=True)
+        return tuple(
+            Preset.of(lane.source, routed(feed.prepared(originals), lane), lane.shards)
+            for feed, lane in feeds
+            if feed.preset
+        )
 
     def tagged(self, *, keep_refused: bool) -> DataFrame:
         """Streams: results, refused rows and counts of one query, told apart by ``tag``."""
@@ -79,7 +91,8 @@ class Plan:
             for source, feed in enumerate(compiled.feeds)
             if feed.control is not None
         ]
-        task = streaming.ShardTask(compiled.joint, lanes, compiled.identity)
+        preset = self._preset(lanes, originals=keep_refused)
+        task = streaming.ShardTask(compiled.joint, lanes, compiled.identity, preset)
         return streaming.counted(streaming.run(_union([messages, *told]), task), self.name)
 
     @cached_property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pyspark.sql import Column as SparkColumn
@@ -14,10 +14,13 @@ from muntin.operators.filling.listed import Listed
 from muntin.semantics.disorder import Disorder
 from muntin.semantics.errors import ArgumentError, UnknownColumnError
 from muntin.semantics.filling import CLOSED, HALF_OPEN, LEFT_OPEN, OPEN, StoredFrames
+from muntin.semantics.framing.properties import Framing
 from muntin.spark.compile import Compiled
+from muntin.spark.compile_fill import CompiledFill
 from muntin.spark.compile_input import Source
 from muntin.spark.expressions import named
 from muntin.spark.naming import Naming
+from muntin.spark.plan import Plan
 from muntin.spark.segmented import Segmented
 from muntin.spark.stream import stream
 from muntin.spark.types import to_arrow
@@ -52,16 +55,17 @@ class CompiledStored(Compiled):
             kept=tuple(to_arrow(self.schema[name].dataType, name) for name in self.kept),
             bound_type=self.on_type,
             lateness_type=self.lateness_type,
+            names=self.stored.names,
         )
 
     @cached_property
     def bounds(self) -> tuple[str, ...]:
-        return ("frame_start", "frame_end")
+        return self.stored.names
 
     @cached_property
     def naming(self) -> Naming:
         kept = tuple((name, 1, None) for name in self.kept)
-        return Naming(by=self.keys, bounds=self.bounds, prefix=self.prefix, results=kept)
+        return Naming(self.keys, self.bounds, self.prefix, kept, first=self.stored.first)
 
     def explained(self) -> object:
         return f"frames      {self.stored}, as they are stored"
@@ -120,3 +124,24 @@ def frames(
     made = Stored(source, prefix, StoredFrames(start, end, _EDGES[bounds]))
     made.compiled(()).operator  # noqa: B018  (a type that does not suit is said here)
     return made
+
+
+def stored(segmented: Segmented, shards: int) -> Stored:
+    """Frames or windows of a batch as frames that were found before."""
+    if isinstance(segmented, Stored):
+        return replace(segmented, source=replace(segmented.source, shards=shards))
+    plain = segmented.compiled(())
+    framing = plain.spec
+    if isinstance(framing, Framing) and framing.fragments is not None:
+        raise ArgumentError(
+            "fragments", str(framing.fragments), "these frames come from a batch, and all are whole"
+        )
+    edge = CompiledFill(plain, ()).edge
+    names = [name for name in plain.naming.bounds if name not in ("n", "n_missing")]
+    start, end = (name for name in names if name.endswith(("_start", "_end")))
+    told = [plain.prefix + name for name in names]
+    found = Plan(plain).df.select(*(named(name) for name in (*plain.keys, *told)))
+    bounds = plain.prefix + start, plain.prefix + end
+    described = stream(found, bounds[0], plain.keys, shards=shards)
+    spec = StoredFrames(*bounds, edge, (start, end), (*plain.keys, *told))
+    return Stored(described.described(), plain.prefix, spec)

@@ -20,9 +20,6 @@ from muntin.semantics.disorder import Disorder
 from muntin.semantics.errors import ArgumentError, UnknownColumnError
 from muntin.semantics.framing.kinds import Kind
 from muntin.semantics.framing.properties import Framing, Schedule, Scheme
-from muntin.semantics.joining.asof import Asof
-from muntin.semantics.joining.distance import Distance
-from muntin.semantics.joining.zipper import Zipper
 from muntin.semantics.sequence import (
     Landmarks,
     Order,
@@ -31,14 +28,21 @@ from muntin.semantics.sequence import (
     SlideOnWindow,
     TupleWindow,
 )
-from muntin.semantics.window import Landmark, Unfinished, Window, column_name, unfinished_policy
+from muntin.semantics.window import (
+    Landmark,
+    Latch,
+    Unfinished,
+    Window,
+    column_name,
+    column_names,
+    unfinished_policy,
+)
 from muntin.spark.compile import AnySpec, Details
 from muntin.spark.compile_input import Source
 from muntin.spark.disorder import checked_control, checked_disorder
 from muntin.spark.expressions import condition, text_of
 from muntin.spark.frames import Frames
-from muntin.spark.joined import Joined, joined
-from muntin.spark.other import Key
+from muntin.spark.joining import Joining
 from muntin.spark.requirements import setting
 from muntin.spark.types import progressing
 from muntin.spark.windowed import Windowed
@@ -50,7 +54,7 @@ _NO_DETAILS = Details()
 
 
 @dataclass(frozen=True, eq=False)
-class Stream:
+class Stream(Joining):
     """A DataFrame, batch or streaming, with the roles of its columns. Nothing runs."""
 
     df: DataFrame
@@ -145,6 +149,29 @@ class Stream:
         details = Details(starts=None if start is None else self._condition("start", start))
         return self._windowed(spec, unfinished, prefix, details)
 
+    def latch(
+        self,
+        every: object,
+        origin: object = None,
+        *,
+        unfinished: Unfinished = "keep",
+        prefix: str = "",
+    ) -> Windowed:
+        """Tumbling windows that carry on what they know: aggregates over a key's whole life.
+
+        For every stretch of length ``every`` in which a key has rows there is a result, over all
+        rows of the key up to its end: the highest price that a share ever had, hour by hour. What
+        is kept of a key is one row of accumulators; with an aggregate of your own
+        (:class:`muntin.OwnAggregate`) that is a state of your own.
+
+        Args:
+            every: How long a stretch is: ``"1 hour"``, or a number on a number column.
+            origin: Where stretches are anchored; with one, rows before it are refused.
+            unfinished: What happens at the end of input to a stretch that ends beyond the data.
+            prefix: Put before the names of Muntin's own result columns.
+        """
+        return self._windowed(Latch(every, self.on, origin), unfinished, prefix)
+
     def rows(
         self,
         range: int,
@@ -182,7 +209,7 @@ class Stream:
             prefix: Put before the names of Muntin's own result columns.
         """
         spec = RowWindow(range, slide, self.on, within, order)
-        groups, ties = self._groups(group), _names("tiebreak", tiebreak)
+        groups, ties = self._groups(group), column_names("tiebreak", tiebreak)
         self._known("tiebreak", ties)
         return self._windowed(spec, unfinished, prefix, Details(group=groups, tiebreak=ties))
 
@@ -299,111 +326,6 @@ class Stream:
         frames.compiled(()).operator  # noqa: B018  (a type that does not suit is said here)
         return frames
 
-    def join(
-        self,
-        other: DataFrame | Stream,
-        within: object,
-        *,
-        on: str | None = None,
-        key: Key = None,
-        where: str | None = None,
-        how: str = "inner",
-        direction: str = "both",
-        limit: object = None,
-        prefix: str = "right_",
-    ) -> Joined:
-        """Rows of this stream with rows of another that lie close to them (a distance join).
-
-        A left and a right row match when their keys are equal and they are at most ``within``
-        apart on ``on``, which may be time, a position or any ordered number. Pairs come as soon as
-        both rows are there; rows without a partner when none can come any more.
-
-        Args:
-            other: What ``mt.stream`` returns; or a batch DataFrame, if this is one.
-            within: How far apart: ``"30 minutes"``, or a number on a number column. Inclusive.
-            on: The column that progresses there, unless it has the name that it has here.
-            key: The columns that match the keys here; ``()`` if keys do not matter.
-            where: What else has to hold, over ``left.`` and ``right.`` columns:
-                ``"left.price = right.price"``.
-            how: ``"inner"``, ``"left"``, ``"right"``, ``"full"``, ``"semi"`` or ``"anti"``.
-            direction: ``"both"``; ``"backward"`` for right rows at or before the left one,
-                ``"forward"`` for those at or after it.
-            limit: How much the stream may hold, such as ``"100 MB"``, of which every shard has
-                its share. Beyond that the oldest rows are let go: they match nothing any more, and
-                are counted as ``evicted`` in the query's progress.
-            prefix: Put before a right column whose name the left side has, too.
-        """
-        spec = Distance(within, direction, how)
-        return joined(
-            self.described(), other, spec, on, key, prefix=prefix, where=where, limit=limit
-        )
-
-    def zipper(
-        self,
-        other: DataFrame | Stream,
-        every: object,
-        *,
-        origin: object = None,
-        on: str | None = None,
-        key: Key = None,
-        where: str | None = None,
-        how: str = "full",
-        limit: object = None,
-        prefix: str = "right_",
-    ) -> Joined:
-        """Two streams side by side, interval by interval.
-
-        Rows of both that lie in the same interval of length ``every`` are paired, each with each;
-        a row without a partner in its interval has nulls beside it.
-
-        Args:
-            other: As for :meth:`join`.
-            every: How long an interval is, such as ``"1 second"``.
-            origin: Where one of them begins, if not where windows do.
-            on: As for :meth:`join`.
-            key: As for :meth:`join`.
-            where: As for :meth:`join`.
-            how: ``"full"``, ``"inner"``, ``"left"`` or ``"right"``.
-            limit: As for :meth:`join`.
-            prefix: As for :meth:`join`.
-        """
-        spec = Zipper(every, origin, how)
-        return joined(
-            self.described(), other, spec, on, key, prefix=prefix, where=where, limit=limit
-        )
-
-    def asof(
-        self,
-        other: DataFrame | Stream,
-        tolerance: object = None,
-        *,
-        direction: str = "backward",
-        exact: bool = True,
-        on: str | None = None,
-        key: Key = None,
-        tiebreak: str | Sequence[str] | None = None,
-        prefix: str = "right_",
-    ) -> Joined:
-        """Every row with the row of another stream that was there at its time (an as-of join).
-
-        Each row comes once, with the nearest right row of its key, or nulls where there is none,
-        as soon as that is certain.
-
-        Args:
-            other: As for :meth:`join`.
-            tolerance: How far away the other row may be; however far, unless given.
-            direction: ``"backward"`` for the last row at or before, ``"forward"`` for the next at
-                or after, ``"nearest"`` for the nearer of them (the one before, if equally near).
-            exact: Whether a row at the very same value counts.
-            on: As for :meth:`join`.
-            key: As for :meth:`join`.
-            tiebreak: Of several right rows at the same value the one with the greatest of these
-                columns counts; else one that depends only on what is in them.
-            prefix: As for :meth:`join`.
-        """
-        spec = Asof(tolerance, direction, exact)
-        return joined(self.described(), other, spec, on, key, prefix=prefix, tiebreak=tiebreak)
-
     def _windowed(
         self,
         spec: AnySpec,
@@ -439,7 +361,7 @@ class Stream:
 
     def _groups(self, group: str | Sequence[str] | None) -> tuple[str, ...]:
         """The columns that are told apart inside a window."""
-        groups = _names("group", group)
+        groups = column_names("group", group)
         self._known("group", groups)
         twice = [name for name in groups if name in self.by]
         if twice:
@@ -495,7 +417,7 @@ def stream(
     """
     if not hasattr(df, "isStreaming"):
         raise ArgumentError("df", df, "it must be a Spark DataFrame")
-    keys = _names("by", by)
+    keys = column_names("by", by)
     for argument, name in [("on", column_name("on", on)), *(("by", key) for key in keys)]:
         if name not in df.columns:
             raise UnknownColumnError(argument, name, df.columns)
@@ -509,12 +431,3 @@ def stream(
     due = schedule if isinstance(schedule, Schedule | None) else Schedule(schedule)
     rule = checked_disorder(disorder, df, keys)
     return Stream(df, on, keys, rule, told, shards, clock, own, due)
-
-
-def _names(argument: str, given: str | Sequence[str] | None) -> tuple[str, ...]:
-    if given is None:
-        return ()
-    names = (given,) if isinstance(given, str) else given
-    if not isinstance(names, Sequence):
-        raise ArgumentError(argument, given, "it must be a column name or several")
-    return tuple(column_name(argument, name) for name in names)

@@ -36,6 +36,7 @@ from muntin.spark.exchange import (
     refused_counts,
 )
 from muntin.spark.labels import shard_label
+from muntin.spark.preset import Preset
 from muntin.spark.refusing import Refusing
 from muntin.spark.ship import shipped, shipped_processor
 from muntin.spark.state import ChunkState, HeadState, ShardState
@@ -70,6 +71,7 @@ class ShardTask:
     operator: Joint
     lanes: tuple[Lane, ...]
     fingerprint: Mapping[str, str]
+    preset: tuple[Preset, ...] = ()
 
 
 def run(messages: DataFrame, task: ShardTask) -> DataFrame:
@@ -133,8 +135,13 @@ def run_shard(
     frames: Iterator[pd.DataFrame],
 ) -> Iterator[pd.DataFrame]:
     """Worker side: one micro-batch of one shard."""
-    messages = in_order(_messages(shard, frames))
     state = ShardState(head, chunks, task.fingerprint)
+    known = [
+        message
+        for one in task.preset
+        for message in one.due(shard, state.head.progress_of(one.source))
+    ]
+    messages = in_order([*_messages(shard, frames), *known])
     advanced = [
         _advanced(lane, state, state.head.progress_of(lane.source), messages) for lane in task.lanes
     ]

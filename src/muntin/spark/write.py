@@ -14,9 +14,8 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.utils import is_remote
 
 from muntin.semantics.errors import ArgumentError, MuntinError
-from muntin.spark.compile_join import JoinNaming
 from muntin.spark.expressions import problem
-from muntin.spark.naming import Naming
+from muntin.spark.naming import Naming, Renaming
 from muntin.spark.plan import Plan
 from muntin.spark.ship import loader
 from muntin.spark.streaming import COUNTS, GAUGES, Output
@@ -146,7 +145,7 @@ def split(
 def _splitter(plan: Plan, results: Sink, refused: Sink | None) -> Callable[[DataFrame, int], None]:
     """:func:`split` as a function that brings Muntin along: a Connect server may not have it."""
     output = plan.output
-    if not isinstance(output.finisher, Naming | JoinNaming):
+    if not isinstance(output.finisher, Naming | Renaming):
         return _splitter_here(output, results, refused)
     load = loader()
     packed = pickle.dumps(output)

@@ -165,15 +165,23 @@ class Cursor:
     ) -> NoReturn:
         """The error that names the next token, or the end."""
         token = self.peek
-        if problem is None:
-            problem = "the text ends too early" if self.offset >= len(self.text.rstrip()) else ""
-            problem = problem or (
-                f"{_shown(token)} cannot stand here" if token else "something is missing"
-            )
         suggestion = closest(token.text, known) if token is not None else None
-        if suggestion is not None and token is not None and suggestion == token.text.upper():
-            suggestion = None
-        raise SqlError(problem, self.text, self.offset, expected=expected, suggestion=suggestion)
+        if token is not None and suggestion == token.text.upper():
+            suggestion = None  # the word is right, and in the wrong place
+        raise SqlError(
+            self._problem() if problem is None else problem,
+            self.text,
+            self.offset,
+            expected=expected,
+            suggestion=suggestion,
+        )
+
+    def _problem(self) -> str:
+        token = self.peek
+        if token is not None:
+            return f"{_shown(token)} cannot stand here"
+        ended = self.offset >= len(self.text.rstrip())
+        return "the text ends too early" if ended else "something is missing"
 
 
 def _may_end(token: Token) -> bool:

@@ -35,6 +35,14 @@ class Draft:
         """What a word was said with, once; None if it was not said."""
         return self.values.pop(name, None)
 
+    def clause(self, method: Method) -> Clause:
+        """What is left as arguments of a method; ``on``, ``by`` and ``disorder`` are roles."""
+        on, by, disorder = (self.take(role) for role in ("on", "by", "disorder"))
+        assert on is None or isinstance(on, str)
+        assert by is None or isinstance(by, tuple)
+        assert disorder is None or isinstance(disorder, Disorder)
+        return Clause(method, self.values, self.places, on, by, disorder)
+
     def at(self, name: str) -> Place:
         return self.places[name]
 

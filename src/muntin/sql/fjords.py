@@ -18,6 +18,9 @@ from muntin.sql.places import place_at
 from muntin.sql.relations import Found
 from muntin.sql.statements import Windowing
 
+#: Aggregates of one argument: a second one can only be a window.
+_OF_ONE = ("avg", "mean", "sum", "min", "max", "count", "median", "stddev", "variance")
+
 
 def find_windowed_aggregates(tree: exp.Expr, found: Found) -> None:
     """Turn windowed aggregates of every SELECT into a window of its relation."""
@@ -34,8 +37,7 @@ def _of(call: exp.Anonymous) -> exp.Expr | None:
 
 def _interval(call: exp.Anonymous) -> exp.Expr | None:
     """The interval that an aggregate ends with: one argument, and a constant length of time."""
-    known = {"avg", "sum", "min", "max", "count", "mean", "median", "stddev", "variance"}
-    if str(call.this).lower() not in known or len(call.expressions) != 2:
+    if str(call.this).lower() not in _OF_ONE or len(call.expressions) != 2:
         return None
     last = call.expressions[1]
     return last if isinstance(last, exp.Interval) else None

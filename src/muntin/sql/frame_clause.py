@@ -62,8 +62,7 @@ def read_frames(cursor: Cursor) -> Clause:
         place, word = cursor.place, cursor.take().text.upper()
         for name, value in _READERS[word](cursor).items():
             draft.put(name, value, place)
-    on, by, disorder = (draft.take(word) for word in ("on", "by", "disorder"))
-    return Clause("frames", draft.values, draft.places, on, by, disorder)  # type: ignore[arg-type]
+    return draft.clause("frames")
 
 
 _Reader = Callable[[Cursor], dict[str, object]]

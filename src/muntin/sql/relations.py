@@ -228,4 +228,14 @@ def _check_function(cursor: Cursor, probe: Cursor) -> None:
         raise SqlError(problem, cursor.text, name.start, suggestion=meant)
 
 
-_OURS = ("sliding", "tumbling", "landmark", "rows", "by_tuple", "session", "frames", "fill")
+_OURS = (
+    "sliding",
+    "tumbling",
+    "landmark",
+    "latch",
+    "rows",
+    "by_tuple",
+    "session",
+    "frames",
+    "fill",
+)

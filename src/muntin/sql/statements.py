@@ -20,7 +20,7 @@ from muntin.sql.places import Place, place_at
 #: A constant as it can be written in an argument list; an array is a tuple.
 Constant = str | int | float | bool | None | tuple["Constant", ...]
 #: What asks for windows or frames: the methods of ``mt.stream(...)``.
-Method = Literal["window", "tumbling", "landmark", "rows", "by_tuple", "session", "frames"]
+Method = Literal["window", "tumbling", "landmark", "latch", "rows", "by_tuple", "session", "frames"]
 #: What a catalog holds.
 Kept = Literal["STREAM", "TABLE", "QUERY", "TRIGGER"]
 Format = Literal["text", "svg"]

@@ -13,7 +13,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from muntin.sql.cursor import Cursor
 from muntin.sql.disorder_clause import read_disorder
-from muntin.sql.draft import Clause, Draft
+from muntin.sql.draft import Draft
 from muntin.sql.expressions import read_expression
 from muntin.sql.fill_clause import read_alias, read_table
 from muntin.sql.frame_clause import read_schedule, read_scheme
@@ -39,9 +39,7 @@ def read_table_function(cursor: Cursor, subquery: Subquery) -> Windowing:
     table, alias = _first(inner, subquery)
     method, readers = _FUNCTIONS[name]
     draft = _arguments(inner, {**readers, **_ROLES})
-    on, by, disorder = (draft.take(role) for role in _ROLES)
-    clause = Clause(method, draft.values, draft.places, on, by, disorder)  # type: ignore[arg-type]
-    return clause.of(table, alias, (), place)
+    return draft.clause(method).of(table, alias, (), place)
 
 
 def _filled(cursor: Cursor, subquery: Subquery) -> Windowing:
@@ -166,6 +164,10 @@ _FUNCTIONS: dict[str, tuple[Method, dict[str, _Reader]]] = {
     "tumbling": (
         "tumbling",
         {"length": _length("length"), "origin": _constant, "unfinished": _UNFINISHED},
+    ),
+    "latch": (
+        "latch",
+        {"every": _length("every"), "origin": _constant, "unfinished": _UNFINISHED},
     ),
     "landmark": (
         "landmark",

@@ -31,6 +31,7 @@ class Listed:
     kept: tuple[pa.DataType, ...]
     bound_type: pa.DataType
     lateness_type: pa.DataType
+    names: tuple[str, str] = ("frame_start", "frame_end")
 
     @cached_property
     def key_names(self) -> list[str]:
@@ -51,7 +52,7 @@ class Listed:
 
     @cached_property
     def result_schema(self) -> pa.Schema:
-        bounds = [pa.field(name, self.bound_type) for name in ("frame_start", "frame_end")]
+        bounds = [pa.field(name, self.bound_type) for name in self.names]
         return pa.schema([*key_fields(self.keys), *bounds, *self._kept])
 
     @property

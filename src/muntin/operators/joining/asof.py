@@ -40,6 +40,11 @@ class Nearest:
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @property
+    def patient(self) -> bool:
+        """Whether left rows wait for others on their side, too."""
+        return False
+
+    @property
     def senders(self) -> Sequence[Sending]:
         return self.sides
 
@@ -58,23 +63,29 @@ class Nearest:
         )
         fronts = [Front(self.look.axis, one.punctuation) for one in arrived]
         waiting = Kept.of(state, "side0:", self.sides[0].schema, remembers=True)
-        asking = waiting.pool(left, waiting.held.chosen(self._due(waiting, fronts[1])))
-        known = _Known.of(self, state, asking, right, fronts)
-        partner, certain = known.answer(self.look, asking, fronts[1])
-        certain &= asking.mark != GONE
+        asking = waiting.pool(left, waiting.held.chosen(self._due(waiting, fronts)))
+        known = Known.of(self, state, asking, right, fronts)
+        certain, results = self._results(known, asking, fronts)
         changes = waiting.change(asking, np.where(certain, GONE, asking.mark))
         index = changes.get(("side0:" + INDEX, 0), waiting.held.index)
         if fronts[0].ended and (index is None or not index.num_rows):
             changes |= known.forget()
         else:
             changes |= known.change(self.look, fronts)
-        results = self._told(asking, known.rows, np.flatnonzero(certain), partner[certain])
         return JointStep(results, changes, [taken, taken_right])
 
-    def _due(self, waiting: Kept, right: Front) -> Mask:
+    def _results(
+        self, known: Known, asking: Pool, fronts: Sequence[Front]
+    ) -> tuple[Mask, pa.Table]:
+        """The left rows of which everything is certain, and what is told of them."""
+        partner, certain = known.answer(self.look, asking, fronts[1])
+        certain &= asking.mark != GONE
+        return certain, self._told(asking, known.rows, np.flatnonzero(certain), partner[certain])
+
+    def _due(self, waiting: Kept, fronts: Sequence[Front]) -> Mask:
         """The chunks of left rows of which one may be certain now."""
         least, most = waiting.held.bounds
-        low, high = right.lifted()
+        low, high = fronts[1].lifted()
         some = low < high
         if not self.look.forward:
             bounds = careful(self.look.last, least), careful(self.look.last, most)
@@ -93,7 +104,7 @@ class Nearest:
 
 
 @dataclass(frozen=True)
-class _Known:
+class Known:
     """The right rows that a step looks at: new ones, those of chunks, and the last ones passed."""
 
     store: Kept
@@ -107,10 +118,10 @@ class _Known:
     @classmethod
     def of(
         cls, work: Nearest, state: State, asking: Pool, new: pa.Table, fronts: Sequence[Front]
-    ) -> _Known:
+    ) -> Known:
         names, side, look = work.key_names, work.sides[1], work.look
         store = Kept.of(state, "side1:", side.schema, remembers=False)
-        pool = store.pool(new, store.held.chosen(_wanted(look, store, asking, fronts, names)))
+        pool = store.pool(new, store.held.chosen(_wanted(work, store, asking, fronts)))
         passed = Passed.of(state, "passed:", names)
         buckets: dict[int, pa.Table] = {}
         if look.backward:
@@ -124,13 +135,23 @@ class _Known:
         made = Succession.of(rows, keyed.numbers[0], order, len(keyed), side.tie_names)
         return cls(store, pool, passed, buckets, rows, keyed, made)
 
-    def answer(self, look: Look, asking: Pool, right: Front) -> tuple[Ints, Mask]:
-        """For each left row its partner, -1 if none, and whether that is certain."""
-        order, key, rows = asking.order, self.keyed.numbers[1], self.succession
-        complete = right.after(self.keyed.keys)[key]
+    def around(self, look: Look, order: Ints) -> tuple[Ints, Ints]:
+        """For each left row the last right row before it and the first behind, -1 if none."""
+        key, rows = self.keyed.numbers[1], self.succession
         none = np.full(len(order), -1)
         before = rows.last(key, look.low(order), look.last(order)) if look.backward else none
         behind = rows.first(key, look.following(order), look.high(order)) if look.forward else none
+        return before, behind
+
+    def complete(self, right: Front) -> Ints:
+        """For each left row how far the right side is complete."""
+        return right.after(self.keyed.keys)[self.keyed.numbers[1]]
+
+    def answer(self, look: Look, asking: Pool, right: Front) -> tuple[Ints, Mask]:
+        """For each left row its partner, -1 if none, and whether that is certain."""
+        order, rows = asking.order, self.succession
+        complete = self.complete(right)
+        before, behind = self.around(look, order)
         place = np.append(rows.order, 0)  # what -1 finds means nothing
         back = look.distance(place[before], order)
         ahead = look.distance(order, place[behind])
@@ -177,10 +198,9 @@ def _listed(fronts: Sequence[Front], names: Sequence[str]) -> tuple[list[Ints], 
     return [low for low, _ in lifted], [high for _, high in lifted]
 
 
-def _wanted(
-    look: Look, store: Kept, asking: Pool, fronts: Sequence[Front], names: Sequence[str]
-) -> Mask:
+def _wanted(work: Nearest, store: Kept, asking: Pool, fronts: Sequence[Front]) -> Mask:
     """The chunks of right rows that left rows ask for, or of which rows may be let go."""
+    look, names = work.look, work.key_names
     least, most = store.held.bounds
     before, after = _listed(fronts, names)
     keys, order = asking.rows.select(names), asking.order
@@ -201,6 +221,8 @@ def _wanted(
     if look.forward:
         # Those that waited had nobody behind them in what was complete before.
         low, held = look.following(order), np.arange(len(order)) >= asking.new
+        if work.patient:
+            held &= order < fronts[0].before(keys)
         low = np.where(held, np.maximum(low, fronts[1].before(keys)), low)
         high = np.minimum(look.high(order), careful(lambda one: one - 1, complete))
         wanted |= reached(least, most, low, high)

@@ -26,12 +26,16 @@ from muntin.operators.kernels.reduce import add_exactly
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+#: In place of a window's whole slides: it has held everything since a landmark, or ever.
+LANDMARK, LATCH = -1, -2
 
 
 @inline
 def start_pane(wid: int, per_slide: int, whole_slides: int) -> int:
-    """As ``Edges.start_pane``; ``whole_slides`` below zero means a landmark window."""
-    if whole_slides < 0:
+    """As ``Edges.start_pane``; ``whole_slides`` below zero means a landmark or a latch."""
+    if whole_slides == LATCH:
+        return -(2**62)
+    if whole_slides == LANDMARK:
         return 0
     if per_slide == 1:
         return wid + 1 - whole_slides
@@ -53,6 +57,8 @@ def intervals(
 ) -> int:
     """The windows ``first..last`` of each key that hold a pane; returns how many there are.
 
+    Of latches those that gained one, for they hold what came before as well.
+
     Call it with empty outputs to count, and again with room to fill. ``key_starts`` has the row
     where each key begins and, last, the number of rows.
     """
@@ -70,7 +76,7 @@ def intervals(
                 high += 1
             while low < high and panes[low] < start:
                 low += 1
-            if low < high:
+            if low < high and (whole_slides != LATCH or panes[high - 1] == wid):
                 if found < room:
                     out_key[found] = key
                     out_wid[found] = wid

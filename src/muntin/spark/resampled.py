@@ -1,0 +1,200 @@
+"""Values at other instants than those of rows: ``stream.resample``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import types as spark_types
+
+from muntin.aggregates.text import Column
+from muntin.operators.filling.mapped import Function
+from muntin.operators.resampling.regular import Regular
+from muntin.semantics.errors import ArgumentError, UnknownColumnError
+from muntin.semantics.filling import Filling
+from muntin.semantics.lengths import positive_length
+from muntin.semantics.resampling import Instants, Resampling
+from muntin.spark.compile import Compiled
+from muntin.spark.compile_fill import CompiledFill
+from muntin.spark.compile_input import Source
+from muntin.spark.compile_join import CompiledSide
+from muntin.spark.compile_resample import CompiledResample
+from muntin.spark.filled import Filled, returned
+from muntin.spark.naming import Naming
+from muntin.spark.other import check_other, matching, other_source, same_kind
+from muntin.spark.plan import Plan
+from muntin.spark.segmented import Segmented
+
+GAP = "gap"
+
+
+@dataclass(frozen=True, eq=False)
+class Resampled:
+    """A stream and where its values are wanted. Nothing runs."""
+
+    compiled: CompiledResample | CompiledAround
+
+    @property
+    def df(self) -> DataFrame:
+        """The results: the keys, ``on``, the values, and whether the instant lies in a ``gap``."""
+        return self.plan().df
+
+    def plan(self) -> Plan:
+        """As :attr:`df`, but a plan: for :func:`muntin.write`, and refused rows."""
+        return Plan(self.compiled)
+
+    def explain(self) -> None:
+        """Print where values are wanted, and what a stream holds for it."""
+        self.plan().explain()
+
+
+def resampled(
+    own: Source,
+    other: Any,
+    spec: Resampling,
+    columns: Sequence[str] | None,
+    tiebreak: Sequence[str],
+    prefix: str,
+) -> Resampled:
+    """Values by the rows before and behind each instant."""
+    rows, at = _sources(own, other)
+    plain = [n for n in rows.df.columns if n not in rows.by and n != rows.on]
+    chosen = tuple(plain if columns is None else columns)
+    for name in (*chosen, *tiebreak):
+        if name not in rows.df.columns:
+            raise UnknownColumnError("columns", name, rows.df.columns)
+    compiled = CompiledResample(spec, rows, at, chosen, tuple(tiebreak), prefix)
+    _check_names(compiled.finisher.columns)
+    compiled.joint.result_schema  # noqa: B018  (a type that does not suit is said here)
+    _check(compiled.sources, compiled.feeds)
+    return Resampled(compiled)
+
+
+def _check_names(columns: Sequence[tuple[str, str]]) -> None:
+    """Refuse results that would have a column twice."""
+    seen: set[str] = set()
+    for _, name in columns:
+        if name in seen:
+            raise ArgumentError(
+                "prefix", "", f"column {name!r} would be there twice; give prefix='mt_'"
+            )
+        seen.add(name)
+
+
+def _sources(own: Source, other: Any) -> tuple[Source, Source | None]:
+    """The rows, and the stream that says where they are wanted."""
+    if other is None:
+        return own, None
+    source, described = other_source(own, other, None)
+    by, matches = matching(own.by, own.df.schema, source, None, described)
+    same_kind(own, source)
+    return replace(own, by=tuple(own.by[n] for n in matches)), replace(source, by=by)
+
+
+def _check(sources: Sequence[Source], feeds: Sequence[Any]) -> None:
+    for source, feed in zip(sources, feeds, strict=True):
+        feed.punctuator  # noqa: B018  (an expected value that does not suit is said here)
+        if source.df.isStreaming:
+            check_other(source, "is resampled")
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledInstants(Compiled):
+    """Instants, typed, to be filled with the rows around them."""
+
+    @property
+    def instants(self) -> Instants:
+        assert isinstance(self.spec, Instants)
+        return self.spec
+
+    @cached_property
+    def operator(self) -> Regular:
+        types = tuple(self.schema[name].dataType for name in self.source.by)
+        side = CompiledSide(self.source, self.axis, types).side
+        return Regular(side, self.instants.grid(self.axis), None, self.on_type)
+
+    @cached_property
+    def bounds(self) -> tuple[str, ...]:
+        return ("frame_start",)
+
+    def explained(self) -> object:
+        return f"instants    {self.instants}"
+
+
+@dataclass(frozen=True, eq=False)
+class InstantRows(Segmented):
+    """Instants that wait for the rows around them."""
+
+    spec: Instants
+
+    def compiled(self, columns: Sequence[Column]) -> CompiledInstants:
+        return CompiledInstants(self.source, self.spec, tuple(columns), prefix=self.prefix)
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledAround(CompiledFill):
+    """Instants with what a function makes of the rows around them."""
+
+    on: str = ""
+
+    @cached_property
+    def naming(self) -> Naming:
+        return replace(super().naming, instead=(("frame_start", self.on),))
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A function that is not asked where there are no rows: that is a gap."""
+
+    function: Function
+
+    @property
+    def __name__(self) -> str:
+        return str(getattr(self.function, "__name__", type(self.function).__name__))
+
+    def __call__(self, rows: pa.Table) -> Mapping[str, Any]:
+        if not rows.num_rows:
+            return {GAP: True}
+        made: Any = self.function(rows)
+        return {**made, GAP: False} if isinstance(made, Mapping) else made
+
+
+def resampled_by(
+    own: Source,
+    other: Any,
+    function: Function,
+    every: object,
+    origin: object,
+    within: object,
+    schema: str | spark_types.StructType | None,
+) -> Resampled:
+    """Values by a function of the rows that are at most ``within`` away from each instant."""
+    if within is None:
+        raise ArgumentError("within", None, "a function needs to know how far it sees: '1 minute'")
+    if schema is None:
+        raise ArgumentError("schema", None, "say what the function returns: 'speed DOUBLE'")
+    rows, at = _sources(own, other)
+    base = rows if at is None else at
+    length = None if every is None else positive_length("every", every)
+    around = InstantRows(base, "", Instants(base.on, length, origin))
+    returns = returned(own.df, schema)
+    taken = {*rows.by, rows.on, GAP}
+    for name in returns.names:
+        if name in taken:
+            raise ArgumentError("schema", name, "the results have a column of this name already")
+    told = spark_types.StructType(
+        [*returns.fields, spark_types.StructField(GAP, spark_types.BooleanType())]
+    )
+    matches = tuple(range(len(rows.by)))
+    reach = positive_length("within", within)
+    filled = Filled(around, rows, Filling(before=reach, after=reach), matches)
+    source = replace(filled.compiled((), whole_rows=True), function=Marked(function), returns=told)
+    compiled = CompiledAround(around.compiled(()), (source,), on=rows.on)
+    compiled.naming.check()
+    compiled.joint.result_schema  # noqa: B018  (a type that does not suit is said here)
+    _check((base, rows), compiled.feeds)
+    return Resampled(compiled)

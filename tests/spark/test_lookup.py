@@ -1,0 +1,145 @@
+"""A stream that probes a stored table, also while the table changes."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+import muntin as mt
+from muntin.testing import assert_same_rows
+
+Row = dict[str, Any]
+SCHEMA = "ts TIMESTAMP, car STRING, speed DOUBLE"
+
+
+def minute(n: float) -> datetime:
+    return datetime(2026, 1, 5, 9) + timedelta(minutes=n)
+
+
+SPEEDS = [(minute(0), "a", 50.0), (minute(1), "b", 90.0), (minute(9), None, 30.0)]
+
+
+@pytest.fixture(scope="module")
+def speeds(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame(SPEEDS, SCHEMA)
+
+
+@pytest.fixture(scope="module")
+def owners(spark: SparkSession) -> DataFrame:
+    """Two owners of a car, one of a car without a sign."""
+    rows = [(minute(0), "a", "Ada", 60.0), (minute(5), "a", "Abe", 40.0), (minute(9), None, "?", 1)]
+    made = [(*row[:3], float(row[3])) for row in rows]
+    return spark.createDataFrame(made, "ts TIMESTAMP, car STRING, owner STRING, most DOUBLE")
+
+
+def told(df: DataFrame, *names: str) -> list[Row]:
+    return [{name: row[name] for name in names} for row in df.collect()]
+
+
+@pytest.mark.parametrize(
+    ("how", "wanted"),
+    [
+        ("left", [("a", "Ada"), ("a", "Abe"), ("b", None), (None, "?")]),
+        ("inner", [("a", "Ada"), ("a", "Abe"), (None, "?")]),
+        ("semi", [("a",), (None,)]),
+        ("anti", [("b",)]),
+    ],
+)
+def test_by_key(speeds: DataFrame, owners: DataFrame, how: str, wanted: list[Any]) -> None:
+    made = mt.stream(speeds, "ts", "car").lookup(owners, how=how).df
+    names = ("car", "owner")[: len(wanted[0])]
+    assert_same_rows(told(made, *names), [dict(zip(names, row, strict=True)) for row in wanted])
+
+
+def test_columns_of_the_table_stand_behind(speeds: DataFrame, owners: DataFrame) -> None:
+    made = mt.stream(speeds, "ts", "car").lookup(owners).df
+    assert made.columns == ["ts", "car", "speed", "right_ts", "owner", "most"]
+
+
+def test_near_and_where(speeds: DataFrame, owners: DataFrame) -> None:
+    stream = mt.stream(speeds, "ts", "car")
+    near = stream.lookup(owners, within="1 minute", how="inner").df
+    assert_same_rows(told(near, "owner"), [{"owner": "Ada"}, {"owner": "?"}])
+    fast = stream.lookup(owners, where="left.speed > right.most", how="inner").df
+    assert_same_rows(told(fast, "owner"), [{"owner": "Abe"}, {"owner": "?"}])
+    other = owners.withColumnsRenamed({"car": "sign", "ts": "since"})
+    back = stream.lookup(
+        other, "sign", within="2 minutes", direction="backward", on="since", how="inner"
+    )
+    assert_same_rows(told(back.df, "owner"), [{"owner": "Ada"}, {"owner": "?"}])
+
+
+def test_a_table_is_read_again(spark: SparkSession, tmp_path: Path) -> None:
+    """A file that is added while the query runs is seen."""
+    folder, rows = tmp_path / "owners", tmp_path / "rows"
+    folder.mkdir()
+    _owner(folder, "one", "a", "Ada")
+    _speed(rows, 0, "b")
+    df = spark.readStream.schema(SCHEMA).json(str(rows))
+    stream = mt.stream(df, "ts", "car", mt.ordered())
+    found = stream.lookup(spark.read.parquet(str(folder)), refresh="1 second")
+    query = (
+        found.df.writeStream.format("memory")
+        .queryName("owners")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .start()
+    )
+    try:
+        query.processAllAvailable()
+        _owner(folder, "two", "b", "Bob")
+        seen = _until(spark, rows, query, "Bob")
+    finally:
+        query.stop()
+    assert seen
+    assert spark.table("owners").collect()[0].owner is None
+    assert "read again after 1 s" in found.explanation
+
+
+def _until(spark: SparkSession, rows: Path, query: StreamingQuery, owner: str) -> bool:
+    """Rows go on coming until one is told with an owner; at most a minute."""
+    for number in range(1, 60):
+        _speed(rows, number, "b")
+        query.processAllAvailable()
+        if any(row.owner == owner for row in spark.table("owners").collect()):
+            return True
+        time.sleep(1)
+    return False
+
+
+def _owner(folder: Path, file: str, car: str, owner: str) -> None:
+    """Written by somebody else than the session that reads it."""
+    pq.write_table(pa.table({"car": [car], "owner": [owner]}), folder / f"{file}.parquet")
+
+
+def _speed(folder: Path, number: int, car: str) -> None:
+    folder.mkdir(exist_ok=True)
+    hidden = folder / f".{number}.json"
+    hidden.write_text(f'{{"ts": "2026-01-05 09:00:{number:02}", "car": "{car}", "speed": 1.0}}\n')
+    hidden.rename(folder / f"{number}.json")
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"how": "full"}, "how='full'"),
+        ({"refresh": "1 minute"}, "a batch reads the table once"),
+        ({"refresh": 3}, "it is a time"),
+        ({"where": "left.sped > 1"}, "sped"),
+        ({"where": "left.speed >"}, "where|speed"),
+        ({"key": "owner_id"}, "key='owner_id' is not a column"),
+        ({"prefix": ""}, "a column 'ts' is there already"),
+    ],
+)
+def test_a_mistake_is_named(
+    speeds: DataFrame, owners: DataFrame, given: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(mt.MuntinError, match=says):
+        mt.stream(speeds, "ts", "car").lookup(owners, **given)
