@@ -30,7 +30,7 @@ settings.load_profile("muntin")
 
 
 #: Folders whose files take long.
-LONG = ("tests/spark/", "tests/properties/", "tests/examples/", "tests/benchmarks/")
+LONG = ("tests/cli/", "tests/spark/", "tests/properties/", "tests/examples/", "tests/benchmarks/")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
