@@ -112,6 +112,11 @@ class Pipeline:
                     self.stop(statement.name)
         return True
 
+    @property
+    def pauses(self) -> bool:
+        """Whether streams only work on what is there, and are not over after that."""
+        return self.trigger is not None and "availableNow" in self.trigger
+
     def stop(self, name: str) -> None:
         """Stop a query that runs."""
         for one in [one for one in self.running if one.name.casefold() == name.casefold()]:

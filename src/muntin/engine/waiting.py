@@ -36,7 +36,7 @@ def wait(
             show(_standings(pipeline))
             for query in _queries(pipeline):
                 check(query)
-            if pipeline.sources.over():
+            if pipeline.sources.over() and not pipeline.pauses:
                 _finish(pipeline)
                 break
             time.sleep(LOOK)
