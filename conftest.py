@@ -44,3 +44,14 @@ def spark() -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_views_left() -> Iterator[None]:
+    """Tests share the session, not its views: a later file must find no table of an earlier one."""
+    yield
+    session = SparkSession.getActiveSession()
+    if session is not None:
+        for table in session.catalog.listTables():
+            if table.isTemporary:
+                session.catalog.dropTempView(table.name)
