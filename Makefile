@@ -28,8 +28,8 @@ test: $(STAMP) java ## Run the tests, without the slow ones
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 # A soak test that needs longer than an hour says so with its own timeout mark.
-soak: $(STAMP) java ## Run the slow tests
-	$(BIN)/pytest -m slow --timeout=3600 $(ARGS)
+soak: $(STAMP) java ## Run the slow tests, and properties with all of their examples
+	$(BIN)/pytest -m "slow or hypothesis" --hypothesis-profile=soak --timeout=3600 $(ARGS)
 
 bench: $(STAMP) java ## Run the benchmarks
 	$(BIN)/python -m benchmarks $(ARGS)

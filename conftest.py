@@ -20,12 +20,14 @@ os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 os.environ["TZ"] = "UTC"
 time.tzset()
 
-settings.register_profile(
-    "muntin",
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
+#: The same examples in every run; `make soak` has more of them (tests/thorough.py).
+for profile in ("muntin", "soak"):
+    settings.register_profile(
+        profile,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    )
 settings.load_profile("muntin")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from muntin.aggregates.binding import slots_of
@@ -18,6 +18,7 @@ from muntin.aggregates.correlated import correlated
 from muntin.aggregates.focus import HEURISTICS, STRATEGIES, Focus, Limit
 from muntin.aggregates.focused import FocusedKind, synopsis_kind
 from muntin.semantics.errors import ArgumentError
+from tests.thorough import examples
 
 Row = tuple[int, float, float]
 WHERE = [
@@ -114,7 +115,7 @@ def contains(found: tuple[float, float, float], truth: float) -> bool:
     return low - room <= truth <= high + room and low - room <= estimate <= high + room
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(
     st.sampled_from(WHERE),
     st.sampled_from(STRATEGIES),
@@ -141,7 +142,7 @@ def bounded(spec: Focus, answer: tuple[float, float, float], truth: float) -> bo
     return contains(answer, truth)
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(
     st.sampled_from(WHERE),
     st.sampled_from([s for s in STRATEGIES if s not in HEURISTICS]),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.__main__ import matching
@@ -25,6 +25,7 @@ from benchmarks.section8.policies import (
     with_slack,
 )
 from muntin.operators.punctuators.slack import Punctuator
+from tests.thorough import examples
 
 SMALL = blocks.Case(Router(block=49.0), 60, 6, (0, 12, 24, 36, 47, 48, 49, 50, 60), blocks=30)
 
@@ -131,7 +132,7 @@ def as_dict(answers: Answers) -> dict[int, tuple[Any, Any]]:
     return dict(zip(answers.end.tolist(), pairs, strict=True))
 
 
-@settings(max_examples=700, deadline=None)
+@examples(700)
 @given(queries, streams(), st.integers(0, 25))
 def test_slack_answers_as_rows_that_come_one_by_one(
     query: Query, rows: Arrivals, slack: int
@@ -139,7 +140,7 @@ def test_slack_answers_as_rows_that_come_one_by_one(
     assert as_dict(with_slack(query, rows, slack)) == one_by_one(query, rows, slack)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(queries, streams(), st.integers(0, 25))
 def test_micro_batches_of_one_row_answer_the_same(query: Query, rows: Arrivals, slack: int) -> None:
     stops = np.arange(1, len(rows) + 1)
@@ -147,7 +148,7 @@ def test_micro_batches_of_one_row_answer_the_same(query: Query, rows: Arrivals, 
     assert as_dict(with_slack(query, rows, slack)) == as_dict(singly)
 
 
-@settings(max_examples=350, deadline=None)
+@examples(350)
 @given(queries, streams())
 def test_external_punctuation_is_exact_and_as_early_as_can_be(query: Query, rows: Arrivals) -> None:
     """Every window that rows reach beyond holds all its rows and is answered at its last one."""

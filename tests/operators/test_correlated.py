@@ -19,6 +19,7 @@ from muntin.operators.kernels.ranked import weight_between
 from muntin.operators.reduction import combine, slide
 from muntin.semantics.aggregation import order
 from tests.operators.correlations import Asked, call, correlated, tables, values
+from tests.thorough import examples
 
 Rows = list[dict[str, Any]]
 
@@ -51,7 +52,7 @@ def windows(draw: st.DrawFn, rows: int) -> tuple[list[int], list[tuple[int, int]
     return sorted(cuts), found
 
 
-@settings(max_examples=1500)
+@examples(1500)
 @given(correlated(), st.lists(values(), min_size=1, max_size=12), st.data())
 def test_windows_equal_the_definition(asked: Asked, rows: Rows, data: st.DataObject) -> None:
     panes, stretches = data.draw(windows(len(rows)))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from muntin.semantics.reference import Reference
 from muntin.testing import assert_same_rows
 from tests.operators.correlations import Asked, call, correlated
 from tests.properties.arriving import SLOTS
 from tests.properties.harness import Case, cases, operator, run_steps
+from tests.thorough import examples
 
 
 def steps(case: Case, asked: Asked) -> list[dict[str, Any]]:
@@ -27,7 +28,7 @@ def steps(case: Case, asked: Asked) -> list[dict[str, Any]]:
 SHOWN = {"k0", "window_start", "window_end", "complete", "r0", "r1"}
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(cases(), correlated(1))
 def test_steps_equal_the_reference(case: Case, asked: Asked) -> None:
     reference = Reference(

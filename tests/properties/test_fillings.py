@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from muntin.testing import assert_same_rows
 from tests.properties.fillings import FillCase, Framed, fill_cases
+from tests.thorough import examples
 
 
-@settings(max_examples=2000)
+@examples(2000)
 @given(fill_cases())
 def test_steps_equal_the_reference(case: FillCase) -> None:
     if isinstance(case.bounded, Framed) and case.bounded.framing.longest:
@@ -27,7 +28,7 @@ def test_steps_equal_the_reference(case: FillCase) -> None:
         assert ran.used[place] + len(ran.refused[place]) == len(came[place])
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(fill_cases())
 def test_a_batch_equals_the_reference(case: FillCase) -> None:
     ran, wanted = case.run_at_once(), case.expected_at_once()

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from muntin.operators.frames import runs
@@ -21,6 +21,7 @@ from muntin.semantics.framing.properties import Framing
 from muntin.testing import assert_same_rows
 from tests.properties.arriving import LENGTHS, renamed
 from tests.properties.framings import FrameCase, Row, frame_cases
+from tests.thorough import examples
 
 
 class Read(list[pa.Table]):
@@ -87,7 +88,7 @@ def in_order(case: FrameCase) -> list[Row]:
     return sorted(case.data(), key=lambda row: case.axis.tick(row["on"]) or 0)
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(run_cases(), st.data())
 def test_runs_equal_the_reference(case: FrameCase, data: st.DataObject) -> None:
     rows = data.draw(st.sampled_from([case.data(), in_order(case)]))
@@ -104,7 +105,7 @@ def test_runs_equal_the_reference(case: FrameCase, data: st.DataObject) -> None:
     assert_same_rows(found, case.expected_at_once().results)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(run_cases(), st.integers(1, 4))
 def test_stretches_of_time_are_framed_without_looking_at_rows(case: FrameCase, tasks: int) -> None:
     rows = [row for row in in_order(case) if case.axis.tick(row["on"]) is not None]

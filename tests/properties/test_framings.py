@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from muntin.testing import assert_same_rows
 from tests.properties.arriving import renamed
 from tests.properties.framings import FrameCase, frame_cases
+from tests.thorough import examples
 
 
-@settings(max_examples=2000)
+@examples(2000)
 @given(frame_cases())
 def test_steps_equal_the_reference(case: FrameCase) -> None:
     if case.framing.longest:  # only where input ends
@@ -25,7 +26,7 @@ def test_steps_equal_the_reference(case: FrameCase) -> None:
     assert ran.chunks_left == 0
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(frame_cases())
 def test_a_batch_equals_the_reference(case: FrameCase) -> None:
     ran, wanted = case.run_at_once(), case.expected_at_once()

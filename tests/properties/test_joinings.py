@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from muntin.operators.joint import Arrived
 from muntin.operators.protocol import MemoryState, Punctuation
@@ -27,17 +27,18 @@ from tests.properties.joinings import (
     split_cases,
     stream_cases,
 )
+from tests.thorough import examples
 
 Row = dict[str, Any]
 
 
-@settings(max_examples=2000)
+@examples(2000)
 @given(join_cases())
 def test_steps_equal_the_reference(case: JoinCase) -> None:
     check_steps(case)
 
 
-@settings(max_examples=2000)
+@examples(2000)
 @given(asof_cases())
 def test_asof_steps_equal_the_reference(case: AsofCase) -> None:
     check_steps(case)
@@ -55,7 +56,7 @@ def check_steps(case: TwoSides) -> None:
         assert ran.used[place] + len(ran.refused[place]) == len(came)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(join_cases() | asof_cases())
 def test_a_batch_equals_the_reference(case: TwoSides) -> None:
     ran, (wanted, outcomes) = case.run_at_once(), case.expected_at_once()
@@ -64,7 +65,7 @@ def test_a_batch_equals_the_reference(case: TwoSides) -> None:
         assert sorted(ran.refused[place]) == sorted(reason for _, reason in outcome.refused)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(join_cases())
 def test_pairs_come_with_their_second_row(case: JoinCase) -> None:
     case = replace(case, spec=reports(case.spec, "semi" if case.spec.how == "semi" else "inner"))
@@ -75,7 +76,7 @@ def test_pairs_come_with_their_second_row(case: JoinCase) -> None:
     case.run(Watched(case, case.operator(), behind=look))
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(stream_cases())
 def test_only_rows_that_may_match_are_held(case: JoinCase) -> None:
     """A chunk is written again once half of it is needless, so a little less than that may be."""
@@ -115,7 +116,7 @@ def reported(case: JoinCase, watched: Watched, place: int, row: Row) -> bool:
     return any(case.reference.matches(row, partner) for partner in watched.came[1])
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(limited_cases())
 def test_little_room_loses_pairs_but_no_rows(case: JoinCase) -> None:
     def look(watched: Watched, state: MemoryState, arrived: Sequence[Arrived]) -> None:
@@ -158,7 +159,7 @@ def check_reported(
         assert set(wanted) <= set(found)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(asof_stream_cases())
 def test_left_rows_are_reported_when_their_partner_is_certain(case: AsofCase) -> None:
     """Certain is a partner that no row to come would change."""
@@ -189,7 +190,7 @@ def certain(case: AsofCase, row: Row, right: Sequence[Row], told: Punctuation) -
     return all(case.reference.partner(row, [*right, new]) is not new for new in to_come)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(asof_stream_cases())
 def test_only_right_rows_that_may_be_partners_are_held(case: AsofCase) -> None:
     """Up to where both inputs are complete it is one for each key, or two of which one is here."""
@@ -239,7 +240,7 @@ def may_be_partner(
     return len(later) < case.operator().look.keeps
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(split_cases())
 def test_results_do_not_depend_on_the_split(cases: tuple[TwoSides, TwoSides]) -> None:
     one, other = (case.run() for case in cases)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 
 from muntin.aggregates.binding import Call
 from muntin.aggregates.own import OwnAggregate
@@ -18,6 +18,7 @@ from muntin.testing import assert_same_rows
 from tests.aggregates.examples import Gathered, Longest, Squares
 from tests.properties.arriving import SLOT_TYPES, SLOTS
 from tests.properties.harness import Case, cases, operator, run_steps
+from tests.thorough import examples
 
 #: A sketch of so few values is exact, so it has to agree with the reference to the last digit.
 CALLS: list[tuple[OwnAggregate, str, Callable[[list[Any]], Any]]] = [
@@ -67,7 +68,7 @@ def _type(slot: str) -> pa.DataType:
     return SLOT_TYPES[SLOTS.index(slot)]
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(cases())
 def test_steps_equal_the_reference(case: Case) -> None:
     ran = run_steps(case, dataclasses.replace(operator(case), calls=calls()))

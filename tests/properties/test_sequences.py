@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from muntin.testing import assert_same_rows
 from tests.properties.arriving import renamed
 from tests.properties.sequences import SequenceCase, sequence_cases
+from tests.thorough import examples
 
 
-@settings(max_examples=2000)
+@examples(2000)
 @given(sequence_cases())
 def test_steps_equal_the_reference(case: SequenceCase) -> None:
     ran, wanted = case.run(), case.expected()

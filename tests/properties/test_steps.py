@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from muntin.semantics.reference import Outcome, Reference
 from muntin.testing import assert_same_rows
@@ -20,6 +20,7 @@ from tests.properties.harness import (
     run_steps,
     some_calls,
 )
+from tests.thorough import examples
 
 
 def expected(case: Case, calls: Sequence[Called]) -> Outcome:
@@ -29,7 +30,7 @@ def expected(case: Case, calls: Sequence[Called]) -> Outcome:
     return reference.run(case.punctuated())
 
 
-@settings(max_examples=2000)
+@examples(2000)
 @given(cases(), some_calls())
 def test_steps_equal_the_reference(case: Case, calls: Sequence[Called]) -> None:
     ran, wanted = run_steps(case, operator(case, calls)), expected(case, calls)
@@ -39,14 +40,14 @@ def test_steps_equal_the_reference(case: Case, calls: Sequence[Called]) -> None:
     assert ran.used + len(ran.refused) == sum(len(rows) for rows in case.batches)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(cases())
 def test_a_closed_stream_remembers_nothing(case: Case) -> None:
     ran = run_steps(case, operator(case, EVERY_SLOT))
     assert ran.chunks_left == 0 or case.landmark or case.latch
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(cases())
 def test_late_rows_are_behind_the_punctuation(case: Case) -> None:
     for lateness in run_steps(case, operator(case, EVERY_SLOT)).lateness:

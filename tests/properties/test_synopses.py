@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from muntin.aggregates.binding import Call
@@ -22,6 +22,7 @@ from muntin.semantics.window import Landmark, Window
 from muntin.testing import assert_same_rows
 from tests.properties.arriving import LENGTHS, ON_TYPES, arrivals, renamed, row_values
 from tests.properties.sequences import Row, SequenceCase
+from tests.thorough import examples
 
 #: So exact that a bucket holds one row as long as there are fewer than fifty.
 EPS = 0.01
@@ -115,7 +116,7 @@ def synopsis_cases(draw: st.DrawFn) -> SynopsisCase:
     )
 
 
-@settings(max_examples=2000)
+@examples(2000)
 @given(synopsis_cases())
 def test_synopses_equal_the_reference(case: SynopsisCase) -> None:
     ran, wanted = case.run(), case.expected()

@@ -1,23 +1,25 @@
 """Streams that stop in the middle of a micro-batch and wait to be killed.
 
-Arguments: the folder of a replay, the queries to run, the one to stop, the micro-batch to stop it
-in (or -1), and whether to stop before or after its results are written. Queries run one after
-the other. The
-sink writes by micro-batch number, as careful sinks do.
+Arguments: the folder of a replay, and for each query its name, the micro-batch to stop it in, and
+whether to stop before or after its results are written: ``windows:1:before``. Queries run beside
+each other. The sink writes by micro-batch number, as careful sinks do.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
 
 import muntin as mt
 from muntin.testing import Replay
-from tests.sessions import configured
+from tests.sessions import configured, warm
 
 
 def plans(stream: mt.Stream) -> dict[str, mt.Plan]:
@@ -45,28 +47,63 @@ def plans(stream: mt.Stream) -> dict[str, mt.Plan]:
     }
 
 
-def main(folder: Path, queries: list[str], stopped: str, stop_in: int, when: str) -> None:
-    spark = configured(SparkSession.builder.master("local[2]")).getOrCreate()
-    replay = Replay(spark, folder, pa.schema([]), "k STRING, x BIGINT, v DOUBLE", tasks=2)
+@dataclass(frozen=True)
+class Stop:
+    """Where a query stops and waits: in a micro-batch, before or after its results are written."""
+
+    query: str
+    batch: int
+    when: str
+
+    @classmethod
+    def read(cls, text: str) -> Stop:
+        query, batch, when = text.split(":")
+        return cls(query, int(batch), when)
+
+    def __str__(self) -> str:
+        return f"{self.query}:{self.batch}:{self.when}"
+
+    def folder(self, root: Path) -> Path:
+        """Where the query keeps what it makes."""
+        return root / "queries" / self.query
+
+    def stopped(self, root: Path) -> Path:
+        """A file that is there once the query waits."""
+        return self.folder(root) / "stopped"
+
+
+Moment = Callable[[int, str], None]
+
+
+def started(
+    spark: SparkSession, root: Path, stops: Sequence[Stop], *, wait: bool
+) -> Iterator[StreamingQuery]:
+    """The queries, which stop and wait, or run to the end of the replay."""
+    replay = Replay(spark, root, pa.schema([]), "k STRING, x BIGINT, v DOUBLE", tasks=2)
     known = plans(replay.stream("x", "k", mt.slack(5), shards=4))
-    for name in queries:
-        done = folder / "queries" / name / "done"
-        if not done.exists():
-            run(done.parent, known[name], stop_in if name == stopped else -1, when)
-            done.touch()
+    for stop in stops:
+        yield begun(stop.folder(root), known[stop.query], waiting(root, stop) if wait else go_on)
 
 
-def run(folder: Path, plan: mt.Plan, stop_in: int, when: str) -> None:
+def waiting(root: Path, stop: Stop) -> Moment:
+    def wait(number: int, when: str) -> None:
+        if (number, when) == (stop.batch, stop.when):
+            stop.stopped(root).touch()
+            time.sleep(600)
+
+    return wait
+
+
+def go_on(number: int, when: str) -> None:
+    """Nothing: a query that is not to be stopped."""
+
+
+def begun(folder: Path, plan: mt.Plan, reached: Moment) -> StreamingQuery:
     def sink(rows: DataFrame, number: int) -> None:
-        def hang(moment: str) -> None:
-            if number == stop_in and moment == when:
-                (folder / "stopped").touch()
-                time.sleep(600)
-
         rows.count()  # the stateful operator has run by now
-        hang("before")
+        reached(number, "before")
         rows.write.mode("overwrite").parquet(f"{folder}/results/batch={number}")
-        hang("after")
+        reached(number, "after")
 
     query = mt.write(
         plan,
@@ -76,9 +113,14 @@ def run(folder: Path, plan: mt.Plan, stop_in: int, when: str) -> None:
         trigger={"availableNow": True},
     )
     assert query is not None
-    query.awaitTermination()
+    return query
+
+
+def main(root: Path, stops: list[Stop]) -> None:
+    spark = warm(configured(SparkSession.builder.master("local[2]"))).getOrCreate()
+    for query in list(started(spark, root, stops, wait=True)):
+        query.awaitTermination()
 
 
 if __name__ == "__main__":
-    folder, queries, stopped, stop_in, when = sys.argv[1:]
-    main(Path(folder), queries.split(","), stopped, int(stop_in), when)
+    main(Path(sys.argv[1]), [Stop.read(text) for text in sys.argv[2:]])

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
 
 import muntin as mt
@@ -105,6 +106,7 @@ def _longest(case: FillCase) -> bool:
     return isinstance(case.bounded, Framed) and case.bounded.framing.longest
 
 
+@pytest.mark.hypothesis
 def test_batch_equals_the_reference(spark: SparkSession) -> None:
     check_each(lambda case: check_batch(spark, case), fill_cases(DOMAINS).filter(is_planned))
 
@@ -151,6 +153,7 @@ def _all_sorted(rows: Sequence[Row]) -> list[Row]:
     return [_sorted(row) for row in rows]
 
 
+@pytest.mark.hypothesis
 def test_stream_equals_the_reference(spark: SparkSession) -> None:
     cases = fill_cases(DOMAINS).filter(is_streamed)
     check_streams(spark, lambda case: streamed(spark, case), check_stream, cases)

@@ -91,6 +91,7 @@ def refusals(rows: Sequence[tuple[object, str]]) -> list[tuple[object, str]]:
     return sorted(rows, key=str)
 
 
+@pytest.mark.hypothesis
 def test_batch_equals_the_reference(spark: SparkSession) -> None:
     check_each(partial(check_batch, spark), frame_cases())
 
@@ -113,6 +114,7 @@ def is_streamed(case: FrameCase) -> bool:
     return is_short(case) and not case.framing.longest
 
 
+@pytest.mark.hypothesis
 def test_stream_equals_the_reference(spark: SparkSession) -> None:
     check_streams(spark, partial(streamed, spark), check_stream, frame_cases().filter(is_streamed))
 

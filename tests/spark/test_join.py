@@ -89,6 +89,7 @@ def is_exact(case: TwoSides) -> bool:
 cases = st.one_of(join_cases(), join_cases(), asof_cases()).filter(is_exact)
 
 
+@pytest.mark.hypothesis
 def test_batch_equals_the_reference(spark: SparkSession) -> None:
     check_each(lambda case: check_batch(spark, case), cases)
 
@@ -112,6 +113,7 @@ def is_short(case: TwoSides) -> bool:
     return all(len(side.batches) <= 2 for side in case.sides)
 
 
+@pytest.mark.hypothesis
 def test_stream_equals_the_reference(spark: SparkSession) -> None:
     check_streams(
         spark,

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
 
 import muntin as mt
@@ -28,6 +29,7 @@ def rows_of(case: Case) -> list[dict[str, Any]]:
     return [row for batch in case.batches for row in batch]
 
 
+@pytest.mark.hypothesis
 def test_batch_equals_the_reference(spark: SparkSession) -> None:
     check_each(partial(check_batch, spark), cases())
 
@@ -44,6 +46,7 @@ def check_batch(spark: SparkSession, case: Case) -> None:
     assert sorted(refused, key=str) == sorted(((r["k"], why) for r, why in wanted.refused), key=str)
 
 
+@pytest.mark.hypothesis
 def test_stream_equals_the_reference(spark: SparkSession) -> None:
     check_streams(spark, partial(streamed, spark), check_stream, cases().filter(is_short))
 

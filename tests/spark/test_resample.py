@@ -48,6 +48,7 @@ def _naive(value: Any) -> Any:
     return value.replace(tzinfo=None) if isinstance(value, datetime) else value
 
 
+@pytest.mark.hypothesis
 def test_batch_equals_the_reference(spark: SparkSession) -> None:
     check_each(lambda case: check_batch(spark, case), cases)
 
@@ -64,6 +65,7 @@ def check_batch(spark: SparkSession, case: ResampleCase) -> None:
     assert_same_rows([row.asDict() for row in made.df.collect()], wanted(expected, case))
 
 
+@pytest.mark.hypothesis
 def test_stream_equals_the_reference(spark: SparkSession) -> None:
     check_streams(
         spark,

@@ -24,7 +24,8 @@ from muntin.semantics.sequence import RowWindow, SequenceSpec, Session
 from muntin.semantics.sequence_reference import SequenceReference
 from muntin.semantics.window import Window
 from muntin.testing import assert_same_rows, replay
-from tests.spark.programs import PATIENCE, finish, kill, start, wait_for
+from tests.spark.program_kill import Stop, started
+from tests.spark.programs import PATIENCE, kill, start, wait_for
 
 SCHEMA = "k STRING, x BIGINT, v DOUBLE"
 PROGRAM = Path(__file__).with_name("program_kill.py")
@@ -127,36 +128,36 @@ def wanted_of(query: str, batches: list[list[dict[str, Any]]]) -> Outcome:
 
 @pytest.mark.timeout(4 * PATIENCE)
 @pytest.mark.parametrize(
-    "kills",
+    "stops",
     [
-        [("windows", 1, "before"), ("filled", 3, "after")],
+        [Stop("windows", 1, "before"), Stop("filled", 3, "after")],
         pytest.param(
             [
-                ("windows", 3, "after"),
-                ("rows", 3, "after"),
-                ("sessions", 2, "before"),
-                ("synopses", 4, "after"),
-                ("frames", 3, "before"),
-                ("overlapping", 4, "after"),
-                ("filled", 2, "before"),
+                Stop("windows", 3, "after"),
+                Stop("rows", 3, "after"),
+                Stop("sessions", 2, "before"),
+                Stop("synopses", 4, "after"),
+                Stop("frames", 3, "before"),
+                Stop("overlapping", 4, "after"),
+                Stop("filled", 2, "before"),
             ],
             marks=pytest.mark.slow,
         ),
     ],
 )
 def test_kill_9_loses_and_doubles_nothing(
-    spark: SparkSession, tmp_path: Path, kills: list[tuple[str, int, str]]
+    spark: SparkSession, tmp_path: Path, stops: list[Stop]
 ) -> None:
     batches = arrivals(6)
     replay(spark, batches, SCHEMA, tasks=2, folder=tmp_path)
-    queries = ",".join(query for query, _, _ in kills)
-    for query, stop_in, when in kills:
-        process = start(PROGRAM, str(tmp_path), queries, query, str(stop_in), when)
-        wait_for(tmp_path / "queries" / query / "stopped", process, PATIENCE)
-        kill(process)
-    finish(start(PROGRAM, str(tmp_path), queries, "none", "-1", "never"))
-    for query, _, _ in kills:
-        folder, wanted = tmp_path / "queries" / query, wanted_of(query, batches)
+    process = start(PROGRAM, str(tmp_path), *map(str, stops))
+    for stop in stops:
+        wait_for(stop.stopped(tmp_path), process, PATIENCE)
+    kill(process)
+    for query in list(started(spark, tmp_path, stops, wait=False)):
+        query.awaitTermination()
+    for stop in stops:
+        folder, wanted = stop.folder(tmp_path), wanted_of(stop.query, batches)
         results = spark.read.parquet(str(folder / "results")).drop("batch").collect()
         refused = spark.read.parquet(str(folder / "refused")).drop("batch").collect()
         assert_same_rows(results, wanted.results)

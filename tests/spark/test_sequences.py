@@ -9,6 +9,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -93,6 +94,7 @@ def plan(case: SequenceCase, stream: mt.Stream) -> mt.Plan:
     return windowed.plan(*texts(case.calls))
 
 
+@pytest.mark.hypothesis
 def test_batch_equals_the_reference(spark: SparkSession) -> None:
     check_each(partial(check_batch, spark), sequence_cases().map(on_workers))
 
@@ -109,6 +111,7 @@ def check_batch(spark: SparkSession, case: SequenceCase) -> None:
     assert sorted(refused, key=str) == sorted(((r["k"], why) for r, why in wanted.refused), key=str)
 
 
+@pytest.mark.hypothesis
 def test_stream_equals_the_reference(spark: SparkSession) -> None:
     cases = sequence_cases().filter(is_short).map(on_workers)
     check_streams(spark, partial(streamed, spark), check_stream, cases)

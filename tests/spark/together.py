@@ -20,9 +20,10 @@ import muntin as mt
 from muntin.spark.exchange import decode
 from muntin.spark.streaming import COUNTS, RESULTS, refused_tag
 from muntin.testing import Played, Replay
+from tests.thorough import share
 
 Drawn = TypeVar("Drawn")
-#: Cases of each property.
+#: Cases of each property in ``make soak``.
 EXAMPLES = 20
 _AT_A_TIME = 4
 
@@ -108,11 +109,11 @@ def _table(spark: SparkSession, rows: Sequence[Row], tag: str, schema: StructTyp
 def _drawn(cases: SearchStrategy[Drawn]) -> list[Drawn]:
     found: list[Drawn] = []
 
-    @settings(max_examples=EXAMPLES, phases=[Phase.generate])
+    @settings(max_examples=share(EXAMPLES), phases=[Phase.generate])
     @given(cases)
     def draw(case: Drawn) -> None:
         found.append(case)
 
     draw()
-    assert len(found) == EXAMPLES
+    assert len(found) == share(EXAMPLES)
     return found
