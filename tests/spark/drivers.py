@@ -16,6 +16,7 @@ from muntin.semantics.sequence import SequenceSpec
 from muntin.semantics.sequence_reference import SequenceReference
 from muntin.semantics.window import Unfinished, WindowSpec
 from muntin.testing import replay
+from tests.spark.playing import play
 
 SCHEMA = "k STRING, x BIGINT, v BIGINT"
 RESULTS = ("count(*) AS n", "sum(v) AS s")
@@ -101,7 +102,8 @@ def by_batch(spark: SparkSession, case: Case) -> Made:
 
 def by_stream(spark: SparkSession, case: Case) -> Made:
     played = replay(spark, case.rows, SCHEMA)
-    made = played.play(case.plan(played.stream("x", case.by, mt.slack(case.slack), shards=2)))
+    stream = played.stream("x", case.by, mt.slack(case.slack), shards=2)
+    made = play(case.plan(stream))
     played.remove()
     assert made.counts["rows_in"] == sum(map(len, case.batches))
     assert made.counts["rows_refused"] == len(made.refused)

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 import muntin as mt
 from muntin.testing import Replay, assert_same_rows, replay
+from tests.spark.playing import play
 
 Row = dict[str, Any]
 START = datetime(2026, 1, 5, 8)
@@ -245,7 +246,7 @@ def test_a_stream_equals_a_batch(
     plan = frames.fill(other.stream("at", "router_id", rule), before="30 seconds").plan(
         "count(*) AS n", "min(at) AS first"
     )
-    played = one.play(plan)
+    played = play(plan)
     wanted = high_loss(losses).fill(messages, on="at", key="router_id", before="30 seconds")
     assert_same_rows(
         [row.asDict() for row in played.results],
@@ -261,7 +262,7 @@ def test_fragments_join_what_is_new(replays: tuple[Replay, Replay]) -> None:
         mt.threshold("loss_rate > 0.3"), min_duration="5 minutes", fragments="3 minutes"
     )
     filled = frames.fill(other.stream("at", "router_id", rule), before="1 minute", after="1 minute")
-    played = one.play(filled.plan("count(*) AS n"))
+    played = play(filled.plan("count(*) AS n"))
     made = [(row.frame_end, row.status, row.n) for row in played.results]
     wanted = [
         (minute(15), "partial", len(inside(9, 15))),
@@ -283,7 +284,7 @@ def test_a_stream_filled_from_a_table(
     plan = frames.fill(
         stored, on="at", key="router_id", shift=["-1 day", "-2 days"], before="30 seconds"
     ).plan("count(*) AS n", "percentile(length(kind), 0.5) AS m")
-    played = one.play(plan)
+    played = play(plan)
     then = inside(9.5, 20)
     median = sorted(len(row["kind"]) for row in then)[len(then) // 2]
     assert_same_rows(
@@ -301,7 +302,7 @@ def test_rows_of_a_table_that_fill_a_stream(
 ) -> None:
     one, _ = replays
     frames = high_loss(one.df, disorder=mt.slack("1 minute"), control=one.control, shards=2)
-    played = one.play(frames.fill(messages, on="at", key="router_id").rows_plan())
+    played = play(frames.fill(messages, on="at", key="router_id").rows_plan())
     assert_same_rows(
         [row.asDict() for row in played.results], [{**FRAME, **row} for row in inside(10, 20)]
     )
@@ -315,7 +316,7 @@ def test_refused_rows_say_of_which_input(spark: SparkSession) -> None:
     try:
         frames = one.stream("x", "k", mt.ordered(), shards=1).frames(mt.threshold("v > 3"))
         plan = frames.fill(other.stream("x", "k", mt.ordered())).plan("count(*) AS n")
-        played = one.play(plan)
+        played = play(plan)
     finally:
         one.remove()
         other.remove()

@@ -156,7 +156,7 @@ def _all_sorted(rows: Sequence[Row]) -> list[Row]:
 @pytest.mark.hypothesis
 def test_stream_equals_the_reference(spark: SparkSession) -> None:
     cases = fill_cases(DOMAINS).filter(is_streamed)
-    check_streams(spark, lambda case: streamed(spark, case), check_stream, cases)
+    check_streams(lambda case: streamed(spark, case), check_stream, cases)
 
 
 def check_stream(case: FillCase, made: Played) -> None:

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 import muntin as mt
 from muntin.testing import Replay, assert_same_rows, replay
+from tests.spark.playing import play
 from tests.spark.test_fill import BGP, LOSS, LOSSES, MESSAGES, high_loss, inside, plain
 
 AGGREGATES = ("count(*) AS updates", "max(at) AS latest")
@@ -49,7 +50,7 @@ def test_a_stream_fills_what_a_batch_found(
     found = segments(losses, kind)
     rows = later.stream("at", "router_id", mt.slack("1 minute"), shards=3)
     plan = found.fill(rows, key="router_id", before="30 seconds").plan(*AGGREGATES)
-    made = later.play(plan)
+    made = play(plan)
     batch = found.fill(messages, on="at", key="router_id", before="30 seconds").agg(*AGGREGATES)
     assert plan.df.columns == batch.columns
     assert_same_rows([row.asDict() for row in made.results], plain(batch))
@@ -62,7 +63,7 @@ def test_a_frame_comes_when_its_rows_are_there(spark: SparkSession, losses: Data
     one = replay(spark, [MESSAGES[:70]], BGP, end=False)
     rows = one.stream("at", "router_id", mt.ordered(), shards=2)
     plan = high_loss(losses).fill(rows, key="router_id").plan(*AGGREGATES)
-    assert [row.updates for row in one.play(plan).results] == [len(inside(10, 20))]
+    assert [row.updates for row in play(plan).results] == [len(inside(10, 20))]
     one.remove()
 
 

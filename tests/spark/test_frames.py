@@ -29,6 +29,7 @@ from muntin.semantics.reference import END, MicroBatch
 from muntin.testing import Played, Replay, assert_same_rows, replay
 from tests.properties.framings import FrameCase, frame_cases
 from tests.spark.cases import COLUMNS, ON_DDL, ddl, naive, texts
+from tests.spark.playing import play
 from tests.spark.test_properties import START, is_short
 from tests.spark.together import Streamed, check_each, check_streams
 
@@ -116,7 +117,7 @@ def is_streamed(case: FrameCase) -> bool:
 
 @pytest.mark.hypothesis
 def test_stream_equals_the_reference(spark: SparkSession) -> None:
-    check_streams(spark, partial(streamed, spark), check_stream, frame_cases().filter(is_streamed))
+    check_streams(partial(streamed, spark), check_stream, frame_cases().filter(is_streamed))
 
 
 def streamed(spark: SparkSession, case: FrameCase) -> Streamed:
@@ -191,7 +192,7 @@ def test_appendix_b(spark: SparkSession, kind: Kind, properties: Row, expected: 
         with pytest.raises(mt.ArgumentError, match=r"longest=True .*known only when input ends"):
             framed.plan()
     else:
-        assert_same_rows(played.play(framed.plan()).results, expected)
+        assert_same_rows(play(framed.plan()).results, expected)
     played.remove()
 
 
@@ -291,7 +292,7 @@ def test_refused_rows_say_why(spark: SparkSession) -> None:
     choices: Any = {"readings": "interval", "until": "until", "ties": "first", "tie_order": "place"}
     kind = mt.threshold("v < 8")
     played = replay(spark, batches, HELD)
-    made = played.play(played.stream("x", "k", mt.slack(2)).frames(kind, **choices).plan())
+    made = play(played.stream("x", "k", mt.slack(2)).frames(kind, **choices).plan())
     why = [("late", 9), ("no_until", 12), ("tie", 5)]
     assert sorted((row.reason, row.x) for row in made.refused) == why
     assert [row.lateness for row in made.refused if row.reason == "late"] == [1]

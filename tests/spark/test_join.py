@@ -17,6 +17,7 @@ from muntin.semantics.joining.how import left_only
 from muntin.testing import Played, Replay, assert_same_rows, replay
 from tests.properties.joinings import AsofCase, JoinCase, Joined, TwoSides, asof_cases, join_cases
 from tests.spark.cases import ON_DDL, naive
+from tests.spark.playing import play
 from tests.spark.test_properties import START
 from tests.spark.together import Streamed, check_each, check_streams
 
@@ -116,7 +117,6 @@ def is_short(case: TwoSides) -> bool:
 @pytest.mark.hypothesis
 def test_stream_equals_the_reference(spark: SparkSession) -> None:
     check_streams(
-        spark,
         lambda case: streamed(spark, case, lambda left, right: plan(case, left, right)),
         check_stream,
         cases.filter(is_short),
@@ -202,7 +202,7 @@ def test_a_limit_is_counted(spark: SparkSession) -> None:
     try:
         left = one.stream("x", "k", mt.slack(1000), shards=1)
         right = other.stream("x", "k", mt.slack(1000))
-        played = one.play(left.join(right, 0, limit="10 KB").plan())
+        played = play(left.join(right, 0, limit="10 KB").plan())
     finally:
         one.remove()
         other.remove()

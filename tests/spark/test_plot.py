@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 import muntin as mt
 from muntin.spark import picture, plotted
 from muntin.testing import replay
+from tests.spark.playing import play
 
 START = datetime(2026, 3, 3, 6)
 #: Above 5 from 2 to 3 and from 6 to 8.
@@ -261,7 +262,7 @@ def test_a_collected_stream(spark: SparkSession) -> None:
             frames.plot("x", frames=[])
         with pytest.raises(mt.ArgumentError, match="it is a stream; write it, then read"):
             frames.plot("x", frames=frames.df, rows=rows)
-        found = played.play(frames.plan()).results
+        found = play(frames.plan()).results
         shades, series, *_ = layers(frames.plot("x", frames=found, rows=rows))
     finally:
         played.remove()

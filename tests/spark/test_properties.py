@@ -48,7 +48,7 @@ def check_batch(spark: SparkSession, case: Case) -> None:
 
 @pytest.mark.hypothesis
 def test_stream_equals_the_reference(spark: SparkSession) -> None:
-    check_streams(spark, partial(streamed, spark), check_stream, cases().filter(is_short))
+    check_streams(partial(streamed, spark), check_stream, cases().filter(is_short))
 
 
 def streamed(spark: SparkSession, case: Case) -> Streamed:

@@ -15,6 +15,7 @@ import muntin as mt
 from muntin.testing import Played, assert_same_rows, replay
 from tests.properties.joinings import COLUMNS
 from tests.properties.resamplings import ResampleCase, resample_cases
+from tests.spark.playing import play
 from tests.spark.test_join import is_exact, is_short, streamed, streams_of
 from tests.spark.together import check_each, check_streams
 
@@ -68,7 +69,6 @@ def check_batch(spark: SparkSession, case: ResampleCase) -> None:
 @pytest.mark.hypothesis
 def test_stream_equals_the_reference(spark: SparkSession) -> None:
     check_streams(
-        spark,
         lambda case: streamed(spark, case, lambda *streams: plan(case, *streams)),
         check_stream,
         cases.filter(is_short),
@@ -128,10 +128,10 @@ def test_a_function_on_streams(spark: SparkSession, speeds: DataFrame) -> None:
     at = replay(spark, [asked[:2], asked[2:]], "ts TIMESTAMP, car STRING")
     own = rows.stream("ts", "car", mt.slack("1 minute"), shards=2)
     given: dict[str, Any] = {"how": mean, "within": "2 seconds", "schema": "mean DOUBLE"}
-    grid = rows.play(own.resample("4 seconds", **given).plan())
+    grid = play(own.resample("4 seconds", **given).plan())
     assert_same_rows([row.asDict() for row in grid.results], MEANS)
     others = at.stream("ts", "car", mt.slack("1 minute"))
-    told = at.play(own.resample(at=others, **given).plan())
+    told = play(own.resample(at=others, **given).plan())
     chosen = [MEANS[place] for place in (0, 1, 4)]
     assert_same_rows([row.asDict() for row in told.results], chosen)
     rows.remove()

@@ -114,7 +114,7 @@ def check_batch(spark: SparkSession, case: SequenceCase) -> None:
 @pytest.mark.hypothesis
 def test_stream_equals_the_reference(spark: SparkSession) -> None:
     cases = sequence_cases().filter(is_short).map(on_workers)
-    check_streams(spark, partial(streamed, spark), check_stream, cases)
+    check_streams(partial(streamed, spark), check_stream, cases)
 
 
 def streamed(spark: SparkSession, case: SequenceCase) -> Streamed:

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
-import pyarrow as pa
 from hypothesis import Phase, given, settings
 from hypothesis.strategies import SearchStrategy
-from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql.types import StructType
 
 import muntin as mt
-from muntin.spark.exchange import decode
-from muntin.spark.streaming import COUNTS, RESULTS, refused_tag
 from muntin.testing import Played, Replay
+from tests.spark.playing import play
 from tests.thorough import share
 
 Drawn = TypeVar("Drawn")
@@ -50,7 +43,6 @@ class Streamed:
 
 
 def check_streams(
-    spark: SparkSession,
     prepare: Callable[[Drawn], Streamed],
     check: Callable[[Drawn, Played], None],
     cases: SearchStrategy[Drawn],
@@ -60,50 +52,12 @@ def check_streams(
     def stream(case: Drawn) -> None:
         streamed = prepare(case)
         try:
-            check(case, _play(spark, streamed.plan))
+            check(case, play(streamed.plan))
         finally:
             for replay in streamed.replays:
                 replay.remove()
 
     check_each(stream, cases)
-
-
-def _play(spark: SparkSession, plan: mt.Plan) -> Played:
-    """Run a plan to the end of its replays.
-
-    What it makes stays in memory: to write and to read it costs more than all else, and other
-    tests do.
-    """
-    rows: list[Row] = []
-    folder = Path(tempfile.mkdtemp(prefix="muntin-together-"))
-    query = (
-        plan.tagged(keep_refused=True)
-        .writeStream.foreachBatch(lambda batch, number: rows.extend(batch.collect()))
-        .option("checkpointLocation", str(folder))
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination()
-    shutil.rmtree(folder)
-    return _played(spark, plan, rows)
-
-
-def _played(spark: SparkSession, plan: mt.Plan, rows: Sequence[Row]) -> Played:
-    """What a plan made, as its sinks would have it."""
-    output = plan.output
-    counts = {name: sum(row[name] or 0 for row in rows) for name in COUNTS}
-    results = output.finisher.apply(_table(spark, rows, RESULTS, output.flat_schema))
-    schemas = output.refusing.schemas
-    refused = [_table(spark, rows, refused_tag(n), schema) for n, schema in enumerate(schemas)]
-    return Played(results.collect(), output.refusing.together(refused).collect(), counts)
-
-
-def _table(spark: SparkSession, rows: Sequence[Row], tag: str, schema: StructType) -> DataFrame:
-    found = [decode(bytes(row.payload)) for row in rows if row.tag == tag]
-    if not found:
-        return spark.createDataFrame([], schema)
-    table = pa.concat_tables(found).rename_columns(schema.names)  # rows travel as o0, o1, ...
-    return spark.createDataFrame(table, schema)
 
 
 def _drawn(cases: SearchStrategy[Drawn]) -> list[Drawn]:

@@ -1,0 +1,54 @@
+"""Streams whose results stay in memory: to write and to read them costs more than all else.
+
+`Replay.play` writes them, as users do, and the tests that need to see files or a second run use it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.types import StructType
+
+import muntin as mt
+from muntin.spark.exchange import decode
+from muntin.spark.streaming import COUNTS, RESULTS, refused_tag
+from muntin.testing import Played
+
+
+def play(plan: mt.Plan) -> Played:
+    """Run a plan from the beginning to the end of its replays."""
+    rows: list[Row] = []
+    folder = Path(tempfile.mkdtemp(prefix="muntin-play-"))
+    tagged = plan.tagged(keep_refused=True)
+    query = (
+        tagged.writeStream.foreachBatch(lambda batch, number: rows.extend(batch.collect()))
+        .option("checkpointLocation", str(folder))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    shutil.rmtree(folder)
+    return _played(tagged.sparkSession, plan, rows)
+
+
+def _played(spark: SparkSession, plan: mt.Plan, rows: Sequence[Row]) -> Played:
+    """What a plan made, as its sinks would have it."""
+    output = plan.output
+    counts = {name: sum(row[name] or 0 for row in rows) for name in COUNTS}
+    results = output.finisher.apply(_table(spark, rows, RESULTS, output.flat_schema))
+    schemas = output.refusing.schemas
+    refused = [_table(spark, rows, refused_tag(n), schema) for n, schema in enumerate(schemas)]
+    return Played(results.collect(), output.refusing.together(refused).collect(), counts)
+
+
+def _table(spark: SparkSession, rows: Sequence[Row], tag: str, schema: StructType) -> DataFrame:
+    found = [decode(bytes(row.payload)) for row in rows if row.tag == tag]
+    if not found:
+        return spark.createDataFrame([], schema)
+    table = pa.concat_tables(found).rename_columns(schema.names)  # rows travel as o0, o1, ...
+    return spark.createDataFrame(table, schema)

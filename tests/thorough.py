@@ -1,0 +1,18 @@
+"""How many examples a property has: all of them in ``make soak``, a quarter in ``make test``.
+
+Those of ``make test`` are the same in every run, and those of ``make soak`` begin with them.
+"""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+
+def share(count: int) -> int:
+    """As many of the examples as this run has."""
+    return count if settings.get_current_profile_name() == "soak" else count // 4
+
+
+def examples(count: int) -> settings:
+    """The settings of a property that has so many examples."""
+    return settings(max_examples=share(count))
