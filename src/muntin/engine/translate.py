@@ -9,28 +9,32 @@ from functools import partial
 
 from sqlglot import exp
 
+from muntin.engine.aligning import aligned
 from muntin.engine.blame import located
 from muntin.engine.core import translate_core
 from muntin.engine.per_window import ranked, split
 from muntin.engine.scope import Scope, rows_of
 from muntin.engine.spark_sql import evaluate
 from muntin.spark.plan import Plan
+from muntin.spark.probed import Probed
 from muntin.spark.types import DataFrame
 from muntin.sql.errors import SqlError
 from muntin.sql.parse import parse_query
-from muntin.sql.statements import Query, Windowing
+from muntin.sql.statements import Alignment, Query, Windowing
 from muntin.sql.windows_asked import ARRIVAL, ROW_NUM
 
 #: What is left to do with the rows of every micro-batch.
 Finish = Callable[[DataFrame], DataFrame]
+Clause = Windowing | Alignment
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
     """The results of a query, and the plans behind them by the names of their relations.
 
-    ``relations`` has the clauses of these plans, those of subqueries among them. ``rest`` is what
-    Spark does with the results of windows, or the whole query if it has none.
+    ``relations`` has the clauses of these plans, those of subqueries among them. A plan that only
+    looks rows up in a table holds nothing. ``rest`` is what Spark does with the results of windows
+    and joins, or the whole query if it has none.
 
     A stream cannot be sorted. Where a query asks for an order, or for the first rows of every
     window, ``finish`` does that with the rows of a micro-batch: a sink calls it on each.
@@ -38,8 +42,8 @@ class Answer:
 
     query: Query
     df: DataFrame
-    plans: Mapping[str, Plan]
-    relations: Mapping[str, Windowing]
+    plans: Mapping[str, Plan | Probed]
+    relations: Mapping[str, Clause]
     rest: exp.Query
     finish: Finish | None = None
 
@@ -53,7 +57,7 @@ def translate(query: Query, scope: Scope) -> Answer:
     query = with_known_columns(query, scope)
     tree = query.tree.copy()
     with located(query):
-        if not query.windowings:
+        if not query.windowings and not query.alignments:
             return Answer(query, evaluate(tree, scope, {}), {}, {}, tree)
         work = _Translation(query)
         scope = work.with_ctes(tree, scope)
@@ -84,14 +88,17 @@ def _hyphenated_columns(query: Query, scope: Scope) -> set[str]:
 
 def tables_of(query: Query) -> Iterator[str]:
     """The names of relations in a query; those of its CTEs are among them."""
-    for table in query.tree.find_all(exp.Table):
-        if table.name not in query.windowings:
-            yield ".".join(part.name for part in table.parts)
-    for windowing in query.windowings.values():
-        if isinstance(windowing.table, Query):
-            yield from tables_of(windowing.table)
+    for node in query.tree.find_all(exp.Table):
+        if node.name not in {*query.windowings, *query.alignments}:
+            yield ".".join(part.name for part in node.parts)
+    named = [windowing.table for windowing in query.windowings.values()]
+    named += [side.table for one in query.alignments.values() for side in one.sides]
+    for table in named:
+        if isinstance(table, Query):
+            yield from tables_of(table)
         else:
-            yield windowing.table
+            yield table
+    for windowing in query.windowings.values():
         yield from (fill.table for fill in windowing.fills)
 
 
@@ -100,8 +107,8 @@ class _Translation:
     """A query on its way: the plans that have been made, and what they are of."""
 
     query: Query
-    plans: dict[str, Plan] = field(default_factory=dict)
-    relations: dict[str, Windowing] = field(default_factory=dict)
+    plans: dict[str, Plan | Probed] = field(default_factory=dict)
+    relations: dict[str, Clause] = field(default_factory=dict)
 
     def with_ctes(self, tree: exp.Expr, scope: Scope) -> Scope:
         """CTEs become names of the scope, in their order, so that windows can be over them."""
@@ -118,18 +125,21 @@ class _Translation:
         return scope
 
     def cores(self, tree: exp.Expr, scope: Scope) -> dict[str, DataFrame]:
-        """The results of every SELECT over windows, by the name that stands for them."""
-        query = self.query
+        """The results of SELECTs over windows, and of joins, by the names that stand for them."""
+        query, subquery = self.query, partial(self._subquery, scope)
         made: dict[str, DataFrame] = {}
         for node in list(tree.find_all(exp.Table)):
-            if node.name not in query.windowings:
-                continue
-            select = node.find_ancestor(exp.Select)
-            assert select is not None  # a relation stands in FROM
-            rows = translate_core(query, select, node, scope, partial(self._subquery, scope))
-            made[node.name] = rows.df
-            if rows.plan is not None:
-                self._keep(query.windowings[node.name], rows.plan)
+            if node.name in query.alignments:
+                met = aligned(query, query.alignments[node.name], scope, subquery)
+                made[node.name] = met.df
+                self._keep(query.alignments[node.name], met.by)
+            elif node.name in query.windowings:
+                select = node.find_ancestor(exp.Select)
+                assert select is not None  # a relation stands in FROM
+                rows = translate_core(query, select, node, scope, subquery)
+                made[node.name] = rows.df
+                if rows.plan is not None:
+                    self._keep(query.windowings[node.name], rows.plan)
         return made
 
     def _subquery(self, scope: Scope, inner: Query) -> DataFrame:
@@ -142,12 +152,12 @@ class _Translation:
             raise SqlError(problem, inner.text, inner.place, expected="no ORDER BY")
         return answer.df
 
-    def _keep(self, windowing: Windowing, plan: Plan) -> None:
+    def _keep(self, clause: Clause, plan: Plan | Probed) -> None:
         """Remember a plan by the alias of its relation, with a number if that is taken."""
-        names = (f"{windowing.alias}_{n}" for n in itertools.count(2))
-        name = next(n for n in itertools.chain([windowing.alias], names) if n not in self.plans)
+        names = (f"{clause.alias}_{n}" for n in itertools.count(2))
+        name = next(n for n in itertools.chain([clause.alias], names) if n not in self.plans)
         self.plans[name] = plan
-        self.relations[name] = windowing
+        self.relations[name] = clause
 
     def finished(self, tree: exp.Expr, scope: Scope, made: Mapping[str, DataFrame]) -> Answer:
         """The rest of the query by Spark; on a stream its order is left for micro-batches."""
