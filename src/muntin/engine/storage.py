@@ -76,7 +76,7 @@ def verdicts(answer: Answer) -> dict[str, Verdict]:
     """Of every relation with windows, and of what Spark does around them."""
     found = {name: verdict_of(plan) for name, plan in answer.plans.items()}
     if answer.is_streaming and (kept := _kept_by_spark(answer)) is not None:
-        found["Spark"] = Verdict(False, True, kept)
+        found["Spark"] = kept
     return found
 
 
@@ -91,18 +91,32 @@ def check_bounded(answer: Answer) -> None:
             raise SqlError(problem, answer.query.text, answer.query.place, expected=expected)
 
 
-def _kept_by_spark(answer: Answer) -> str | None:
+def _kept_by_spark(answer: Answer) -> Verdict | None:
     """What Spark would keep for ever of a stream, around the windows (FJ-6)."""
     known = known_aggregates()
     for select in answer.rest.find_all(exp.Select):
         if select.args.get("distinct"):
-            return "DISTINCT remembers every row"
+            return Verdict(False, True, "DISTINCT remembers every row")
         if select.args.get("group") or any(any_aggregate(e, known) for e in select.expressions):
-            return "an aggregate outside of windows is never complete"
+            return Verdict(False, True, "an aggregate outside of windows is never complete")
+        if _meet(select, answer):
+            why = "a join of two streams remembers every row"
+            return Verdict(False, True, why, "join(...), zipper(...) or asof(...) in FROM")
     for union in answer.rest.find_all(exp.SetOperation):
         if union.args.get("distinct"):
-            return "UNION without ALL remembers every row"
+            return Verdict(False, True, "UNION without ALL remembers every row")
     return None
+
+
+def _meet(select: exp.Select, answer: Answer) -> bool:
+    """Whether two relations of a SELECT are streams."""
+    first = select.args.get("from_")
+    relations = [
+        *([first.this] if first else []),
+        *(j.this for j in select.args.get("joins") or []),
+    ]
+    names = [{table.name for table in one.find_all(exp.Table)} for one in relations]
+    return sum(bool(answer.streams & found) for found in names) > 1
 
 
 def _compiled(plan: Plan) -> object:

@@ -13,11 +13,13 @@ from muntin.engine.aligning import aligned
 from muntin.engine.blame import located
 from muntin.engine.core import translate_core
 from muntin.engine.per_window import ranked, split
+from muntin.engine.planning import Planned
 from muntin.engine.scope import Scope, rows_of
 from muntin.engine.spark_sql import evaluate
 from muntin.spark.plan import Plan
 from muntin.spark.probed import Probed
 from muntin.spark.types import DataFrame
+from muntin.spark.window_ids import with_wid
 from muntin.sql.errors import SqlError
 from muntin.sql.parse import parse_query
 from muntin.sql.statements import Alignment, Query, Windowing
@@ -26,6 +28,14 @@ from muntin.sql.windows_asked import ARRIVAL, ROW_NUM
 #: What is left to do with the rows of every micro-batch.
 Finish = Callable[[DataFrame], DataFrame]
 Clause = Windowing | Alignment
+
+
+@dataclass(frozen=True, eq=False)
+class Alone:
+    """The one plan that a query is about, and what makes its results of those of the plan."""
+
+    plan: Plan
+    results: Finish
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +48,9 @@ class Answer:
 
     A stream cannot be sorted. Where a query asks for an order, or for the first rows of every
     window, ``finish`` does that with the rows of a micro-batch: a sink calls it on each.
+
+    ``alone`` is there where all rows come from one plan, whose refused rows can then be had.
+    ``streams`` are the names in ``rest`` that stand for streams.
     """
 
     query: Query
@@ -46,6 +59,8 @@ class Answer:
     relations: Mapping[str, Clause]
     rest: exp.Query
     finish: Finish | None = None
+    alone: Alone | None = None
+    streams: frozenset[str] = frozenset()
 
     @property
     def is_streaming(self) -> bool:
@@ -58,7 +73,8 @@ def translate(query: Query, scope: Scope) -> Answer:
     tree = query.tree.copy()
     with located(query):
         if not query.windowings and not query.alignments:
-            return Answer(query, evaluate(tree, scope, {}), {}, {}, tree)
+            df, streams = evaluate(tree, scope, {}), _streams(tree, scope, {})
+            return Answer(query, df, {}, {}, tree, streams=streams)
         work = _Translation(query)
         scope = work.with_ctes(tree, scope)
         made = work.cores(tree, scope)
@@ -109,6 +125,7 @@ class _Translation:
     query: Query
     plans: dict[str, Plan | Probed] = field(default_factory=dict)
     relations: dict[str, Clause] = field(default_factory=dict)
+    planned: dict[str, Planned] = field(default_factory=dict)
 
     def with_ctes(self, tree: exp.Expr, scope: Scope) -> Scope:
         """CTEs become names of the scope, in their order, so that windows can be over them."""
@@ -133,6 +150,8 @@ class _Translation:
                 met = aligned(query, query.alignments[node.name], scope, subquery)
                 made[node.name] = met.df
                 self._keep(query.alignments[node.name], met.by)
+                if isinstance(met.by, Plan):
+                    self.planned[node.name] = Planned(met.df, met.by)
             elif node.name in query.windowings:
                 select = node.find_ancestor(exp.Select)
                 assert select is not None  # a relation stands in FROM
@@ -140,6 +159,7 @@ class _Translation:
                 made[node.name] = rows.df
                 if rows.plan is not None:
                     self._keep(query.windowings[node.name], rows.plan)
+                    self.planned[node.name] = rows
         return made
 
     def _subquery(self, scope: Scope, inner: Query) -> DataFrame:
@@ -166,12 +186,43 @@ class _Translation:
         if query.per_window:
             tree = ranked(query, tree, made)
         streaming = any(df.isStreaming for df in made.values())
+        alone, streams = self._alone(tree, scope, made), _streams(tree, scope, made)
         if not streaming or not (tree.args.get("order") or tree.args.get("limit")):
             df = evaluate(tree, scope, made)
-            return Answer(query, df, self.plans, self.relations, tree)
+            return Answer(query, df, self.plans, self.relations, tree, alone=alone, streams=streams)
         name, rest = split(query, tree, made)
+        finish = _finishing(rest, scope, name)
+        return Answer(query, made[name], self.plans, self.relations, rest, finish, alone, streams)
 
-        def finish(batch: DataFrame) -> DataFrame:
-            return evaluate(rest, Scope(batch.sparkSession, scope.tables), {name: batch})
+    def _alone(self, tree: exp.Query, scope: Scope, made: Mapping[str, DataFrame]) -> Alone | None:
+        """The plan of a query that has one, and beside it nothing that streams."""
+        plans = [plan for plan in self.plans.values() if isinstance(plan, Plan)]
+        if len(plans) != 1 or len(made) != 1 or not {*made} <= {*self.planned}:
+            return None
+        (name,) = made
+        if _streams(tree, scope, made) - {name}:
+            return None
+        planned, finish = self.planned[name], _finishing(tree, scope, name)
+        plan = planned.plan
+        assert plan is not None  # only those with a plan are kept
 
-        return Answer(query, made[name], self.plans, self.relations, rest, finish)
+        def results(rows: DataFrame) -> DataFrame:
+            return finish(with_wid(plan, rows) if planned.numbered else rows)
+
+        return Alone(plan, results)
+
+
+def _streams(tree: exp.Query, scope: Scope, made: Mapping[str, DataFrame]) -> frozenset[str]:
+    """The names of a query that stand for streams."""
+    names = {".".join(part.name for part in node.parts) for node in tree.find_all(exp.Table)}
+    tables = {name: made.get(name, scope.own(name)) for name in names}
+    return frozenset(n for n, table in tables.items() if table and rows_of(table).isStreaming)
+
+
+def _finishing(rest: exp.Query, scope: Scope, name: str) -> Finish:
+    """What Spark does with the results of windows, for those of a micro-batch."""
+
+    def finish(batch: DataFrame) -> DataFrame:
+        return evaluate(rest, Scope(batch.sparkSession, scope.tables), {name: batch})
+
+    return finish

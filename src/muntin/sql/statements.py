@@ -259,16 +259,18 @@ class CreateTable:
 
 @dataclass(frozen=True)
 class CreateQuery:
-    """``CREATE QUERY name AS SELECT ... INTO sink``."""
+    """``CREATE QUERY name AS SELECT ... INTO sink LATE INTO sink``: results, and refused rows."""
 
     name: str
     query: Query
     into: Call | None
+    late: Call | None
     place: Place = field(compare=False)
 
     def __str__(self) -> str:
         into = "" if self.into is None else f"\nINTO {self.into}"
-        return f"CREATE QUERY {self.name} AS\n{self.query}{into}"
+        late = "" if self.late is None else f"\nLATE INTO {self.late}"
+        return f"CREATE QUERY {self.name} AS\n{self.query}{into}{late}"
 
 
 @dataclass(frozen=True)
