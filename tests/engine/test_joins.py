@@ -32,6 +32,8 @@ QUERIES = {
     "lookup": "SELECT k, x, length(name) FROM lookup(line, names, key => key, how => inner, "
     "refresh => 1 HOUR)",
     "resample": "SELECT k, x, v FROM resample(line, every => 3, max_gap => 4)",
+    "resample of": "SELECT k, x, v FROM resample(line, every => 3, within => 1, "
+    "how => (sum(line.v) AS v))",
     "resample at": "SELECT k, x, v FROM resample(line, at => pairs, how => previous)",
     "fill": "SELECT k, frame_start, count(pairs.w) FROM line [FRAME THRESHOLD v > 4] "
     "FILL pairs BEFORE 2 AFTER 3",
@@ -49,6 +51,9 @@ CALLS: dict[str, Call] = {
         "k", "x", "length(name)"
     ),
     "resample": lambda line, pairs, names: line.resample(every=3, max_gap=4).df.drop("gap"),
+    "resample of": lambda line, pairs, names: line.resample(
+        every=3, within=1, how=["sum(v) AS v"]
+    ).df.drop("gap"),
     "resample at": lambda line, pairs, names: line.resample(at=pairs, how="previous").df.drop(
         "gap"
     ),

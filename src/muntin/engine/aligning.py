@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from muntin.aggregates.text import parse_column
+from muntin.engine.aggregating import replaced
 from muntin.engine.blame import located, unknown_column
 from muntin.engine.columns import Columns
 from muntin.engine.relation import Subquery, find_table
@@ -18,6 +20,7 @@ from muntin.spark.probed import Probed
 from muntin.spark.resampled import Resampled
 from muntin.spark.stream import Stream
 from muntin.spark.types import DataFrame
+from muntin.sql.dialect import written
 from muntin.sql.errors import SqlError
 from muntin.sql.places import Place
 from muntin.sql.statements import Alignment, Expression, Query, Side
@@ -38,7 +41,7 @@ def aligned(query: Query, asked: Alignment, scope: Scope, subquery: Subquery) ->
     own = _own(query, asked, scope, subquery)
     other = _other(query, asked, own, scope, subquery)
     _check_kinds(query, asked, own, other)
-    given = _Arguments(query, asked, own.df.columns, [] if other is None else _names(other)).made()
+    given = _Arguments(query, asked, own, [] if other is None else _names(other)).made()
     if not own.df.isStreaming:
         given.pop("refresh", None)  # one text runs as a stream and as a batch, which reads once
     first = {} if other is None else {_FIRST.get(asked.method, "other"): other}
@@ -131,8 +134,12 @@ class _Arguments:
 
     query: Query
     asked: Alignment
-    own: Sequence[str]
+    stream: Stream
     other: Sequence[str]
+
+    @property
+    def own(self) -> Sequence[str]:
+        return list(self.stream.df.columns)
 
     def made(self) -> dict[str, object]:
         return {name: self._value(name, value) for name, value in self.asked.arguments.items()}
@@ -140,6 +147,8 @@ class _Arguments:
     def _value(self, name: str, value: object) -> object:
         if isinstance(value, Expression):
             return self._condition(value)
+        if name == "how" and isinstance(value, tuple):
+            return [self._aggregate(one) for one in value]
         place = self.asked.places[name]
         rows = self.own if self.asked.method == "resample" else self.other
         match name:
@@ -155,6 +164,17 @@ class _Arguments:
                     for one, two in value.items()
                 }
         return value
+
+    def _aggregate(self, given: Expression) -> str:
+        """An aggregate of rows of the stream, which may be named by its alias."""
+        columns = Columns(self.asked.own.alias, self.own)
+        for column in given.tree.find_all(exp.Column):
+            if columns.own(column) is None and column.find_ancestor(exp.Lambda) is None:
+                raise unknown_column(self.query, column.name, self.query.at(column), self.own)
+        text = written(replaced(given.tree, columns.bare))
+        with located(self.query, given.place):
+            parse_column(text, [], self.stream.functions)
+        return text
 
     def _condition(self, given: Expression) -> str:
         """A condition on pairs, every column of which says its side."""

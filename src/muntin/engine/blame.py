@@ -158,6 +158,9 @@ def _trees(value: object) -> Iterator[exp.Expr]:
     elif isinstance(value, KindOfFrame):
         for inner in value.arguments.values():
             yield from _trees(inner)
+    elif isinstance(value, tuple):
+        for inner in value:
+            yield from _trees(inner)
     elif isinstance(value, exp.Expr):
         yield value
 

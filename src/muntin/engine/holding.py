@@ -9,6 +9,7 @@ from muntin.semantics.joining.zipper import Zipper
 from muntin.spark.compile_join import CompiledJoin
 from muntin.spark.compile_resample import CompiledResample, looked_for
 from muntin.spark.plan import Plan
+from muntin.spark.resampled import CompiledAround
 
 _THROW = "rows that nothing to come can meet; late rows, counted"
 _AHEAD = "the rows by which one side is ahead of the other are: they wait for it"
@@ -22,7 +23,7 @@ def held(plan: Plan) -> Storage | None:
         if isinstance(compiled.spec, Asof):
             stream = "rows once their partner is certain"
         return Storage(stream, "empty", "rows that one to come may still meet", _THROW)
-    if isinstance(compiled, CompiledResample):
+    if isinstance(compiled, CompiledResample | CompiledAround):
         scratch = "rows that are not final, and the last of every key"
         return Storage("instants once the rows around are final", "empty", scratch, _THROW)
     return None
@@ -33,6 +34,9 @@ def held_verdict(plan: Plan) -> Verdict | None:
     compiled = plan.compiled
     if isinstance(compiled, CompiledResample):
         return _of_resampling(compiled)
+    if isinstance(compiled, CompiledAround):
+        reach = compiled.fills[0].filling.before
+        return Verdict(False, False, f"the rows within {reach} are: aggregates keep them")
     if not isinstance(compiled, CompiledJoin):
         return None
     if compiled.limit is not None:

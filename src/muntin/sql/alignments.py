@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from muntin.semantics.disorder import Disorder
@@ -16,8 +17,9 @@ from muntin.sql.arguments import ROLES, Reader, Subquery, read_arguments, read_r
 from muntin.sql.cursor import Cursor
 from muntin.sql.draft import Draft
 from muntin.sql.errors import SqlError
+from muntin.sql.expressions import read_expression
 from muntin.sql.places import Place
-from muntin.sql.statements import Aligning, Alignment, Query, Side
+from muntin.sql.statements import Aligning, Alignment, Expression, Query, Side
 
 _RELATION = "a stream, a table, a query in parentheses or stream(...)"
 
@@ -85,6 +87,35 @@ def _described(table: str | Query, alias: str, draft: Draft, place: Place) -> Si
     return Side(table, alias, on, by, disorder, draft.places, place)
 
 
+def _how(cursor: Cursor) -> object:
+    """How values are made: a word, or aggregates of the rows around."""
+    token = cursor.peek
+    behind = cursor.tokens[cursor.at + 1 : cursor.at + 2]
+    called = bool(behind) and behind[0].token_type is TokenType.L_PAREN
+    if token is not None and token.token_type is TokenType.L_PAREN:
+        return _aggregates(cursor.enclosed())
+    return (_aggregate(cursor),) if called else _METHOD(cursor)
+
+
+def _aggregates(cursor: Cursor) -> tuple[Expression, ...]:
+    found = [_aggregate(cursor)]
+    while not cursor.done:
+        cursor.expect_type(TokenType.COMMA, ", or )")
+        found.append(_aggregate(cursor))
+    return tuple(found)
+
+
+def _aggregate(cursor: Cursor) -> Expression:
+    """An aggregate, with the name of its column if it is given one."""
+    what = "an aggregate such as avg(level) AS level"
+    made = read_expression(cursor.until(lambda c: c.next_is("AS")), what)
+    if not cursor.accept("AS"):
+        return made
+    name = cursor.name("the name of a column")
+    return Expression(exp.alias_(made.tree, name, quoted=True), made.place)
+
+
+_METHOD = arguments.word("linear", "previous", "nearest")
 _MATCHING: Mapping[str, Reader] = {"on": arguments.column, "key": arguments.key}
 _NEAR: Mapping[str, Reader] = {
     "within": arguments.length("within"),
@@ -139,7 +170,8 @@ _JOINS: Mapping[str, tuple[Aligning, Mapping[str, Reader]]] = {
 }
 _RESAMPLE: Mapping[str, Reader] = {
     "every": arguments.length("every"),
-    "how": arguments.word("linear", "previous", "nearest"),
+    "how": _how,
+    "within": arguments.length("within"),
     "origin": arguments.constant,
     "max_gap": arguments.length("max_gap"),
     "columns": arguments.columns,

@@ -365,6 +365,8 @@ def _shown(value: object) -> str:
     """As Python would write it, expressions as texts."""
     if isinstance(value, Expression):
         return repr(value.text)
+    if isinstance(value, tuple) and any(isinstance(one, Expression) for one in value):
+        return repr([str(one) for one in value])
     if isinstance(value, KindOfFrame | Disorder | Scheme | Schedule):
         return str(value)
     return repr(value)
