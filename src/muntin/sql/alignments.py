@@ -28,6 +28,11 @@ def is_alignment(name: str) -> bool:
     return name.lower() in ALIGNING_FUNCTIONS
 
 
+def arguments_of(name: str) -> tuple[str, ...]:
+    """The names of a function's arguments, without those that describe its relation."""
+    return (*_RESAMPLE, "at") if name == "resample" else tuple(_JOINS[name][1])
+
+
 def read_alignment(cursor: Cursor, subquery: Subquery) -> Alignment:
     """A call of one of these functions, from its name on."""
     place = cursor.place
