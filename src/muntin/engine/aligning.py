@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp
-
-from muntin.aggregates.text import parse_column
-from muntin.engine.aggregating import replaced
-from muntin.engine.blame import located, unknown_column
-from muntin.engine.columns import Columns
+from muntin.engine.alignment_arguments import Arguments, spelt
+from muntin.engine.blame import located
 from muntin.engine.relation import Subquery, find_table
 from muntin.engine.scope import Scope, Table, rows_of
 from muntin.engine.stream_call import redescribed
@@ -20,10 +16,8 @@ from muntin.spark.probed import Probed
 from muntin.spark.resampled import Resampled
 from muntin.spark.stream import Stream
 from muntin.spark.types import DataFrame
-from muntin.sql.dialect import written
 from muntin.sql.errors import SqlError
-from muntin.sql.places import Place
-from muntin.sql.statements import Alignment, Expression, Query, Side
+from muntin.sql.statements import Alignment, Query, Side
 
 _DISORDER = "DISORDER in CREATE STREAM, or stream(..., disorder => SLACK '10 seconds')"
 
@@ -41,7 +35,7 @@ def aligned(query: Query, asked: Alignment, scope: Scope, subquery: Subquery) ->
     own = _own(query, asked, scope, subquery)
     other = _other(query, asked, own, scope, subquery)
     _check_kinds(query, asked, own, other)
-    given = _Arguments(query, asked, own, [] if other is None else _names(other)).made()
+    given = Arguments(query, asked, own, [] if other is None else _names(other)).made()
     if not own.df.isStreaming:
         given.pop("refresh", None)  # one text runs as a stream and as a batch, which reads once
     first = {} if other is None else {_FIRST.get(asked.method, "other"): other}
@@ -76,7 +70,7 @@ def _other(
         return None
     table = find_table(query, side.table, side.place, scope, subquery)
     if asked.method == "lookup":
-        return rows_of(table)
+        table = rows_of(table)
     if not side.described:
         if not isinstance(table, Stream) and "key" not in asked.arguments:
             _check_keys(query, asked, own, table, side)
@@ -89,8 +83,8 @@ def _described(query: Query, side: Side, table: Table, on: str) -> Stream:
     rows = rows_of(table)
     declared = table.by if isinstance(table, Stream) else ()
     by = side.by if side.by is not None else declared
-    keys = [_spelt(query, name, rows.columns, side.places.get("by", side.place)) for name in by]
-    along = _spelt(query, on, rows.columns, side.places.get("on", side.place))
+    keys = [spelt(query, name, rows.columns, side.places.get("by", side.place)) for name in by]
+    along = spelt(query, on, rows.columns, side.places.get("on", side.place))
     with located(query, side.place, side.places):
         return redescribed(table, rows, along, keys, side.disorder)
 
@@ -126,81 +120,6 @@ def _check_kinds(query: Query, asked: Alignment, own: Stream, other: Table | Non
         if streaming[0] and not told:
             problem = f"it is not said how disordered {side.alias} is, so nothing would be certain"
             raise SqlError(problem, query.text, side.place, expected=_DISORDER)
-
-
-@dataclass(frozen=True)
-class _Arguments:
-    """Arguments as Python takes them, columns as the DataFrames spell them."""
-
-    query: Query
-    asked: Alignment
-    stream: Stream
-    other: Sequence[str]
-
-    @property
-    def own(self) -> Sequence[str]:
-        return list(self.stream.df.columns)
-
-    def made(self) -> dict[str, object]:
-        return {name: self._value(name, value) for name, value in self.asked.arguments.items()}
-
-    def _value(self, name: str, value: object) -> object:
-        if isinstance(value, Expression):
-            return self._condition(value)
-        if name == "how" and isinstance(value, tuple):
-            return [self._aggregate(one) for one in value]
-        place = self.asked.places[name]
-        rows = self.own if self.asked.method == "resample" else self.other
-        match name:
-            case "on":
-                return _spelt(self.query, str(value), self.other, place)
-            case "columns" | "tiebreak" | "key" if isinstance(value, tuple):
-                return tuple(_spelt(self.query, one, rows, place) for one in value)
-            case "key" if isinstance(value, Mapping):
-                return {
-                    _spelt(self.query, one, self.own, place): _spelt(
-                        self.query, two, self.other, place
-                    )
-                    for one, two in value.items()
-                }
-        return value
-
-    def _aggregate(self, given: Expression) -> str:
-        """An aggregate of rows of the stream, which may be named by its alias."""
-        columns = Columns(self.asked.own.alias, self.own)
-        for column in given.tree.find_all(exp.Column):
-            if columns.own(column) is None and column.find_ancestor(exp.Lambda) is None:
-                raise unknown_column(self.query, column.name, self.query.at(column), self.own)
-        text = written(replaced(given.tree, columns.bare))
-        with located(self.query, given.place):
-            parse_column(text, [], self.stream.functions)
-        return text
-
-    def _condition(self, given: Expression) -> str:
-        """A condition on pairs, every column of which says its side."""
-        tree = given.tree.copy()
-        for column in tree.find_all(exp.Column):
-            if column.find_ancestor(exp.Lambda) is None:
-                self._sided(column)
-        return Expression(tree, given.place).text
-
-    def _sided(self, column: exp.Column) -> None:
-        parts, place = column.parts, self.query.at(column)
-        side = parts[0].name.lower()
-        if len(parts) < 2 or side not in ("left", "right"):
-            problem = f"{column.name} belongs to no side"
-            expected = f"left.{column.name} or right.{column.name}"
-            raise SqlError(problem, self.query.text, place, expected=expected)
-        names = self.own if side == "left" else self.other
-        parts[1].set("this", _spelt(self.query, parts[1].name, names, place))
-
-
-def _spelt(query: Query, name: str, columns: Sequence[str], place: Place) -> str:
-    """A column whatever its case, as its DataFrame spells it."""
-    found = Columns("", columns).spelt(name)
-    if found is None:
-        raise unknown_column(query, name, place, columns)
-    return found
 
 
 def _names(table: Table) -> Sequence[str]:

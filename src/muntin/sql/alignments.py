@@ -7,6 +7,7 @@ described where it stands, as ``mt.stream`` does: ``stream(quotes, on => ts, by 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
@@ -46,6 +47,10 @@ def read_alignment(cursor: Cursor, subquery: Subquery) -> Alignment:
     if behind and behind[0].token_type is TokenType.FARROW:
         inner.fail(expected=f"what {own.alias} meets: {_RELATION}")
     other = _side(inner, subquery)
+    if name == "lookup" and other.described:
+        problem = "a table that rows are looked up in has no order and no keys of its own"
+        expected = "the table itself, and key => its columns"
+        raise SqlError(problem, cursor.text, other.place, expected=expected)
     method, readers = _JOINS[name]
     draft = read_arguments(inner, readers, _NEEDED.get(name, ()))
     return Alignment(method, own, other, own.alias, draft.values, draft.places, place)
@@ -55,7 +60,7 @@ def _resampled(cursor: Cursor, subquery: Subquery, place: Place) -> Alignment:
     """Only one relation can stand first, so its roles may stand among the arguments."""
     own = _side(cursor, subquery)
     roles = {} if own.described else ROLES
-    at: Reader = lambda c: _side(c, subquery)  # noqa: E731  (a reader among others)
+    at = partial(_side, subquery=subquery)
     draft = read_arguments(cursor, {**_RESAMPLE, "at": at, **roles})
     if not own.described:
         own = _described(own.table, own.alias, draft, own.place)
