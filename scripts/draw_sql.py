@@ -20,6 +20,8 @@ from muntin.semantics.window import Window
 
 #: k, x, v
 ROWS = [("a", 0, 5), ("b", 1, 7), ("a", 2, 6), ("a", 5, 1), ("b", 6, 2), ("a", 8, 9), ("b", 9, 4)]
+#: key, y, w
+PAIRS = [("a", 1, 10), ("b", 4, 20), ("a", 6, 30)]
 KEYS = {"a": "#263238", "b": "#d84315"}
 LOW, HIGH, LEFT, STEP, LANE = -4, 13, 150, 34, 24
 COLOURS = [("#bbdefb", "#1565c0"), ("#b2dfdb", "#00796b")]
@@ -235,6 +237,17 @@ def pictures() -> dict[str, str]:
                 Part("     FILL events BEFORE 2", wider, events, "events"),
             ],
         ),
+        "sql-joins": picture(
+            "Joins",
+            "Rows of line, and which of them each row of pairs meets: those within 1 of it, those "
+            "in its interval, and those up to the next row of its key.",
+            [
+                Part("FROM join(line, pairs, ...)", []),
+                Part("     within => 1", _near(1), PAIRS, "pairs"),
+                Part("FROM zipper(line, pairs, every => 5)", _intervals(5), PAIRS, "pairs"),
+                Part("FROM asof(line, pairs)", _until_next(), PAIRS, "pairs"),
+            ],
+        ),
         "sql-psoup": picture(
             "Windows by their ends",
             "A window that ends at every row, a snapshot, and windows since a constant.",
@@ -247,6 +260,27 @@ def pictures() -> dict[str, str]:
         "sql-select": drawn(_select()) + "\n",
         "sql-statements": drawn(_statements()) + "\n",
     }
+
+
+def _near(within: int) -> list[Bar]:
+    """What lies within a length of each row of pairs."""
+    return [
+        Bar(f"{key} {w} meets", y - within, y + within, True, True, int(key == "b"))
+        for key, y, w in PAIRS
+    ]
+
+
+def _intervals(every: int) -> list[Bar]:
+    return [Bar(f"interval {n}", bar.start, bar.end) for n, bar in enumerate(sliding(every, every))]
+
+
+def _until_next() -> list[Bar]:
+    """From a row of pairs to the next one of its key."""
+    found: list[Bar] = []
+    for place, (key, y, w) in enumerate(PAIRS):
+        behind = [other for k, other, _ in PAIRS[place + 1 :] if k == key]
+        found.append(Bar(f"{key} {w} meets", y, min([*behind, HIGH]), colour=int(key == "b")))
+    return found
 
 
 def _changes() -> list[Bar]:

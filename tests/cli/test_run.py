@@ -70,8 +70,11 @@ def test_malformed_rows_are_kept(muntin: Muntin, folder: Path, spark: SparkSessi
 def test_a_stream_that_pauses_and_goes_on(
     muntin: Muntin, folder: Path, spark: SparkSession
 ) -> None:
-    query = f"CREATE QUERY totals AS {QUERY.strip().rstrip(';')} INTO json('{{folder}}/out');"
-    file, checkpoint = sql(folder, STREAM, query), folder / "ck"
+    query = f"CREATE QUERY totals AS {QUERY.strip().rstrip(';')} INTO json('{{folder}}/out')"
+    file, checkpoint = (
+        sql(folder, STREAM, query, " LATE INTO json('{folder}/late');"),
+        folder / "ck",
+    )
     words = ["run", file, "--stream", "--once", "--checkpoint", checkpoint, "--json"]
     said = muntin(*words)
     assert said.code == 0
@@ -89,6 +92,12 @@ def test_a_stream_that_pauses_and_goes_on(
     assert (counts["rows"], counts["late"], counts["results"]) == (2, 1, 1)
     again = spark.read.json(str(folder / "out"))
     assert totals([row.asDict() for row in again.collect()]) == [*TOTALS, LAST]
+    late = "ts TIMESTAMP, k STRING, v INT, reason STRING, lateness STRING"
+    (row,) = spark.read.schema(late).json(str(folder / "late")).collect()
+    assert (str(row["ts"]), row["k"], row["v"], row["reason"]) == (
+        *("2026-03-03 00:00:50", "a", 9, "late"),
+    )
+    assert row["lateness"] == "INTERVAL '0 00:01:20' DAY TO SECOND"
     kept = spark.read.json(str(checkpoint / "malformed" / "readings"))
     assert kept.count() == 2
 

@@ -25,6 +25,8 @@ TRAFFIC = [
     ("s1" if n % 2 else "s2", float(speed), START + timedelta(seconds=30 * n))
     for n, speed in enumerate([60, 50, 20, 25, 22, 58, 61, 59])
 ]
+#: key, y, w: rows that those of LINE meet.
+PAIRS = [("a", 1, 10), ("b", 4, 20), ("a", 6, 30)]
 NAMES = [("a", "north"), ("b", "south")]
 
 
@@ -37,5 +39,6 @@ def tables(spark: SparkSession) -> dict[str, Any]:
         "stream": mt.stream(line, on="x", by="k"),
         "traffic": road,
         "road": mt.stream(road, on="ts"),
+        "pairs": spark.createDataFrame(PAIRS, "key STRING, y INT, w INT"),
         "names": spark.createDataFrame(NAMES, "key STRING, name STRING"),
     }

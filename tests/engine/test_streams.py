@@ -73,6 +73,10 @@ def test_the_first_rows_of_every_window_come_in_order(line: Replay, tmp_path: Pa
     assert played(line, text, tmp_path) == [[(5, "a", 11)], [(10, "a", 10)]]
 
 
+#: The same, described.
+RATE = "stream(r, on => timestamp, disorder => SLACK 10 SECONDS)"
+
+
 def rate(spark: SparkSession) -> DataFrame:
     return spark.readStream.format("rate").load()
 
@@ -118,6 +122,30 @@ def rate(spark: SparkSession) -> DataFrame:
             "[LANDMARK '2026-01-01' SLIDE 1 HOUR WATTR timestamp DISORDER ORDERED]) "
             "[TUMBLING 1 HOUR WATTR e DISORDER ORDERED]",
             "the state of r would grow for ever: a landmark window",
+        ),
+        (
+            "SELECT a.value FROM r AS a JOIN r AS b ON a.value = b.value",
+            "the state of Spark would grow for ever: a join of two streams remembers every row",
+        ),
+        (
+            f"SELECT * FROM asof({RATE}, {RATE}, direction => forward)",
+            "the state of r would grow for ever: rows wait for the next row of their key",
+        ),
+        (
+            f"SELECT * FROM resample({RATE}, at => {RATE})",
+            "the state of r would grow for ever: instants wait for the next row of their key",
+        ),
+        (
+            f"SELECT * FROM join({RATE}, r, within => 1 MINUTE)",
+            "it is not said how disordered r is, so nothing would be certain",
+        ),
+        (
+            f"SELECT * FROM asof({RATE}, (SELECT current_timestamp() AS timestamp) AS b)",
+            "r is a stream, and b is a table",
+        ),
+        (
+            f"SELECT * FROM lookup({RATE}, r AS s)",
+            "s is a stream, and rows are looked up in a table",
         ),
         (
             "SELECT * FROM r BEGIN (NOW - 1 MINUTE) END (NOW) ON timestamp",
@@ -170,3 +198,55 @@ def test_explain_says_where_rows_go(spark: SparkSession) -> None:
         "Spark       SELECT `_group_0` AS g, `_aggregate_0` AS s FROM `w0` AS `r` WHERE "
         "(`_aggregate_0`) > 3",
     ]
+
+
+@pytest.mark.parametrize(
+    ("call", "lines"),
+    [
+        (
+            f"join({RATE}, {RATE}, within => 5 MINUTES, where => left.value < right.value)",
+            [
+                "operator    Paired",
+                "join        INNER JOIN WITHIN 5 minutes WHERE left.value < right.value",
+                "state       bounded: rows of each side until the other is complete 5 minutes "
+                "behind them",
+                "Scratch     rows that one to come may still meet",
+                "verdict     bounded if: the rows within 5 minutes are: they wait for partners",
+            ],
+        ),
+        (
+            f"zipper({RATE}, {RATE}, every => 1 SECOND, limit => '1 MB')",
+            ["verdict     bounded: at most 1,000,000 bytes, then the oldest rows go"],
+        ),
+        (
+            f"asof({RATE}, {RATE}, tolerance => 1 MINUTE, direction => nearest)",
+            [
+                "Stream      rows once their partner is certain",
+                "verdict     bounded if: the rows by which one side is ahead of the other are: "
+                "they wait for it",
+            ],
+        ),
+        (
+            f"resample({RATE}, every => 1 MINUTE)",
+            [
+                "verdict     bounded: the last row of each key, and rows that punctuation has not "
+                "passed"
+            ],
+        ),
+        (
+            f"lookup({RATE}, (SELECT 1 AS limit), key => ())",
+            ["operator    a join of Spark's", "verdict     bounded: nothing waits for a table"],
+        ),
+    ],
+)
+def test_explain_says_what_joins_hold(spark: SparkSession, call: str, lines: list[str]) -> None:
+    (row,) = mt.sql(f"EXPLAIN SELECT * FROM {call}", r=rate(spark)).collect()
+    told = [line.rstrip() for line in row.plan.splitlines()]
+    assert told[0] == "relation    r, a stream"
+    assert [line for line in told if line in lines] == lines
+
+
+def test_explain_draws_both_sides_of_a_join(spark: SparkSession) -> None:
+    text = f"EXPLAIN (FORMAT svg) SELECT * FROM lookup({RATE}, (SELECT 1 AS x) AS t, key => ())"
+    (row,) = mt.sql(text, r=rate(spark)).collect()
+    assert all(f">{said}</text>" in row.plan for said in ("r", "(t)", "table", "lookup"))

@@ -119,6 +119,9 @@ def test_a_function_of_the_rows_around(speeds: DataFrame) -> None:
     made = stream.resample("4 seconds", mean, within="2 seconds", schema="mean DOUBLE").df
     assert made.columns == ["car", "ts", "mean", "gap"]
     assert_same_rows([row.asDict() for row in made.collect()], MEANS)
+    told = stream.resample("4 seconds", ["avg(speed) AS mean"], within="2 seconds").df
+    assert told.columns == made.columns
+    assert_same_rows([row.asDict() for row in told.collect()], MEANS)
 
 
 def test_a_function_on_streams(spark: SparkSession, speeds: DataFrame) -> None:
@@ -151,6 +154,12 @@ def test_a_function_on_streams(spark: SparkSession, speeds: DataFrame) -> None:
         (
             {"every": "1 second", "how": mean, "within": "1 second", "schema": "gap DOUBLE"},
             "a column of this name",
+        ),
+        ({"every": "1 second", "how": ["max(speed)"]}, "how far they see"),
+        ({"every": "1 second", "how": [], "within": "1 second"}, "name at least one"),
+        (
+            {"every": "1 second", "how": ["max(speed)"], "within": "1 second", "schema": "x INT"},
+            "aggregates know what they return",
         ),
         ({"every": 3}, "needs a unit"),
     ],

@@ -17,7 +17,7 @@ _KEPT_LINES = 2000
 #: What can be completed beside names: the words that begin statements, clauses and windows.
 WORDS = (
     *("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "WITH", "UNION ALL"),
-    *("CREATE", "STREAM", "TABLE", "QUERY", "TRIGGER", "INTO", "DO", "EXPLAIN", "DROP"),
+    *("CREATE", "STREAM", "TABLE", "QUERY", "TRIGGER", "INTO", "LATE", "DO", "EXPLAIN", "DROP"),
     *("ON", "BY", "DISORDER", "SLACK", "SCHEDULE"),
     *("SHOW", "STREAMS", "TABLES", "QUERIES", "TRIGGERS"),
     *("RANGE", "SLIDE", "WATTR", "PATTR", "RATTR", "SATTR", "ROWS", "LANDMARK", "FRAME", "FILL"),

@@ -17,6 +17,9 @@ from muntin.sql.dialect import offset_of, written
 from muntin.sql.errors import SqlError
 from muntin.sql.statements import Query
 
+#: How the columns are called that groups need and rows do not have.
+GROUP = "_group_"
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -138,7 +141,7 @@ class _Reading:
                 return own
         elif isinstance(part, exp.Column):
             return self._foreign(part).name
-        name = f"_group_{len(self.grouped)}"
+        name = f"{GROUP}{len(self.grouped)}"
         self.grouped[part] = name
         self.computed[name] = part
         return name

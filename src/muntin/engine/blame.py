@@ -57,6 +57,8 @@ _WORDS = {
     "tie_order=": "BY",
     "ties=": "TIES ",
     "until=": "UNTIL",
+    "key={'router': 'router_id'}": "key => (router = router_id)",
+    "give prefix='mt_'": "give prefix => 'mt_'",
 }
 
 
@@ -69,7 +71,7 @@ def _refused(
 ) -> SqlError:
     """What Muntin says: at the argument that it names, or at the aggregate that it quotes."""
     if isinstance(error, UnknownColumnError):
-        return unknown_column(query, error.name, places.get(error.argument, at), ())
+        return unknown_column(query, error.name, places.get(error.argument, at), error.columns)
     problem = str(error).split("\n")[0]  # what follows shows a text that is not the user's
     if isinstance(error, ArgumentError):
         named = (str(error.argument), str(error.given).split("=")[0])
@@ -133,6 +135,12 @@ def unknown_column(query: Query, name: str, at: Place | int, known: Iterable[str
 
 def _clauses(query: Query) -> Iterator[exp.Expr]:
     """The expressions that stand in stream clauses."""
+    for alignment in query.alignments.values():
+        for value in alignment.arguments.values():
+            yield from _trees(value)
+        for inner in (side.table for side in alignment.sides if isinstance(side.table, Query)):
+            yield inner.tree
+            yield from _clauses(inner)
     for windowing in query.windowings.values():
         for value in windowing.arguments.values():
             yield from _trees(value)
@@ -149,6 +157,9 @@ def _trees(value: object) -> Iterator[exp.Expr]:
         yield value.tree
     elif isinstance(value, KindOfFrame):
         for inner in value.arguments.values():
+            yield from _trees(inner)
+    elif isinstance(value, tuple):
+        for inner in value:
             yield from _trees(inner)
     elif isinstance(value, exp.Expr):
         yield value

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from muntin.engine.lateness import with_late_rows
 from muntin.engine.outputs import Outputs
 from muntin.engine.session import Session
 from muntin.engine.simulated import simulation
@@ -74,10 +75,13 @@ class Check:
         match statement:
             case CreateStream() | CreateTable():
                 self.session.opened(statement)
-            case CreateQuery(query=query, into=into):
-                if into is not None:
-                    self._sink(into)
-                self.session.answer(query)
+            case CreateQuery(query=query, into=into, late=late):
+                for call in (into, late):
+                    if call is not None:
+                        self._sink(call)
+                answer = self.session.answer(query)
+                if late is not None:
+                    with_late_rows(answer, late)
             case CreateTrigger():
                 outputs = Outputs(self.session, self.folder, self.text, lambda *_: _nowhere)
                 outputs.trigger(statement)

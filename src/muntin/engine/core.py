@@ -24,7 +24,7 @@ from muntin.engine.spark_sql import evaluate
 from muntin.engine.stream_call import check_disorder, described
 from muntin.spark.types import DataFrame
 from muntin.sql.errors import SqlError
-from muntin.sql.statements import Query, Windowing
+from muntin.sql.statements import Alignment, Query, Windowing
 from muntin.sql.windows_asked import ARRIVAL
 
 #: Windows of which it does not matter whether rows are joined before or after.
@@ -75,11 +75,14 @@ def _beside(select: exp.Select, node: exp.Table) -> Iterator[exp.Expr]:
 
 
 def _check_joins(query: Query, others: Sequence[exp.Expr], windowing: Windowing) -> None:
-    windowed = [other.name for other in others if other.name in query.windowings]
-    if windowed:
+    ours: dict[str, Windowing | Alignment] = {**query.windowings, **query.alignments}
+    found = [ours[other.name] for other in others if other.name in ours]
+    if found:
         problem = "two relations with windows cannot be joined directly"
+        if isinstance(found[0], Alignment):
+            problem = f"windows and {found[0].method}(...) cannot be joined directly"
         expected = "each in a query of its own: (SELECT ...) AS a JOIN (SELECT ...) AS b"
-        raise SqlError(problem, query.text, query.windowings[windowed[0]].place, expected=expected)
+        raise SqlError(problem, query.text, found[0].place, expected=expected)
     if others and windowing.method not in _JOINABLE:
         problem = (
             "rows that are joined before they are counted would be counted twice or not at all"

@@ -10,6 +10,7 @@ from muntin.engine.svg import drawn
 from muntin.engine.translate import Answer
 from muntin.spark.compile import Compiled
 from muntin.spark.plan import Plan
+from muntin.spark.probed import Probed
 from muntin.sql.dialect import written
 from muntin.sql.statements import Format
 
@@ -21,8 +22,10 @@ def explained(answer: Answer, format_: Format) -> str:
     return "\n".join(_lines(answer))
 
 
-def _operator(plan: Plan) -> str:
+def _operator(plan: Plan | Probed) -> str:
     """The class that does the work, and how it cuts rows where it takes them in their order."""
+    if isinstance(plan, Probed):
+        return "a join of Spark's"
     compiled = plan.compiled
     operator = compiled.operator if isinstance(compiled, Compiled) else compiled.joint
     cut = getattr(operator, "cut", None)

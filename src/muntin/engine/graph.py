@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from muntin.engine.translate import Answer
+from muntin.engine.translate import Answer, Clause
 from muntin.spark.plan import Plan
+from muntin.spark.probed import Probed
 from muntin.sql.dialect import written
-from muntin.sql.statements import Windowing
+from muntin.sql.statements import Alignment, Side, Windowing
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ def graph_of(answer: Answer) -> Graph:
     """Relations and what fills them, windows, Spark's part, results."""
     graph = Graph()
     plans = answer.plans.items()
-    made = [_windows(graph, answer.relations[name], plan) for name, plan in plans]
+    made = [_clause(graph, answer.relations[name], plan) for name, plan in plans]
     made += [graph.add(Node(name)) for name in _plain_tables(answer)]
     last = graph.add(Node("Spark SQL", (written(answer.rest),)), *made)
     kind = "a stream" if answer.is_streaming else "a batch"
@@ -47,20 +49,30 @@ def graph_of(answer: Answer) -> Graph:
     return graph
 
 
-def _windows(graph: Graph, windowing: Windowing, plan: Plan) -> int:
-    """The boxes of one relation with windows."""
+def _clause(graph: Graph, clause: Clause, plan: Plan | Probed) -> int:
+    """The boxes of one relation with windows, or of two that meet."""
     kind = "stream" if plan.is_streaming else "batch"
-    before = [graph.add(Node(_table(windowing), (kind,)))]
-    before += [graph.add(Node(fill.table, ("fills",))) for fill in windowing.fills]
+    before = [graph.add(node) for node in _before(clause, kind)]
     lines = [line for line in str(plan.explanation).splitlines() if line]
-    return graph.add(Node(windowing.method, tuple(lines)), *before)
+    return graph.add(Node(clause.method, tuple(lines)), *before)
 
 
-def _table(windowing: Windowing) -> str:
-    return windowing.table if isinstance(windowing.table, str) else f"({windowing.alias})"
+def _before(clause: Clause, kind: str) -> Iterator[Node]:
+    if isinstance(clause, Alignment):
+        for side in clause.sides:
+            stored = clause.method == "lookup" and side is clause.other
+            yield Node(_table(side), ("table" if stored else kind,))
+        return
+    yield Node(_table(clause), (kind,))
+    yield from (Node(fill.table, ("fills",)) for fill in clause.fills)
+
+
+def _table(relation: Windowing | Side) -> str:
+    return relation.table if isinstance(relation.table, str) else f"({relation.alias})"
 
 
 def _plain_tables(answer: Answer) -> list[str]:
     """Relations that Spark reads as they are."""
     names = [table.name for table in answer.rest.find_all(exp.Table)]
-    return [name for name in dict.fromkeys(names) if name not in answer.query.windowings]
+    ours = {*answer.query.windowings, *answer.query.alignments}
+    return [name for name in dict.fromkeys(names) if name not in ours]

@@ -33,7 +33,7 @@ def _calls(statements: Sequence[Statement]) -> Iterator[Call]:
         match statement:
             case CreateStream(source=call) | CreateTable(source=call):
                 yield call
-            case CreateQuery(into=call) if call is not None:
-                yield call
+            case CreateQuery(into=into, late=late):
+                yield from (call for call in (into, late) if call is not None)
             case CreateTrigger(action=call):
                 yield call

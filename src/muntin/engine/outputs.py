@@ -105,4 +105,4 @@ class Outputs:
 
 def runs(query: CreateQuery, triggers: Sequence[CreateTrigger]) -> bool:
     """Whether a query is run for itself; else it is a name for others to read."""
-    return query.into is not None or bool(triggers)
+    return query.into is not None or query.late is not None or bool(triggers)

@@ -23,6 +23,9 @@ def ranked(query: Query, tree: exp.Query, made: Mapping[str, DataFrame]) -> exp.
     name, node = _only(query, tree, made)
     assert isinstance(tree, exp.Select)
     bounds = [column for column in made[name].columns if column in _BOUNDS]
+    if not bounds:
+        problem = "these rows lie in no windows, so there are no first ones of each"
+        raise SqlError(problem, query.text, query.place, expected="LIMIT without PER WINDOW")
     order = tree.args.get("order")
     if order is None:
         problem = "LIMIT PER WINDOW takes the first rows, and it is not said which those are"

@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from muntin.engine.counting import Counting
+from muntin.engine.lateness import original, with_late_rows
 from muntin.engine.outputs import Default, Fan, Outputs, runs
 from muntin.engine.session import Session
 from muntin.engine.sources import Sources
+from muntin.spark.plan import Plan
 from muntin.spark.queries import StreamingQuery
 from muntin.spark.sinks.opening import open_sink
 from muntin.spark.sinks.running import run
+from muntin.spark.sinks.sending import Put
 from muntin.spark.types import DataFrame, SparkSession
 from muntin.spark.watching import Watch
 from muntin.sql.parse import parse
@@ -98,10 +101,10 @@ class Pipeline:
         match statement:
             case CreateStream() | CreateTable() | CreateTrigger():
                 return False
-            case CreateQuery(name=name, query=query, into=into):
+            case CreateQuery(name=name, query=query, into=into, late=late):
                 triggers = self.session.catalog.reading(name)
                 if runs(statement, triggers):
-                    self._start(name, query, into, triggers, text)
+                    self._start(name, query, into, triggers, text, late)
                 return runs(statement, triggers)
             case Select(query=query):
                 self._selects += 1
@@ -136,14 +139,23 @@ class Pipeline:
         into: Call | None,
         triggers: Sequence[CreateTrigger],
         text: str,
+        late: Call | None = None,
     ) -> None:
         answer = self.session.answer(query)
         outputs = self._outputs(text, streaming=answer.is_streaming)
+        rows: DataFrame | Plan = answer.df
         fan = Fan(outputs.of(name, into, triggers), answer.finish)
+        refused: Put | None = None
+        if late is not None:
+            alone = with_late_rows(answer, late)
+            rows, fan.finish = alone.plan, alone.results
+            refused = original(outputs.sink(late, f"{name}_late"))
         if not self.streaming:
             self._counting.begin(self.sources.opened)
         checkpoint = self.folder / "checkpoints" / name
-        started = run(answer.df, [fan], checkpoint=checkpoint, trigger=self.trigger, name=name)
+        started = run(
+            rows, [fan], refused=refused, checkpoint=checkpoint, trigger=self.trigger, name=name
+        )
         if started is not None:
             watch = Watch.of(started, self.session.plans)
             shown = into is None and not triggers

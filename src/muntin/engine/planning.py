@@ -29,10 +29,18 @@ from muntin.sql.statements import Query, Windowing
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """Results of windows, and the plan they come from; rows with their windows need no plan."""
+    """Results of windows, and the plan they come from; rows with their windows need no plan.
+
+    ``numbered`` says that the results have the numbers of windows beside what the plan tells.
+    """
 
     df: DataFrame
     plan: Plan | None
+    numbered: bool = False
+
+    @staticmethod
+    def of(plan: Plan, *, numbered: bool = False) -> Planned:
+        return Planned(with_wid(plan, plan.df) if numbered else plan.df, plan, numbered)
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,8 @@ def planned(
         if not asked.aggregates:
             return _rows(query, windowing, own, fills, asked)
         plan = _plan(query, own, fills, asked)
-        return Planned(_numbered(plan, asked, source), plan)
+        numbered = "wid" in asked.names() and "wid" not in source.df.columns
+        return Planned.of(plan, numbered=numbered)
 
 
 def _plan(query: Query, own: _Source, fills: Sequence[_Source], asked: Asked) -> Plan:
@@ -100,12 +109,6 @@ def _text(query: Query, aggregate: exp.Expr, source: _Source, name: str) -> str:
     return f"{bare} AS `{name}`"
 
 
-def _numbered(plan: Plan, asked: Asked, source: Stream) -> DataFrame:
-    """The results, with the numbers of windows if somebody looks at them."""
-    wanted = "wid" in asked.names() and "wid" not in source.df.columns
-    return with_wid(plan) if wanted else plan.df
-
-
 def _rows(
     query: Query, windowing: Windowing, own: _Source, fills: Sequence[_Source], asked: Asked
 ) -> Planned:
@@ -113,11 +116,9 @@ def _rows(
     if fills:
         made = fills[-1].made
         assert isinstance(made, Filled)
-        plan = made.rows_plan()
-        return Planned(plan.df, plan)
+        return Planned.of(made.rows_plan())
     if isinstance(own.made, Frames):
-        plan = own.made.plan()
-        return Planned(plan.df, plan)
+        return Planned.of(own.made.plan())
     if windowing.method not in ("window", "tumbling"):
         problem = "nothing is computed in these windows"
         expected = "an aggregate such as count(*)"

@@ -12,6 +12,7 @@ from muntin.spark.relational import with_arrival
 from muntin.spark.stream import Stream
 from muntin.spark.types import DataFrame
 from muntin.sql.errors import SqlError, closest
+from muntin.sql.places import Place
 from muntin.sql.statements import Query, Windowing
 from muntin.sql.windows_asked import ARRIVAL
 
@@ -39,7 +40,7 @@ def open_relation(
 
     ``arrival`` says that somebody looks at the time at which rows arrive.
     """
-    table = _table(query, asked, scope, subquery)
+    table = find_table(query, asked.table, asked.place, scope, subquery)
     rows = rows_of(table)
     on = asked.on
     if on is None:
@@ -61,18 +62,21 @@ def spelt(query: Query, asked: Windowing, rows: DataFrame, name: str, role: str 
     return found
 
 
-def _table(query: Query, asked: Windowing, scope: Scope, subquery: Subquery) -> Table:
-    if isinstance(asked.table, Query):
-        return subquery(asked.table)
-    found = scope.find(asked.table)
+def find_table(
+    query: Query, name: str | Query, place: Place, scope: Scope, subquery: Subquery
+) -> Table:
+    """What a relation stands for; a query of its own becomes rows."""
+    if isinstance(name, Query):
+        return subquery(name)
+    found = scope.find(name)
     if found is None:
         known = sorted(scope.tables)
         raise SqlError(
-            f"there is no stream or table {asked.table}",
+            f"there is no stream or table {name}",
             query.text,
-            asked.place,
+            place,
             expected=f"one of {', '.join(known)}" if known else None,
-            suggestion=closest(asked.table, known),
+            suggestion=closest(name, known),
         )
     return found
 

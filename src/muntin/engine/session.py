@@ -84,7 +84,7 @@ class Session:
         """A query translated; refused if its state would grow for ever and nobody said so."""
         answer = translate(query, self._scope(query))
         check_bounded(answer)
-        self.plans += answer.plans.values()
+        self.plans += [plan for plan in answer.plans.values() if isinstance(plan, Plan)]
         return answer
 
     def rows(self, query: Query) -> DataFrame:

@@ -1,4 +1,4 @@
-"""What a continuous query does with rows: Stream, Store, Scratch, Throw (CQ-1, CQ-6, CQ-7).
+"""What a continuous query does with rows: Stream, Store, Scratch, Throw (CQ-6, CQ-7).
 
 Stream is what is reported and never taken back; Store what is reported and may change; Scratch what
 is kept to compute answers; Throw what is not needed any more. A conservative rule says whether what
@@ -7,11 +7,11 @@ is kept is bounded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sqlglot import exp
 
 from muntin.engine.aggregating import any_aggregate, known_aggregates
+from muntin.engine.holding import held, held_verdict
+from muntin.engine.storing import Storage, Verdict
 from muntin.engine.translate import Answer
 from muntin.semantics.framing.properties import Framing
 from muntin.semantics.sequence import RowWindow, SequenceSpec, SlideOnWindow, TupleWindow
@@ -21,6 +21,7 @@ from muntin.spark.compile import Compiled
 from muntin.spark.compile_fill import CompiledFill
 from muntin.spark.compile_history import CompiledHistory
 from muntin.spark.plan import Plan
+from muntin.spark.probed import Probed
 from muntin.sql.errors import SqlError
 
 #: Windows that every row leaves again.
@@ -28,45 +29,12 @@ _PASSING = (Window, RowWindow, TupleWindow, SlideOnWindow, Gap)
 _TAKES_ROWS = (SequenceSpec, Framing)
 
 
-@dataclass(frozen=True)
-class Storage:
-    """The four places of CQ-6, in words."""
-
-    stream: str
-    store: str
-    scratch: str
-    throw: str
-
-    def __str__(self) -> str:
-        return "\n".join(
-            f"{name:<12}{text}"
-            for name, text in (
-                ("Stream", self.stream),
-                ("Store", self.store),
-                ("Scratch", self.scratch),
-                ("Throw", self.throw),
-            )
-        )
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Whether state is bounded, and why; ``for_ever`` if it grows as long as the query runs."""
-
-    bounded: bool
-    for_ever: bool
-    why: str
-
-    def __str__(self) -> str:
-        if self.bounded:
-            return f"bounded: {self.why}"
-        return f"{'unbounded' if self.for_ever else 'bounded if'}: {self.why}"
-
-
-def storage_of(plan: Plan | None) -> Storage:
+def storage_of(plan: Plan | Probed | None) -> Storage:
     """Where rows of a plan go; without a plan every row is passed on or not."""
-    if plan is None:
+    if plan is None or isinstance(plan, Probed):
         return Storage("every row that passes", "empty", "empty", "the other rows")
+    if (rows := held(plan)) is not None:
+        return rows
     compiled = _compiled(plan)
     spec = compiled.spec if isinstance(compiled, Compiled) else None
     what = "frames" if isinstance(spec, Framing) else "windows"
@@ -84,12 +52,16 @@ def storage_of(plan: Plan | None) -> Storage:
     )
 
 
-def verdict_of(plan: Plan) -> Verdict:
+def verdict_of(plan: Plan | Probed) -> Verdict:
     """Whether what a plan keeps is bounded; a batch keeps nothing."""
-    told = plan.explanation
-    compiled = _compiled(plan)
     if not plan.is_streaming:
         return Verdict(True, False, "a batch is one pass")
+    if isinstance(plan, Probed):
+        return Verdict(True, False, "nothing waits for a table")
+    if (rows := held_verdict(plan)) is not None:
+        return rows
+    told = plan.explanation
+    compiled = _compiled(plan)
     if getattr(told, "bounded", True):
         return Verdict(True, False, "whatever the number of rows, for each key")
     spec = compiled.spec if isinstance(compiled, Compiled) else None
@@ -104,7 +76,7 @@ def verdicts(answer: Answer) -> dict[str, Verdict]:
     """Of every relation with windows, and of what Spark does around them."""
     found = {name: verdict_of(plan) for name, plan in answer.plans.items()}
     if answer.is_streaming and (kept := _kept_by_spark(answer)) is not None:
-        found["Spark"] = Verdict(False, True, kept)
+        found["Spark"] = kept
     return found
 
 
@@ -115,22 +87,36 @@ def check_bounded(answer: Answer) -> None:
     for name, verdict in verdicts(answer).items():
         if verdict.for_ever:
             problem = f"the state of {name} would grow for ever: {verdict.why}"
-            expected = "a window that ends, or WITH UNBOUNDED STATE behind the query"
+            expected = f"{verdict.remedy}, or WITH UNBOUNDED STATE behind the query"
             raise SqlError(problem, answer.query.text, answer.query.place, expected=expected)
 
 
-def _kept_by_spark(answer: Answer) -> str | None:
+def _kept_by_spark(answer: Answer) -> Verdict | None:
     """What Spark would keep for ever of a stream, around the windows (FJ-6)."""
     known = known_aggregates()
     for select in answer.rest.find_all(exp.Select):
         if select.args.get("distinct"):
-            return "DISTINCT remembers every row"
+            return Verdict(False, True, "DISTINCT remembers every row")
         if select.args.get("group") or any(any_aggregate(e, known) for e in select.expressions):
-            return "an aggregate outside of windows is never complete"
+            return Verdict(False, True, "an aggregate outside of windows is never complete")
+        if _meet(select, answer):
+            why = "a join of two streams remembers every row"
+            return Verdict(False, True, why, "join(...), zipper(...) or asof(...) in FROM")
     for union in answer.rest.find_all(exp.SetOperation):
         if union.args.get("distinct"):
-            return "UNION without ALL remembers every row"
+            return Verdict(False, True, "UNION without ALL remembers every row")
     return None
+
+
+def _meet(select: exp.Select, answer: Answer) -> bool:
+    """Whether two relations of a SELECT are streams."""
+    first = select.args.get("from_")
+    relations = [
+        *([first.this] if first else []),
+        *(j.this for j in select.args.get("joins") or []),
+    ]
+    names = [{table.name for table in one.find_all(exp.Table)} for one in relations]
+    return sum(bool(answer.streams & found) for found in names) > 1
 
 
 def _compiled(plan: Plan) -> object:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from muntin.aggregates import framing
 from muntin.engine.blame import located
 from muntin.engine.scope import Scope, Table, rows_of
+from muntin.semantics.disorder import Disorder
 from muntin.semantics.framing.kinds import Kind
 from muntin.semantics.framing.properties import Schedule
 from muntin.spark.expressions import condition
@@ -36,20 +37,27 @@ def described(
     windowing: Windowing, table: Table, df: DataFrame, on: str, by: Sequence[str]
 ) -> Stream:
     """The stream that windows are made of: what was declared, and what the clause says."""
+    made = redescribed(table, df, on, by, windowing.disorder)
+    schedule = windowing.arguments.get("schedule", made.schedule)
+    return replace(made, schedule=schedule if isinstance(schedule, Schedule) else None)
+
+
+def redescribed(
+    table: Table, df: DataFrame, on: str, by: Sequence[str], disorder: Disorder | None
+) -> Stream:
+    """Rows as a stream; what is not said here is as it was declared, if it was."""
     declared = table if isinstance(table, Stream) else None
-    schedule = windowing.arguments.get("schedule", declared.schedule if declared else None)
-    disorder = windowing.disorder or (declared.disorder if declared else None)
+    if declared is None:
+        return stream(df, on, tuple(by), disorder)
     made = stream(
         df,
         on,
         tuple(by),
-        disorder,
-        shards=declared.shards if declared else None,
-        functions=declared.functions if declared else None,
-        schedule=schedule if isinstance(schedule, Schedule) else None,
+        disorder or declared.disorder,
+        shards=declared.shards,
+        functions=declared.functions,
+        schedule=declared.schedule,
     )
-    if declared is None:
-        return made
     return replace(made, control=declared.control, clock=declared.clock)
 
 

@@ -9,39 +9,58 @@ from functools import partial
 
 from sqlglot import exp
 
+from muntin.engine.aligning import aligned
 from muntin.engine.blame import located
 from muntin.engine.core import translate_core
 from muntin.engine.per_window import ranked, split
+from muntin.engine.planning import Planned
 from muntin.engine.scope import Scope, rows_of
 from muntin.engine.spark_sql import evaluate
 from muntin.spark.plan import Plan
+from muntin.spark.probed import Probed
 from muntin.spark.types import DataFrame
+from muntin.spark.window_ids import with_wid
 from muntin.sql.errors import SqlError
 from muntin.sql.parse import parse_query
-from muntin.sql.statements import Query, Windowing
+from muntin.sql.statements import Alignment, Query, Windowing
 from muntin.sql.windows_asked import ARRIVAL, ROW_NUM
 
 #: What is left to do with the rows of every micro-batch.
 Finish = Callable[[DataFrame], DataFrame]
+Clause = Windowing | Alignment
+
+
+@dataclass(frozen=True, eq=False)
+class Alone:
+    """The one plan that a query is about, and what makes its results of those of the plan."""
+
+    plan: Plan
+    results: Finish
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
     """The results of a query, and the plans behind them by the names of their relations.
 
-    ``relations`` has the clauses of these plans, those of subqueries among them. ``rest`` is what
-    Spark does with the results of windows, or the whole query if it has none.
+    ``relations`` has the clauses of these plans, those of subqueries among them. A plan that only
+    looks rows up in a table holds nothing. ``rest`` is what Spark does with the results of windows
+    and joins, or the whole query if it has none.
 
     A stream cannot be sorted. Where a query asks for an order, or for the first rows of every
     window, ``finish`` does that with the rows of a micro-batch: a sink calls it on each.
+
+    ``alone`` is there where all rows come from one plan, whose refused rows can then be had.
+    ``streams`` are the names in ``rest`` that stand for streams.
     """
 
     query: Query
     df: DataFrame
-    plans: Mapping[str, Plan]
-    relations: Mapping[str, Windowing]
+    plans: Mapping[str, Plan | Probed]
+    relations: Mapping[str, Clause]
     rest: exp.Query
     finish: Finish | None = None
+    alone: Alone | None = None
+    streams: frozenset[str] = frozenset()
 
     @property
     def is_streaming(self) -> bool:
@@ -53,8 +72,9 @@ def translate(query: Query, scope: Scope) -> Answer:
     query = with_known_columns(query, scope)
     tree = query.tree.copy()
     with located(query):
-        if not query.windowings:
-            return Answer(query, evaluate(tree, scope, {}), {}, {}, tree)
+        if not query.windowings and not query.alignments:
+            df, streams = evaluate(tree, scope, {}), _streams(tree, scope, {})
+            return Answer(query, df, {}, {}, tree, streams=streams)
         work = _Translation(query)
         scope = work.with_ctes(tree, scope)
         made = work.cores(tree, scope)
@@ -84,14 +104,17 @@ def _hyphenated_columns(query: Query, scope: Scope) -> set[str]:
 
 def tables_of(query: Query) -> Iterator[str]:
     """The names of relations in a query; those of its CTEs are among them."""
-    for table in query.tree.find_all(exp.Table):
-        if table.name not in query.windowings:
-            yield ".".join(part.name for part in table.parts)
-    for windowing in query.windowings.values():
-        if isinstance(windowing.table, Query):
-            yield from tables_of(windowing.table)
+    for node in query.tree.find_all(exp.Table):
+        if node.name not in {*query.windowings, *query.alignments}:
+            yield ".".join(part.name for part in node.parts)
+    named = [windowing.table for windowing in query.windowings.values()]
+    named += [side.table for one in query.alignments.values() for side in one.sides]
+    for table in named:
+        if isinstance(table, Query):
+            yield from tables_of(table)
         else:
-            yield windowing.table
+            yield table
+    for windowing in query.windowings.values():
         yield from (fill.table for fill in windowing.fills)
 
 
@@ -100,8 +123,9 @@ class _Translation:
     """A query on its way: the plans that have been made, and what they are of."""
 
     query: Query
-    plans: dict[str, Plan] = field(default_factory=dict)
-    relations: dict[str, Windowing] = field(default_factory=dict)
+    plans: dict[str, Plan | Probed] = field(default_factory=dict)
+    relations: dict[str, Clause] = field(default_factory=dict)
+    planned: dict[str, Planned] = field(default_factory=dict)
 
     def with_ctes(self, tree: exp.Expr, scope: Scope) -> Scope:
         """CTEs become names of the scope, in their order, so that windows can be over them."""
@@ -118,18 +142,24 @@ class _Translation:
         return scope
 
     def cores(self, tree: exp.Expr, scope: Scope) -> dict[str, DataFrame]:
-        """The results of every SELECT over windows, by the name that stands for them."""
-        query = self.query
+        """The results of SELECTs over windows, and of joins, by the names that stand for them."""
+        query, subquery = self.query, partial(self._subquery, scope)
         made: dict[str, DataFrame] = {}
         for node in list(tree.find_all(exp.Table)):
-            if node.name not in query.windowings:
-                continue
-            select = node.find_ancestor(exp.Select)
-            assert select is not None  # a relation stands in FROM
-            rows = translate_core(query, select, node, scope, partial(self._subquery, scope))
-            made[node.name] = rows.df
-            if rows.plan is not None:
-                self._keep(query.windowings[node.name], rows.plan)
+            if node.name in query.alignments:
+                met = aligned(query, query.alignments[node.name], scope, subquery)
+                made[node.name] = met.df
+                self._keep(query.alignments[node.name], met.by)
+                if isinstance(met.by, Plan):
+                    self.planned[node.name] = Planned(met.df, met.by)
+            elif node.name in query.windowings:
+                select = node.find_ancestor(exp.Select)
+                assert select is not None  # a relation stands in FROM
+                rows = translate_core(query, select, node, scope, subquery)
+                made[node.name] = rows.df
+                if rows.plan is not None:
+                    self._keep(query.windowings[node.name], rows.plan)
+                    self.planned[node.name] = rows
         return made
 
     def _subquery(self, scope: Scope, inner: Query) -> DataFrame:
@@ -142,12 +172,12 @@ class _Translation:
             raise SqlError(problem, inner.text, inner.place, expected="no ORDER BY")
         return answer.df
 
-    def _keep(self, windowing: Windowing, plan: Plan) -> None:
+    def _keep(self, clause: Clause, plan: Plan | Probed) -> None:
         """Remember a plan by the alias of its relation, with a number if that is taken."""
-        names = (f"{windowing.alias}_{n}" for n in itertools.count(2))
-        name = next(n for n in itertools.chain([windowing.alias], names) if n not in self.plans)
+        names = (f"{clause.alias}_{n}" for n in itertools.count(2))
+        name = next(n for n in itertools.chain([clause.alias], names) if n not in self.plans)
         self.plans[name] = plan
-        self.relations[name] = windowing
+        self.relations[name] = clause
 
     def finished(self, tree: exp.Expr, scope: Scope, made: Mapping[str, DataFrame]) -> Answer:
         """The rest of the query by Spark; on a stream its order is left for micro-batches."""
@@ -156,12 +186,43 @@ class _Translation:
         if query.per_window:
             tree = ranked(query, tree, made)
         streaming = any(df.isStreaming for df in made.values())
+        alone, streams = self._alone(tree, scope, made), _streams(tree, scope, made)
         if not streaming or not (tree.args.get("order") or tree.args.get("limit")):
             df = evaluate(tree, scope, made)
-            return Answer(query, df, self.plans, self.relations, tree)
+            return Answer(query, df, self.plans, self.relations, tree, alone=alone, streams=streams)
         name, rest = split(query, tree, made)
+        finish = _finishing(rest, scope, name)
+        return Answer(query, made[name], self.plans, self.relations, rest, finish, alone, streams)
 
-        def finish(batch: DataFrame) -> DataFrame:
-            return evaluate(rest, Scope(batch.sparkSession, scope.tables), {name: batch})
+    def _alone(self, tree: exp.Query, scope: Scope, made: Mapping[str, DataFrame]) -> Alone | None:
+        """The plan of a query that has one, and beside it nothing that streams."""
+        plans = [plan for plan in self.plans.values() if isinstance(plan, Plan)]
+        if len(plans) != 1 or len(made) != 1 or not {*made} <= {*self.planned}:
+            return None
+        (name,) = made
+        if _streams(tree, scope, made) - {name}:
+            return None
+        planned, finish = self.planned[name], _finishing(tree, scope, name)
+        plan = planned.plan
+        assert plan is not None  # only those with a plan are kept
 
-        return Answer(query, made[name], self.plans, self.relations, rest, finish)
+        def results(rows: DataFrame) -> DataFrame:
+            return finish(with_wid(plan, rows) if planned.numbered else rows)
+
+        return Alone(plan, results)
+
+
+def _streams(tree: exp.Query, scope: Scope, made: Mapping[str, DataFrame]) -> frozenset[str]:
+    """The names of a query that stand for streams."""
+    names = {".".join(part.name for part in node.parts) for node in tree.find_all(exp.Table)}
+    tables = {name: made.get(name, scope.own(name)) for name in names}
+    return frozenset(n for n, table in tables.items() if table and rows_of(table).isStreaming)
+
+
+def _finishing(rest: exp.Query, scope: Scope, name: str) -> Finish:
+    """What Spark does with the results of windows, for those of a micro-batch."""
+
+    def finish(batch: DataFrame) -> DataFrame:
+        return evaluate(rest, Scope(batch.sparkSession, scope.tables), {name: batch})
+
+    return finish

@@ -38,6 +38,7 @@ class UnknownColumnError(MuntinError, LookupError):
     def __init__(self, argument: str, name: str, columns: Sequence[str]) -> None:
         self.argument = argument
         self.name = name
+        self.columns = tuple(columns)
         super().__init__(
             f"{argument}={name!r} is not a column of the DataFrame{did_you_mean(name, columns)}; "
             f"its columns are {', '.join(columns)}"

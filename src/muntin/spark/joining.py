@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from muntin.aggregates.functions import Aggregate
 from muntin.operators.filling.mapped import Function
 from muntin.semantics.errors import ArgumentError
 from muntin.semantics.joining.asof import Asof
@@ -19,7 +20,7 @@ from muntin.spark.compile_input import Source
 from muntin.spark.joined import Joined, joined
 from muntin.spark.other import Key
 from muntin.spark.probed import Probed, probed
-from muntin.spark.resampled import Resampled, resampled, resampled_by
+from muntin.spark.resampled import Resampled, resampled, resampled_by, resampled_of
 
 if TYPE_CHECKING:
     from muntin.spark.stream import Stream
@@ -177,7 +178,7 @@ class Joining:
     def resample(
         self,
         every: object = None,
-        how: str | Function = "linear",
+        how: str | Function | Sequence[str | Aggregate] = "linear",
         *,
         at: DataFrame | Stream | None = None,
         origin: object = None,
@@ -199,9 +200,10 @@ class Joining:
             every: How far apart instants are: ``"1 minute"``, or a number on a number column.
             how: ``"linear"`` puts numbers on the line between the rows before and behind (as
                 doubles; other columns are as in the row before), ``"previous"`` takes the last row
-                at or before, ``"nearest"`` the nearer one (the earlier, if both are as near). Or a
-                function of an Arrow table, the rows ``within`` the instant in their order, that
-                returns a mapping with a value for each column of ``schema``.
+                at or before, ``"nearest"`` the nearer one (the earlier, if both are as near). Or
+                aggregates of the rows ``within`` the instant, in a list: ``["avg(v) AS mean"]``.
+                Or a function of an Arrow table, these rows in their order, that returns a mapping
+                with a value for each column of ``schema``.
             at: Instead of ``every``: what ``mt.stream`` returns, or a batch DataFrame if this is
                 one, with a column named as ``on`` here. Keys of equal names match.
             origin: Where the grid is anchored, if not where windows are.
@@ -210,14 +212,14 @@ class Joining:
             columns: Of which columns; of all, unless given.
             tiebreak: Of several rows in the same place the one with the greatest of these columns
                 counts; else one that depends only on what is in them.
-            within: How far from the instant a function sees, to both sides.
+            within: How far from the instant a function or aggregates see, to both sides.
             schema: What a function returns, as DDL text: ``"speed DOUBLE, n BIGINT"``.
             prefix: Put before ``gap``.
         """
         if (every is None) == (at is None):
             raise ArgumentError("every", every, "say every how often, or at which other stream's")
         source = self.described()
-        if callable(how):
+        if callable(how) or not isinstance(how, str):
             for name, given in {
                 "max_gap": max_gap,
                 "columns": columns,
@@ -225,7 +227,12 @@ class Joining:
             }.items():
                 if given is not None:
                     raise ArgumentError(name, given, "a function sees whole rows, and all of them")
+        if callable(how):
             return resampled_by(source, at, how, every, origin, within, schema)
+        if isinstance(how, list | tuple):
+            if schema is not None:
+                raise ArgumentError("schema", schema, "aggregates know what they return")
+            return resampled_of(source, at, how, every, origin, within)
         for name, given in {"within": within, "schema": schema}.items():
             if given is not None:
                 raise ArgumentError(name, given, f"it is for a function; how={how!r} has none")

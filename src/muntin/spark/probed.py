@@ -41,6 +41,10 @@ class Probed:
     refresh: float | None
 
     @property
+    def is_streaming(self) -> bool:
+        return self.own.df.isStreaming
+
+    @property
     def df(self) -> DataFrame:
         """The results: the columns of the stream, then those of the table."""
         left, right = self.own.df, self.table.df

@@ -107,7 +107,7 @@ class Refreshing:
 
     table: Table
     seconds: float
-    name: str = field(default_factory=lambda: f"muntin_table_{uuid.uuid4().hex}")
+    name: str = field(default_factory=lambda: f"refreshed:{uuid.uuid4().hex}")
 
     def watched(self, streaming: DataFrame) -> DataFrame:
         """The same rows, whose query keeps the table fresh."""

@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as spark_types
 
+from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.text import Column
 from muntin.operators.filling.mapped import Function
 from muntin.operators.resampling.regular import Regular
@@ -19,7 +20,7 @@ from muntin.semantics.filling import Filling
 from muntin.semantics.lengths import positive_length
 from muntin.semantics.resampling import Instants, Resampling
 from muntin.spark.compile import Compiled
-from muntin.spark.compile_fill import CompiledFill
+from muntin.spark.compile_fill import CompiledFill, CompiledSource
 from muntin.spark.compile_input import Source
 from muntin.spark.compile_join import CompiledSide
 from muntin.spark.compile_resample import CompiledResample
@@ -137,7 +138,7 @@ class InstantRows(Segmented):
 
 @dataclass(frozen=True, eq=False)
 class CompiledAround(CompiledFill):
-    """Instants with what a function makes of the rows around them."""
+    """Instants with what a function or aggregates make of the rows around them."""
 
     on: str = ""
 
@@ -178,9 +179,6 @@ def resampled_by(
     if schema is None:
         raise ArgumentError("schema", None, "say what the function returns: 'speed DOUBLE'")
     rows, at = _sources(own, other)
-    base = rows if at is None else at
-    length = None if every is None else positive_length("every", every)
-    around = InstantRows(base, "", Instants(base.on, length, origin))
     returns = returned(own.df, schema)
     taken = {*rows.by, rows.on, GAP}
     for name in returns.names:
@@ -189,12 +187,48 @@ def resampled_by(
     told = spark_types.StructType(
         [*returns.fields, spark_types.StructField(GAP, spark_types.BooleanType())]
     )
-    matches = tuple(range(len(rows.by)))
-    reach = positive_length("within", within)
-    filled = Filled(around, rows, Filling(before=reach, after=reach), matches)
+    filled = _around(rows, at, every, origin, within)
     source = replace(filled.compiled((), whole_rows=True), function=Marked(function), returns=told)
-    compiled = CompiledAround(around.compiled(()), (source,), on=rows.on)
+    return _surrounded(filled, source)
+
+
+def resampled_of(
+    own: Source,
+    other: Any,
+    aggregates: Sequence[str | Aggregate],
+    every: object,
+    origin: object,
+    within: object,
+) -> Resampled:
+    """Aggregates of the rows that are at most ``within`` away from each instant."""
+    if within is None:
+        raise ArgumentError("within", None, "aggregates need to know how far they see: '1 minute'")
+    if not aggregates:
+        raise ArgumentError("how", aggregates, "name at least one, such as 'avg(speed) AS speed'")
+    rows, at = _sources(own, other)
+    filled = _around(rows, at, every, origin, within)
+    told = (*aggregates, f"count(*) = 0 AS {GAP}")
+    columns = [filled.segmented.column(one, rows.functions) for one in told]
+    return _surrounded(filled, filled.compiled(columns))
+
+
+def _around(
+    rows: Source, at: Source | None, every: object, origin: object, within: object
+) -> Filled:
+    """Instants, and the rows around them."""
+    base = rows if at is None else at
+    length = None if every is None else positive_length("every", every)
+    instants = InstantRows(base, "", Instants(base.on, length, origin))
+    reach = positive_length("within", within)
+    filling = Filling(before=reach, after=reach)
+    return Filled(instants, rows, filling, tuple(range(len(rows.by))))
+
+
+def _surrounded(filled: Filled, source: CompiledSource) -> Resampled:
+    """Instants with what is made of the rows around them, checked."""
+    instants, rows = filled.segmented, filled.source
+    compiled = CompiledAround(instants.compiled(()), (source,), on=rows.on)
     compiled.naming.check()
     compiled.joint.result_schema  # noqa: B018  (a type that does not suit is said here)
-    _check((base, rows), compiled.feeds)
+    _check((instants.source, rows), compiled.feeds)
     return Resampled(compiled)

@@ -80,18 +80,18 @@ class Watch:
         now = replace(self.standing, batches=self.standing.batches + 1)
         now = replace(now, malformed=now.malformed + _malformed(observed))
         # Of plans that follow each other the first one sees the rows of the sources.
-        name = next((name for name in observed if name.startswith("muntin")), None)
-        if name is None:
+        plans = {n: observed_values(row) for n, row in observed.items() if n.startswith("muntin")}
+        if not plans:
             return replace(now, rows=now.rows + rows)
-        values = observed_values(observed[name])
+        name, values = next(iter(plans.items()))
         largest = self._value(name, values["largest"])
         complete = self._value(name, values["reached"])
         return replace(
             now,
             rows=now.rows + (values["rows_in"] or 0),
             results=now.results + (values["results"] or 0),
-            late=now.late + (values["late"] or 0),
-            refused=now.refused + (values["rows_refused"] or 0),
+            late=now.late + _sum(plans, "late"),
+            refused=now.refused + _sum(plans, "rows_refused"),
             open=values["open"],
             largest=largest if largest is not None else now.largest,
             complete=complete if complete is not None else now.complete,
@@ -100,6 +100,11 @@ class Watch:
 
     def _value(self, plan: str, tick: int | None) -> Moment | None:
         return None if tick is None or plan not in self.axes else self.axes[plan].value(tick)
+
+
+def _sum(plans: Mapping[str, Mapping[str, int | None]], count: str) -> int:
+    """Of all plans: each refuses rows of its own."""
+    return sum(values[count] or 0 for values in plans.values())
 
 
 def _malformed(observed: Mapping[str, Row]) -> int:

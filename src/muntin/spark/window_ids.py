@@ -14,9 +14,9 @@ from muntin.spark.compile import Compiled
 from muntin.spark.plan import Plan
 
 
-def with_wid(plan: Plan) -> DataFrame:
-    """The results with a column ``wid``."""
-    return plan.df.withColumn("wid", _wid(plan))
+def with_wid(plan: Plan, results: DataFrame) -> DataFrame:
+    """Results of a plan with a column ``wid``."""
+    return results.withColumn("wid", _wid(plan))
 
 
 def _wid(plan: Plan) -> Column:

@@ -3,11 +3,13 @@
 CREATE STREAM name FROM source(...) [(column type, ...)] ON column [BY column, ...]
               [DISORDER ...] [SCHEDULE length [ORIGIN constant]]
 CREATE TABLE name FROM source(...) [(column type, ...)]
-CREATE QUERY name AS query [INTO sink(...)]
+CREATE QUERY name AS query [INTO sink(...)] [LATE INTO sink(...)]
 CREATE TRIGGER name ON query DO action(...)
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
@@ -114,17 +116,28 @@ def _query(cursor: Cursor, hyphenated: frozenset[str]) -> CreateQuery:
     for at in range(cursor.at, len(tokens)):
         depth += tokens[at].token_type is TokenType.L_PAREN
         depth -= tokens[at].token_type is TokenType.R_PAREN
-        if not depth and is_word(tokens[at], "INTO"):
+        if not depth and _goes_into(tokens, at):
             split = at
             break
     end = tokens[split].start if split < len(tokens) else cursor.end
     query = read_query(Cursor(cursor.text, tokens[cursor.at : split], end), hyphenated)
     cursor.at = split
-    into = None
-    if cursor.accept("INTO"):
-        into = read_call(cursor, "a sink such as stdout('json')")
-    cursor.finish("the end of the statement")
-    return CreateQuery(name, query, into, place)
+    sinks: dict[str, Call] = {}
+    while not cursor.done:
+        at = cursor.offset
+        word = cursor.choice("INTO", "LATE")
+        if word == "LATE":
+            cursor.expect("INTO")
+        if word in sinks:
+            raise SqlError(f"{word} stands here twice", cursor.text, at)
+        sinks[word] = read_call(cursor, "a sink such as stdout('json')")
+    return CreateQuery(name, query, sinks.get("INTO"), sinks.get("LATE"), place)
+
+
+def _goes_into(tokens: Sequence[Token], at: int) -> bool:
+    """Whether the query ends here, with INTO or LATE INTO."""
+    late = is_word(tokens[at], "LATE") and at + 1 < len(tokens) and is_word(tokens[at + 1], "INTO")
+    return late or is_word(tokens[at], "INTO")
 
 
 def _trigger(cursor: Cursor) -> CreateTrigger:

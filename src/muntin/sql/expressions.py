@@ -70,7 +70,7 @@ def _unreadable(error: Exception, text: str, tokens: Sequence[Token]) -> SqlErro
         return SqlError("this is nested too deeply to be read", text, tokens[0].start)
     if not details:
         return SqlError("this is not SQL that can be read", text, _first(tokens))
-    what = str(details[0].get("description") or "").rstrip(".")
+    what = str(details[0].get("description") or "").rstrip(".").split(" but got <")[0]
     if not what or what.startswith(("Required keyword", "Invalid expression")):
         what = "this cannot stand here"
     return SqlError(f"{what[0].lower()}{what[1:]}", text, _offset(details[0], text, tokens))

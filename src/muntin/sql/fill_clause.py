@@ -75,7 +75,7 @@ def read_alias(cursor: Cursor, words: tuple[str, ...]) -> str | None:
     return cursor.name("a name")
 
 
-def _matching(cursor: Cursor) -> object:
+def read_matching(cursor: Cursor) -> object:
     """Which columns match which keys: ``(router = id)``, ``(id)``, or none at all."""
     if cursor.accept("NONE"):
         return ()
@@ -112,7 +112,7 @@ def _where(cursor: Cursor) -> object:
 
 _READERS: dict[str, Callable[[Cursor], object]] = {
     "ON": lambda cursor: cursor.name("a column"),
-    "MATCHING": _matching,
+    "MATCHING": read_matching,
     "BEFORE": lambda cursor: read_length(cursor, "before"),
     "AFTER": lambda cursor: read_length(cursor, "after"),
     "SHRINK": lambda cursor: read_length(cursor, "shrink"),

@@ -43,6 +43,7 @@ def read_query(cursor: Cursor, hyphenated: frozenset[str]) -> Query:
     return Query(
         tree=tree,
         windowings=found.windowings,
+        alignments=found.alignments,
         text=cursor.text,
         start=start,
         end=end,

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from muntin.sql.alignments import ALIGNING_FUNCTIONS, is_alignment, read_alignment
+from muntin.sql.arguments import Subquery
 from muntin.sql.bracket import OPENING, read_bracket
 from muntin.sql.cursor import Cursor
 from muntin.sql.draft import Clause
@@ -20,8 +22,8 @@ from muntin.sql.errors import SqlError, closest
 from muntin.sql.fill_clause import read_alias, read_fill, read_table
 from muntin.sql.lexer import closing, is_name, is_word, name_token
 from muntin.sql.psoup import read_interval
-from muntin.sql.statements import Fill, Windowing
-from muntin.sql.table_functions import Subquery, is_table_function, read_table_function
+from muntin.sql.statements import Alignment, Fill, Windowing
+from muntin.sql.table_functions import WINDOW_FUNCTIONS, is_table_function, read_table_function
 
 #: Words that end the list of relations in FROM, or go on behind one.
 _ENDS_FROM = ("WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION", "INTERSECT", "EXCEPT")
@@ -51,19 +53,24 @@ class Found:
     subquery: Subquery
     tokens: list[Token] = field(default_factory=list)
     windowings: dict[str, Windowing] = field(default_factory=dict)
+    alignments: dict[str, Alignment] = field(default_factory=dict)
 
     def fresh_name(self) -> str:
         """A name that stands nowhere in the text."""
         words = self.text.casefold()
-        names = (f"w{n}" for n in itertools.count(len(self.windowings)))
+        known = len(self.windowings) + len(self.alignments)
+        names = (f"w{n}" for n in itertools.count(known))
         return next(name for name in names if name not in words)
 
-    def put(self, windowing: Windowing, token: Token) -> list[Token]:
+    def put(self, clause: Windowing | Alignment, token: Token) -> list[Token]:
         """The tokens that stand for a relation: a fresh name under its alias."""
         name = name_token(self.fresh_name(), token)
-        self.windowings[name.text] = windowing
+        if isinstance(clause, Alignment):
+            self.alignments[name.text] = clause
+        else:
+            self.windowings[name.text] = clause
         as_ = Token(TokenType.ALIAS, "AS", token.line, token.col, token.start, token.end)
-        return [name, as_, name_token(windowing.alias, token)]
+        return [name, as_, name_token(clause.alias, token)]
 
 
 def find_relations(text: str, tokens: Sequence[Token], subquery: Subquery) -> Found:
@@ -115,6 +122,9 @@ def _relation(cursor: Cursor, found: Found, level: _Level) -> None:
     if cursor.done:
         return
     token, start = cursor.tokens[cursor.at], len(found.tokens)
+    if _called(cursor) and is_alignment(token.text):
+        found.tokens += found.put(_aligned(cursor, found), token)
+        return
     windowing = _windowed(cursor, found)
     if windowing is not None:
         windowing = replace(windowing, fills=(*windowing.fills, *_fills(cursor)))
@@ -125,6 +135,19 @@ def _relation(cursor: Cursor, found: Found, level: _Level) -> None:
         found.tokens += found.put(windowing, token)
     elif is_name(token) and not is_word(token, "LATERAL", "VALUES", "SELECT"):
         _plain(cursor, found, level, start)
+
+
+def _aligned(cursor: Cursor, found: Found) -> Alignment:
+    alignment = read_alignment(cursor, found.subquery)
+    alias = read_alias(cursor, _BEHIND)
+    return alignment if alias is None else replace(alignment, alias=alias)
+
+
+def _called(cursor: Cursor) -> bool:
+    """Whether a name stands here that is called."""
+    behind = cursor.tokens[cursor.at + 1 : cursor.at + 2]
+    called = bool(behind) and behind[0].token_type is TokenType.L_PAREN
+    return called and is_name(cursor.tokens[cursor.at])
 
 
 def _plain(cursor: Cursor, found: Found, level: _Level, start: int) -> None:
@@ -147,8 +170,7 @@ def _windowed(cursor: Cursor, found: Found) -> Windowing | None:
     """The relation with its clause; None, and nothing read, if there is no clause."""
     start, token = cursor.at, cursor.tokens[cursor.at]
     place = cursor.place
-    behind = cursor.tokens[start + 1] if start + 1 < len(cursor.tokens) else None
-    if behind is not None and behind.token_type is TokenType.L_PAREN and is_name(token):
+    if _called(cursor):
         if is_table_function(token.text):
             return read_table_function(cursor, found.subquery)
         return None
@@ -221,21 +243,8 @@ def _check_function(cursor: Cursor, probe: Cursor) -> None:
     """A call with named arguments that is nearly one of ours was meant to be."""
     inside = probe.enclosed().tokens
     named = any(token.token_type is TokenType.FARROW for token in inside)
-    meant = closest(cursor.tokens[cursor.at].text, _OURS)
+    meant = closest(cursor.tokens[cursor.at].text, (*WINDOW_FUNCTIONS, *ALIGNING_FUNCTIONS))
     if named and meant is not None:
         name = cursor.tokens[cursor.at]
         problem = f"there is no table function {name.text}"
         raise SqlError(problem, cursor.text, name.start, suggestion=meant)
-
-
-_OURS = (
-    "sliding",
-    "tumbling",
-    "landmark",
-    "latch",
-    "rows",
-    "by_tuple",
-    "session",
-    "frames",
-    "fill",
-)

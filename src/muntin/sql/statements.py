@@ -21,6 +21,8 @@ from muntin.sql.places import Place, place_at
 Constant = str | int | float | bool | None | tuple["Constant", ...]
 #: What asks for windows or frames: the methods of ``mt.stream(...)``.
 Method = Literal["window", "tumbling", "landmark", "latch", "rows", "by_tuple", "session", "frames"]
+#: What makes one stream of two, or tells one at other instants: methods of ``mt.stream(...)``.
+Aligning = Literal["join", "zipper", "asof", "lookup", "resample"]
 #: What a catalog holds.
 Kept = Literal["STREAM", "TABLE", "QUERY", "TRIGGER"]
 Format = Literal["text", "svg"]
@@ -136,11 +138,62 @@ class Windowing:
 
 
 @dataclass(frozen=True)
+class Side:
+    """A relation that meets another, and what ``stream(t, on => ts, by => k)`` says of it."""
+
+    table: str | Query
+    alias: str
+    on: str | None
+    by: tuple[str, ...] | None
+    disorder: Disorder | None
+    places: Mapping[str, Place] = field(compare=False)
+    place: Place = field(compare=False)
+
+    @property
+    def described(self) -> bool:
+        """Whether anything is said of it here."""
+        return not (self.on is None and self.by is None and self.disorder is None)
+
+    def __str__(self) -> str:
+        said = {"on": self.on, "by": self.by, "disorder": self.disorder}
+        told = {name: value for name, value in said.items() if value is not None}
+        table = self.table if isinstance(self.table, str) else f"({self.table})"
+        return f"stream({table}{_after(told)})"
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Rows of a stream with those of another, or at other instants: ``FROM join(a, b, ...)``.
+
+    ``arguments`` are those of the method of ``mt.stream``, of which ``other`` is the first; where
+    a stream is resampled it is ``at``, or there is none.
+    """
+
+    method: Aligning
+    own: Side
+    other: Side | None
+    alias: str
+    arguments: Mapping[str, object]
+    places: Mapping[str, Place] = field(compare=False)
+    place: Place = field(compare=False)
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        return (self.own,) if self.other is None else (self.own, self.other)
+
+    def __str__(self) -> str:
+        said = [] if self.other is None else [_met(self.method, self.other)]
+        said += [_named(self.arguments)] if self.arguments else []
+        return f"{self.own}.{self.method}({', '.join(said)})"
+
+
+@dataclass(frozen=True)
 class Query:
     """A query: Spark's SQL, in which every relation with a stream clause is a plain name.
 
-    ``windowings`` says what these names stand for. ``hyphenated`` are words such as ``seg-id``
-    that were read as subtractions and may be columns: who knows the schema reads the text again.
+    ``windowings`` and ``alignments`` say what these names stand for. ``hyphenated`` are words such
+    as ``seg-id`` that were read as subtractions and may be columns: who knows the schema reads the
+    text again.
     """
 
     tree: exp.Query
@@ -149,6 +202,7 @@ class Query:
     start: int = field(compare=False)
     end: int = field(compare=False)
     place: Place = field(compare=False)
+    alignments: Mapping[str, Alignment] = field(default_factory=dict)
     hyphenated: frozenset[str] = frozenset()
     unbounded: bool = False
     per_window: bool = False
@@ -160,7 +214,8 @@ class Query:
 
     def __str__(self) -> str:
         lines = [written(self.tree)]
-        lines += [f"{name} = {asked}" for name, asked in self.windowings.items()]
+        clauses = {**self.windowings, **self.alignments}
+        lines += [f"{name} = {clauses[name]}" for name in sorted(clauses, key=_number)]
         lines += ["LIMIT PER WINDOW"] * self.per_window
         return "\n".join([*lines, *(["WITH UNBOUNDED STATE"] * self.unbounded)])
 
@@ -204,16 +259,18 @@ class CreateTable:
 
 @dataclass(frozen=True)
 class CreateQuery:
-    """``CREATE QUERY name AS SELECT ... INTO sink``."""
+    """``CREATE QUERY name AS SELECT ... INTO sink LATE INTO sink``: results, and refused rows."""
 
     name: str
     query: Query
     into: Call | None
+    late: Call | None
     place: Place = field(compare=False)
 
     def __str__(self) -> str:
         into = "" if self.into is None else f"\nINTO {self.into}"
-        return f"CREATE QUERY {self.name} AS\n{self.query}{into}"
+        late = "" if self.late is None else f"\nLATE INTO {self.late}"
+        return f"CREATE QUERY {self.name} AS\n{self.query}{into}{late}"
 
 
 @dataclass(frozen=True)
@@ -281,6 +338,17 @@ Statement = (
 )
 
 
+def _met(method: Aligning, other: Side) -> str:
+    """The other side as an argument, as little as there is to say."""
+    told = str(other) if other.described or not isinstance(other.table, str) else other.table
+    return f"at={told}" if method == "resample" else told
+
+
+def _number(name: str) -> int:
+    """The names that stand for clauses are numbered."""
+    return int(name[1:])
+
+
 def _now(back: str) -> str:
     return "NOW" if back == "0" else f"NOW - {back}"
 
@@ -297,6 +365,8 @@ def _shown(value: object) -> str:
     """As Python would write it, expressions as texts."""
     if isinstance(value, Expression):
         return repr(value.text)
+    if isinstance(value, tuple) and any(isinstance(one, Expression) for one in value):
+        return repr([str(one) for one in value])
     if isinstance(value, KindOfFrame | Disorder | Scheme | Schedule):
         return str(value)
     return repr(value)
