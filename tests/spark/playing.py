@@ -50,5 +50,6 @@ def _table(spark: SparkSession, rows: Sequence[Row], tag: str, schema: StructTyp
     found = [decode(bytes(row.payload)) for row in rows if row.tag == tag]
     if not found:
         return spark.createDataFrame([], schema)
-    table = pa.concat_tables(found).rename_columns(schema.names)  # rows travel as o0, o1, ...
-    return spark.createDataFrame(table, schema)
+    # In one chunk: Spark 4.3 reads an Arrow table up to its first empty one.
+    table = pa.concat_tables(found).combine_chunks()
+    return spark.createDataFrame(table.rename_columns(schema.names), schema)  # travelled as o0, o1
