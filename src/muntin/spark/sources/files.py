@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 from muntin.semantics.errors import ArgumentError
 from muntin.spark.calls import Parameter, Signature
 from muntin.spark.expressions import problem
+from muntin.spark.sources.learning import learned
 from muntin.spark.sources.lines import LINE_OPTIONS
 from muntin.spark.sources.malformed import keeping_raw, permissive, told_apart
 from muntin.spark.sources.opened import Opened, Reading
@@ -92,15 +93,24 @@ def _columns(reading: Reading, form: str, options: dict[str, str]) -> StructType
         if reading.streaming:
             return reading.columns(f"there are no files in {path} yet to learn it from")
         check_there(path)
-    infer = {**options, "inferSchema": "true"} if form == "csv" else options
-    try:
-        columns = _load(reading, form, None, infer).schema
-    except PySparkException as error:
-        raise ArgumentError("path", path, f"Spark says: {problem(error)}") from error
+    columns = _learned(reading, form, options)
     kept = [field for field in columns if field.name != "_corrupt_record"]
     if not kept:
         return reading.columns(f"none can be learned from {path}")
     return StructType(kept)
+
+
+def _learned(reading: Reading, form: str, options: dict[str, str]) -> StructType:
+    """The columns of the files that are there."""
+    path = reading.bound.text("path")
+    found = None
+    if form == "csv" and not _REMOTE.match(path):
+        found = learned(reading.spark, path, options)
+    infer = {**options, "inferSchema": "true"} if form == "csv" else options
+    try:
+        return found or _load(reading, form, None, infer).schema
+    except PySparkException as error:
+        raise ArgumentError("path", path, f"Spark says: {problem(error)}") from error
 
 
 def check_there(path: str) -> None:
