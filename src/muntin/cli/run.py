@@ -108,7 +108,7 @@ def _run(
     from muntin.cli.telling import Telling
 
     telling = Telling(given)
-    with progress.during("Running"):
+    with progress.during("Running", lambda: pipeline.batch.look().as_dict()):
         ran = pipeline.run(text)
     if not ran:
         raise click.UsageError(
@@ -116,7 +116,7 @@ def _run(
         )
     if not pipeline.running:
         telling.malformed(pipeline)
-        telling.done(ran)
+        telling.done(ran, pipeline.batch.end())
         return
     from muntin.cli.stopping import interrupts
     from muntin.engine.waiting import wait

@@ -12,9 +12,12 @@ from muntin.engine.counting import Counting
 from muntin.engine.outputs import Default, Fan, Outputs, runs
 from muntin.engine.session import Session
 from muntin.engine.sources import Sources
+from muntin.engine.standing import BatchWatch
+from muntin.spark.observing import counted
 from muntin.spark.queries import StreamingQuery
-from muntin.spark.sinks.opening import open_sink
+from muntin.spark.sinks.opening import SINKS, open_sink
 from muntin.spark.sinks.running import run
+from muntin.spark.sinks.sending import Put
 from muntin.spark.types import DataFrame, SparkSession
 from muntin.spark.watching import Watch
 from muntin.sql.parse import parse
@@ -66,9 +69,9 @@ class Pipeline:
     running: list[Running] = field(default_factory=list)
     letters: dict[str, StreamingQuery | None] = field(default_factory=dict)
     _selects: int = 0
-    _counting: Counting = field(default_factory=Counting)
 
     def __post_init__(self) -> None:
+        self.batch = BatchWatch(self.spark, Counting())
         self.session = Session(self.spark, streaming=self.streaming)
         self.sources = Sources.serving(self.session, folder=self.folder)
 
@@ -78,6 +81,7 @@ class Pipeline:
         So a trigger may stand after its query, and sees every row.
         """
         statements = parse(text)
+        self.batch.begin()
         self.declare(statements, text)
         ran = sum(self._run(statement, text) for statement in statements)
         if self.dead_letter is not None:
@@ -140,14 +144,34 @@ class Pipeline:
         answer = self.session.answer(query)
         outputs = self._outputs(text, streaming=answer.is_streaming)
         fan = Fan(outputs.of(name, into, triggers), answer.finish)
-        if not self.streaming:
-            self._counting.begin(self.sources.opened)
+        if into is not None and not answer.is_streaming and SINKS[into.name.lower()].counts:
+            fan.sinks[0] = self._counting(name, fan.sinks[0])
+        if not answer.is_streaming:
+            self._run_batch(answer.df, fan)
+            return
         checkpoint = self.folder / "checkpoints" / name
         started = run(answer.df, [fan], checkpoint=checkpoint, trigger=self.trigger, name=name)
-        if started is not None:
-            watch = Watch.of(started, self.session.plans)
-            shown = into is None and not triggers
-            self.running.append(Running(name, started, watch, fan, shown))
+        assert started is not None  # a stream
+        watch = Watch.of(started, self.session.plans)
+        shown = into is None and not triggers
+        self.running.append(Running(name, started, watch, fan, shown))
+
+    def _run_batch(self, rows: DataFrame, fan: Fan) -> None:
+        """Run a query to its end, while what it reads is counted."""
+        if not self.streaming:
+            self.batch.counting.begin(self.sources.opened, self.session.catalog)
+        fan(rows, 0)
+
+    def _counting(self, name: str, sink: Put) -> Put:
+        """The sink of a batch, which counts what it writes."""
+
+        def put(rows: DataFrame, number: int) -> None:
+            self.batch.written[name] = None
+            seen, count = counted(rows)
+            sink(seen, number)
+            self.batch.written[name] = count()
+
+        return put
 
     def _outputs(self, text: str, *, streaming: bool) -> Outputs:
         run = self._stream_run() if streaming else None
@@ -163,7 +187,10 @@ class Pipeline:
 
     def malformed(self) -> Iterator[tuple[str, int, DataFrame]]:
         """Of a batch: the sources that had malformed rows, with how many and which."""
-        yield from self._counting.found(self.sources.opened)
+        for name, tally in self.batch.counting.found().items():
+            malformed = self.sources.opened[name].malformed
+            if tally.malformed and malformed is not None:
+                yield name, tally.malformed, malformed
 
     def _write_letters(self, folder: Path) -> None:
         """Malformed rows to their folders; a stream's by a query of its own."""

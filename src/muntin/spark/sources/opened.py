@@ -21,12 +21,14 @@ class Opened:
 
     ``malformed`` has the columns ``raw`` (the text as it came), ``reason`` and ``origin`` (the
     file, or topic, partition and offset); it is None where nothing can be malformed. ``over`` says
-    whether nothing more will ever come, of sources that can know it.
+    whether nothing more will ever come, of sources that can know it. ``read`` is what both halves
+    were told apart from.
     """
 
     df: DataFrame
     malformed: DataFrame | None = None
     over: Callable[[], bool] | None = None
+    read: DataFrame | None = None
 
 
 @dataclass(frozen=True, eq=False)

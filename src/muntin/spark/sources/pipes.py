@@ -6,6 +6,7 @@ import os
 import socket
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import functions as F  # noqa: N812
@@ -68,4 +69,4 @@ def _spooled(reading: Reading, read: Read) -> Opened:
     located = lines.select("value", origin.alias(ORIGIN))
     options = reading.bound.spark_options()
     opened = rows_of_lines(located, columns, reading.bound.text("format"), options)
-    return Opened(opened.df, opened.malformed, spool.is_over)
+    return replace(opened, over=spool.is_over)
