@@ -41,6 +41,15 @@ class Telling:
         for name, count in standing.written.items():
             click.echo(f"{name}: results {count:,}", err=True)
 
+    def cancelled(self, *, streaming: bool) -> None:
+        """Somebody stopped a batch, or a stream that had not begun."""
+        if self._json:
+            _say({"done": {"stopped": True}})
+        elif streaming:
+            click.echo("Stopped before the streams had begun.", err=True)
+        else:
+            click.echo("Stopped. A batch is not resumed: the next run begins anew.", err=True)
+
     def end(self, ended: Ended, pipeline: Pipeline) -> None:
         """Streams have ended."""
         if self._json:

@@ -92,6 +92,8 @@ class Pipeline:
         """Take in everything that a text creates, and open nothing yet."""
         self.sources.text = text
         for statement in statements:
+            if isinstance(statement, CreateStream | CreateTable):
+                self.sources.texts[statement.name] = text
             if isinstance(statement, CreateStream | CreateTable | CreateQuery | CreateTrigger):
                 self.session.run(statement, text)
             if isinstance(statement, CreateTrigger):

@@ -30,7 +30,8 @@ from muntin.sql.statements import Call, CreateStream
 class Sources:
     """Opens the sources of a catalog; ``folder`` is where they keep what comes only once.
 
-    ``text`` is what the calls stand in: whatever is wrong with one is said at its place.
+    ``text`` is what the calls stand in: whatever is wrong with one is said at its place. One that
+    was typed before and is opened only now stands in another, which is in ``texts`` by its name.
     """
 
     spark: SparkSession
@@ -38,6 +39,7 @@ class Sources:
     folder: Path
     text: str = ""
     opened: dict[str, Opened] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def serving(cls, session: Session, text: str = "", folder: Path | None = None) -> Sources:
@@ -52,7 +54,7 @@ class Sources:
     ) -> DataFrame:
         """The rows of a source; a :class:`muntin.engine.session.Session` asks for them."""
         name = self._name(call)
-        with blamed(self.text, call):
+        with blamed(self.texts.get(name, self.text), call):
             made = self._open(call, schema, streaming, self.folder / "received" / name)
         self.opened[name] = made
         return made.df
