@@ -124,6 +124,16 @@ def test_a_simulated_stream_ends_by_itself(muntin: Muntin, folder: Path) -> None
     assert len(batch.rows) == 2
 
 
+def test_a_stream_of_one_file_ends_with_it(muntin: Muntin, folder: Path) -> None:
+    text = STREAM.replace("{folder}/in", "{folder}/in/1.csv")
+    said = muntin("run", sql(folder, text, QUERY), "--stream")
+    assert said.code == 0
+    assert totals(said.rows) == [*TOTALS, LAST]
+    said = muntin("run", sql(folder, text.replace("1.csv", "2.csv"), QUERY), "--stream")
+    assert said.code == Exit.TEXT
+    assert "there is no such file or folder" in said.err
+
+
 def test_a_trigger_fires_for_every_row(muntin: Muntin, folder: Path) -> None:
     (folder / "fire.py").write_text(
         "import sys\nwith open(sys.argv[1], 'a') as f:\n    f.write(sys.stdin.read() + '\\n')\n"

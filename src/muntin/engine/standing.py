@@ -33,7 +33,7 @@ class BatchStanding:
             "seconds": round(self.seconds, 1),
             "rows": rows,
             "rate": rows / max(1e-3, self.seconds),
-            "results": sum(count or 0 for count in self.written.values()),
+            "results": sum(counts) if (counts := self._counts()) else None,
             "late": 0,
             "refused": sum(one.refused for one in tallies),
             "malformed": sum(one.malformed for one in tallies),
@@ -41,6 +41,10 @@ class BatchStanding:
         if self.tasks is not None:
             said |= {"tasks_done": self.tasks.done, "tasks": self.tasks.all}
         return said
+
+    def _counts(self) -> list[int]:
+        """How much was written by now, where anybody counts."""
+        return [count or 0 for count in self.written.values()]
 
 
 @dataclass
