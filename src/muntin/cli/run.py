@@ -79,6 +79,7 @@ def run_text(ctx: click.Context, text: str, given: Mapping[str, Any]) -> None:
             shown.answer,
             trigger=_trigger(given),
             dead_letter=_letters(given, streaming),
+            whole=True,
         )
         _run(ctx, pipeline, text, shown, given, progress)
 

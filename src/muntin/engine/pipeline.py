@@ -57,6 +57,8 @@ class Pipeline:
         answer: Gets what other statements answer (SHOW, EXPLAIN).
         trigger: When micro-batches run, as ``DataStreamWriter.trigger`` takes it.
         dead_letter: Where malformed rows are written, in a folder for each source.
+        whole: Whether one text is all that will be run, so that received lines can be removed when
+            its queries have read them.
     """
 
     spark: SparkSession
@@ -66,6 +68,7 @@ class Pipeline:
     answer: Callable[[DataFrame], None]
     trigger: Mapping[str, Any] | None = None
     dead_letter: Path | None = None
+    whole: bool = False
     running: list[Running] = field(default_factory=list)
     letters: dict[str, StreamingQuery | None] = field(default_factory=dict)
     _selects: int = 0
