@@ -1,4 +1,4 @@
-"""``muntin doctor`` without Spark: every finding has a verdict, and a remedy where it needs one."""
+"""``muntin doctor``: every finding has a verdict, and a remedy where it needs one."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from pyspark.sql import SparkSession
 
 from muntin.cli import checks
 from muntin.cli.checks import Verdict
+from muntin.cli.doctor import judged
 from muntin.cli.exits import Exit
 from muntin.cli.main import main
+from muntin.spark.probe import Probe
+from muntin.spark.requirements import ROCKSDB
 
 
 def found(*words: str) -> tuple[int, dict[str, dict[str, str]]]:
@@ -25,6 +29,31 @@ def test_a_healthy_machine() -> None:
     assert code == Exit.OK
     assert {"Java", "Spark", "Python", "Python of workers", "memory", "protobuf"} <= {*lines}
     assert all(line["remedy"] == "" for line in lines.values() if line["verdict"] == "ok")
+
+
+def test_a_session_is_asked(spark: SparkSession) -> None:
+    """On the session of the tests, which must be there afterwards."""
+    result = CliRunner().invoke(main, ["doctor"])
+    assert result.exit_code == Exit.OK, result.output
+    assert f"ok       session: Spark {spark.version}" in result.stdout
+    assert "ok       workers answer: Python 3." in result.stdout
+    assert "ok       state provider: RocksDBStateStoreProvider keeps state" in result.stdout
+    assert spark.range(1).count() == 1
+
+
+def test_what_a_session_lacks() -> None:
+    asked = Probe("4.3.0", "a.b.HDFSBackedStateStoreProvider", "1g", "2.7", "")
+    _, workers, state = judged(asked)
+    assert (workers.verdict, state.verdict) == (Verdict.PROBLEM, Verdict.PROBLEM)
+    assert workers.says.startswith("Python 2.7, here 3.")
+    assert state.remedy.endswith(".RocksDBStateStoreProvider")
+    asked = Probe(
+        "4.3.0", ROCKSDB, "1g", None, "no such file: python9", "cannot load librocksdbjni"
+    )
+    _, workers, state = judged(asked)
+    assert workers.says == "no such file: python9"
+    assert "cannot load librocksdbjni" in state.says
+    assert "glibc" in state.remedy
 
 
 def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

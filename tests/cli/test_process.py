@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from muntin.cli.exits import Exit
+from muntin.cli.main import main
 from tests.cli.processes import SMALL, WORDS, environment, ran
 
 DAY = Path(__file__).parents[3] / "shared" / "data" / "freeway" / "loopdata_1day.csv.gz"
@@ -29,14 +33,24 @@ def lines(first: int, last: int) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-def test_a_pipe_that_ends(tmp_path: Path) -> None:
-    file = tmp_path / "q.sql"
+def test_a_pipe_that_ends(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """In this process: only the pipe has to be a real one."""
+    file, (out, into) = tmp_path / "q.sql", os.pipe()
     file.write_text(QUERY)
-    done = ran(["run", file, *SMALL], stdin=lines(0, 150) + "oops\n")
-    assert done.returncode == 0, done.stderr
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    os.write(into, (lines(0, 150) + "oops\n").encode())
+    os.close(into)
+    with os.fdopen(out) as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        main(["run", str(file)], standalone_mode=False)
+    said = capsys.readouterr()
+    rows = [json.loads(line) for line in said.out.splitlines()]
     assert [row["total"] for row in sorted(rows, key=lambda r: r["window_end"])] == [6, 6, 3]
-    assert "1 malformed rows" in done.stderr
+    assert "1 malformed rows" in said.err
 
 
 def test_a_pipe_that_does_not_end_and_ctrl_c(tmp_path: Path) -> None:

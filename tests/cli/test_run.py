@@ -67,6 +67,24 @@ def test_malformed_rows_are_kept(muntin: Muntin, folder: Path, spark: SparkSessi
     }
 
 
+def test_what_a_batch_read_and_wrote(muntin: Muntin, folder: Path) -> None:
+    """Four rows, of which one has no time; two that are none; three results."""
+    (folder / "in" / "2.csv").write_text("ts,k,v\n,a,1\n")
+    query = f"CREATE QUERY totals AS {QUERY.strip().rstrip(';')} INTO json('{{folder}}/out');"
+    fired = "CREATE TRIGGER t ON totals DO command('true');"
+    said = muntin("run", sql(folder, STREAM, query, fired), "--json")
+    assert said.code == 0, said.err
+    done = said.told[-1]["done"]
+    counts = {"rows": 5, "malformed": 2, "refused": 1, "late": 0}
+    assert done["sources"] == {"readings": {**counts, "largest": "2026-03-03 00:02:20"}}
+    assert done["written"] == {"totals": 3}
+    assert {**done, **counts} == done
+    assert done["rate"] > 0
+    told = muntin("run", sql(folder, STREAM, query)).err
+    assert "at 2026-03-03 00:02:20  refused 1  malformed 2" in told
+    assert "totals: results 3" in told
+
+
 def test_a_stream_that_pauses_and_goes_on(
     muntin: Muntin, folder: Path, spark: SparkSession
 ) -> None:
@@ -113,6 +131,16 @@ def test_a_simulated_stream_ends_by_itself(muntin: Muntin, folder: Path) -> None
     assert stream.code == 0
     assert sorted(map(str, stream.rows)) == sorted(map(str, batch.rows))
     assert len(batch.rows) == 2
+
+
+def test_a_stream_of_one_file_ends_with_it(muntin: Muntin, folder: Path) -> None:
+    text = STREAM.replace("{folder}/in", "{folder}/in/1.csv")
+    said = muntin("run", sql(folder, text, QUERY), "--stream")
+    assert said.code == 0
+    assert totals(said.rows) == [*TOTALS, LAST]
+    said = muntin("run", sql(folder, text.replace("1.csv", "2.csv"), QUERY), "--stream")
+    assert said.code == Exit.TEXT
+    assert "there is no such file or folder" in said.err
 
 
 def test_a_trigger_fires_for_every_row(muntin: Muntin, folder: Path) -> None:

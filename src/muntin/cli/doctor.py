@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
 from muntin.cli.checks import Finding, Verdict, looks
 from muntin.cli.exits import Exit
-from muntin.semantics.errors import MuntinError
+from muntin.cli.options import SparkOptions
+from muntin.cli.progress import Progress
+from muntin.semantics.errors import RequirementError
+
+if TYPE_CHECKING:
+    from muntin.spark.probe import Probe
 
 _MARKS = {Verdict.OK: "green", Verdict.WARNING: "yellow", Verdict.PROBLEM: "red"}
 
@@ -25,14 +32,14 @@ def command(ctx: click.Context, quick: bool, as_json: bool) -> None:
     is a problem.
     """
     problems = 0
-    for finding in _all(quick):
+    for finding in _all(quick, Progress(as_json=as_json)):
         problems += finding.verdict is Verdict.PROBLEM
         click.echo(_as_json(finding) if as_json else _as_line(finding))
     if problems:
         ctx.exit(Exit.MACHINE)
 
 
-def _all(quick: bool) -> Iterator[Finding]:
+def _all(quick: bool, progress: Progress) -> Iterator[Finding]:
     healthy = True
     for finding in looks():
         healthy &= finding.verdict is not Verdict.PROBLEM
@@ -40,38 +47,49 @@ def _all(quick: bool) -> Iterator[Finding]:
     if quick:
         return
     if healthy:
-        yield from _started()
+        yield from _started(progress)
     else:
         yield Finding("session", Verdict.WARNING, "not started", "first mend what is above")
 
 
-def _started() -> Iterator[Finding]:
+def _started(progress: Progress) -> Iterator[Finding]:
     """What can only be seen by starting Spark."""
-    from muntin.spark.probe import probe, python
-    from muntin.spark.session import Settings, start
+    from muntin.cli.starting import session
+    from muntin.spark.probe import probe
 
+    options = SparkOptions("local[1]", conf={}, packages=(), fetches=False, log=None)
     try:
-        spark = start(Settings(master="local[1]"))
-    except MuntinError as error:
+        with session(options, progress) as spark, progress.during("Asking Spark"):
+            found = probe(spark)
+    except RequirementError as error:
         remedy = "see what Java says: run python -c 'import pyspark; pyspark.SparkContext()'"
-        yield Finding("session", Verdict.PROBLEM, str(error), remedy)
+        says = str(error).removesuffix("; run: muntin doctor")
+        yield Finding("session", Verdict.PROBLEM, says, remedy)
         return
-    try:
-        found = probe(spark)
-    finally:
-        spark.stop()
+    yield from judged(found)
+
+
+def judged(found: Probe) -> Iterator[Finding]:
+    """What a session said of itself, with verdicts."""
+    from muntin.spark.probe import python
+
     yield Finding("session", Verdict.OK, f"Spark {found.version}, {found.driver_memory} of memory")
-    says = found.provider.rpartition(".")[2]
-    rocks = "RocksDB" in found.provider
-    remedy = "--conf spark.sql.streaming.stateStore.providerClass=...RocksDBStateStoreProvider"
-    kept = Verdict.OK if rocks else Verdict.PROBLEM
-    yield Finding("state provider", kept, says or "none", "" if rocks else remedy)
-    if found.agrees:
-        yield Finding("workers answer", Verdict.OK, f"Python {found.worker}")
-    else:
+    if found.worker is None or not found.agrees:
         says = f"Python {found.worker}, here {python()}" if found.worker else found.complaint
-        remedy = "export PYSPARK_PYTHON to this Python"
+        remedy = f"export PYSPARK_PYTHON={sys.executable}"
         yield Finding("workers answer", Verdict.PROBLEM, says, remedy)
+    else:
+        yield Finding("workers answer", Verdict.OK, f"Python {found.worker}")
+    kept = found.provider.rpartition(".")[2] or "none"
+    if "RocksDB" not in found.provider:
+        remedy = f"--conf {found.setting}"
+        yield Finding("state provider", Verdict.PROBLEM, kept, remedy)
+    elif found.refusal:
+        remedy = "RocksDB is native code: it needs glibc, and a folder for temporary files from "
+        remedy += "which code may be run (export TMPDIR=...)"
+        yield Finding("state provider", Verdict.PROBLEM, f"{kept}: {found.refusal}", remedy)
+    else:
+        yield Finding("state provider", Verdict.OK, f"{kept} keeps state")
 
 
 def _as_line(finding: Finding) -> str:

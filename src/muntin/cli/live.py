@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import click
 from rich.console import Console, Group
 from rich.live import Live
 
@@ -66,6 +67,14 @@ class Boards:
         ):
             yield
         self._boards.clear()
+
+    def say(self, text: str) -> None:
+        """Something to people: above a table that is being drawn, which other text would tear."""
+        self._progress.clear()
+        if self._boards:
+            self._console.print(text, highlight=False, markup=False)
+        else:
+            click.echo(text, err=True)
 
     def show(self, standings: Mapping[str, Standing]) -> None:
         """How queries stand: below their tables, else on the line of progress."""

@@ -6,7 +6,7 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +14,10 @@ import click
 
 #: A command that is quicker than this shows nothing; machines get a line that often.
 QUIET_SECONDS = 1.0
+
+
+#: Says how something stands, in plain values.
+Look = Callable[[], dict[str, Any]]
 
 
 class Progress:
@@ -48,13 +52,13 @@ class Progress:
         self._shown = len(line)
 
     @contextmanager
-    def during(self, what: str) -> Iterator[None]:
-        """Say what is being done, and for how long, while it has no counts."""
+    def during(self, what: str, look: Look | None = None) -> Iterator[None]:
+        """Say what is being done and for how long, and how it stands where somebody can look."""
         if self._silent:
             yield
             return
         done = threading.Event()
-        ticker = threading.Thread(target=self._tick, args=(what, done), daemon=True)
+        ticker = threading.Thread(target=self._tick, args=(what, look, done), daemon=True)
         ticker.start()
         try:
             yield
@@ -63,14 +67,17 @@ class Progress:
             ticker.join()
             self.clear()
 
-    def _tick(self, what: str, done: threading.Event) -> None:
+    def _tick(self, what: str, look: Look | None, done: threading.Event) -> None:
         began = time.monotonic()
         while not done.wait(QUIET_SECONDS):
             passed = round(time.monotonic() - began)
+            standing = {} if look is None else look()
             if self._json:
-                click.echo(json.dumps({"progress": {"doing": what, "seconds": passed}}), err=True)
+                said = {"doing": what, "seconds": passed, **standing}
+                click.echo(json.dumps({"progress": said}), err=True)
             else:
-                self._write(f"{what} ... {length_of(passed)}")
+                counts = line_of(standing) if standing.get("rows") else tasks_of(standing)
+                self._write("  ".join(filter(None, [f"{what} ... {length_of(passed)}", counts])))
 
 
 def line_of(standing: dict[str, Any]) -> str:
@@ -80,16 +87,30 @@ def line_of(standing: dict[str, Any]) -> str:
     '12,000 rows  3,457 rows/s  open 40  late 3  lag 1m15s'
     """
     said = [f"{standing['rows']:,} rows", f"{standing['rate']:,.0f} rows/s"]
+    if tasks_of(standing):
+        said.append(tasks_of(standing))
     if standing.get("largest") is not None:
         said.append(f"at {standing['largest']}")
     if standing.get("complete") is not None:
         said.append(f"complete to {standing['complete']}")
-    for name in ("open", "late", "malformed"):
+    for name in ("open", "results", "late", "refused", "malformed"):
         if standing.get(name):
             said.append(f"{name} {standing[name]:,}")
     if standing.get("lag") is not None:
         said.append(f"lag {length_of(standing['lag'])}")
     return "  ".join(said)
+
+
+def tasks_of(standing: dict[str, Any]) -> str:
+    """How far the stages are that Spark works on.
+
+    >>> tasks_of({"tasks_done": 3, "tasks": 8})
+    '3 of 8 tasks (38%)'
+    """
+    if not standing.get("tasks"):
+        return ""
+    done, of = standing["tasks_done"], standing["tasks"]
+    return f"{done} of {of} tasks ({done / of:.0%})"
 
 
 def length_of(seconds: float) -> str:

@@ -79,6 +79,7 @@ def run_text(ctx: click.Context, text: str, given: Mapping[str, Any]) -> None:
             shown.answer,
             trigger=_trigger(given),
             dead_letter=_letters(given, streaming),
+            whole=True,
         )
         _run(ctx, pipeline, text, shown, given, progress)
 
@@ -105,24 +106,35 @@ def _run(
     given: Mapping[str, Any],
     progress: Progress,
 ) -> None:
+    from muntin.cli.stopping import cancelling, interrupts
     from muntin.cli.telling import Telling
+    from muntin.engine.waiting import wait
 
     telling = Telling(given)
-    with progress.during("Running"):
-        ran = pipeline.run(text)
+    try:
+        with (
+            cancelling(pipeline.spark.interruptAll, shown.say) as pressed,
+            progress.during("Running", lambda: pipeline.batch.look().as_dict()),
+        ):
+            ran = pipeline.run(text)
+            read = pipeline.batch.end()
+            if pressed() and pipeline.running:
+                raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        for one in pipeline.running:
+            one.query.stop()
+        telling.cancelled(streaming=pipeline.streaming)
+        ctx.exit(Exit.INTERRUPTED)
     if not ran:
         raise click.UsageError(
             f"{given['file']} has nothing to run: it needs a SELECT, or a CREATE QUERY ... INTO"
         )
     if not pipeline.running:
         telling.malformed(pipeline)
-        telling.done(ran)
+        telling.done(ran, read)
         return
-    from muntin.cli.stopping import interrupts
-    from muntin.engine.waiting import wait
-
-    with interrupts() as pressed, shown.following():
-        ended = wait(pipeline, pressed.asked, pressed.hurry, shown.show)
+    with interrupts(shown.say) as asked, shown.following():
+        ended = wait(pipeline, asked.asked, asked.hurry, shown.show)
     progress.clear()
     telling.end(ended, pipeline)
     if ended.stopped:

@@ -17,6 +17,7 @@ from muntin.semantics.errors import MuntinError
 if TYPE_CHECKING:
     from muntin.cli.live import Boards
     from muntin.engine.pipeline import Pipeline
+    from muntin.spark.fetching import Fetching
 
 _HELP = """Statements end with a semicolon; an empty line sends what was begun.
   CREATE STREAM traffic FROM simulate('freeway', hours => 1) ON ts BY station;
@@ -49,10 +50,13 @@ def command(**given: Any) -> None:
     ):
         from muntin.cli.live import Boards
         from muntin.engine.pipeline import Pipeline
+        from muntin.spark.fetching import Fetching
 
         boards = Boards(given["rows"], progress)
         pipeline = Pipeline(spark, Path(folder), given["stream"], boards.sink, boards.answer)
-        shell = Shell(pipeline, boards, progress)
+        options = given["spark_options"]
+        fetching = Fetching(spark, options.packages) if options.fetches else None
+        shell = Shell(pipeline, boards, progress, fetching)
         if given["file"] is not None:
             shell.run(given["file"].read_text())
         shell.loop()
@@ -61,10 +65,13 @@ def command(**given: Any) -> None:
 class Shell:
     """Reads statements and runs them until the end of input."""
 
-    def __init__(self, pipeline: Pipeline, boards: Boards, progress: Progress) -> None:
+    def __init__(
+        self, pipeline: Pipeline, boards: Boards, progress: Progress, fetching: Fetching | None
+    ) -> None:
         self._pipeline = pipeline
         self._boards = boards
         self._progress = progress
+        self._fetching = fetching
         self._told: set[str] = set()
 
     def loop(self) -> None:
@@ -88,8 +95,14 @@ class Shell:
 
     def run(self, text: str) -> None:
         """Run a text; what is wrong with it is said, and the session goes on."""
+        from muntin.cli.stopping import cancelling
+
         try:
-            with self._progress.during("Running"):
+            self._fetch(text)
+            with (
+                cancelling(self._pipeline.spark.interruptAll, self._boards.say),
+                self._progress.during("Running", lambda: self._pipeline.batch.look().as_dict()),
+            ):
                 ran = self._pipeline.run(text)
             if not ran:
                 click.echo("ok")
@@ -104,6 +117,17 @@ class Shell:
             if told is None:
                 raise
             click.echo(f"Error: {told}", err=True)
+
+    def _fetch(self, text: str) -> None:
+        """Have what the sources and sinks of a text need; nobody knew when the session started."""
+        from muntin.engine.needs import called
+        from muntin.sql.parse import parse
+
+        if self._fetching is None:
+            return
+        for package in self._fetching.missing(called(parse(text))):
+            with self._progress.during(f"Fetching {package}"):
+                self._fetching.fetch(package)
 
     def _tell_malformed(self) -> None:
         """Sources with malformed rows, each the first time that it is read."""
@@ -123,7 +147,7 @@ class Shell:
         behind = [one for one in self._pipeline.running if one not in shown]
         self._pipeline.running = shown
         try:
-            with interrupts() as pressed, self._boards.following():
+            with interrupts(self._boards.say) as pressed, self._boards.following():
                 wait(self._pipeline, pressed.asked, pressed.hurry, self._boards.show)
         finally:
             self._pipeline.running = behind

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Protocol
 
+import click
+
 from muntin.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -31,6 +33,9 @@ class Showing(Protocol):
 
     def show(self, standings: Mapping[str, Standing]) -> None:
         """How queries stand."""
+
+    def say(self, text: str) -> None:
+        """Something to people, beside results."""
 
 
 def showing(
@@ -80,3 +85,7 @@ class Lines:
     def show(self, standings: Mapping[str, Standing]) -> None:
         for name, standing in standings.items():
             self._progress.show({"query": name, **standing.as_dict()})
+
+    def say(self, text: str) -> None:
+        self._progress.clear()
+        click.echo(text, err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import threading
@@ -16,6 +17,9 @@ from muntin.cli.progress import Progress
 
 if TYPE_CHECKING:
     from muntin.spark.types import SparkSession
+
+#: Java's process is begun within this time; else nothing is forked here.
+_FORK_SECONDS = 2
 
 
 @contextmanager
@@ -36,8 +40,7 @@ def session(
         with progress.during("Starting Spark"):
             from muntin.spark.session import Settings, start, warm
 
-            # What every command needs next is imported while Java starts.
-            threading.Thread(target=import_module, args=("muntin.engine.pipeline",)).start()
+            _import_after_fork("muntin.engine.pipeline")
             log = options.log or Path(folder) / "spark.log"
             conf = {"spark.sql.warehouse.dir": f"{folder}/warehouse", **options.conf}
             spark = start(Settings(options.master, conf, packages, log))
@@ -46,6 +49,22 @@ def session(
             yield spark
         finally:
             spark.stop()
+
+
+def _import_after_fork(module: str) -> None:
+    """Import what every command needs next, while Java starts.
+
+    Not before Java's process was forked: modules that take part in forks, and are imported in the
+    middle of one, would let go of locks that they never took.
+    """
+    forked = threading.Event()
+    os.register_at_fork(after_in_parent=forked.set)
+
+    def load() -> None:
+        forked.wait(_FORK_SECONDS)
+        import_module(module)
+
+    threading.Thread(target=load, name="importing").start()
 
 
 def _running() -> SparkSession | None:

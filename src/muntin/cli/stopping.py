@@ -1,20 +1,25 @@
-"""Ctrl-C: once to stop after the current micro-batch, twice to stop at once."""
+"""Ctrl-C: a stream stops after its micro-batch, a batch is cancelled; twice stops at once."""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
 
-import click
+#: Seconds between two tries to cancel what Spark works on: the next job may not have begun.
+_AGAIN = 0.3
+Say = Callable[[str], None]
+_Handler = Callable[[int, FrameType | None], None]
 
 
 class Interrupts:
     """How often somebody has pressed Ctrl-C."""
 
-    def __init__(self) -> None:
+    def __init__(self, say: Say) -> None:
         self._pressed = 0
+        self._say = say
 
     def asked(self) -> bool:
         """Whether to stop."""
@@ -28,18 +33,59 @@ class Interrupts:
         """What the signal calls."""
         self._pressed += 1
         if self._pressed == 1:
-            click.echo("\nStopping after this micro-batch; once more to stop now.", err=True)
+            self._say("Stopping after this micro-batch; once more to stop now.")
 
 
 @contextmanager
-def interrupts() -> Iterator[Interrupts]:
-    """Ctrl-C only counts in here. PySpark's own handler, which cancels jobs, is back afterwards."""
-    counted = Interrupts()
+def interrupts(say: Say) -> Iterator[Interrupts]:
+    """Ctrl-C only counts in here."""
+    counted = Interrupts(say)
+    with _handled(counted.press):
+        yield counted
+
+
+@contextmanager
+def cancelling(cancel: Callable[[], object], say: Say) -> Iterator[Callable[[], bool]]:
+    """Ctrl-C in here cancels what Spark works on, and is KeyboardInterrupt when that has ended.
+
+    What is given says whether somebody pressed it, for work that nothing of Spark's was part of.
+    PySpark's own handler interrupts the conversation with Java in the middle of a sentence, and
+    both complain of it at length.
+    """
+    pressed, over = threading.Event(), threading.Event()
+
+    def press(number: int, frame: FrameType | None) -> None:
+        if pressed.is_set():
+            raise KeyboardInterrupt
+        pressed.set()
+        say("Stopping; once more to stop now.")
+        threading.Thread(target=_cancel, args=(cancel, over), daemon=True).start()
+
+    with _handled(press):
+        try:
+            yield pressed.is_set
+        except Exception as error:
+            if pressed.is_set():
+                raise KeyboardInterrupt from error
+            raise
+        finally:
+            over.set()
+
+
+def _cancel(cancel: Callable[[], object], over: threading.Event) -> None:
+    while not over.wait(_AGAIN):
+        with suppress(Exception):  # a session that ends meanwhile
+            cancel()
+
+
+@contextmanager
+def _handled(handler: _Handler) -> Iterator[None]:
+    """Signals to stop go to a handler in here; PySpark's own is back afterwards."""
     kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     for number in kept:
-        signal.signal(number, counted.press)
+        signal.signal(number, handler)
     try:
-        yield counted
+        yield
     finally:
-        for number, handler in kept.items():
-            signal.signal(number, handler)
+        for number, before in kept.items():
+            signal.signal(number, before)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,9 @@ from muntin.cli.progress import line_of
 
 if TYPE_CHECKING:
     from muntin.engine.pipeline import Pipeline
+    from muntin.engine.standing import BatchStanding
     from muntin.engine.waiting import Ended
+    from muntin.spark.sources.tally import Tally
 
 #: So many malformed rows are shown of a source.
 _EXAMPLES = 3
@@ -26,13 +27,28 @@ class Telling:
     def __init__(self, given: Mapping[str, Any]) -> None:
         self._given = given
         self._json = bool(given["as_json"])
-        self._began = time.monotonic()
 
-    def done(self, queries: int) -> None:
-        """A batch is done; people see that by themselves."""
+    def done(self, queries: int, standing: BatchStanding) -> None:
+        """A batch is done: what was read and written."""
         if self._json:
-            seconds = round(time.monotonic() - self._began, 3)
-            _say({"done": {"queries": queries, "seconds": seconds}})
+            sources = {name: _plain(tally) for name, tally in standing.sources.items()}
+            told = {"sources": sources, "written": dict(standing.written)}
+            _say({"done": {"queries": queries, **standing.as_dict(), **told}})
+            return
+        for name, tally in standing.sources.items():
+            rate = tally.rows / max(1e-3, standing.seconds)
+            click.echo(f"{name}: {line_of({**_plain(tally), 'rate': rate})}", err=True)
+        for name, count in standing.written.items():
+            click.echo(f"{name}: results {count:,}", err=True)
+
+    def cancelled(self, *, streaming: bool) -> None:
+        """Somebody stopped a batch, or a stream that had not begun."""
+        if self._json:
+            _say({"done": {"stopped": True}})
+        elif streaming:
+            click.echo("Stopped before the streams had begun.", err=True)
+        else:
+            click.echo("Stopped. A batch is not resumed: the next run begins anew.", err=True)
 
     def end(self, ended: Ended, pipeline: Pipeline) -> None:
         """Streams have ended."""
@@ -72,6 +88,10 @@ class Telling:
             return f"Stopped {after}. It cannot be resumed, because there was no --checkpoint."
         words = ["muntin", "run", str(self._given["file"]), "--stream", "--checkpoint"]
         return f"Stopped {after}. Resume with:\n  {shlex.join([*words, str(checkpoint)])}"
+
+
+def _plain(tally: Tally) -> dict[str, object]:
+    return {**vars(tally), "late": 0}
 
 
 def _say(what: dict[str, object]) -> None:

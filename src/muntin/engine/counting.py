@@ -1,16 +1,18 @@
-"""Counting malformed rows of a batch, beside the queries that read the good ones.
+"""Counting the rows of a batch's sources, beside the queries that read them.
 
 A count reads the source once more. A compressed file is read by one core, so another is often free.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from muntin.engine.catalog import Catalog
 from muntin.spark.sources.opened import Opened
-from muntin.spark.types import DataFrame
+from muntin.spark.sources.tally import Tally, tally
+from muntin.sql.statements import CreateStream
 
 
 @dataclass
@@ -18,17 +20,24 @@ class Counting:
     """Counts that run or have run, by the name of the source."""
 
     _pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "counting"))
-    _counts: dict[str, Future[int]] = field(default_factory=dict)
+    _counts: dict[str, Future[Tally]] = field(default_factory=dict)
 
-    def begin(self, opened: Mapping[str, Opened]) -> None:
-        """Count the sources that can have malformed rows and are not being counted yet."""
+    def begin(self, opened: Mapping[str, Opened], catalog: Catalog) -> None:
+        """Count the streams, and the tables with malformed rows, that are not counted yet.
+
+        A table without, such as one of a database, is not read once more for its size.
+        """
         for name, source in opened.items():
-            if source.malformed is not None and name not in self._counts:
-                self._counts[name] = self._pool.submit(source.malformed.count)
+            declared = catalog.find(name)
+            on = declared.on if isinstance(declared, CreateStream) else None
+            if name not in self._counts and (on is not None or source.malformed is not None):
+                self._counts[name] = self._pool.submit(tally, source, on)
 
-    def found(self, opened: Mapping[str, Opened]) -> Iterator[tuple[str, int, DataFrame]]:
-        """The sources that have malformed rows, with how many and which; waits for the counts."""
-        for name, count in self._counts.items():
-            malformed = opened[name].malformed
-            if malformed is not None and (rows := count.result()):
-                yield name, rows, malformed
+    def now(self) -> dict[str, Tally]:
+        """The sources that have been counted by now."""
+        done = {name: count for name, count in self._counts.items() if count.done()}
+        return {name: count.result() for name, count in done.items() if not count.exception()}
+
+    def found(self) -> dict[str, Tally]:
+        """How many rows each source has; waits for the counts."""
+        return {name: count.result() for name, count in self._counts.items()}

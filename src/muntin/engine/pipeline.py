@@ -13,9 +13,11 @@ from muntin.engine.lateness import original, with_late_rows
 from muntin.engine.outputs import Default, Fan, Outputs, runs
 from muntin.engine.session import Session
 from muntin.engine.sources import Sources
+from muntin.engine.standing import BatchWatch
+from muntin.spark.observing import counted
 from muntin.spark.plan import Plan
 from muntin.spark.queries import StreamingQuery
-from muntin.spark.sinks.opening import open_sink
+from muntin.spark.sinks.opening import SINKS, open_sink
 from muntin.spark.sinks.running import run
 from muntin.spark.sinks.sending import Put
 from muntin.spark.types import DataFrame, SparkSession
@@ -57,6 +59,8 @@ class Pipeline:
         answer: Gets what other statements answer (SHOW, EXPLAIN).
         trigger: When micro-batches run, as ``DataStreamWriter.trigger`` takes it.
         dead_letter: Where malformed rows are written, in a folder for each source.
+        whole: Whether one text is all that will be run, so that received lines can be removed when
+            its queries have read them.
     """
 
     spark: SparkSession
@@ -66,12 +70,13 @@ class Pipeline:
     answer: Callable[[DataFrame], None]
     trigger: Mapping[str, Any] | None = None
     dead_letter: Path | None = None
+    whole: bool = False
     running: list[Running] = field(default_factory=list)
     letters: dict[str, StreamingQuery | None] = field(default_factory=dict)
     _selects: int = 0
-    _counting: Counting = field(default_factory=Counting)
 
     def __post_init__(self) -> None:
+        self.batch = BatchWatch(self.spark, Counting())
         self.session = Session(self.spark, streaming=self.streaming)
         self.sources = Sources.serving(self.session, folder=self.folder)
 
@@ -81,6 +86,7 @@ class Pipeline:
         So a trigger may stand after its query, and sees every row.
         """
         statements = parse(text)
+        self.batch.begin()
         self.declare(statements, text)
         ran = sum(self._run(statement, text) for statement in statements)
         if self.dead_letter is not None:
@@ -91,6 +97,8 @@ class Pipeline:
         """Take in everything that a text creates, and open nothing yet."""
         self.sources.text = text
         for statement in statements:
+            if isinstance(statement, CreateStream | CreateTable):
+                self.sources.texts[statement.name] = text
             if isinstance(statement, CreateStream | CreateTable | CreateQuery | CreateTrigger):
                 self.session.run(statement, text)
             if isinstance(statement, CreateTrigger):
@@ -145,13 +153,15 @@ class Pipeline:
         outputs = self._outputs(text, streaming=answer.is_streaming)
         rows: DataFrame | Plan = answer.df
         fan = Fan(outputs.of(name, into, triggers), answer.finish)
+        if into is not None and not answer.is_streaming and SINKS[into.name.lower()].counts:
+            fan.sinks[0] = self._counting(name, fan.sinks[0])
         refused: Put | None = None
         if late is not None:
             alone = with_late_rows(answer, late)
             rows, fan.finish = alone.plan, alone.results
             refused = original(outputs.sink(late, f"{name}_late"))
         if not self.streaming:
-            self._counting.begin(self.sources.opened)
+            self.batch.counting.begin(self.sources.opened, self.session.catalog)
         checkpoint = self.folder / "checkpoints" / name
         started = run(
             rows, [fan], refused=refused, checkpoint=checkpoint, trigger=self.trigger, name=name
@@ -160,6 +170,17 @@ class Pipeline:
             watch = Watch.of(started, self.session.plans)
             shown = into is None and not triggers
             self.running.append(Running(name, started, watch, fan, shown))
+
+    def _counting(self, name: str, sink: Put) -> Put:
+        """The sink of a batch, which counts what it writes."""
+
+        def put(rows: DataFrame, number: int) -> None:
+            self.batch.written[name] = None
+            seen, count = counted(rows)
+            sink(seen, number)
+            self.batch.written[name] = count()
+
+        return put
 
     def _outputs(self, text: str, *, streaming: bool) -> Outputs:
         run = self._stream_run() if streaming else None
@@ -175,7 +196,10 @@ class Pipeline:
 
     def malformed(self) -> Iterator[tuple[str, int, DataFrame]]:
         """Of a batch: the sources that had malformed rows, with how many and which."""
-        yield from self._counting.found(self.sources.opened)
+        for name, tally in self.batch.counting.found().items():
+            malformed = self.sources.opened[name].malformed
+            if tally.malformed and malformed is not None:
+                yield name, tally.malformed, malformed
 
     def _write_letters(self, folder: Path) -> None:
         """Malformed rows to their folders; a stream's by a query of its own."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,7 @@ from muntin.engine.simulated import simulation
 from muntin.semantics.errors import ArgumentError
 from muntin.spark.calls import named
 from muntin.spark.control import control, end
+from muntin.spark.queries import StreamingQuery
 from muntin.spark.sources.opened import Opened
 from muntin.spark.sources.opening import SOURCES, open_source
 from muntin.spark.types import DataFrame, SparkSession, to_spark
@@ -30,7 +31,8 @@ from muntin.sql.statements import Call, CreateStream
 class Sources:
     """Opens the sources of a catalog; ``folder`` is where they keep what comes only once.
 
-    ``text`` is what the calls stand in: whatever is wrong with one is said at its place.
+    ``text`` is what the calls stand in: whatever is wrong with one is said at its place. One that
+    was typed before and is opened only now stands in another, which is in ``texts`` by its name.
     """
 
     spark: SparkSession
@@ -38,6 +40,7 @@ class Sources:
     folder: Path
     text: str = ""
     opened: dict[str, Opened] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def serving(cls, session: Session, text: str = "", folder: Path | None = None) -> Sources:
@@ -52,7 +55,7 @@ class Sources:
     ) -> DataFrame:
         """The rows of a source; a :class:`muntin.engine.session.Session` asks for them."""
         name = self._name(call)
-        with blamed(self.text, call):
+        with blamed(self.texts.get(name, self.text), call):
             made = self._open(call, schema, streaming, self.folder / "received" / name)
         self.opened[name] = made
         return made.df
@@ -78,6 +81,12 @@ class Sources:
         """Whether the inputs of all streams have ended; some can never know."""
         streams = [one for one in self.opened.values() if one.df.isStreaming]
         return bool(streams) and all(one.over is not None and one.over() for one in streams)
+
+    def sweep(self, queries: Sequence[StreamingQuery]) -> None:
+        """Remove what came only once and has been read by these queries, which must be all."""
+        for one in self.opened.values():
+            if one.sweep is not None and one.df.isStreaming:
+                one.sweep.remove(queries)
 
     def end(self) -> None:
         """Tell every stream that it is over."""

@@ -12,6 +12,8 @@ from muntin.spark.watching import Standing
 
 #: Seconds between two looks at running queries.
 LOOK = 0.25
+#: Seconds between two removals of lines that have been read.
+SWEEP = 5.0
 Show = Callable[[Mapping[str, Standing]], None]
 
 
@@ -31,9 +33,13 @@ def wait(
 
     ``hurry`` does not wait for that. A query that fails takes the others with it, and is raised.
     """
+    swept = time.monotonic()
     try:
         while is_active(pipeline) and not asked():
             show(_standings(pipeline))
+            if pipeline.whole and time.monotonic() - swept > SWEEP:
+                pipeline.sources.sweep(_queries(pipeline))
+                swept = time.monotonic()
             for query in _queries(pipeline):
                 check(query)
             if pipeline.sources.over() and not pipeline.pauses:

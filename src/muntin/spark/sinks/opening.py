@@ -16,10 +16,16 @@ from muntin.spark.sinks.sending import Put, Sending
 
 @dataclass(frozen=True)
 class Target:
-    """What a sink takes, and how it is opened."""
+    """What a sink takes, and how it is opened.
+
+    ``counts`` are those whose rows Spark can count on their way. Others fetch one partition after
+    the other or not more than they show, or write behind Spark's back, and a count would be short
+    or never come.
+    """
 
     signature: Signature
     open: Callable[[Sending], Put]
+    counts: bool = False
 
 
 #: Every sink.
@@ -27,12 +33,12 @@ SINKS: Mapping[str, Target] = MappingProxyType(
     {
         target.signature.name: target
         for target in (
-            Target(files.CSV, files.to_files),
-            Target(files.JSON, files.to_files),
-            Target(files.PARQUET, files.to_files),
+            Target(files.CSV, files.to_files, counts=True),
+            Target(files.JSON, files.to_files, counts=True),
+            Target(files.PARQUET, files.to_files, counts=True),
             Target(standard.STDOUT, standard.to_stdout),
             Target(console.CONSOLE, console.to_console),
-            Target(memory.MEMORY, memory.to_memory),
+            Target(memory.MEMORY, memory.to_memory, counts=True),
             Target(kafka.KAFKA, kafka.to_kafka),
             Target(postgres.POSTGRES, postgres.to_postgres),
             Target(delta.DELTA, delta.to_delta),

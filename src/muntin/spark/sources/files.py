@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import glob
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.errors import AnalysisException, PySparkException
@@ -14,6 +16,7 @@ from pyspark.sql.types import StructType
 from muntin.semantics.errors import ArgumentError
 from muntin.spark.calls import Parameter, Signature
 from muntin.spark.expressions import problem
+from muntin.spark.sources.learning import learned
 from muntin.spark.sources.lines import LINE_OPTIONS
 from muntin.spark.sources.malformed import keeping_raw, permissive, told_apart
 from muntin.spark.sources.opened import Opened, Reading
@@ -49,7 +52,7 @@ def open_parquet(reading: Reading) -> Opened:
     """Parquet knows its own columns and cannot be malformed line by line."""
     options = reading.bound.spark_options()
     columns = _columns(reading, "parquet", options)
-    return Opened(_read(reading, "parquet", columns, options))
+    return Opened(_read(reading, "parquet", columns, options), over=_over(reading))
 
 
 def _text(reading: Reading, form: str, options: dict[str, str]) -> Opened:
@@ -57,7 +60,8 @@ def _text(reading: Reading, form: str, options: dict[str, str]) -> Opened:
     read = _read(reading, form, keeping_raw(columns), permissive(options))
     # A header is a line like others where a malformed one is looked at again.
     again = {name: value for name, value in options.items() if name != "header"}
-    return told_apart(read, columns, form, again, F.col("_metadata.file_path"))
+    opened = told_apart(read, columns, form, again, F.col("_metadata.file_path"))
+    return replace(opened, over=_over(reading))
 
 
 def _read(reading: Reading, form: str, columns: StructType, options: dict[str, str]) -> DataFrame:
@@ -92,15 +96,24 @@ def _columns(reading: Reading, form: str, options: dict[str, str]) -> StructType
         if reading.streaming:
             return reading.columns(f"there are no files in {path} yet to learn it from")
         check_there(path)
-    infer = {**options, "inferSchema": "true"} if form == "csv" else options
-    try:
-        columns = _load(reading, form, None, infer).schema
-    except PySparkException as error:
-        raise ArgumentError("path", path, f"Spark says: {problem(error)}") from error
+    columns = _learned(reading, form, options)
     kept = [field for field in columns if field.name != "_corrupt_record"]
     if not kept:
         return reading.columns(f"none can be learned from {path}")
     return StructType(kept)
+
+
+def _learned(reading: Reading, form: str, options: dict[str, str]) -> StructType:
+    """The columns of the files that are there."""
+    path = reading.bound.text("path")
+    found = None
+    if form == "csv" and not _REMOTE.match(path):
+        found = learned(reading.spark, path, options)
+    infer = {**options, "inferSchema": "true"} if form == "csv" else options
+    try:
+        return found or _load(reading, form, None, infer).schema
+    except PySparkException as error:
+        raise ArgumentError("path", path, f"Spark says: {problem(error)}") from error
 
 
 def check_there(path: str) -> None:
@@ -115,7 +128,22 @@ def _is_there(path: str) -> bool:
 
 
 def _watched(path: str) -> str:
-    """Spark watches folders; a folder that does not exist yet would be an error."""
-    if not _REMOTE.match(path) and not glob.has_magic(path) and not Path(path).suffix:
-        Path(path).mkdir(parents=True, exist_ok=True)
+    """Spark watches folders: one that is not there yet is made, and a file is made a pattern."""
+    if _REMOTE.match(path) or glob.has_magic(path):
+        return path
+    if _is_file(path):
+        place = Path(path)
+        return str(place.with_name(f"[{place.name[0]}]{place.name[1:]}"))
+    if Path(path).suffix:
+        check_there(path)
+    Path(path).mkdir(parents=True, exist_ok=True)
     return path
+
+
+def _over(reading: Reading) -> Callable[[], bool] | None:
+    """A stream of one file is over when that has been read; of a folder more may always come."""
+    return (lambda: True) if _is_file(reading.bound.text("path")) else None
+
+
+def _is_file(path: str) -> bool:
+    return not _REMOTE.match(path) and Path(path).is_file()

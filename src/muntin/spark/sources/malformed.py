@@ -64,7 +64,7 @@ def told_apart(
         _reason(columns, form, options).alias("reason"),
         F.col(ORIGIN).alias("origin"),
     )
-    return Opened(good, bad)
+    return Opened(good, bad, read=known)
 
 
 def _reason(columns: StructType, form: str, options: Mapping[str, str]) -> Column:

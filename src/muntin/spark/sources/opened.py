@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 from muntin.semantics.errors import ArgumentError
 from muntin.spark.calls import Bound
 from muntin.spark.expressions import problem
+from muntin.spark.sources.sweeping import Sweep
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,12 +22,15 @@ class Opened:
 
     ``malformed`` has the columns ``raw`` (the text as it came), ``reason`` and ``origin`` (the
     file, or topic, partition and offset); it is None where nothing can be malformed. ``over`` says
-    whether nothing more will ever come, of sources that can know it.
+    whether nothing more will ever come, of sources that can know it. ``read`` is what both halves
+    were told apart from. ``sweep`` removes what has been read of what came only once.
     """
 
     df: DataFrame
     malformed: DataFrame | None = None
     over: Callable[[], bool] | None = None
+    read: DataFrame | None = None
+    sweep: Sweep | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,8 @@ import os
 import socket
 import sys
 import tempfile
+import uuid
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import functions as F  # noqa: N812
@@ -16,6 +18,7 @@ from muntin.spark.sources.lines import FORMAT, LINE_OPTIONS, rows_of_lines
 from muntin.spark.sources.malformed import ORIGIN
 from muntin.spark.sources.opened import Opened, Reading
 from muntin.spark.sources.spool import Read, Spool
+from muntin.spark.sources.sweeping import Sweep
 
 STDIN = Signature("stdin", (FORMAT,), LINE_OPTIONS)
 SOCKET = Signature(
@@ -64,8 +67,14 @@ def _spooled(reading: Reading, read: Read) -> Opened:
     else:
         spool.run()
         lines = reading.spark.read.text(str(folder))
-    origin = F.concat(F.lit(f"{reading.bound.name}: "), F.col("_metadata.file_name"))
-    located = lines.select("value", origin.alias(ORIGIN))
+    located = lines.select("value", F.col("_metadata.file_name").alias(ORIGIN))
+    sweep = Sweep(folder, f"spooled:{uuid.uuid4().hex[:8]}")
+    if reading.streaming:
+        located = located.observe(sweep.metric, F.max(ORIGIN).alias("last"))
     options = reading.bound.spark_options()
     opened = rows_of_lines(located, columns, reading.bound.text("format"), options)
-    return Opened(opened.df, opened.malformed, spool.is_over)
+    malformed = opened.malformed
+    if malformed is not None:
+        origin = F.concat(F.lit(f"{reading.bound.name}: "), F.col("origin"))
+        malformed = malformed.withColumn("origin", origin)
+    return replace(opened, malformed=malformed, over=spool.is_over, sweep=sweep)

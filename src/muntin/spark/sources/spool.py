@@ -67,6 +67,8 @@ class _Pending:
         self._lock = threading.Lock()
         self._buffer = bytearray()
         self._since = 0.0
+        # Names go up also where the clock went back, or the folder is of an earlier run.
+        self._last = max((int(file.stem) for file in folder.glob("[0-9]*.txt")), default=0)
 
     def add(self, data: bytes) -> None:
         with self._lock:
@@ -95,7 +97,8 @@ class _Pending:
 
     def _put(self, lines: bytes) -> None:
         # Names in the order of time: Spark takes files by their times, which may be equal.
-        name = f"{time.time_ns():020d}.txt"
+        self._last = max(self._last + 1, time.time_ns())
+        name = f"{self._last:020d}.txt"
         hidden = self._folder / f".{name}"
         with hidden.open("wb") as file:
             file.write(lines)

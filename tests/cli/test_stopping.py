@@ -1,0 +1,44 @@
+"""Ctrl-C, without Spark: what is cancelled, what is raised, and what is said."""
+
+from __future__ import annotations
+
+import signal
+import threading
+
+import pytest
+
+from muntin.cli.stopping import cancelling, interrupts
+
+
+def test_work_is_cancelled() -> None:
+    """The work fails because it was cancelled; that it was stopped is what counts."""
+    said: list[str] = []
+    cancelled = threading.Event()
+    with pytest.raises(KeyboardInterrupt), cancelling(cancelled.set, said.append):
+        signal.raise_signal(signal.SIGINT)
+        assert cancelled.wait(10)
+        raise RuntimeError("the job was cancelled")
+    assert said == ["Stopping; once more to stop now."]
+
+
+def test_work_that_cannot_be_cancelled_is_interrupted() -> None:
+    with pytest.raises(KeyboardInterrupt), cancelling(lambda: None, lambda _: None) as pressed:
+        signal.raise_signal(signal.SIGINT)
+        assert pressed()
+        signal.raise_signal(signal.SIGINT)
+        pytest.fail("the second one does not wait")
+
+
+def test_work_that_fails_by_itself() -> None:
+    with pytest.raises(RuntimeError), cancelling(lambda: None, lambda _: None):
+        raise RuntimeError
+
+
+def test_the_handler_from_before_is_back() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with cancelling(lambda: None, lambda _: None), interrupts(lambda _: None) as asked:
+        signal.raise_signal(signal.SIGINT)
+        assert (asked.asked(), asked.hurry()) == (True, False)
+        signal.raise_signal(signal.SIGINT)
+        assert asked.hurry()
+    assert signal.getsignal(signal.SIGINT) is before
