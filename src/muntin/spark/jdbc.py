@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyspark.sql import SparkSession
-
-from muntin.semantics.errors import ArgumentError
+from muntin.semantics.errors import ArgumentError, RequirementError
 from muntin.spark.calls import Bound, Parameter
 
 _DRIVER = "org.postgresql.Driver"
@@ -49,39 +48,32 @@ class Database:
         return {name: value for name, value in said.items() if value is not None}
 
     @contextmanager
-    def transaction(self, spark: SparkSession) -> Iterator[Transaction]:
+    def transaction(self) -> Iterator[Transaction]:
         """Statements that happen together or not at all."""
-        jvm: Any = spark._jvm
-        properties = jvm.java.util.Properties()
-        for name, value in self._who().items():
-            properties.setProperty(name, value)
-        # The driver came with a package, so Java's own manager of drivers does not see it.
-        loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-        driver = loader.loadClass(_DRIVER).newInstance()
-        connection = driver.connect(self.url, properties)
-        try:
-            connection.setAutoCommit(False)
+        psycopg = driver()
+        with psycopg.connect(self.url.removeprefix("jdbc:"), **self._who()) as connection:
             yield Transaction(connection)
-            connection.commit()
-        finally:
-            connection.close()  # which rolls back what is not committed
 
 
 @dataclass(frozen=True, eq=False)
 class Transaction:
-    """An open transaction, over JDBC."""
+    """An open transaction."""
 
     connection: Any
 
     def run(self, statement: str, values: Sequence[object] = ()) -> int:
-        """Run a statement with values at its question marks; how many rows it changed."""
-        prepared = self.connection.prepareStatement(statement)
-        try:
-            for place, value in enumerate(values, 1):
-                prepared.setObject(place, value)
-            return int(prepared.executeUpdate())
-        finally:
-            prepared.close()
+        """Run a statement with values at its ``%s``; how many rows it changed."""
+        return int(self.connection.execute(statement, values or None).rowcount)
+
+
+def driver() -> Any:
+    """Python's driver of PostgreSQL: Spark reads and writes tables, and knows no transactions."""
+    try:
+        return importlib.import_module("psycopg")
+    except ImportError as error:
+        raise RequirementError(
+            'writing to PostgreSQL needs the package psycopg; run: pip install "muntin[postgres]"'
+        ) from error
 
 
 def quoted(table: str) -> str:

@@ -12,7 +12,7 @@ import hashlib
 from pyspark.sql import DataFrame
 
 from muntin.spark.calls import Parameter, Signature
-from muntin.spark.jdbc import PLACE, Database, Transaction, quoted
+from muntin.spark.jdbc import PLACE, Database, Transaction, driver, quoted
 from muntin.spark.sinks.sending import Put, Sending
 
 POSTGRES = Signature("postgres", (Parameter("table", str, required=True), *PLACE), ("batchsize",))
@@ -29,11 +29,12 @@ def to_postgres(sending: Sending) -> Put:
     database, table = Database.of(sending.bound), sending.bound.text("table")
     target, stage = quoted(table), _stage(table, sending.writer)
     options = {**sending.bound.spark_options(), **database.options(stage)}
+    driver()  # which is better missed now than after the first micro-batch
 
     def put(rows: DataFrame, number: int) -> None:
         rows.write.format("jdbc").mode("overwrite").options(**options).save()
         names = ", ".join(quoted_column(name) for name in rows.columns)
-        with database.transaction(rows.sparkSession) as transaction:
+        with database.transaction() as transaction:
             transaction.run(_MAKE_DONE)
             if _is_new(transaction, [table, sending.writer, number]):
                 copied = f"(LIKE {quoted(stage)})"
@@ -47,7 +48,7 @@ def to_postgres(sending: Sending) -> Put:
 
 def _is_new(transaction: Transaction, values: list[object]) -> bool:
     """Note a micro-batch; whether it was not noted before."""
-    noted = f"INSERT INTO {DONE} (target, writer, batch) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+    noted = f"INSERT INTO {DONE} (target, writer, batch) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
     return transaction.run(noted, values) == 1
 
 
