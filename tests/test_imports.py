@@ -34,6 +34,18 @@ ROOMS: dict[str, set[str]] = {
     },
 }
 IMPORT_PYSPARK = {"spark", "testing"}
+#: Ways into the JVM, which Spark Connect does not have.
+INTERNAL = {
+    "_jvm",
+    "_gateway",
+    "_sc",
+    "_jsc",
+    "_jsparkSession",
+    "_jdf",
+    "_jc",
+    "_jreader",
+    "_jwrite",
+}
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE)
 
 
@@ -59,11 +71,21 @@ def complaints(room: str, names: Iterator[str]) -> list[str]:
                 found.append(f"{name}: the front door is for users, import from the room")
             elif inner != room and inner not in ROOMS[room]:
                 found.append(f"{name}: {room} is below {inner}")
+        elif top == "pyspark" and any(part.startswith("_") for part in rest.split(".")):
+            found.append(f"{name}: not for PySpark's users")
         elif top in ("pyspark", "py4j") and room not in IMPORT_PYSPARK:
             found.append(f"{name}: only {', '.join(sorted(IMPORT_PYSPARK))} may")
         elif room == "semantics" and top not in sys.stdlib_module_names:
             found.append(f"{name}: not in the standard library")
     return found
+
+
+def internals(code: str) -> list[str]:
+    """What some code uses of PySpark that is not for its users."""
+    attributes = (
+        node.attr for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Attribute)
+    )
+    return sorted(INTERNAL.intersection(attributes))
 
 
 def package_of(path: Path) -> str:
@@ -76,6 +98,14 @@ def test_imports_of_a_file(path: Path) -> None:
     assert room in ROOMS, f"say in ROOMS what {room} may import"
     code = path.read_text(encoding="utf-8")
     assert complaints(room, imported(code, package_of(path))) == []
+    assert internals(code) == []
+
+
+def test_internals_are_found() -> None:
+    assert internals("jvm = spark._jvm\nspark.sparkContext._jsc.x(), frame.count()") == [
+        "_jsc",
+        "_jvm",
+    ]
 
 
 def test_the_front_door_is_the_only_module_outside_a_room() -> None:
@@ -117,6 +147,7 @@ def test_names_are_found(code: str, names: list[str]) -> None:
         ("engine", "pyspark.sql", "only spark, testing may"),
         ("sql", "muntin.aggregates.text", "sql is below aggregates"),
         ("spark", "muntin.testing.replay", "spark is below testing"),
+        ("spark", "pyspark.sql.types._parse", "not for PySpark's users"),
     ],
 )
 def test_what_is_refused(room: str, name: str, reason: str) -> None:
