@@ -334,7 +334,7 @@ def test_refused_rows_say_of_which_input(spark: SparkSession) -> None:
         ({"key": None}, r"no column 'router'.*key=\{'router': '...'\}.*key=\(\)"),
         ({"key": ["router_id", "kind"]}, "the keys are router; name a column for each"),
         ({"key": {"segment": "kind"}}, "key='segment' is not a column"),
-        ({"key": "at"}, "it has type timestamp and 'router' has string; cast it"),
+        ({"key": "at"}, "it has type timestamp and 'router' has string; cast one of them"),
         ({"on": "kind"}, "cannot progress"),
         ({"before": "-1 minute"}, "before='-1 minute' cannot be used: it is not negative"),
         ({"before": 3}, "needs a unit"),
@@ -388,4 +388,8 @@ def test_explain_says_what_is_held(replays: tuple[Replay, Replay]) -> None:
     assert re.search(
         r"fill +\[start, end\] BEFORE 30 seconds SHIFT -1 hour, on at, router = rou", said
     )
-    assert re.search(r"held +rows since the open frame began.*and 3630 seconds before", said)
+    assert re.search(
+        r"held +bounded by the longest frame: rows since the open frame began.*and 30 seconds and "
+        r"1 hour before",
+        said,
+    )

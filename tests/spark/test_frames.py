@@ -487,6 +487,7 @@ def of(kind: Any, **properties: Any) -> Callable[[DataFrame], Any]:
         (of(mt.threshold(7)), mt.ArgumentError, "where=7 .*SQL text or a PySpark column"),
         (of(mt.threshold("max(x) > 1")), mt.ExpressionError, "aggregate cannot stand in a cond"),
         (of(mt.threshold("x > ")), mt.ExpressionError, r"not SQL that can be read.*\^"),
+        (of(FLAG, missing="satisfies"), mt.ArgumentError, "'break', 'satisfy', 'carry', or a cond"),
         (of(FLAG, missing="real > 1"), mt.ExpressionError, "belongs to no row; write prev.real"),
         (of(FLAG, missing=7), mt.ArgumentError, "missing=7 .*'break', 'satisfy', 'carry' or SQL"),
         (of(FLAG, missing="max(prev.x) > 1"), mt.ExpressionError, "an aggregate cannot stand"),

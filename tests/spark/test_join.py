@@ -222,6 +222,7 @@ def test_a_limit_is_counted(spark: SparkSession) -> None:
         ({"where": "left.stock > 3"}, "needs a string where it has a value of type number"),
         ({"where": 3}, "it is SQL text such as 'left.price = right.price'"),
         ({"limit": "much"}, "it is a size such as '100 MB'"),
+        ({"limit": "0 MB"}, "it is a size such as '100 MB'"),
         ({"prefix": 3}, "it must be text"),
         ({"other": None}, "it is a Spark DataFrame or what mt.stream returns"),
     ],

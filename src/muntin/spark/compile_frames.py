@@ -35,7 +35,7 @@ from muntin.semantics.framing.kinds import (
     Threshold,
     Trend,
 )
-from muntin.semantics.framing.properties import Framing
+from muntin.semantics.framing.properties import MISSING, Framing
 from muntin.spark.compile import Compiled
 from muntin.spark.compile_ties import Combining
 from muntin.spark.expressions import column, named
@@ -278,6 +278,10 @@ class CompiledFrames(Compiled):
 def _side(written: str, text: str) -> tuple[str, str]:
     """Which row a column of a condition on missing rows belongs to, and its name."""
     side, _, name = written.replace("`", "").partition(".")
+    if written == text.strip():
+        known = ", ".join(map(repr, MISSING))
+        example = "a condition on the real rows around it: 'prev.v > 3 AND next.v > 3'"
+        raise ArgumentError("missing", text, f"it is one of {known}, or {example}")
     if side.lower() not in ("prev", "next") or not name:
         raise ExpressionError(
             f"{written} belongs to no row; write prev.{written} for the real row before a missing "

@@ -166,6 +166,14 @@ def check_history(filled: CompiledFill) -> None:
             "several fillings",
             "one source at a time can be a table while frames stream; use one plan for each",
         )
+    (source,) = filled.fills
+    if filled.joint.segments.fragments and source.whole_rows:
+        raise ArgumentError(
+            "fragments",
+            "the rows of a table",
+            "every fragment would bring the rows of those before it again; aggregate them, or "
+            "leave fragments out",
+        )
 
 
 @dataclass(frozen=True)

@@ -222,15 +222,20 @@ class CompiledJoin:
     def _held(self) -> str:
         room = "" if self.limit is None else f", at most {self.limit:,} bytes, the oldest go first"
         match self.spec:
+            case Asof(tolerance=None, forward=True):
+                return (
+                    "not bounded: left rows wait for the next right row of their key, which may "
+                    "never come; a tolerance bounds it"
+                )
             case Asof(tolerance=None):
                 return (
-                    "left rows until their partner is certain; right rows behind the left "
+                    "bounded: left rows until their partner is certain; right rows behind the left "
                     "punctuation, and the last one before it for every key"
                 )
-            case Asof():
-                return f"rows of both sides until {self.spec.tolerance} behind the other's progress"
+            case Asof(tolerance=tolerance):
+                return f"bounded: rows of both sides until {tolerance} behind the other's progress"
             case Zipper():
-                return f"rows of the intervals that are not complete on both sides{room}"
+                return f"bounded: rows of the intervals that are not complete on both sides{room}"
             case _:
                 return (
                     "bounded: rows of each side until the other is complete "

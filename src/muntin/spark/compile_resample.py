@@ -130,7 +130,16 @@ class CompiledResample:
     def _held(self) -> str:
         if self.at is None:
             return "bounded: rows until they are final, and the last final one of every key"
-        return "rows and instants until both sides are complete there; the last row of every key"
+        look = looked_for(self.spec)
+        if look.forward and look.tolerance is None:
+            return (
+                "not bounded: instants wait for the next row of their key, which may never come; "
+                "how='previous' does not wait"
+            )
+        return (
+            "bounded: rows and instants until both sides are complete there; the last row of every "
+            "key"
+        )
 
 
 def looked_for(spec: Resampling) -> Asof:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 
 from muntin.semantics.framing.properties import Framing
 from muntin.semantics.lengths import Duration, Length, Number
@@ -57,14 +58,16 @@ def _held(compiled: CompiledFill, source: CompiledSource) -> str:
     """What is held of the filling rows, and until when."""
     spec = compiled.plain.spec
     filling = source.filling
-    since = "the open frame began" if isinstance(spec, Framing) else "the first open window began"
-    if isinstance(spec, Framing) and spec.fragments is not None:
-        since = "the last fragment of the open frame"
-    early = _sum([filling.before, *_earliest(filling.shifts)])
+    since, bounded = "the first open window began", "bounded"
+    if isinstance(spec, Framing):
+        whole = spec.fragments is None
+        since = "the open frame began" if whole else "the last fragment of the open frame"
+        bounded = "bounded by the longest frame" if whole else "bounded"
+    early = " and ".join(map(str, [*_some(filling.before), *_earliest(filling.shifts)]))
     earlier = f", and {early} before" if early else ""
     return (
-        f"rows since {since}, else since the bounds are complete{earlier}; segments until "
-        "the filling rows are complete up to their end"
+        f"{bounded}: rows since {since}, else since the bounds are complete{earlier}; segments "
+        "until the filling rows are complete up to their end"
     )
 
 
@@ -79,9 +82,6 @@ def _earliest(shifts: tuple[Length | None, ...]) -> list[Length]:
     return [Number(-least.value)]
 
 
-def _sum(lengths: list[object]) -> str:
-    times = [length.micros for length in lengths if isinstance(length, Duration)]
-    numbers = [length.value for length in lengths if isinstance(length, Number)]
-    if times and sum(times):
-        return str(Duration(sum(times)))
-    return str(Number(sum(numbers[1:], numbers[0]))) if numbers and any(numbers) else ""
+def _some(length: object) -> list[object]:
+    """A length, unless it is none."""
+    return [] if length in (None, Duration(0), Number(Decimal(0))) else [length]

@@ -43,7 +43,7 @@ def _held(framing: Framing) -> tuple[str, bool]:
     record = "a record for every key"
     match framing.kind:
         case Density(per=per):
-            return f"{record} with the rows of the last {per} and of twice that", True
+            return f"{record} with the rows of the last {per}, and of {per} before them", True
         case Cluster():
             return f"{record} with the rows that may still be part of a cluster", True
         case Region():

@@ -49,15 +49,17 @@ class Frames(Segmented):
 
     def plan(self, *aggregates: str | Aggregate) -> Plan:
         """As :attr:`df` or :meth:`agg`, but a plan: for :func:`muntin.write`, and refused rows."""
-        plan = self._planned(aggregates)
-        if self.source.df.isStreaming and self.framing.longest:
+        return self._planned(aggregates)
+
+    def check_stream(self) -> None:
+        super().check_stream()
+        if self.framing.longest:
             raise ArgumentError(
                 "longest",
                 True,
                 "which frame is the longest is known only when input ends, and a stream does not; "
                 "leave it out, or read a batch",
             )
-        return plan
 
     def explain(self, *aggregates: str | Aggregate) -> None:
         """Print what is looked for, how rows travel, and what a stream keeps."""

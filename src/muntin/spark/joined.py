@@ -95,8 +95,9 @@ def _bytes(limit: object) -> int | None:
     if isinstance(limit, str):
         found = _SIZE.fullmatch(limit)
         unit = "b" if found is None else (found.group(2).lower() or "b")
-        if found is not None and unit in _UNITS:
-            return max(1, int(float(found.group(1)) * _UNITS[unit]))
+        size = 0 if found is None else int(float(found.group(1)) * _UNITS.get(unit, 0))
+        if size > 0:
+            return size
     elif type(limit) is int and limit > 0:
         return limit
     raise ArgumentError("limit", limit, "it is a size such as '100 MB', or a number of bytes")

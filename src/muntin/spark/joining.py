@@ -226,13 +226,14 @@ class Joining:
                 "tiebreak": tiebreak,
             }.items():
                 if given is not None:
-                    raise ArgumentError(name, given, "a function sees whole rows, and all of them")
+                    who = "a function sees" if callable(how) else "aggregates see"
+                    raise ArgumentError(name, given, f"{who} whole rows, and all of them")
         if callable(how):
-            return resampled_by(source, at, how, every, origin, within, schema)
+            return resampled_by(source, at, how, every, origin, within, schema, prefix)
         if isinstance(how, list | tuple):
             if schema is not None:
                 raise ArgumentError("schema", schema, "aggregates know what they return")
-            return resampled_of(source, at, how, every, origin, within)
+            return resampled_of(source, at, how, every, origin, within, prefix)
         for name, given in {"within": within, "schema": schema}.items():
             if given is not None:
                 raise ArgumentError(name, given, f"it is for a function; how={how!r} has none")

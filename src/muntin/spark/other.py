@@ -22,6 +22,16 @@ from muntin.spark.disorder import check_clock
 from muntin.spark.requirements import check_stream, setting
 from muntin.spark.types import progressing, to_arrow
 
+#: Types that hold all values of those before them.
+_FAMILIES = (
+    (
+        spark_types.ByteType(),
+        spark_types.ShortType(),
+        spark_types.IntegerType(),
+        spark_types.LongType(),
+    ),
+    (spark_types.FloatType(), spark_types.DoubleType()),
+)
 #: How columns of the other rows correspond to keys.
 Key = str | Sequence[str] | Mapping[str, str] | None
 
@@ -168,13 +178,21 @@ def _pairs(
 def _check_types(schema: spark_types.StructType, own: str, source: Source, name: str) -> None:
     one, other = schema[own].dataType, source.df.schema[name].dataType
     to_arrow(other, f"key={name!r}")
-    numbers = (spark_types.NumericType,)
-    if one != other and not (isinstance(one, numbers) and isinstance(other, numbers)):
+    if one != other and not _widens(other, one):
         raise ArgumentError(
             "key",
             name,
-            f"it has type {other.simpleString()} and {own!r} has {one.simpleString()}; cast it",
+            f"it has type {other.simpleString()} and {own!r} has {one.simpleString()}; cast one of "
+            "them",
         )
+
+
+def _widens(narrow: spark_types.DataType, wide: spark_types.DataType) -> bool:
+    """Whether every value of one type is a value of the other, and equal ones stay equal."""
+    for family in _FAMILIES:
+        if narrow in family and wide in family:
+            return family.index(narrow) < family.index(wide)
+    return False
 
 
 def check_other(source: Source, role: str) -> None:

@@ -65,9 +65,10 @@ def resampled(
     rows, at = _sources(own, other)
     plain = [n for n in rows.df.columns if n not in rows.by and n != rows.on]
     chosen = tuple(plain if columns is None else columns)
-    for name in (*chosen, *tiebreak):
-        if name not in rows.df.columns:
-            raise UnknownColumnError("columns", name, rows.df.columns)
+    for argument, names in {"columns": chosen, "tiebreak": tiebreak}.items():
+        for name in names:
+            if name not in rows.df.columns:
+                raise UnknownColumnError(argument, name, rows.df.columns)
     compiled = CompiledResample(spec, rows, at, chosen, tuple(tiebreak), prefix)
     _check_names(compiled.finisher.columns)
     compiled.joint.result_schema  # noqa: B018  (a type that does not suit is said here)
@@ -149,9 +150,10 @@ class CompiledAround(CompiledFill):
 
 @dataclass(frozen=True)
 class Marked:
-    """A function that is not asked where there are no rows: that is a gap."""
+    """A function that is not asked where there are no rows: that is a gap, told in a column."""
 
     function: Function
+    gap: str
 
     @property
     def __name__(self) -> str:
@@ -159,9 +161,9 @@ class Marked:
 
     def __call__(self, rows: pa.Table) -> Mapping[str, Any]:
         if not rows.num_rows:
-            return {GAP: True}
+            return {self.gap: True}
         made: Any = self.function(rows)
-        return {**made, GAP: False} if isinstance(made, Mapping) else made
+        return {**made, self.gap: False} if isinstance(made, Mapping) else made
 
 
 def resampled_by(
@@ -172,6 +174,7 @@ def resampled_by(
     origin: object,
     within: object,
     schema: str | spark_types.StructType | None,
+    prefix: str,
 ) -> Resampled:
     """Values by a function of the rows that are at most ``within`` away from each instant."""
     if within is None:
@@ -180,15 +183,17 @@ def resampled_by(
         raise ArgumentError("schema", None, "say what the function returns: 'speed DOUBLE'")
     rows, at = _sources(own, other)
     returns = returned(own.df, schema)
-    taken = {*rows.by, rows.on, GAP}
+    gap = prefix + GAP
+    taken = {*rows.by, rows.on, gap}
     for name in returns.names:
         if name in taken:
             raise ArgumentError("schema", name, "the results have a column of this name already")
     told = spark_types.StructType(
-        [*returns.fields, spark_types.StructField(GAP, spark_types.BooleanType())]
+        [*returns.fields, spark_types.StructField(gap, spark_types.BooleanType())]
     )
     filled = _around(rows, at, every, origin, within)
-    source = replace(filled.compiled((), whole_rows=True), function=Marked(function), returns=told)
+    marked = Marked(function, gap)
+    source = replace(filled.compiled((), whole_rows=True), function=marked, returns=told)
     return _surrounded(filled, source)
 
 
@@ -199,6 +204,7 @@ def resampled_of(
     every: object,
     origin: object,
     within: object,
+    prefix: str,
 ) -> Resampled:
     """Aggregates of the rows that are at most ``within`` away from each instant."""
     if within is None:
@@ -208,8 +214,8 @@ def resampled_of(
     rows, at = _sources(own, other)
     filled = _around(rows, at, every, origin, within)
     told = (*aggregates, f"count(*) = 0 AS {GAP}")
-    columns = [filled.segmented.column(one, rows.functions) for one in told]
-    return _surrounded(filled, filled.compiled(columns))
+    *columns, gap = [filled.segmented.column(one, rows.functions) for one in told]
+    return _surrounded(filled, filled.compiled([*columns, replace(gap, name=prefix + GAP)]))
 
 
 def _around(

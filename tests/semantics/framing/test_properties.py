@@ -277,6 +277,16 @@ SLOTS = schedule(20)
         ),
         (
             THRESHOLD,
+            {"min_duration": "1 minute", "max_duration": 5},
+            "min_duration and max_duration contradict each other: 1 minute and 5 are lengths of",
+        ),
+        (
+            Trend("x", "flat"),
+            {"max_count": 1},
+            "trend and max_count contradict each other: a trend has at least two rows",
+        ),
+        (
+            THRESHOLD,
             {"scheme": "advancing"},
             "threshold and scheme=advancing contradict each other: its frames are disjoint",
         ),
@@ -293,7 +303,7 @@ SLOTS = schedule(20)
         (
             CONTINUING,
             {"scheme": "unconstrained"},
-            "delta and scheme=unconstrained contradict each other: its frames are partition",
+            "delta(start=...) and scheme=unconstrained contradict each other: its frames are ",
         ),
     ],
 )

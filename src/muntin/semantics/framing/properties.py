@@ -21,6 +21,7 @@ from muntin.semantics.framing.kinds import (
     OwnKind,
     Region,
     Starting,
+    Trend,
     shown,
 )
 from muntin.semantics.lengths import Length, Number, parse_length, positive_length
@@ -265,7 +266,11 @@ class Framing:
     def _check_limits(self) -> None:
         for least, most in (("min_duration", "max_duration"), ("min_count", "max_count")):
             low, high = getattr(self, least), getattr(self, most)
-            if low is not None and high is not None and _beyond(low, high):
+            if low is None or high is None:
+                continue
+            if type(low) is not type(high):
+                _clash(least, most, f"{low} and {high} are lengths of different kinds")
+            if _beyond(low, high):
                 _clash(least, most, f"{low} is more than {high}")
 
     def _check_cut(self) -> None:
@@ -358,6 +363,8 @@ class Framing:
                 None,
                 "a density of p and rate needs it, or max_count: how long or large a frame may be",
             )
+        if isinstance(kind, Trend) and self.max_count == 1:
+            _clash("trend", "max_count", "a trend has at least two rows")
         if isinstance(kind, OwnKind) and self.predicted:
             _clash(kind.name, f"missing={shown(self.missing)}", "use 'break', 'satisfy' or 'carry'")
 
@@ -391,11 +398,9 @@ def _scheme(given: object, kind: Kind) -> Scheme:
         raise ArgumentError("scheme", given, "mt.adjacent('10 seconds') says how far they overlap")
     made = given if isinstance(given, Scheme) else Scheme(str(given))
     if made.name not in kind.schemes:
-        _clash(
-            kind.word,
-            f"scheme={made.name}",
-            f"its frames are {' or '.join(kind.schemes)}",
-        )
+        started = isinstance(kind, Starting) and kind.start is not None
+        word = f"{kind.word}(start=...)" if started else kind.word
+        _clash(word, f"scheme={made.name}", f"its frames are {' or '.join(kind.schemes)}")
     return made
 
 
