@@ -378,6 +378,31 @@ def test_plans_that_are_not_of_the_same_frames(losses: DataFrame, messages: Data
         mt.combine(filled.agg("count(*)"))  # type: ignore[arg-type]
 
 
+def test_what_a_stream_cannot_be_filled_with(
+    messages: DataFrame, replays: tuple[Replay, Replay]
+) -> None:
+    one, other = replays
+    stream = one.stream("ts", "router", mt.slack("1 minute"))
+    high = mt.threshold("loss_rate > 0.3")
+    with pytest.raises(mt.ArgumentError, match=r"longest=True .*known only when input ends"):
+        stream.frames(high, longest=True).fill(other.stream("at", "router_id", mt.ordered()))
+    filled = stream.frames(high, fragments="3 minutes").fill(messages, "at", "router_id")
+    with pytest.raises(mt.ArgumentError, match="would bring the rows of those before it again"):
+        filled.rows_plan()
+
+
+def test_keys_match_only_if_nothing_is_rounded(spark: SparkSession) -> None:
+    rows = spark.sql("SELECT x, CAST(1 AS INT) AS k FROM VALUES (1), (2) AS t(x)")
+    windows = mt.stream(rows, "x", "k").tumbling(5)
+    others = spark.sql("SELECT 1 AS x, CAST(1.5 AS DOUBLE) AS d, 1L AS l, CAST(1 AS SMALLINT) AS s")
+    for key, type_ in {"d": "double", "l": "bigint"}.items():
+        with pytest.raises(
+            mt.ArgumentError, match=f"it has type {type_} and 'k' has int; cast one"
+        ):
+            windows.fill(others, key=key)
+    assert [row.n for row in windows.fill(others, key="s").agg("count(*) AS n").collect()] == [1]
+
+
 def test_explain_says_what_is_held(replays: tuple[Replay, Replay]) -> None:
     one, other = replays
     frames = high_loss(one.df, disorder=mt.slack("1 minute"), control=one.control)
