@@ -101,3 +101,10 @@ def test_sessions(gap: Length, on: str) -> None:
 def test_a_length_is_read_as_it_prints(length: Length) -> None:
     windowing = read(f"TUMBLING {length} WATTR x")
     assert parse_length("length", windowing.arguments["length"]) == length
+
+
+def test_every_relation_has_a_name_of_its_own() -> None:
+    """Also where names that Muntin would give stand in the text already."""
+    part = "SELECT 'w1 w3' AS a, count(*) AS n FROM t [TUMBLING 5 WATTR x]"
+    query = parse_query(" UNION ALL ".join([part] * 5))
+    assert list(query.windowings) == ["w0", "w2", "w4", "w5", "w6"]

@@ -56,11 +56,11 @@ class Found:
     alignments: dict[str, Alignment] = field(default_factory=dict)
 
     def fresh_name(self) -> str:
-        """A name that stands nowhere in the text."""
+        """A name that stands nowhere in the text, and for nothing else."""
         words = self.text.casefold()
-        known = len(self.windowings) + len(self.alignments)
-        names = (f"w{n}" for n in itertools.count(known))
-        return next(name for name in names if name not in words)
+        taken = {*self.windowings, *self.alignments}
+        names = (f"w{n}" for n in itertools.count())
+        return next(name for name in names if name not in words and name not in taken)
 
     def put(self, clause: Windowing | Alignment, token: Token) -> list[Token]:
         """The tokens that stand for a relation: a fresh name under its alias."""
