@@ -1,7 +1,7 @@
 """One way to compile a kernel: explicit signature, no GIL, cached beside the source.
 
-Explicit signatures compile at import and once per machine; workers that get the package shipped
-unpack it to a folder of real files, so the cache works there too (findings, Shipping).
+A kernel compiles once per machine; workers that get the package shipped unpack it to a folder of
+real files, so the cache works there too (findings, Shipping).
 """
 
 from __future__ import annotations
@@ -36,19 +36,10 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
 def kernel(result: Any, *arguments: Any) -> Callable[[Kernel], Kernel]:
-    """Compile a function for one signature, keeping its Python type for the type checker."""
+    """Compile a function for one signature, keeping its Python type for the type checker.
 
-    def compile_(function: Kernel) -> Kernel:
-        return cast(Kernel, numba.njit(result(*arguments), cache=True, nogil=True)(function))
-
-    return compile_
-
-
-def large_kernel(result: Any, *arguments: Any) -> Callable[[Kernel], Kernel]:
-    """As :func:`kernel`, but compiled when it is first called.
-
-    A kernel of hundreds of lines takes seconds to compile the first time on a machine, and whoever
-    only makes a plan never calls it. What is to be called by compiled code is :func:`ready`.
+    That happens when it is first called: all kernels together take half a minute the first time on
+    a machine, and a query calls few of them. What compiled code calls is :func:`ready`.
     """
 
     def compile_(function: Kernel) -> Kernel:
@@ -75,7 +66,7 @@ class _WhenCalled:
 
 
 def ready(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A large kernel as compiled code calls it."""
+    """A kernel as compiled code calls it."""
     assert isinstance(function, _WhenCalled)
     return function.compiled
 

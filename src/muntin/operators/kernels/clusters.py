@@ -20,7 +20,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from muntin.aggregates.compiled import FLOATS, INT, INTS, NONE, OUT_INTS, large_kernel, part
+from muntin.aggregates.compiled import FLOATS, INT, INTS, NONE, OUT_INTS, kernel, part
 from muntin.aggregates.ordering import NOTHING, order_doubles
 from muntin.operators.protocol import NEVER
 from muntin.semantics.axis import Axis, Domain
@@ -166,7 +166,7 @@ def log_chance(rows: int, mean: float) -> float:
     return math.log1p(-math.exp(_log_lower(least - 1, mean))) / _LOG_10
 
 
-@large_kernel(NONE, INTS, FLOATS, FLOATS, _LIMITS, OUT_INTS)
+@kernel(NONE, INTS, FLOATS, FLOATS, _LIMITS, OUT_INTS)
 def _open_rows(starts: Ints, place: Floats, reached: Floats, limits: _Limits, opened: Ints) -> None:
     """The first row of each key with which a row to come may form a candidate."""
     for key in range(len(opened)):
@@ -248,7 +248,7 @@ def _choose(pool: Floats, opened: int, mark: Marks, end: Ints) -> int:
     return uncertain
 
 
-@large_kernel(INT, INTS, FLOATS, INTS, _LIMITS, OUT_INTS, OUT_INTS, OUT_INTS, OUT_INTS)
+@kernel(INT, INTS, FLOATS, INTS, _LIMITS, OUT_INTS, OUT_INTS, OUT_INTS, OUT_INTS)
 def _scan(
     starts: Ints,
     place: Floats,

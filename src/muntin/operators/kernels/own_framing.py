@@ -11,7 +11,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from muntin.aggregates.compiled import BYTES, INT, INTS, large_kernel, ready
+from muntin.aggregates.compiled import BYTES, INT, INTS, kernel, ready
 from muntin.operators.kernels.framing import MOST, decide, end, settle
 from muntin.operators.kernels.records import (
     ASKED_ARRAY,
@@ -29,7 +29,7 @@ Ints = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
 
-@large_kernel(INT, ASKED_ARRAY, STATE_ARRAY, INT, INT, INTS, BYTES, INTS, BYTES, FOUND_ARRAY)
+@kernel(INT, ASKED_ARRAY, STATE_ARRAY, INT, INT, INTS, BYTES, INTS, BYTES, FOUND_ARRAY)
 def settle_row(
     asked: Any,
     states: Any,
@@ -49,7 +49,7 @@ def settle_row(
     )
 
 
-@large_kernel(INT, ASKED_ARRAY, STATE_ARRAY, INT, INT, INTS, INTS, INT, FOUND_ARRAY)
+@kernel(INT, ASKED_ARRAY, STATE_ARRAY, INT, INT, INTS, INTS, INT, FOUND_ARRAY)
 def decide_row(
     asked: Any,
     states: Any,
@@ -67,7 +67,7 @@ def decide_row(
     )
 
 
-@large_kernel(INT, ASKED_ARRAY, STATE_ARRAY, INT, FOUND_ARRAY)
+@kernel(INT, ASKED_ARRAY, STATE_ARRAY, INT, FOUND_ARRAY)
 def end_key(asked: Any, states: Any, key: int, found: Any) -> int:
     """No row of a key will come."""
     return end(asked[0], states[key], key, found, 0)

@@ -26,7 +26,7 @@ from muntin.aggregates.compiled import (
     NONE,
     OUT_INTS,
     inline,
-    large_kernel,
+    kernel,
     part,
 )
 from muntin.aggregates.ordering import NOTHING
@@ -236,7 +236,7 @@ def _sweep_key(
     return opened, found, pool
 
 
-@large_kernel(
+@kernel(
     _POOL, INTS, INTS, INTS, BYTES, INTS, INTS, INTS, INTS, FLOATS, INT, _REAL, OUT_INTS, OUT_INTS
 )
 def sweep(
@@ -279,7 +279,7 @@ def sweep(
     return pool[:found]
 
 
-@large_kernel(NONE, INTS, INTS, INTS, FLOATS, FLOATS, INTS, INTS, FLOATS, FLOATS, OUT_INTS)
+@kernel(NONE, INTS, INTS, INTS, FLOATS, FLOATS, INTS, INTS, FLOATS, FLOATS, OUT_INTS)
 def prefer(
     starts: Ints,
     start: Ints,
@@ -315,7 +315,7 @@ def prefer(
             outcome[mine] = state
 
 
-@large_kernel(INT, INTS, INTS, FLOATS, INTS, INTS, INTS, FLOATS, FLOATS, OUT_INTS, OUT_INTS)
+@kernel(INT, INTS, INTS, FLOATS, INTS, INTS, INTS, FLOATS, FLOATS, OUT_INTS, OUT_INTS)
 def members(
     starts: Ints,
     order: Ints,

@@ -20,7 +20,7 @@ from muntin.aggregates.compiled import (
     NONE,
     OUT_BYTES,
     OUT_INTS,
-    large_kernel,
+    kernel,
 )
 from muntin.operators.kernels.framing import double_of
 from muntin.operators.kernels.records import FOUND_ARRAY, NEVER, REAL
@@ -29,7 +29,7 @@ Ints = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
 
-@large_kernel(NONE, INTS, INTS, FOUND_ARRAY, OUT_BYTES, OUT_INTS)
+@kernel(NONE, INTS, INTS, FOUND_ARRAY, OUT_BYTES, OUT_INTS)
 def choose_all(starts: Ints, since: Ints, found: Any, chosen: Bytes, needed: Ints) -> None:
     """Every frame; ``needed`` becomes the first row of each key that is not decided."""
     for key in range(len(starts) - 1):
@@ -40,7 +40,7 @@ def choose_all(starts: Ints, since: Ints, found: Any, chosen: Bytes, needed: Int
         needed[key] = row
 
 
-@large_kernel(NONE, INTS, INTS, INTS, FOUND_ARRAY, INT, OUT_BYTES, OUT_INTS, OUT_INTS)
+@kernel(NONE, INTS, INTS, INTS, FOUND_ARRAY, INT, OUT_BYTES, OUT_INTS, OUT_INTS)
 def choose_advancing(
     starts: Ints,
     since: Ints,
@@ -75,9 +75,7 @@ def choose_advancing(
         needed[key] = row
 
 
-@large_kernel(
-    NONE, INTS, INTS, INTS, BYTES, FOUND_ARRAY, INT, INT, FLOAT, OUT_BYTES, OUT_INTS, OUT_INTS
-)
+@kernel(NONE, INTS, INTS, INTS, BYTES, FOUND_ARRAY, INT, INT, FLOAT, OUT_BYTES, OUT_INTS, OUT_INTS)
 def choose_adjacent(
     starts: Ints,
     since: Ints,
@@ -113,7 +111,7 @@ def choose_adjacent(
         needed[key] = row
 
 
-@large_kernel(NONE, INTS, INTS, BYTES, FOUND_ARRAY, OUT_BYTES, OUT_INTS, OUT_INTS)
+@kernel(NONE, INTS, INTS, BYTES, FOUND_ARRAY, OUT_BYTES, OUT_INTS, OUT_INTS)
 def choose_cover(
     starts: Ints,
     order: Ints,

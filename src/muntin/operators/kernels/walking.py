@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from muntin.aggregates.compiled import BYTES, FLOATS, INT, INTS, OUT_INTS, fused, large_kernel
+from muntin.aggregates.compiled import BYTES, FLOATS, INT, INTS, OUT_INTS, fused, kernel
 from muntin.operators.kernels.framing import MOST, decide, end, settle
 from muntin.operators.kernels.records import (
     ASKED_ARRAY,
@@ -61,7 +61,7 @@ def _apply(
     )
 
 
-@large_kernel(
+@kernel(
     INT,
     ASKED_ARRAY,
     INTS,
@@ -138,7 +138,7 @@ def walk(
     return n
 
 
-@large_kernel(
+@kernel(
     INT,
     ASKED_ARRAY,
     INTS,
