@@ -60,8 +60,7 @@ def read_bracket(cursor: Cursor) -> Clause:
 
 
 def _attribute(cursor: Cursor) -> Attribute:
-    behind = cursor.tokens[cursor.at + 1 : cursor.at + 2]
-    if cursor.next_is("RANK") and behind and behind[0].token_type is TokenType.L_PAREN:
+    if cursor.next_is("RANK") and cursor.calls():
         cursor.take()
         inner = cursor.enclosed()
         name = inner.name("the column that ranks rows")

@@ -145,9 +145,7 @@ def _aligned(cursor: Cursor, found: Found) -> Alignment:
 
 def _called(cursor: Cursor) -> bool:
     """Whether a name stands here that is called."""
-    behind = cursor.tokens[cursor.at + 1 : cursor.at + 2]
-    called = bool(behind) and behind[0].token_type is TokenType.L_PAREN
-    return called and is_name(cursor.tokens[cursor.at])
+    return cursor.calls() and is_name(cursor.tokens[cursor.at])
 
 
 def _plain(cursor: Cursor, found: Found, level: _Level, start: int) -> None:

@@ -42,8 +42,7 @@ def read_measure(cursor: Cursor, argument: str) -> Measure:
     """A length, or a number of rows."""
     token = cursor.peek
     if token is not None and token.token_type is TokenType.NUMBER and token.text.isdigit():
-        behind = cursor.tokens[cursor.at + 1 : cursor.at + 2]
-        if behind and is_word(behind[0], *_ROWS):
+        if cursor.behind is not None and is_word(cursor.behind, *_ROWS):
             cursor.at += 2
             return Measure(None, int(token.text))
     return Measure(read_length(cursor, argument))
