@@ -2,7 +2,7 @@
 
 The words come in any order:
 
-    RANGE length | n ROWS     SLIDE length | n ROWS       TUMBLING length
+    RANGE length | n ROWS     SLIDE length | n ROWS       TUMBLING length | n ROWS
     WATTR attribute           RATTR column                SATTR attribute
     PATTR column, ...|NONE    ORIGIN constant             LANDMARK [constant, ... | WHERE condition]
     SESSION GAP length        WITHIN length               TIEBREAK column, ...
@@ -103,7 +103,7 @@ _READERS: dict[str, Callable[[Cursor], object]] = {
     "RANGE": lambda cursor: read_measure(cursor, "range"),
     "SLIDE": lambda cursor: read_measure(cursor, "slide"),
     "ROWS": _rows,
-    "TUMBLING": lambda cursor: read_length(cursor, "length"),
+    "TUMBLING": lambda cursor: read_measure(cursor, "length"),
     "LATCH": lambda cursor: read_length(cursor, "every"),
     "WATTR": _attribute,
     "RATTR": _attribute,

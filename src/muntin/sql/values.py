@@ -41,10 +41,10 @@ class Measure:
 def read_measure(cursor: Cursor, argument: str) -> Measure:
     """A length, or a number of rows."""
     token = cursor.peek
-    if token is not None and token.token_type is TokenType.NUMBER and token.text.isdigit():
-        if cursor.behind is not None and is_word(cursor.behind, *_ROWS):
-            cursor.at += 2
-            return Measure(None, int(token.text))
+    number = token is not None and token.token_type is TokenType.NUMBER and token.text.isdigit()
+    if token is not None and number and cursor.behind and is_word(cursor.behind, *_ROWS):
+        cursor.at += 2
+        return Measure(None, int(token.text))
     return Measure(read_length(cursor, argument))
 
 
