@@ -67,10 +67,10 @@ def ask(
     """
     reading = _Reading(query, columns, Collected(known))
     parts = [*select.expressions, *_of(select, "having"), *_of(select, "order")]
-    aggregated = grouped or any(any_aggregate(part, known) for part in parts)
-    if aggregated and not grouped:
+    aggregated = any(any_aggregate(part, known) for part in parts)
+    if aggregated:
         _check_stars(query, select)
-    groups = reading.groups(select) if aggregated else ()
+    groups = reading.groups(select) if aggregated or grouped else ()
     items = tuple(reading.item(item) for item in select.expressions)
     having = select.args.get("having")
     order = select.args.get("order")
@@ -128,8 +128,12 @@ class _Reading:
 
     def _of_window(self, part: exp.Expr) -> bool:
         """Every result is of one window anyway."""
-        plain = isinstance(part, exp.Column) and part.name.lower() in OF_WINDOWS
-        return plain and isinstance(part, exp.Column) and self.columns.own(part) is None
+        if not isinstance(part, exp.Column) or self.columns.own(part) is not None:
+            return False
+        given = (windowing.arguments.get("prefix") for windowing in self.query.windowings.values())
+        name = part.name.lower()
+        beginnings = ["", *(str(prefix).lower() for prefix in given if prefix)]
+        return any(name == beginning + own for beginning in beginnings for own in OF_WINDOWS)
 
     def _group(self, part: exp.Expr) -> str:
         if isinstance(part, exp.Column) and not self.columns.foreign(part):

@@ -81,7 +81,8 @@ def read_matching(cursor: Cursor) -> object:
     return pairs or tuple(names)
 
 
-def _shifts(cursor: Cursor) -> object:
+def read_shifts(cursor: Cursor) -> object:
+    """One shift, or several with commas between them."""
     found = [read_length(cursor, "shift")]
     while cursor.accept_type(TokenType.COMMA):
         found.append(read_length(cursor, "shift"))
@@ -99,7 +100,7 @@ _READERS: dict[str, Callable[[Cursor], object]] = {
     "BEFORE": lambda cursor: read_length(cursor, "before"),
     "AFTER": lambda cursor: read_length(cursor, "after"),
     "SHRINK": lambda cursor: read_length(cursor, "shrink"),
-    "SHIFT": _shifts,
+    "SHIFT": read_shifts,
     "EMPTY": lambda cursor: cursor.choice("KEEP", "DROP").lower(),
     "WHERE": _where,
 }

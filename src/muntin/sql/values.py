@@ -137,6 +137,14 @@ def read_constants(cursor: Cursor, what: str) -> tuple[Constant, ...]:
     return tuple(found)
 
 
+def read_text(cursor: Cursor, what: str) -> str:
+    """A text."""
+    token = cursor.peek
+    if token is None or token.token_type is not TokenType.STRING:
+        cursor.fail(expected=what)
+    return _text(cursor)
+
+
 def _text(cursor: Cursor) -> str:
     """A text; as in Spark, one that follows another directly goes on with it."""
     text = cursor.take().text

@@ -60,7 +60,7 @@ def decided(draft: Draft, start: int) -> Clause:
     if "rows" in draft.values:
         draft.put("range", draft.take("rows"), draft.at("rows"))
     along, kind = _along(draft), _kind(draft, start)
-    by, disorder = draft.take("pattr"), draft.take("disorder")
+    by, disorder, prefix = (draft.take(word) for word in ("pattr", "disorder", "prefix"))
     assert by is None or isinstance(by, tuple)
     assert disorder is None or isinstance(disorder, Disorder)
     asked = _KINDS[kind](draft, along)
@@ -68,7 +68,8 @@ def decided(draft: Draft, start: int) -> Clause:
         if word not in asked.words:
             problem = f"{word.upper()} has no meaning for these windows"
             raise SqlError(problem, draft.text, draft.at(word))
-    given = {name: value for name, value in asked.arguments.items() if value is not None}
+    said = {**asked.arguments, "prefix": prefix}
+    given = {name: value for name, value in said.items() if value is not None}
     return Clause(asked.method, given, _places(draft, kind, given, along), along.on, by, disorder)
 
 
