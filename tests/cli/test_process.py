@@ -88,7 +88,7 @@ def test_the_freeway_day_is_answered_soon(tmp_path: Path) -> None:
         "GROUP BY detectorid;"
     )
     began = time.monotonic()
-    done = ran(["run", file])
+    done = ran(["run", file, "--master", "local[2]"])
     passed = time.monotonic() - began
     assert done.returncode == 0, done.stderr
     assert sum(json.loads(line)["n"] for line in done.stdout.splitlines()) == 240_258

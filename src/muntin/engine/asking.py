@@ -65,6 +65,7 @@ def ask(
         known: The names of aggregates.
         grouped: Whether a result stands for several rows even without aggregates, as a frame does.
     """
+    _check_wid(query, select, columns)
     reading = _Reading(query, columns, Collected(known))
     parts = [*select.expressions, *_of(select, "having"), *_of(select, "order")]
     aggregated = any(any_aggregate(part, known) for part in parts)
@@ -130,9 +131,8 @@ class _Reading:
         """Every result is of one window anyway."""
         if not isinstance(part, exp.Column) or self.columns.own(part) is not None:
             return False
-        given = (windowing.arguments.get("prefix") for windowing in self.query.windowings.values())
+        beginnings = ["", *(prefix.lower() for prefix in _prefixes(self.query))]
         name = part.name.lower()
-        beginnings = ["", *(str(prefix).lower() for prefix in given if prefix)]
         return any(name == beginning + own for beginning in beginnings for own in OF_WINDOWS)
 
     def _group(self, part: exp.Expr) -> str:
@@ -196,6 +196,22 @@ def _check_stars(query: Query, select: exp.Select) -> None:
             problem = "* cannot stand beside aggregates"
             expected = "the columns that results are grouped by"
             raise SqlError(problem, query.text, query.at(item), expected=expected)
+
+
+def _check_wid(query: Query, select: exp.Select, columns: Columns) -> None:
+    """A window's number is told from its end, which a prefix has renamed."""
+    for column in select.find_all(exp.Column):
+        prefix = next(_prefixes(query), None)
+        if prefix and column.name.lower() == "wid" and columns.own(column) is None:
+            problem = "windows whose columns have a prefix tell no wid"
+            expected = f"{prefix}window_end"
+            raise SqlError(problem, query.text, query.at(column), expected=expected)
+
+
+def _prefixes(query: Query) -> Iterator[str]:
+    """What clauses put before the names of Muntin's own columns."""
+    given = (windowing.arguments.get("prefix") for windowing in query.windowings.values())
+    yield from (str(prefix) for prefix in given if prefix)
 
 
 def _of(select: exp.Select, part: str) -> list[exp.Expr]:
