@@ -36,8 +36,8 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     text = given["file"].read_text()
     try:
         statements = parse(text)  # a text that cannot be read needs no Spark to say so
-    except SqlError as mistake:
-        _tell(mistake, told_json=given["as_json"])
+    except SqlError as unreadable:
+        _tell(unreadable, told_json=given["as_json"])
         ctx.exit(Exit.TEXT)
     streaming = streams(statements) if given["stream"] is None else given["stream"]
     progress = Progress(as_json=given["as_json"])
