@@ -66,7 +66,7 @@ def ask(
         grouped: Whether a result stands for several rows even without aggregates, as a frame does.
     """
     _check_wid(query, select, columns)
-    reading = _Reading(query, columns, Collected(known))
+    reading = _Reading(query, columns, Collected(known), tuple(_prefixes(query, select)))
     parts = [*select.expressions, *_of(select, "having"), *_of(select, "order")]
     aggregated = any(any_aggregate(part, known) for part in parts)
     if aggregated:
@@ -90,6 +90,8 @@ class _Reading:
     query: Query
     columns: Columns
     collected: Collected
+    #: What stands before the names of columns that windows bring.
+    prefixes: tuple[str, ...] = ()
     computed: dict[str, exp.Expr] = field(default_factory=dict)
     grouped: dict[exp.Expr, str] = field(default_factory=dict)
     #: Names of the select list, which the parts behind it may use.
@@ -131,7 +133,7 @@ class _Reading:
         """Every result is of one window anyway."""
         if not isinstance(part, exp.Column) or self.columns.own(part) is not None:
             return False
-        beginnings = ["", *(prefix.lower() for prefix in _prefixes(self.query))]
+        beginnings = ["", *(prefix.lower() for prefix in self.prefixes)]
         name = part.name.lower()
         return any(name == beginning + own for beginning in beginnings for own in OF_WINDOWS)
 
@@ -200,17 +202,18 @@ def _check_stars(query: Query, select: exp.Select) -> None:
 
 def _check_wid(query: Query, select: exp.Select, columns: Columns) -> None:
     """A window's number is told from its end, which a prefix has renamed."""
+    prefix = next(_prefixes(query, select), None)
     for column in select.find_all(exp.Column):
-        prefix = next(_prefixes(query), None)
         if prefix and column.name.lower() == "wid" and columns.own(column) is None:
             problem = "windows whose columns have a prefix tell no wid"
             expected = f"{prefix}window_end"
             raise SqlError(problem, query.text, query.at(column), expected=expected)
 
 
-def _prefixes(query: Query) -> Iterator[str]:
-    """What clauses put before the names of Muntin's own columns."""
-    given = (windowing.arguments.get("prefix") for windowing in query.windowings.values())
+def _prefixes(query: Query, select: exp.Select) -> Iterator[str]:
+    """What the clauses of a SELECT put before the names of Muntin's own columns."""
+    found = (query.windowings.get(table.name) for table in select.find_all(exp.Table))
+    given = (windowing.arguments.get("prefix") for windowing in found if windowing is not None)
     yield from (str(prefix) for prefix in given if prefix)
 
 
