@@ -37,6 +37,26 @@ def test_every_statement_is_looked_at(muntin: Muntin, tmp_path: Path) -> None:
     assert "speed" in said.rows[0]["error"]
 
 
+def test_a_text_that_cannot_be_read_is_told_in_the_same_shape(
+    muntin: Muntin, tmp_path: Path
+) -> None:
+    wrong = muntin("check", written(tmp_path, GOOD.replace("max(speed)", "mx(speed)")), "--json")
+    unreadable = muntin("check", written(tmp_path, "\nSELECT x FROM t [TUMBLNG 5];"), "--json")
+    assert unreadable.code == Exit.TEXT
+    assert unreadable.err == ""
+    ((one,), (other,)) = (unreadable.rows, wrong.rows)
+    assert (one["line"], one["column"], one["kind"]) == (2, 18, "SqlError")
+    assert {*one} == {*other}
+
+
+def test_errors_are_json_where_the_command_was_told_so(muntin: Muntin, tmp_path: Path) -> None:
+    file = written(tmp_path, "SELECT x FROM t [TUMBLNG 5];")
+    (told,) = muntin("explain", file, "--json").told
+    assert (told["line"], told["column"], told["kind"]) == (1, 18, "SqlError")
+    # A query that is called so says nothing of the command.
+    assert muntin("explain", file, "--query=--json").err.startswith("Error: line 1")
+
+
 def test_a_source_that_there_is_not(muntin: Muntin, tmp_path: Path) -> None:
     said = muntin("check", written(tmp_path, GOOD.replace("kafka(", "kafak(")))
     assert said.code == Exit.TEXT

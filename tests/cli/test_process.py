@@ -88,9 +88,9 @@ def test_the_freeway_day_is_answered_soon(tmp_path: Path) -> None:
         "GROUP BY detectorid;"
     )
     began = time.monotonic()
-    done = ran(["run", file])
+    done = ran(["run", file, "--master", "local[2]"])
     passed = time.monotonic() - began
     assert done.returncode == 0, done.stderr
     assert sum(json.loads(line)["n"] for line in done.stdout.splitlines()) == 240_258
-    # 20 seconds where nothing else runs; tests share their machine.
+    # 29 and 35 seconds on two cores beside other work; tests share their machine.
     assert passed < 60

@@ -46,8 +46,25 @@ def test_for_machines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
     assert others[0]["progress"]["doing"] == "Starting Spark"
 
 
-def test_nothing_is_said_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_said_of_what_is_quick(capsys: pytest.CaptureFixture[str]) -> None:
     shown = Progress()
     with shown.during("Running"):
         shown.show(STANDING)
     assert capsys.readouterr().err == ""
+
+
+def test_a_file_gets_a_line_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whole lines, which nothing takes away again."""
+    monkeypatch.setattr(module, "FILE_SECONDS", 0.05)
+    shown = Progress()
+    time.sleep(0.1)
+    shown.show(STANDING)
+    shown.show(STANDING)  # too soon
+    with shown.during("Running"):
+        time.sleep(0.12)
+    first, *others = capsys.readouterr().err.splitlines()
+    assert first == line_of(STANDING)
+    assert others
+    assert all(line == "Running ... 0s" for line in others)

@@ -6,11 +6,15 @@ import shutil
 import subprocess
 import time
 import uuid
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from muntin.cli.prompting import Completer, is_command, is_complete, read
+from muntin.cli.shell import Shell
 from tests.cli.processes import SMALL, WORDS, environment
 
 
@@ -71,6 +75,35 @@ def test_words_for_the_shell_itself() -> None:
     assert all(map(is_command, ["exit", "quit;", "\\q", "HELP"]))
     assert not is_command("SELECT 1;")
     assert not is_complete("")
+
+
+@dataclass
+class Ended:
+    """A streaming query that runs no more."""
+
+    name: str
+    why: Exception | None
+    isActive: bool = False  # noqa: N815
+
+    def exception(self) -> Exception | None:
+        return self.why
+
+
+def test_the_next_prompt_tells_which_queries_died(capsys: pytest.CaptureFixture[str]) -> None:
+    queries = [
+        Ended("slow", ValueError("OSError: the disk is full")),
+        Ended("quick", None),
+        Ended("fine", None, isActive=True),
+    ]
+    running = [SimpleNamespace(name=query.name, query=query) for query in queries]
+    unused: Any = None
+    shell = Shell(cast("Any", SimpleNamespace(running=running)), unused, unused, None)
+    shell.tell_ended()
+    said = capsys.readouterr().err
+    assert said == "Error: query slow failed: the disk is full\nquery quick has ended\n"
+    assert [one.name for one in running] == ["fine"]
+    shell.tell_ended()
+    assert capsys.readouterr().err == ""
 
 
 class Terminal:

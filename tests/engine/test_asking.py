@@ -120,3 +120,25 @@ def test_groups_that_cannot_be(text: str, problem: str, column: int) -> None:
         asked(text)
     assert error.value.problem.startswith(problem)
     assert error.value.place.column == column
+
+
+def test_a_star_beside_aggregates_is_refused_over_frames_too() -> None:
+    with pytest.raises(SqlError, match="cannot stand beside aggregates"):
+        asked("SELECT *, max(v) FROM t", grouped=True)
+    assert texts(*asked("SELECT * FROM t", grouped=True).items) == ["*"]
+
+
+def test_columns_of_windows_under_a_prefix_are_no_groups() -> None:
+    windows = "FROM t [TUMBLING 5 WATTR x PREFIX 'mt_']"
+    assert asked(f"SELECT k, mt_window_end, max(v) {windows}").groups == ("k",)
+    with pytest.raises(SqlError, match="there is no column mt_k"):
+        asked(f"SELECT mt_k, max(v) {windows}")
+    with pytest.raises(SqlError, match="tell no wid"):
+        asked(f"SELECT wid, max(v) {windows}")
+    # Those of another SELECT say nothing of this one.
+    query = parse_query(
+        f"SELECT wid, max(v) FROM t [TUMBLING 5] UNION ALL SELECT 1, max(v) {windows}"
+    )
+    assert isinstance(query.tree, exp.Union)
+    assert isinstance(query.tree.left, exp.Select)
+    assert ask(query, query.tree.left, Columns("t", ["k", "x", "v"], []), KNOWN).groups == ()

@@ -11,7 +11,11 @@ import pytest
 import muntin as mt
 from muntin.sql.alignments import ALIGNING_FUNCTIONS, arguments_of
 from muntin.sql.parse import parse
+from muntin.sql.table_functions import WINDOW_FUNCTIONS
+from muntin.sql.table_functions import arguments_of as arguments_of_windows
 
+#: Functions that are not called as the method is.
+METHODS = {"sliding": "window"}
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCKS = [
     pytest.param(block, id=f"{path.stem}:{number}")
@@ -39,3 +43,16 @@ def test_a_function_takes_what_the_method_takes(name: str) -> None:
     assert {*arguments_of(name)} == python - {"self", "other", "table", "schema"}
     (row,) = re.findall(rf"^\| `{name}\(.*\|$", (DOCS / "sql" / "joins.md").read_text(), re.M)
     assert {*re.findall(r"`(\w+)`", row)} == {*arguments_of(name)}
+
+
+@pytest.mark.parametrize("name", WINDOW_FUNCTIONS)
+def test_a_function_of_windows_takes_what_the_method_takes(name: str) -> None:
+    """GROUP BY is ``group``; a schedule is said of the stream in Python and of frames in SQL."""
+    method = mt.Frames.fill if name == "fill" else getattr(mt.Stream, METHODS.get(name, name))
+    python = {*inspect.signature(method).parameters} - {"self", "other", "group"}
+    assert {*arguments_of_windows(name)} - {"schedule"} == python
+    (row,) = re.findall(rf"^\| `{name}\(.*\|$", (DOCS / "sql" / "functions.md").read_text(), re.M)
+    told = {*re.findall(r"`(\w+)`", row.split("|")[2])}
+    shared = set() if name == "fill" else {"prefix"}
+    if name != "frames":  # which has a page for them
+        assert told | shared == {*arguments_of_windows(name)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -11,6 +10,7 @@ import click
 
 from muntin.cli import options
 from muntin.cli.exits import Exit
+from muntin.cli.mistakes import as_json
 from muntin.cli.progress import Progress
 from muntin.semantics.errors import MuntinError
 
@@ -30,10 +30,15 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     """
     from muntin.cli.starting import session
     from muntin.engine.needs import called, streams
+    from muntin.sql.errors import SqlError
     from muntin.sql.parse import parse
 
     text = given["file"].read_text()
-    statements = parse(text)  # a text that cannot be read needs no Spark to say so
+    try:
+        statements = parse(text)  # a text that cannot be read needs no Spark to say so
+    except SqlError as unreadable:
+        _tell(unreadable, told_json=given["as_json"])
+        ctx.exit(Exit.TEXT)
     streaming = streams(statements) if given["stream"] is None else given["stream"]
     progress = Progress(as_json=given["as_json"])
     with (
@@ -45,17 +50,16 @@ def command(ctx: click.Context, /, **given: Any) -> None:
         check = Check(spark, Path(folder), streaming)
         count = check.check(text)
     for mistake in check.mistakes:
-        _tell(mistake, as_json=given["as_json"])
+        _tell(mistake, told_json=given["as_json"])
     if check.mistakes:
         ctx.exit(Exit.TEXT)
     if not given["as_json"]:
         click.echo(f"{given['file']}: {count} statements, nothing wrong")
 
 
-def _tell(mistake: MuntinError, *, as_json: bool) -> None:
-    if not as_json:
+def _tell(mistake: MuntinError, *, told_json: bool) -> None:
+    """Mistakes are what a check is asked for, so machines find them on standard output."""
+    if told_json:
+        click.echo(as_json(mistake))
+    else:
         click.echo(f"{mistake}\n", err=True)
-        return
-    place = getattr(mistake, "place", None)
-    where = {} if place is None else {"line": place.line, "column": place.column}
-    click.echo(json.dumps({"error": str(mistake), **where}))

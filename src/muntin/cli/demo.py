@@ -27,7 +27,9 @@ def text_of(name: str) -> str:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the SQL to a file instead of running it.",
 )
-@click.option("--rows", default=20, show_default=True, help="How many rows a table shows.")
+@click.option(
+    "--rows", default=options.SHOWN_ROWS, show_default=True, help="How many rows a table shows."
+)
 @options.JSON
 @options.spark_options
 @click.pass_context

@@ -11,7 +11,7 @@ import click
 
 from muntin.cli.checks import Finding, Verdict, looks
 from muntin.cli.exits import Exit
-from muntin.cli.options import SparkOptions
+from muntin.cli.options import SparkOptions, json_option
 from muntin.cli.progress import Progress
 from muntin.semantics.errors import RequirementError
 
@@ -23,7 +23,7 @@ _MARKS = {Verdict.OK: "green", Verdict.WARNING: "yellow", Verdict.PROBLEM: "red"
 
 @click.command()
 @click.option("--quick", is_flag=True, help="Do not start Spark.")
-@click.option("--json", "as_json", is_flag=True, help="A JSON object for every finding.")
+@json_option("A JSON object for every finding.")
 @click.pass_context
 def command(ctx: click.Context, quick: bool, as_json: bool) -> None:
     """Look for what keeps Muntin from running here.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
-import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -12,6 +10,8 @@ import click
 
 from muntin.cli import exits
 from muntin.cli.failing import from_spark
+from muntin.cli.mistakes import as_json
+from muntin.cli.options import speaks_json
 from muntin.semantics.errors import MuntinError
 
 #: The commands, the module of each, and what the list of commands says of it. The modules are
@@ -53,7 +53,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except MuntinError as error:
-            _report(str(error), type(error).__name__)
+            _report(ctx, error, str(error))
             ctx.exit(exits.exit_for(error))
         except KeyboardInterrupt:
             click.echo("Stopped.", err=True)
@@ -62,16 +62,13 @@ class Commands(click.Group):
             told = from_spark(error)
             if told is None:
                 raise
-            _report(told, type(error).__name__)
+            _report(ctx, error, told)
             ctx.exit(exits.Exit.FAILED)
 
 
-def _report(told: str, kind: str) -> None:
+def _report(ctx: click.Context, error: Exception, told: str) -> None:
     """What went wrong, for people, or for machines where the command was told ``--json``."""
-    if "--json" in sys.argv:
-        click.echo(json.dumps({"error": told, "kind": kind}), err=True)
-    else:
-        click.echo(f"Error: {told}", err=True)
+    click.echo(as_json(error, told) if speaks_json(ctx) else f"Error: {told}", err=True)
 
 
 @click.command(

@@ -53,8 +53,12 @@ def _settings(
     return [(name, value) for name, _, value in (one.partition("=") for one in given)]
 
 
+#: Where Spark runs, unless something else is said.
+MASTER = "local[*]"
+#: How many rows a table shows, unless something else is said.
+SHOWN_ROWS = 20
 _SPARK = (
-    click.option("--master", default="local[*]", show_default=True, help="Where Spark runs."),
+    click.option("--master", default=MASTER, show_default=True, help="Where Spark runs."),
     click.option(
         "--conf",
         multiple=True,
@@ -79,7 +83,26 @@ _SPARK = (
         help="A file for what Spark has to say.",
     ),
 )
-JSON = click.option("--json", "as_json", is_flag=True, help="Speak JSON, for machines.")
+
+
+def speaks_json(ctx: click.Context) -> bool:
+    """Whether the command that this context is of, or around, was told ``--json``."""
+    return bool(ctx.meta.get(_JSON))
+
+
+def _remember(ctx: click.Context, param: click.Parameter, given: bool) -> bool:
+    """All contexts of a call share this: the group, which tells errors, has none of the options."""
+    ctx.meta[_JSON] = given
+    return given
+
+
+def json_option(says: str) -> Callable[[F], F]:
+    """``--json``, which also decides how errors are told."""
+    return click.option("--json", "as_json", is_flag=True, callback=_remember, help=says)
+
+
+_JSON = "muntin.json"
+JSON = json_option("Speak JSON, for machines.")
 FILE = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 STREAM = click.option(
     "--stream/--batch",

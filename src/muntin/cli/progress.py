@@ -1,4 +1,4 @@
-"""The line that long commands show: on a terminal one that changes, for machines JSON lines."""
+"""How far long commands are: one changing line on a terminal, elsewhere a line now and then."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ import click
 
 #: A command that is quicker than this shows nothing; machines get a line that often.
 QUIET_SECONDS = 1.0
-
+#: Where standard error is a file, lines stay: one that often tells enough.
+FILE_SECONDS = 10.0
+_DRAWN_SECONDS = 0.2
 
 #: Says how something stands, in plain values.
 Look = Callable[[], dict[str, Any]]
@@ -27,12 +29,13 @@ class Progress:
         self._json = as_json
         self._shown = 0
         self._last = time.monotonic()
-        self._silent = quiet or not (as_json or sys.stderr.isatty())
+        self._silent = quiet
+        self._drawn = not as_json and sys.stderr.isatty()
 
     def show(self, standing: dict[str, Any]) -> None:
         """Show how it stands, unless something was shown only just now."""
         now = time.monotonic()
-        if self._silent or now - self._last < (QUIET_SECONDS if self._json else 0.2):
+        if self._silent or now - self._last < (_DRAWN_SECONDS if self._drawn else self._often):
             return
         self._last = now
         if self._json:
@@ -46,7 +49,15 @@ class Progress:
             click.echo("\r" + " " * self._shown + "\r", nl=False, err=True)
             self._shown = 0
 
+    @property
+    def _often(self) -> float:
+        """Seconds between two lines that say for how long something has been done."""
+        return QUIET_SECONDS if self._json or self._drawn else FILE_SECONDS
+
     def _write(self, line: str) -> None:
+        if not self._drawn:
+            click.echo(line, err=True)
+            return
         padded = line.ljust(self._shown)
         click.echo("\r" + padded, nl=False, err=True)
         self._shown = len(line)
@@ -69,7 +80,7 @@ class Progress:
 
     def _tick(self, what: str, look: Look | None, done: threading.Event) -> None:
         began = time.monotonic()
-        while not done.wait(QUIET_SECONDS):
+        while not done.wait(self._often):
             passed = round(time.monotonic() - began)
             standing = {} if look is None else look()
             if self._json:

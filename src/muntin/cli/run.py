@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     help="A folder for malformed rows; a stream with a checkpoint keeps them there.",
 )
 @click.option("--format", "form", type=click.Choice(FORMATS), help="Of results without INTO.")
-@click.option("--rows", default=20, show_default=True, help="How many rows a table shows.")
+@click.option(
+    "--rows", default=options.SHOWN_ROWS, show_default=True, help="How many rows a table shows."
+)
 @options.JSON
 @options.spark_options
 @click.pass_context

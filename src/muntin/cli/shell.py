@@ -33,7 +33,9 @@ Ctrl-C stops a stream that is shown, or throws away what was begun. exit or Ctrl
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A file to run first.",
 )
-@click.option("--rows", default=20, show_default=True, help="How many rows a table shows.")
+@click.option(
+    "--rows", default=options.SHOWN_ROWS, show_default=True, help="How many rows a table shows."
+)
 @options.spark_options
 def command(**given: Any) -> None:
     """Type SQL and see results, live on streams.
@@ -76,12 +78,12 @@ class Shell:
 
     def loop(self) -> None:
         """Read and run."""
-        from muntin.cli.prompting import Completer, is_command, prepare, read
+        from muntin.cli.prompting import Completer, is_command, prepare
 
         save = prepare(Completer(self.names))
         click.echo("Muntin. help says how; exit ends.")
         try:
-            while (text := read(input)) is not None:
+            while (text := self._next()) is not None:
                 if is_command(text):
                     if text.strip().rstrip(";").lower() in ("exit", "quit", "\\q"):
                         return
@@ -90,8 +92,27 @@ class Shell:
                 self.run(text)
         finally:
             save()
+            self.tell_ended()
             for one in self._pipeline.running:
                 one.query.stop()
+
+    def _next(self) -> str | None:
+        from muntin.cli.prompting import read
+
+        self.tell_ended()
+        return read(input)
+
+    def tell_ended(self) -> None:
+        """Queries that run behind and have ended since somebody last looked, and why."""
+        from muntin.spark.queries import check
+
+        for one in [one for one in self._pipeline.running if not one.query.isActive]:
+            self._pipeline.running.remove(one)
+            try:
+                check(one.query)
+                click.echo(f"query {one.name} has ended", err=True)
+            except MuntinError as error:
+                click.echo(f"Error: {error}", err=True)
 
     def run(self, text: str) -> None:
         """Run a text; what is wrong with it is said, and the session goes on."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from muntin.cli.progress import line_of
+from muntin.cli.resuming import resuming
 
 if TYPE_CHECKING:
     from muntin.engine.pipeline import Pipeline
@@ -83,11 +83,9 @@ class Telling:
     def _resume(self, ended: Ended) -> str:
         """How to go on with a stream that was stopped."""
         after = ", ".join(f"{name} after micro-batch {n}" for name, n in ended.last.items())
-        checkpoint = self._given["checkpoint"]
-        if checkpoint is None:
+        if self._given["checkpoint"] is None:
             return f"Stopped {after}. It cannot be resumed, because there was no --checkpoint."
-        words = ["muntin", "run", str(self._given["file"]), "--stream", "--checkpoint"]
-        return f"Stopped {after}. Resume with:\n  {shlex.join([*words, str(checkpoint)])}"
+        return f"Stopped {after}. Resume with:\n  {resuming(self._given)}"
 
 
 def _plain(tally: Tally) -> dict[str, object]:

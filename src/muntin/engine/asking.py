@@ -65,12 +65,13 @@ def ask(
         known: The names of aggregates.
         grouped: Whether a result stands for several rows even without aggregates, as a frame does.
     """
-    reading = _Reading(query, columns, Collected(known))
+    _check_wid(query, select, columns)
+    reading = _Reading(query, columns, Collected(known), tuple(_prefixes(query, select)))
     parts = [*select.expressions, *_of(select, "having"), *_of(select, "order")]
-    aggregated = grouped or any(any_aggregate(part, known) for part in parts)
-    if aggregated and not grouped:
+    aggregated = any(any_aggregate(part, known) for part in parts)
+    if aggregated:
         _check_stars(query, select)
-    groups = reading.groups(select) if aggregated else ()
+    groups = reading.groups(select) if aggregated or grouped else ()
     items = tuple(reading.item(item) for item in select.expressions)
     having = select.args.get("having")
     order = select.args.get("order")
@@ -89,6 +90,8 @@ class _Reading:
     query: Query
     columns: Columns
     collected: Collected
+    #: What stands before the names of columns that windows bring.
+    prefixes: tuple[str, ...] = ()
     computed: dict[str, exp.Expr] = field(default_factory=dict)
     grouped: dict[exp.Expr, str] = field(default_factory=dict)
     #: Names of the select list, which the parts behind it may use.
@@ -128,8 +131,11 @@ class _Reading:
 
     def _of_window(self, part: exp.Expr) -> bool:
         """Every result is of one window anyway."""
-        plain = isinstance(part, exp.Column) and part.name.lower() in OF_WINDOWS
-        return plain and isinstance(part, exp.Column) and self.columns.own(part) is None
+        if not isinstance(part, exp.Column) or self.columns.own(part) is not None:
+            return False
+        beginnings = ["", *(prefix.lower() for prefix in self.prefixes)]
+        name = part.name.lower()
+        return any(name == beginning + own for beginning in beginnings for own in OF_WINDOWS)
 
     def _group(self, part: exp.Expr) -> str:
         if isinstance(part, exp.Column) and not self.columns.foreign(part):
@@ -192,6 +198,23 @@ def _check_stars(query: Query, select: exp.Select) -> None:
             problem = "* cannot stand beside aggregates"
             expected = "the columns that results are grouped by"
             raise SqlError(problem, query.text, query.at(item), expected=expected)
+
+
+def _check_wid(query: Query, select: exp.Select, columns: Columns) -> None:
+    """A window's number is told from its end, which a prefix has renamed."""
+    prefix = next(_prefixes(query, select), None)
+    for column in select.find_all(exp.Column):
+        if prefix and column.name.lower() == "wid" and columns.own(column) is None:
+            problem = "windows whose columns have a prefix tell no wid"
+            expected = f"{prefix}window_end"
+            raise SqlError(problem, query.text, query.at(column), expected=expected)
+
+
+def _prefixes(query: Query, select: exp.Select) -> Iterator[str]:
+    """What the clauses of a SELECT put before the names of Muntin's own columns."""
+    found = (query.windowings.get(table.name) for table in select.find_all(exp.Table))
+    given = (windowing.arguments.get("prefix") for windowing in found if windowing is not None)
+    yield from (str(prefix) for prefix in given if prefix)
 
 
 def _of(select: exp.Select, part: str) -> list[exp.Expr]:

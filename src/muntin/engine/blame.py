@@ -58,7 +58,7 @@ _WORDS = {
     "ties=": "TIES ",
     "until=": "UNTIL",
     "key={'router': 'router_id'}": "key => (router = router_id)",
-    "give prefix='mt_'": "give prefix => 'mt_'",
+    "give prefix='mt_'": "give PREFIX 'mt_' (in a function prefix => 'mt_')",
 }
 
 

@@ -22,7 +22,9 @@ def ranked(query: Query, tree: exp.Query, made: Mapping[str, DataFrame]) -> exp.
     """``LIMIT n PER WINDOW``: rows are ranked within their window, and n of each are kept."""
     name, node = _only(query, tree, made)
     assert isinstance(tree, exp.Select)
-    bounds = [column for column in made[name].columns if column in _BOUNDS]
+    windowing = query.windowings.get(name)
+    prefix = "" if windowing is None else str(windowing.arguments.get("prefix", ""))
+    bounds = [prefix + bound for bound in _BOUNDS if prefix + bound in made[name].columns]
     if not bounds:
         problem = "these rows lie in no windows, so there are no first ones of each"
         raise SqlError(problem, query.text, query.place, expected="LIMIT without PER WINDOW")
@@ -30,23 +32,41 @@ def ranked(query: Query, tree: exp.Query, made: Mapping[str, DataFrame]) -> exp.
     if order is None:
         problem = "LIMIT PER WINDOW takes the first rows, and it is not said which those are"
         raise SqlError(problem, query.text, query.place, expected="ORDER BY before LIMIT")
-    rank = exp.Window(
+    place = exp.Window(
         this=exp.Anonymous(this="row_number", expressions=[]),
-        partition_by=[exp.column(bound) for bound in bounds],
+        partition_by=[exp.column(bound, quoted=True) for bound in bounds],
         order=_unaliased(order, tree),
     )
     inner = exp.Select(
-        expressions=[exp.Star(), exp.alias_(rank, _RANK)], from_=exp.From(this=node.copy())
+        expressions=[exp.Star(), exp.alias_(place, _RANK)], from_=exp.From(this=node.copy())
     )
     if tree.args.get("where") is not None:
         inner.set("where", tree.args["where"].copy())
+    # The columns one by one: a * of the query is not to see the rank.
+    first = exp.Select(
+        expressions=[exp.column(column, quoted=True) for column in made[name].columns],
+        from_=exp.From(this=inner.subquery(node.alias)),
+        where=exp.Where(this=_among(tree)),
+    )
     outer = tree.copy()
     assert isinstance(outer, exp.Select)
-    limit = outer.args["limit"].expression
-    outer.set("limit", None)
-    outer.set("where", exp.Where(this=exp.LTE(this=exp.column(_RANK), expression=limit.copy())))
-    outer.set("from_", exp.From(this=inner.subquery(node.alias)))
+    for part in ("limit", "offset", "where"):
+        outer.set(part, None)
+    outer.set("from_", exp.From(this=first.subquery(node.alias)))
     return outer
+
+
+def _among(tree: exp.Select) -> exp.Expr:
+    """Which ranks are kept; an OFFSET is one in every window, as the LIMIT is."""
+    limit, offset = tree.args["limit"].expression.copy(), tree.args.get("offset")
+    if offset is None:
+        return exp.LTE(this=exp.column(_RANK), expression=limit)
+    skipped = exp.paren(offset.expression.copy())
+    last = exp.Add(this=exp.paren(limit), expression=skipped.copy())
+    return exp.and_(
+        exp.GT(this=exp.column(_RANK), expression=skipped),
+        exp.LTE(this=exp.column(_RANK), expression=last),
+    )
 
 
 def split(query: Query, tree: exp.Query, made: Mapping[str, DataFrame]) -> tuple[str, exp.Query]:

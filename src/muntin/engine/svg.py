@@ -22,7 +22,7 @@ class _Box:
 
 
 def drawn(graph: Graph) -> str:
-    """The picture as text; it says its own colours for light and dark pages."""
+    """The picture as text; grey boxes with dark letters, which light and dark pages can show."""
     boxes = _placed(graph)
     width = max(box.x + box.width for box in boxes) + _PAD
     height = max(box.y + box.height for box in boxes) + _PAD

@@ -43,8 +43,7 @@ def read_alignment(cursor: Cursor, subquery: Subquery) -> Alignment:
         return _resampled(inner, subquery, place)
     own = _side(inner, subquery)
     inner.expect_type(TokenType.COMMA, ", and the other relation")
-    behind = inner.tokens[inner.at + 1 : inner.at + 2]
-    if behind and behind[0].token_type is TokenType.FARROW:
+    if inner.behind is not None and inner.behind.token_type is TokenType.FARROW:
         inner.fail(expected=f"what {own.alias} meets: {_RELATION}")
     other = _side(inner, subquery)
     if name == "lookup" and other.described:
@@ -78,9 +77,7 @@ def _resampled(cursor: Cursor, subquery: Subquery, place: Place) -> Alignment:
 def _side(cursor: Cursor, subquery: Subquery) -> Side:
     """A relation, as it is or described."""
     place = cursor.place
-    behind = cursor.tokens[cursor.at + 1 : cursor.at + 2]
-    opens = bool(behind) and behind[0].token_type is TokenType.L_PAREN
-    if not (cursor.next_is("STREAM") and opens):
+    if not (cursor.next_is("STREAM") and cursor.calls()):
         table, alias = read_relation(cursor, subquery, _RELATION)
         return _described(table, alias, Draft(cursor.text), place)
     cursor.take()
@@ -100,11 +97,9 @@ def _described(table: str | Query, alias: str, draft: Draft, place: Place) -> Si
 def _how(cursor: Cursor) -> object:
     """How values are made: a word, or aggregates of the rows around."""
     token = cursor.peek
-    behind = cursor.tokens[cursor.at + 1 : cursor.at + 2]
-    called = bool(behind) and behind[0].token_type is TokenType.L_PAREN
     if token is not None and token.token_type is TokenType.L_PAREN:
         return _aggregates(cursor.enclosed())
-    return (_aggregate(cursor),) if called else _METHOD(cursor)
+    return (_aggregate(cursor),) if cursor.calls() else _METHOD(cursor)
 
 
 def _aggregates(cursor: Cursor) -> tuple[Expression, ...]:

@@ -13,7 +13,7 @@ from muntin.sql.expressions import read_expression
 from muntin.sql.fill_clause import read_alias, read_matching, read_table
 from muntin.sql.lexer import is_word
 from muntin.sql.statements import Query
-from muntin.sql.values import read_constant, read_count, read_length, read_measure
+from muntin.sql.values import read_constant, read_count, read_length, read_measure, read_text
 
 #: Reads a query in parentheses.
 Subquery = Callable[[Cursor], Query]
@@ -68,7 +68,7 @@ def rows(cursor: Cursor) -> object:
 
 def columns(cursor: Cursor) -> object:
     """A column, or several in parentheses."""
-    if _opens(cursor):
+    if opens(cursor):
         return cursor.names("a column")
     return (cursor.name("a column, or several in parentheses"),)
 
@@ -80,7 +80,7 @@ def column(cursor: Cursor) -> object:
 
 def key(cursor: Cursor) -> object:
     """Which columns match keys: a column, several in parentheses, or ``(own = other)``."""
-    return read_matching(cursor) if _opens(cursor) else columns(cursor)
+    return read_matching(cursor) if opens(cursor) else columns(cursor)
 
 
 def word(*words: str) -> Reader:
@@ -117,10 +117,7 @@ def constant(cursor: Cursor) -> object:
 
 def text(cursor: Cursor) -> object:
     """A text."""
-    token = cursor.peek
-    if token is None or token.token_type is not TokenType.STRING:
-        cursor.fail(expected="a text such as 'right_'")
-    return cursor.take().text
+    return read_text(cursor, "a text such as 'right_'")
 
 
 def size(cursor: Cursor) -> object:
@@ -133,7 +130,8 @@ def size(cursor: Cursor) -> object:
     return f"{number} {cursor.take().text}" if unit is not None and is_word(unit) else number
 
 
-def _opens(cursor: Cursor) -> bool:
+def opens(cursor: Cursor) -> bool:
+    """Whether a parenthesis opens here."""
     token = cursor.peek
     return token is not None and token.token_type is TokenType.L_PAREN
 

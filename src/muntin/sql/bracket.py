@@ -2,11 +2,11 @@
 
 The words come in any order:
 
-    RANGE length | n ROWS     SLIDE length | n ROWS       TUMBLING length
+    RANGE length | n ROWS     SLIDE length | n ROWS       TUMBLING length | n ROWS
     WATTR attribute           RATTR column                SATTR attribute
     PATTR column, ...|NONE    ORIGIN constant             LANDMARK [constant, ... | WHERE condition]
     SESSION GAP length        WITHIN length               TIEBREAK column, ...
-    LATCH length
+    LATCH length              PREFIX text
     UNFINISHED KEEP|DROP|FLAG DISORDER ...                FRAME ... (see frame_clause)
 
 An attribute is a column, ``row-num`` (rows as they arrive), ``rank(column)`` (rows by a column) or
@@ -23,7 +23,7 @@ from muntin.sql.cursor import Cursor
 from muntin.sql.draft import COMMON, Clause, Draft, read_partition, read_rule
 from muntin.sql.expressions import read_expression
 from muntin.sql.frame_clause import read_frames
-from muntin.sql.values import Measure, read_constant, read_length, read_measure
+from muntin.sql.values import Measure, read_constant, read_length, read_measure, read_text
 from muntin.sql.windows_asked import Attribute, decided
 
 WORDS = (
@@ -60,8 +60,7 @@ def read_bracket(cursor: Cursor) -> Clause:
 
 
 def _attribute(cursor: Cursor) -> Attribute:
-    behind = cursor.tokens[cursor.at + 1 : cursor.at + 2]
-    if cursor.next_is("RANK") and behind and behind[0].token_type is TokenType.L_PAREN:
+    if cursor.next_is("RANK") and cursor.calls():
         cursor.take()
         inner = cursor.enclosed()
         name = inner.name("the column that ranks rows")
@@ -83,9 +82,13 @@ def _landmarks(cursor: Cursor) -> object:
     return tuple(found)
 
 
-def _gap(cursor: Cursor) -> object:
-    """How long a session waits: a length, or an expression with one for every row."""
+def _session(cursor: Cursor) -> object:
     cursor.accept("GAP")
+    return read_gap(cursor)
+
+
+def read_gap(cursor: Cursor) -> object:
+    """How long a session waits: a length, or an expression with one for every row."""
     token = cursor.peek
     if token is not None and token.token_type is TokenType.L_PAREN:
         return read_expression(cursor.enclosed(), "a length for every row")
@@ -104,7 +107,7 @@ _READERS: dict[str, Callable[[Cursor], object]] = {
     "RANGE": lambda cursor: read_measure(cursor, "range"),
     "SLIDE": lambda cursor: read_measure(cursor, "slide"),
     "ROWS": _rows,
-    "TUMBLING": lambda cursor: read_length(cursor, "length"),
+    "TUMBLING": lambda cursor: read_measure(cursor, "length"),
     "LATCH": lambda cursor: read_length(cursor, "every"),
     "WATTR": _attribute,
     "RATTR": _attribute,
@@ -112,9 +115,10 @@ _READERS: dict[str, Callable[[Cursor], object]] = {
     "PATTR": read_partition,
     "ORIGIN": lambda cursor: read_constant(cursor, "an origin such as '2026-01-01'"),
     "LANDMARK": _landmarks,
-    "SESSION": _gap,
+    "SESSION": _session,
     "WITHIN": lambda cursor: read_length(cursor, "within"),
     "TIEBREAK": lambda cursor: cursor.names("a column"),
     "UNFINISHED": lambda cursor: cursor.choice("KEEP", "DROP", "FLAG").lower(),
     "DISORDER": lambda cursor: read_rule(cursor, WORDS),
+    "PREFIX": lambda cursor: read_text(cursor, "a text such as 'mt_'"),
 }

@@ -39,8 +39,7 @@ def read_call(cursor: Cursor, what: str) -> Call:
 
 def _option(cursor: Cursor) -> str | None:
     """The name of an argument, if this is one with a name."""
-    behind = cursor.tokens[cursor.at + 1 : cursor.at + 2]
-    if not behind or behind[0].token_type is not TokenType.FARROW:
+    if cursor.behind is None or cursor.behind.token_type is not TokenType.FARROW:
         return None
     name = cursor.name("the name of an option")
     cursor.take()

@@ -50,6 +50,15 @@ class Cursor:
         return None if self.done else self.tokens[self.at]
 
     @property
+    def behind(self) -> Token | None:
+        """The token behind the next one."""
+        return self.tokens[self.at + 1] if self.at + 1 < len(self.tokens) else None
+
+    def calls(self) -> bool:
+        """Whether a parenthesis opens behind the next token, as behind the name of a function."""
+        return self.behind is not None and self.behind.token_type is TokenType.L_PAREN
+
+    @property
     def offset(self) -> int:
         """Where the next token begins."""
         return self.end if self.done else self.tokens[self.at].start
@@ -151,9 +160,10 @@ class Cursor:
 
     def _begins_clause(self, stops: Callable[[Cursor], bool]) -> bool:
         """Whether the expression is missing: a word that stops one, and what goes with the word."""
-        behind = self.tokens[self.at + 1 : self.at + 2]
-        goes_on = bool(behind) and (is_name(behind[0]) or behind[0].token_type in _PLAIN)
-        return not self.done and goes_on and stops(self) and not is_word(behind[0], *_CONNECTING)
+        behind = self.behind
+        if behind is None or not (is_name(behind) or behind.token_type in _PLAIN):
+            return False
+        return stops(self) and not is_word(behind, *_CONNECTING)
 
     def finish(self, expected: str, known: Iterable[str] = ()) -> None:
         """Say so if something is left that nobody reads."""

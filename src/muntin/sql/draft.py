@@ -13,7 +13,7 @@ from muntin.sql.places import Place
 from muntin.sql.statements import Fill, Interval, Method, Query, Windowing
 
 #: Words that every stream clause knows.
-COMMON = ("WATTR", "RATTR", "PATTR", "DISORDER")
+COMMON = ("WATTR", "RATTR", "PATTR", "DISORDER", "PREFIX")
 
 
 @dataclass

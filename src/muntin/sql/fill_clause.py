@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from sqlglot.tokenizer_core import TokenType
 
+from muntin.sql.behind import BEHIND_RELATION
 from muntin.sql.cursor import Cursor
 from muntin.sql.draft import Draft
 from muntin.sql.expressions import read_expression
@@ -21,31 +22,13 @@ from muntin.sql.statements import Fill
 from muntin.sql.values import read_length
 
 _WORDS = ("ON", "MATCHING", "BEFORE", "AFTER", "SHRINK", "SHIFT", "EMPTY", "WHERE")
-#: Words that go on with the query behind a filling.
-_BEHIND = (
-    "WHERE",
-    "GROUP",
-    "HAVING",
-    "ORDER",
-    "LIMIT",
-    "UNION",
-    "INTERSECT",
-    "EXCEPT",
-    "JOIN",
-    "LEFT",
-    "INNER",
-    "CROSS",
-    "FILL",
-    "WITH",
-    "INTO",
-)
 
 
 def read_fill(cursor: Cursor) -> Fill:
     """What follows the word FILL; stops where the query goes on."""
     place = cursor.place
     table = read_table(cursor, "the stream or table that fills")
-    alias = read_alias(cursor, (*_WORDS, *_BEHIND)) or table.split(".")[-1]
+    alias = read_alias(cursor, (*_WORDS, *BEHIND_RELATION)) or table.split(".")[-1]
     draft = Draft(cursor.text)
     while cursor.next_is(*_WORDS) and not ("where" in draft.values and cursor.next_is("WHERE")):
         at, word = cursor.place, cursor.take().text.upper()
@@ -98,7 +81,8 @@ def read_matching(cursor: Cursor) -> object:
     return pairs or tuple(names)
 
 
-def _shifts(cursor: Cursor) -> object:
+def read_shifts(cursor: Cursor) -> object:
+    """One shift, or several with commas between them."""
     found = [read_length(cursor, "shift")]
     while cursor.accept_type(TokenType.COMMA):
         found.append(read_length(cursor, "shift"))
@@ -106,7 +90,7 @@ def _shifts(cursor: Cursor) -> object:
 
 
 def _where(cursor: Cursor) -> object:
-    inside = cursor.until(lambda c: c.next_is(*_BEHIND))
+    inside = cursor.until(lambda c: c.next_is(*BEHIND_RELATION))
     return read_expression(inside, "a condition such as kind = 'update'")
 
 
@@ -116,7 +100,7 @@ _READERS: dict[str, Callable[[Cursor], object]] = {
     "BEFORE": lambda cursor: read_length(cursor, "before"),
     "AFTER": lambda cursor: read_length(cursor, "after"),
     "SHRINK": lambda cursor: read_length(cursor, "shrink"),
-    "SHIFT": _shifts,
+    "SHIFT": read_shifts,
     "EMPTY": lambda cursor: cursor.choice("KEEP", "DROP").lower(),
     "WHERE": _where,
 }

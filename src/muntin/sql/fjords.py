@@ -50,6 +50,7 @@ def _rewrite(select: exp.Select, calls: Sequence[exp.Anonymous], found: Found) -
         problem = "the windowed aggregates of one query have windows of the same length"
         raise SqlError(problem, found.text, offset_of(second) or 0)
     table = _relation(select, calls[0], found.text)
+    _check_plain(table, calls[0], found)
     place = place_at(found.text, offset_of(calls[0]) or 0)
     name = found.fresh_name()
     found.windowings[name] = Windowing(
@@ -68,6 +69,17 @@ def _rewrite(select: exp.Select, calls: Sequence[exp.Anonymous], found: Found) -
     table.replace(exp.alias_(exp.to_table(name), alias, table=True))
     for call in calls:
         call.set("expressions", call.expressions[:1])
+
+
+def _check_plain(table: exp.Table, call: exp.Anonymous, found: Found) -> None:
+    """A relation has one kind of windows, and those of a join are of a query around it."""
+    if table.name in found.windowings:
+        problem = f"there are two windows: {call.name} has one, and {table.alias} has its own"
+        raise SqlError(problem, found.text, offset_of(call) or 0, expected="one of them")
+    if table.name in found.alignments:
+        problem = f"{call.name} has a window, and {table.alias} is no plain relation"
+        expected = f"(SELECT * FROM {found.alignments[table.name].method}(...)) [TUMBLING ...]"
+        raise SqlError(problem, found.text, offset_of(call) or 0, expected=expected)
 
 
 def _length(call: exp.Anonymous, text: str) -> str:

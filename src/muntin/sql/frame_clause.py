@@ -16,6 +16,7 @@ then, in any order, what every frame can have:
     CUT   LONGEST   FRAGMENTS length        SCHEME name     MISSING policy | WHERE condition
     BOUNDS CONSERVATIVE | LIBERAL           TIES ...        READINGS POINT | UNTIL NEXT | column
     WATTR column   PATTR column, ...        DISORDER ...    SCHEDULE length [ORIGIN constant]
+    PREFIX text
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from muntin.sql.draft import COMMON, Clause, Draft, read_partition, read_rule
 from muntin.sql.errors import SqlError
 from muntin.sql.expressions import read_expression
 from muntin.sql.frame_kinds import KIND_WORDS, read_kind
-from muntin.sql.values import read_constant, read_count, read_length
+from muntin.sql.values import read_constant, read_count, read_length, read_text
 
 WORDS = (
     *COMMON,
@@ -109,7 +110,7 @@ def _missing(cursor: Cursor) -> dict[str, object]:
 def _ties(cursor: Cursor) -> dict[str, object]:
     token = cursor.peek
     if token is not None and token.token_type is TokenType.L_PAREN:
-        return {"ties": _tied_columns(cursor.enclosed())}
+        return {"ties": read_tied_columns(cursor.enclosed())}
     how = cursor.choice("FAIL", "FIRST", "LAST", "MEAN", "MAX", "MIN", "SUM").lower()
     if how not in ("first", "last"):
         return {"ties": how}
@@ -117,7 +118,8 @@ def _ties(cursor: Cursor) -> dict[str, object]:
     return {"ties": how, "tie_order": cursor.names("a column")}
 
 
-def _tied_columns(cursor: Cursor) -> dict[str, str]:
+def read_tied_columns(cursor: Cursor) -> dict[str, str]:
+    """How rows at one instant are made one, column by column: ``speed MEAN, volume SUM``."""
     found: dict[str, str] = {}
     while not cursor.done:
         column = cursor.name("a column")
@@ -162,4 +164,5 @@ _READERS: dict[str, _Reader] = {
     "RATTR": lambda cursor: {"on": cursor.name("a column")},
     "PATTR": lambda cursor: {"by": read_partition(cursor)},
     "DISORDER": lambda cursor: {"disorder": read_rule(cursor, WORDS)},
+    "PREFIX": lambda cursor: {"prefix": read_text(cursor, "a text such as 'mt_'")},
 }

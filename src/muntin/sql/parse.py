@@ -82,9 +82,9 @@ def _statement(cursor: Cursor, hyphenated: frozenset[str]) -> Statement:
 def _explain(cursor: Cursor, hyphenated: frozenset[str]) -> Explain:
     place = cursor.place
     format_: Format = "text"
-    token = cursor.peek
-    behind = cursor.tokens[cursor.at + 1 : cursor.at + 2]
-    if token is not None and token.token_type is TokenType.L_PAREN and is_word(behind[0], "FORMAT"):
+    token, behind = cursor.peek, cursor.behind
+    opens = token is not None and token.token_type is TokenType.L_PAREN
+    if opens and behind is not None and is_word(behind, "FORMAT"):
         inner = cursor.enclosed()
         inner.expect("FORMAT")
         format_ = "svg" if inner.choice("TEXT", "SVG") == "SVG" else "text"

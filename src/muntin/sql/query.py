@@ -8,12 +8,13 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from muntin.sql.cursor import Cursor
+from muntin.sql.dialect import offset_of
 from muntin.sql.errors import SqlError
 from muntin.sql.expressions import parse_tree
 from muntin.sql.fjords import find_windowed_aggregates
 from muntin.sql.lexer import is_word
 from muntin.sql.places import place_at
-from muntin.sql.relations import find_relations
+from muntin.sql.relations import Found, find_relations
 from muntin.sql.statements import Query
 
 BEGINNINGS = ("SELECT", "WITH", "VALUES", "FROM")
@@ -40,6 +41,7 @@ def read_query(cursor: Cursor, hyphenated: frozenset[str]) -> Query:
         raise SqlError("this is no query", cursor.text, start, expected=_EXPECTED)
     find_windowed_aggregates(tree, found)
     _check_limit(tree, per_window, cursor.text, start)
+    _check_samples(tree, found)
     return Query(
         tree=tree,
         windowings=found.windowings,
@@ -59,6 +61,18 @@ def _without(tokens: Sequence[Token], *words: str) -> tuple[list[Token], bool]:
     last = tokens[-len(words) :]
     there = len(last) == len(words) and all(map(is_word, last, words))
     return list(tokens[: -len(words)] if there else tokens), there
+
+
+def _check_samples(tree: exp.Expr, found: Found) -> None:
+    """A sample behind a relation with windows would be one of their results."""
+    for sampled in tree.find_all(exp.Select, exp.Table):
+        # sqlglot hangs the sample of the only relation on the SELECT.
+        from_ = sampled.args.get("from_")
+        table = sampled if from_ is None else from_.this
+        if sampled.args.get("sample") is not None and table.name in found.windowings:
+            problem = "this samples the results of windows, and not the rows in them"
+            expected = "FROM (SELECT * FROM ... TABLESAMPLE (...)) [...]"
+            raise SqlError(problem, found.text, offset_of(table) or 0, expected=expected)
 
 
 def _check_limit(tree: exp.Query, per_window: bool, text: str, start: int) -> None:

@@ -15,6 +15,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from muntin.sql.alignments import ALIGNING_FUNCTIONS, is_alignment, read_alignment
 from muntin.sql.arguments import Subquery
+from muntin.sql.behind import BEHIND_RELATION, ENDS_FROM
 from muntin.sql.bracket import OPENING, read_bracket
 from muntin.sql.cursor import Cursor
 from muntin.sql.draft import Clause
@@ -24,15 +25,6 @@ from muntin.sql.lexer import closing, is_name, is_word, name_token
 from muntin.sql.psoup import read_interval
 from muntin.sql.statements import Alignment, Fill, Windowing
 from muntin.sql.table_functions import WINDOW_FUNCTIONS, is_table_function, read_table_function
-
-#: Words that end the list of relations in FROM, or go on behind one.
-_ENDS_FROM = ("WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION", "INTERSECT", "EXCEPT")
-_BEHIND = (
-    *_ENDS_FROM,
-    *("JOIN", "LEFT", "RIGHT", "INNER", "FULL", "CROSS", "SEMI", "ANTI", "NATURAL", "ON", "USING"),
-    *("LATERAL", "WINDOW", "CLUSTER", "DISTRIBUTE", "SORT", "TABLESAMPLE", "PIVOT", "UNPIVOT"),
-    *("QUALIFY", "FILL", "BEGIN", "WITH", "INTO", "PER"),
-)
 
 
 @dataclass
@@ -101,7 +93,7 @@ def _step(cursor: Cursor, found: Found, levels: list[_Level]) -> None:
         levels.append(_Level())
     elif token.token_type is TokenType.R_PAREN and len(levels) > 1:
         levels.pop()
-    elif is_word(token, *_ENDS_FROM):
+    elif is_word(token, *ENDS_FROM):
         levels[-1].in_from = False
         if is_word(token, "UNION", "INTERSECT", "EXCEPT"):
             levels[-1] = _Level()
@@ -128,7 +120,7 @@ def _relation(cursor: Cursor, found: Found, level: _Level) -> None:
     windowing = _windowed(cursor, found)
     if windowing is not None:
         windowing = replace(windowing, fills=(*windowing.fills, *_fills(cursor)))
-        alias = read_alias(cursor, _BEHIND)
+        alias = read_alias(cursor, BEHIND_RELATION)
         if alias is not None:
             windowing = replace(windowing, alias=alias)
         windowing = replace(windowing, fills=(*windowing.fills, *_fills(cursor)))
@@ -139,15 +131,13 @@ def _relation(cursor: Cursor, found: Found, level: _Level) -> None:
 
 def _aligned(cursor: Cursor, found: Found) -> Alignment:
     alignment = read_alignment(cursor, found.subquery)
-    alias = read_alias(cursor, _BEHIND)
+    alias = read_alias(cursor, BEHIND_RELATION)
     return alignment if alias is None else replace(alignment, alias=alias)
 
 
 def _called(cursor: Cursor) -> bool:
     """Whether a name stands here that is called."""
-    behind = cursor.tokens[cursor.at + 1 : cursor.at + 2]
-    called = bool(behind) and behind[0].token_type is TokenType.L_PAREN
-    return called and is_name(cursor.tokens[cursor.at])
+    return cursor.calls() and is_name(cursor.tokens[cursor.at])
 
 
 def _plain(cursor: Cursor, found: Found, level: _Level, start: int) -> None:
@@ -159,7 +149,7 @@ def _plain(cursor: Cursor, found: Found, level: _Level, start: int) -> None:
     if called:
         _check_function(cursor, probe)
         return
-    alias = read_alias(probe, _BEHIND) or table.split(".")[-1]
+    alias = read_alias(probe, BEHIND_RELATION) or table.split(".")[-1]
     found.tokens += cursor.tokens[cursor.at : probe.at]
     cursor.at = probe.at
     if level.first is None:
@@ -179,7 +169,7 @@ def _windowed(cursor: Cursor, found: Found) -> Windowing | None:
     if not is_name(token):
         return None
     table = read_table(cursor, "a table")
-    alias = None if _at_bracket(cursor) else read_alias(cursor, _BEHIND)
+    alias = None if _at_bracket(cursor) else read_alias(cursor, BEHIND_RELATION)
     if not _at_bracket(cursor):
         cursor.at = start
         return None
@@ -191,7 +181,7 @@ def _windowed_query(cursor: Cursor, found: Found) -> Windowing | None:
     """``(SELECT ...) [RANGE ...]``: windows over a query."""
     start, place = cursor.at, cursor.place
     inner = cursor.enclosed()
-    alias = None if _at_bracket(cursor) else read_alias(cursor, _BEHIND)
+    alias = None if _at_bracket(cursor) else read_alias(cursor, BEHIND_RELATION)
     if not _at_bracket(cursor):
         cursor.at = start
         return None

@@ -12,17 +12,24 @@ from sqlglot.tokenizer_core import TokenType
 
 from muntin.sql import arguments
 from muntin.sql.arguments import ROLES, Reader, Subquery, read_arguments, read_relation
+from muntin.sql.bracket import read_gap
 from muntin.sql.cursor import Cursor
-from muntin.sql.fill_clause import read_alias, read_table
-from muntin.sql.frame_clause import read_schedule, read_scheme
+from muntin.sql.fill_clause import read_alias, read_shifts, read_table
+from muntin.sql.frame_clause import read_schedule, read_scheme, read_tied_columns
 from muntin.sql.frame_kinds import KIND_WORDS, read_kind
 from muntin.sql.statements import Fill, Method, Windowing
+from muntin.sql.values import read_length
 
 _RELATION = "a stream, a table or a query in parentheses"
 
 
 def is_table_function(name: str) -> bool:
     return name.lower() in WINDOW_FUNCTIONS
+
+
+def arguments_of(name: str) -> tuple[str, ...]:
+    """The names of a function's arguments, without those that describe its relation."""
+    return tuple(_FILL) if name == "fill" else (*_FUNCTIONS[name][1], "prefix")
 
 
 def read_table_function(cursor: Cursor, subquery: Subquery) -> Windowing:
@@ -34,7 +41,8 @@ def read_table_function(cursor: Cursor, subquery: Subquery) -> Windowing:
         return _filled(inner, subquery)
     table, alias = read_relation(inner, subquery, _RELATION)
     method, readers = _FUNCTIONS[name]
-    draft = read_arguments(inner, {**readers, **ROLES}, _NEEDED.get(name, ()))
+    known = {**readers, "prefix": arguments.text, **ROLES}
+    draft = read_arguments(inner, known, _NEEDED.get(name, ()))
     return draft.clause(method).of(table, alias, (), place)
 
 
@@ -61,6 +69,21 @@ def _missing(cursor: Cursor) -> object:
     return arguments.condition(cursor)
 
 
+def _ties(cursor: Cursor) -> object:
+    return read_tied_columns(cursor.enclosed()) if arguments.opens(cursor) else _TIES(cursor)
+
+
+def _shifts(cursor: Cursor) -> object:
+    """A length, or several in parentheses."""
+    if not arguments.opens(cursor):
+        return read_length(cursor, "shift")
+    inner = cursor.enclosed()
+    found = read_shifts(inner)
+    inner.finish(", or )")
+    return found
+
+
+_TIES = arguments.word("fail", "first", "last", "mean", "max", "min", "sum")
 _UNFINISHED = arguments.word("keep", "drop", "flag")
 _ORDER = arguments.word("on", "arrival")
 _FUNCTIONS: dict[str, tuple[Method, dict[str, Reader]]] = {
@@ -114,7 +137,7 @@ _FUNCTIONS: dict[str, tuple[Method, dict[str, Reader]]] = {
         "by_tuple",
         {"range": arguments.length("range"), "every": arguments.rows, "order": _ORDER},
     ),
-    "session": ("session", {"gap": arguments.length("gap")}),
+    "session": ("session", {"gap": read_gap}),
     "frames": (
         "frames",
         {
@@ -129,7 +152,7 @@ _FUNCTIONS: dict[str, tuple[Method, dict[str, Reader]]] = {
             "fragments": arguments.length("fragments"),
             "missing": _missing,
             "bounds": arguments.word("conservative", "liberal"),
-            "ties": arguments.word("fail", "first", "last", "mean", "max", "min", "sum"),
+            "ties": _ties,
             "tie_order": arguments.columns,
             "readings": arguments.word("point", "until_next", "interval"),
             "until": arguments.column,
@@ -155,7 +178,7 @@ _FILL: dict[str, Reader] = {
     "before": arguments.length("before"),
     "after": arguments.length("after"),
     "shrink": arguments.length("shrink"),
-    "shift": arguments.length("shift"),
+    "shift": _shifts,
     "where": arguments.condition,
     "empty": arguments.word("keep", "drop"),
 }

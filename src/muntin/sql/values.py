@@ -41,11 +41,10 @@ class Measure:
 def read_measure(cursor: Cursor, argument: str) -> Measure:
     """A length, or a number of rows."""
     token = cursor.peek
-    if token is not None and token.token_type is TokenType.NUMBER and token.text.isdigit():
-        behind = cursor.tokens[cursor.at + 1 : cursor.at + 2]
-        if behind and is_word(behind[0], *_ROWS):
-            cursor.at += 2
-            return Measure(None, int(token.text))
+    number = token is not None and token.token_type is TokenType.NUMBER and token.text.isdigit()
+    if token is not None and number and cursor.behind and is_word(cursor.behind, *_ROWS):
+        cursor.at += 2
+        return Measure(None, int(token.text))
     return Measure(read_length(cursor, argument))
 
 
@@ -136,6 +135,14 @@ def read_constants(cursor: Cursor, what: str) -> tuple[Constant, ...]:
         if not cursor.done:
             cursor.expect_type(TokenType.COMMA, ",")
     return tuple(found)
+
+
+def read_text(cursor: Cursor, what: str) -> str:
+    """A text."""
+    token = cursor.peek
+    if token is None or token.token_type is not TokenType.STRING:
+        cursor.fail(expected=what)
+    return _text(cursor)
 
 
 def _text(cursor: Cursor) -> str:

@@ -6,7 +6,7 @@ The kind is told by the words that are there, and by whether RANGE and SLIDE cou
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from muntin.semantics.disorder import Disorder
 from muntin.sql.draft import Clause, Draft
@@ -60,7 +60,7 @@ def decided(draft: Draft, start: int) -> Clause:
     if "rows" in draft.values:
         draft.put("range", draft.take("rows"), draft.at("rows"))
     along, kind = _along(draft), _kind(draft, start)
-    by, disorder = draft.take("pattr"), draft.take("disorder")
+    by, disorder, prefix = (draft.take(word) for word in ("pattr", "disorder", "prefix"))
     assert by is None or isinstance(by, tuple)
     assert disorder is None or isinstance(disorder, Disorder)
     asked = _KINDS[kind](draft, along)
@@ -68,7 +68,8 @@ def decided(draft: Draft, start: int) -> Clause:
         if word not in asked.words:
             problem = f"{word.upper()} has no meaning for these windows"
             raise SqlError(problem, draft.text, draft.at(word))
-    given = {name: value for name, value in asked.arguments.items() if value is not None}
+    said = {**asked.arguments, "prefix": prefix}
+    given = {name: value for name, value in said.items() if value is not None}
     return Clause(asked.method, given, _places(draft, kind, given, along), along.on, by, disorder)
 
 
@@ -101,14 +102,28 @@ def _places(
 
 def _along(draft: Draft) -> _Along:
     both, far, step = (draft.take(word) for word in ("wattr", "rattr", "sattr"))
-    if both is not None and far is not None:
-        problem = "WATTR is RATTR and SATTR in one; use WATTR alone or the other two"
-        raise SqlError(problem, draft.text, draft.at("rattr"))
-    word = "wattr" if both is not None else "rattr" if far is not None else None
+    for word in ("rattr", "sattr"):
+        if both is not None and word in draft.places:
+            problem = "WATTR is RATTR and SATTR in one; use WATTR alone or the other two"
+            raise SqlError(problem, draft.text, draft.at(word))
     reach = both if both is not None else far
     assert reach is None or isinstance(reach, Attribute)
     assert step is None or isinstance(step, Attribute)
-    return _Along(reach, step, word)
+    if reach is None and step is not None and step.ranked:
+        # Rows are ranked by the attribute of the range, so this names that, too.
+        return _Along(Attribute(step.name), step, "sattr")
+    return _Along(reach, step, "wattr" if both is not None else "rattr" if far else None)
+
+
+def _check_column(draft: Draft, along: _Along) -> None:
+    """Windows with one attribute: a column, which nothing slides along beside."""
+    if along.slide is not None:
+        problem = "SATTR has no meaning for these windows"
+        raise SqlError(problem, draft.text, draft.at("sattr"), expected="WATTR alone")
+    if along.range is not None and along.range.counts_rows:
+        assert along.word is not None
+        problem = "these windows lie along a column and count no rows"
+        raise SqlError(problem, draft.text, draft.at(along.word), expected="WATTR column")
 
 
 def _ranged(draft: Draft, along: _Along) -> _Asked:
@@ -145,8 +160,9 @@ def _row_windows(draft: Draft, along: _Along, reach: Measure, slide: Measure | N
         problem = "a window of so many rows slides by rows"
         raise SqlError(problem, draft.text, draft.at("slide"), expected="a number of ROWS")
     arriving = along.range is not None and along.range.name == ROW_NUM
-    if along.slide is not None and along.slide.counts_rows is False:
-        problem = "a window of so many rows slides by rows"
+    by = None if along.range is None else along.range.name
+    if along.slide is not None and (not along.slide.counts_rows or along.slide.name != by):
+        problem = "a window of so many rows slides by the rows that it counts"
         raise SqlError(problem, draft.text, draft.at("sattr"), expected="WATTR alone")
     arguments = {
         "range": reach.number,
@@ -180,8 +196,18 @@ def _by_tuple(draft: Draft, along: _Along, reach: Measure, slide: Measure | None
 
 
 def _tumbling(draft: Draft, along: _Along) -> _Asked:
+    length = draft.values["tumbling"]
+    assert isinstance(length, Measure)
+    counts = along.range is not None and along.range.counts_rows
+    if length.rows is not None or (counts and length.number is not None):
+        asked = _row_windows(draft, along, length, length)
+        return replace(asked, words=asked.words - {"range", "slide"} | {"tumbling"})
+    if counts:
+        problem = "a length along row-num or a rank counts rows"
+        raise SqlError(problem, draft.text, draft.at("tumbling"), expected="a number of ROWS")
+    _check_column(draft, along)
     arguments = {
-        "length": draft.values["tumbling"],
+        "length": length.length,
         "origin": draft.values.get("origin"),
         "unfinished": draft.values.get("unfinished"),
     }
@@ -189,6 +215,7 @@ def _tumbling(draft: Draft, along: _Along) -> _Asked:
 
 
 def _latch(draft: Draft, along: _Along) -> _Asked:
+    _check_column(draft, along)
     arguments = {
         "every": draft.values["latch"],
         "origin": draft.values.get("origin"),
@@ -198,10 +225,14 @@ def _latch(draft: Draft, along: _Along) -> _Asked:
 
 
 def _landmark(draft: Draft, along: _Along) -> _Asked:
+    _check_column(draft, along)
     found, slide = draft.values["landmark"], draft.values.get("slide")
     if isinstance(slide, Measure) and slide.length is None:
         problem = "a landmark window slides by a length"
         raise SqlError(problem, draft.text, draft.at("slide"))
+    if found != () and "origin" in draft.values:
+        problem = "LANDMARK says already where these windows begin"
+        raise SqlError(problem, draft.text, draft.at("origin"), expected="LANDMARK alone")
     listed = isinstance(found, tuple)
     origin = draft.values.get("origin") if found == () else found if listed else None
     if isinstance(origin, tuple):
@@ -216,6 +247,7 @@ def _landmark(draft: Draft, along: _Along) -> _Asked:
 
 
 def _session(draft: Draft, along: _Along) -> _Asked:
+    _check_column(draft, along)
     return _Asked("session", {"gap": draft.values["session"]}, frozenset({"session"}))
 
 
