@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,20 @@ def test_a_query_is_dropped_while_it_runs(pipeline: Pipeline, tmp_path: Path) ->
     assert not one.query.isActive
     # Another of this name begins anew.
     assert not checkpoint.exists() and not runs.exists()
+
+
+def test_a_stream_whose_checkpoint_was_removed_is_another_run(
+    spark: SparkSession, kept: Kept, tmp_path: Path
+) -> None:
+    runs = []
+    for _ in range(3):
+        pipeline = Pipeline(spark, tmp_path, True, kept.sink, lambda rows: None)
+        pipeline.run(STREAM + COUNT)
+        pipeline.stop("select_1")
+        runs.append((tmp_path / "runs" / "queries" / "select_1").read_text())
+        if len(runs) == 2:
+            shutil.rmtree(tmp_path / "checkpoints")
+    assert runs[0] == runs[1] != runs[2]
 
 
 def test_a_trigger_is_dropped_while_its_query_runs(pipeline: Pipeline, tmp_path: Path) -> None:

@@ -251,13 +251,15 @@ class Pipeline:
         return put
 
     def _outputs(self, text: str, name: str, *, streaming: bool) -> Outputs:
-        run = self._stream_run(_QUERIES, name) if streaming else None
+        checkpoint = self._checkpoint(name)
+        run = self._stream_run(_QUERIES, name, checkpoint) if streaming else None
         return Outputs(self.session, self.folder, text, self.default, run)
 
-    def _stream_run(self, kind: str, name: str) -> str:
+    def _stream_run(self, kind: str, name: str, checkpoint: Path) -> str:
         """What tells the micro-batches of a stream from those of one that began anew."""
         path = self._run_file(kind, name)
-        if not path.exists():
+        # A checkpoint that somebody removed numbers micro-batches from 0 again.
+        if not (path.exists() and checkpoint.is_dir()):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(uuid.uuid4().hex)
         return path.read_text()
@@ -277,9 +279,9 @@ class Pipeline:
         for name, opened in self.sources.opened.items():
             rows = opened.malformed
             if rows is not None and name not in self.letters:
-                run_ = self._stream_run(_LETTERS, name) if rows.isStreaming else None
-                put = open_sink(self.spark, "json", [str(folder / name)], {}, query=name, run=run_)
                 checkpoint = self.folder / _LETTERS / name
+                known = self._stream_run(_LETTERS, name, checkpoint) if rows.isStreaming else None
+                put = open_sink(self.spark, "json", [str(folder / name)], {}, query=name, run=known)
                 self.letters[name] = run(rows, [put], checkpoint=checkpoint, trigger=self.trigger)
 
 
