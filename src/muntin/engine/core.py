@@ -60,12 +60,12 @@ def translate_core(
     columns = Columns(windowing.alias, relation.df.columns, names)
     grouped = windowing.method == "frames" and not windowing.fills
     asked = ask(query, select, columns, known, grouped=grouped)
-    chosen, names_there = _choosing(select, node, asked), {**inner, node.name: relation.df}
-    rows, before = relation.df, None
-    if chosen is not None:
-        with located(query, query.place, near=[chosen]):
-            rows = evaluate(chosen, scope, names_there)
-        before = Part.of(chosen, scope, names_there)
+    tables = {**inner, node.name: relation.df}
+    before = _choosing(select, node, asked, scope, tables)
+    rows = relation.df
+    if before is not None:
+        with located(query, query.place, near=[before.tree]):
+            rows = evaluate(before.tree, scope, tables)
     roles = _roles(query, windowing, relation, asked)
     with located(query, windowing.place, windowing.places):
         source = described(windowing, relation.table, rows, relation.on, roles.by)
@@ -101,7 +101,13 @@ def _check_joins(query: Query, others: Sequence[exp.Expr], windowing: Windowing)
         raise SqlError(problem, query.text, query.at(others[0]), expected=expected)
 
 
-def _choosing(select: exp.Select, node: exp.Table, asked: Asked) -> exp.Select | None:
+def _choosing(
+    select: exp.Select,
+    node: exp.Table,
+    asked: Asked,
+    scope: Scope,
+    tables: Mapping[str, DataFrame],
+) -> Part | None:
     """What chooses the rows of windows: joins, WHERE, columns that groups need; None takes all."""
     parts = {part: select.args[part] for part in _CHOOSING if select.args.get(part)}
     if not parts and not asked.computed:
@@ -112,7 +118,7 @@ def _choosing(select: exp.Select, node: exp.Table, asked: Asked) -> exp.Select |
     for part, value in parts.items():
         copied = [one.copy() for one in value] if isinstance(value, list) else value.copy()
         chosen.set(part, copied)
-    return chosen
+    return Part.of(chosen, scope, tables)
 
 
 def _roles(query: Query, windowing: Windowing, relation: Relation, asked: Asked) -> Roles:
