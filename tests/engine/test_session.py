@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import muntin as mt
 from muntin.engine.session import Session
+from muntin.sql.parse import parse_query
 from muntin.sql.statements import Call
 from tests.engine.tables import LINE
 
@@ -74,13 +75,54 @@ def test_show_says_what_there_is(session: Session) -> None:
 
 
 def test_drop_forgets(session: Session) -> None:
-    assert lines(session.sql("DROP QUERY sums")) == [("dropped query sums",)]
+    assert lines(session.sql("DROP QUERY sums")) == [("dropped query sums, and its trigger page",)]
+    assert lines(session.sql("SHOW TRIGGERS")) == []
     assert lines(session.sql("DROP QUERY IF EXISTS sums")) == [("there was no query sums",)]
     with pytest.raises(mt.SqlError, match="there is no query sums"):
         session.sql("DROP QUERY sums")
     with pytest.raises(mt.SqlError, match=r"did you mean line\?"):
         session.sql("DROP STREAM lime")
     assert lines(session.sql("SHOW QUERIES")) == []
+
+
+def test_secrets_are_not_shown(spark: SparkSession) -> None:
+    session = Session(spark)
+    session.sql("""
+    CREATE TABLE t FROM postgres('t', 'postgresql://h/d', 'me', 'hunter2');
+    CREATE QUERY q AS SELECT 1 AS x INTO postgres('q', url => 'u', password => 'hunter2')
+      LATE INTO kafka('late', servers => 's', `kafka.ssl.key.password` => 'hunter2');
+    CREATE TRIGGER page ON q DO webhook('http://me:hunter2@x', token => 'hunter2');
+    """)
+    for what in ("TABLES", "QUERIES", "TRIGGERS"):
+        ((_, shown),) = lines(session.sql(f"SHOW {what}"))
+        assert "***" in shown
+        assert "hunter2" not in shown
+
+
+@pytest.mark.parametrize("name", ["../../x", "a/b", ".hidden", "a:b", "x*"])
+def test_a_name_that_is_no_folder_is_refused(session: Session, name: str) -> None:
+    for made in (
+        f"CREATE QUERY `{name}` AS SELECT 1 AS x",
+        f"CREATE TABLE `{name}` FROM json('x')",
+        f"CREATE TRIGGER `{name}` ON sums DO command('true')",
+    ):
+        with pytest.raises(mt.SqlError, match="cannot be a name: it becomes a folder"):
+            session.sql(made)
+    session.sql("CREATE QUERY `slow segments-2` AS SELECT 1 AS x")
+
+
+def test_the_name_of_a_query_without_one_is_refused(session: Session) -> None:
+    with pytest.raises(mt.SqlError, match="queries without one are called select_1, select_2"):
+        session.sql("CREATE QUERY Select_1 AS SELECT 1 AS x")
+
+
+def test_the_plans_behind_a_query_are_its_own(session: Session) -> None:
+    session.sql("SELECT min(v) FROM line [TUMBLING 3]")
+    (read, own) = session.answer(
+        parse_query("SELECT max(s) FROM sums [TUMBLING 100 WATTR e]")
+    ).behind
+    assert "sum(v)" in str(read.explanation)
+    assert "max(s)" in str(own.explanation)
 
 
 def test_a_query_reads_what_its_names_stand_for_now(session: Session) -> None:

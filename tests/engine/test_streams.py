@@ -128,6 +128,26 @@ def rate(spark: SparkSession) -> DataFrame:
             "the state of Spark would grow for ever: a join of two streams remembers every row",
         ),
         (
+            "SELECT count(*) FROM r AS a [TUMBLING 1 MINUTE WATTR timestamp DISORDER ORDERED] "
+            "JOIN r AS b ON a.value = b.value",
+            "the state of Spark would grow for ever: a join of two streams remembers every row",
+        ),
+        (
+            "SELECT count(*) FROM (SELECT DISTINCT timestamp, value FROM r) "
+            "[TUMBLING 1 MINUTE WATTR timestamp DISORDER ORDERED]",
+            "the state of Spark would grow for ever: DISTINCT remembers every row",
+        ),
+        (
+            "WITH u AS (SELECT DISTINCT timestamp, value FROM r) SELECT count(*) FROM u "
+            "[TUMBLING 1 MINUTE WATTR timestamp DISORDER ORDERED]",
+            "the state of Spark would grow for ever: DISTINCT remembers every row",
+        ),
+        (
+            "WITH a AS (SELECT value FROM r), b AS (SELECT value FROM r) "
+            "SELECT a.value FROM a JOIN b ON a.value = b.value",
+            "the state of Spark would grow for ever: a join of two streams remembers every row",
+        ),
+        (
             f"SELECT * FROM asof({RATE}, {RATE}, direction => forward)",
             "the state of r would grow for ever: rows wait for the next row of their key",
         ),
@@ -250,3 +270,19 @@ def test_explain_draws_both_sides_of_a_join(spark: SparkSession) -> None:
     text = f"EXPLAIN (FORMAT svg) SELECT * FROM lookup({RATE}, (SELECT 1 AS x) AS t, key => ())"
     (row,) = mt.sql(text, r=rate(spark)).collect()
     assert all(f">{said}</text>" in row.plan for said in ("r", "(t)", "table", "lookup"))
+
+
+def test_an_unbounded_query_is_explained(spark: SparkSession) -> None:
+    stream = spark.readStream.format("rate").load()
+    (row,) = mt.sql("EXPLAIN SELECT DISTINCT value FROM r", r=stream).collect()
+    assert row.plan.splitlines()[-2:] == [
+        "verdict     unbounded: DISTINCT remembers every row",
+        "            refused, unless the query says WITH UNBOUNDED STATE",
+    ]
+
+
+def test_what_spark_keeps_of_a_table_is_bounded(spark: SparkSession) -> None:
+    stream = spark.readStream.format("rate").load()
+    known = spark.sql("SELECT 1L AS value")
+    text = "SELECT value FROM r WHERE value IN (SELECT DISTINCT value FROM known)"
+    assert mt.sql(text, r=stream, known=known).isStreaming

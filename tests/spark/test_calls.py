@@ -60,3 +60,26 @@ def test_names() -> None:
     assert named("source", "CSV", ["csv", "json"]) == "csv"
     with pytest.raises(ArgumentError, match=r"there is no such source \(did you mean 'json'\?\)"):
         named("source", "jsn", ["csv", "json"])
+
+
+def test_secrets_are_not_shown() -> None:
+    login = Signature(
+        "login",
+        (Parameter("url", str), Parameter("password", str, secret=True)),
+        prefixes=("kafka.",),
+    )
+    url = "postgresql://me:pw@host/db?ssl=true&password=pw&x=1"
+    assert login.hidden([url, "pw"], {"kafka.ssl.key.password": "pw", "kafka.acks": "all"}) == (
+        ("postgresql://me:***@host/db?ssl=true&password=***&x=1", "***"),
+        {"kafka.ssl.key.password": "***", "kafka.acks": "all"},
+    )
+    given: list[tuple[list[Any], dict[str, Any]]] = [
+        ([], {"pasword": "hunter2"}),
+        (["u", "hunter2"], {"password": "hunter2"}),
+        (["u", "hunter2", 3], {}),
+        (["u"], {"password": ("hunter2",)}),
+    ]
+    for arguments, options in given:
+        with pytest.raises(ArgumentError) as error:
+            login.bind(arguments, options)
+        assert "hunter2" not in str(error.value)

@@ -48,12 +48,14 @@ class Catalog:
         return True
 
     def drop(self, what: Kept, name: str) -> bool:
-        """Forget a statement; False if there is none of that kind and name."""
+        """Forget a statement, and the triggers of a query; False if there is none of that name."""
         if what == "TRIGGER":
             return self.triggers.pop(name.casefold(), None) is not None
         found = self.relations.get(name.casefold())
         if found is None or kind_of(found) != what:
             return False
+        for trigger in self.reading(name) if what == "QUERY" else ():
+            del self.triggers[trigger.name.casefold()]
         del self.relations[name.casefold()]
         return True
 

@@ -7,7 +7,8 @@ over one row per window and key.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -20,7 +21,7 @@ from muntin.engine.planning import Planned, planned
 from muntin.engine.relation import Relation, Subquery, open_relation, spelt
 from muntin.engine.roles import Roles, roles_of
 from muntin.engine.scope import Scope
-from muntin.engine.spark_sql import evaluate
+from muntin.engine.spark_sql import Part, evaluate
 from muntin.engine.stream_call import check_disorder, described
 from muntin.spark.types import DataFrame
 from muntin.sql.errors import SqlError
@@ -38,8 +39,12 @@ def translate_core(
     node: exp.Table,
     scope: Scope,
     subquery: Subquery,
+    inner: Mapping[str, DataFrame],
 ) -> Planned:
-    """The results of windows; ``select`` is changed to a SELECT over them."""
+    """The results of windows; ``select`` is changed to a SELECT over them.
+
+    ``inner`` are the results of windows that stand in subqueries of it.
+    """
     asked_windows = query.windowings[node.name]
     arrival = any(column.name == ARRIVAL for column in select.find_all(exp.Column))
     relation = open_relation(query, asked_windows, scope, subquery, arrival=arrival)
@@ -55,7 +60,12 @@ def translate_core(
     columns = Columns(windowing.alias, relation.df.columns, names)
     grouped = windowing.method == "frames" and not windowing.fills
     asked = ask(query, select, columns, known, grouped=grouped)
-    rows = _chosen(query, select, node, relation, asked, scope)
+    tables = {**inner, node.name: relation.df}
+    before = _choosing(select, node, asked, scope, tables)
+    rows = relation.df
+    if before is not None:
+        with located(query, query.place, near=[before.tree]):
+            rows = evaluate(before.tree, scope, tables)
     roles = _roles(query, windowing, relation, asked)
     with located(query, windowing.place, windowing.places):
         source = described(windowing, relation.table, rows, relation.on, roles.by)
@@ -64,7 +74,7 @@ def translate_core(
     if asked.aggregates or grouped:
         _check_results(query, asked, made, columns)
     _rewrite(select, node, asked)
-    return made
+    return replace(made, before=before)
 
 
 def _beside(select: exp.Select, node: exp.Table) -> Iterator[exp.Expr]:
@@ -91,26 +101,24 @@ def _check_joins(query: Query, others: Sequence[exp.Expr], windowing: Windowing)
         raise SqlError(problem, query.text, query.at(others[0]), expected=expected)
 
 
-def _chosen(
-    query: Query,
+def _choosing(
     select: exp.Select,
     node: exp.Table,
-    relation: Relation,
     asked: Asked,
     scope: Scope,
-) -> DataFrame:
-    """The rows that windows are made of: joined, filtered, with columns that groups need."""
+    tables: Mapping[str, DataFrame],
+) -> Part | None:
+    """What chooses the rows of windows: joins, WHERE, columns that groups need; None takes all."""
     parts = {part: select.args[part] for part in _CHOOSING if select.args.get(part)}
     if not parts and not asked.computed:
-        return relation.df
+        return None
     everything = exp.Column(this=exp.Star(), table=exp.to_identifier(node.alias, quoted=True))
     added = [exp.alias_(tree.copy(), name, quoted=True) for name, tree in asked.computed.items()]
     chosen = exp.Select(expressions=[everything, *added], from_=select.args["from_"].copy())
     for part, value in parts.items():
         copied = [one.copy() for one in value] if isinstance(value, list) else value.copy()
         chosen.set(part, copied)
-    with located(query, query.place, near=[chosen]):
-        return evaluate(chosen, scope, {node.name: relation.df})
+    return Part.of(chosen, scope, tables)
 
 
 def _roles(query: Query, windowing: Windowing, relation: Relation, asked: Asked) -> Roles:

@@ -35,9 +35,9 @@ def draw_query(
     Of frames ``value`` is the column that they were found in, and has to be named.
     """
     answer = session.answer(query)
-    framed = [found for plan in session.plans if (found := _frames(plan)) is not None]
+    framed = [found for plan in answer.behind if (found := _frames(plan)) is not None]
     if not framed:
-        by = [name for plan in session.plans for name in _by(plan)]
+        by = [name for plan in answer.behind for name in _by(plan)]
         lines = lines_of(answer.df, value, list(dict.fromkeys(by)))
         draw(lines, path, width=width, height=height, title=title)
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from muntin.engine.graph import graph_of
-from muntin.engine.storage import storage_of, verdicts
+from muntin.engine.storage import refused, storage_of, verdicts
 from muntin.engine.svg import drawn
 from muntin.engine.translate import Answer
 from muntin.spark.compile import Compiled
@@ -49,3 +49,5 @@ def _lines(answer: Answer) -> Iterator[str]:
         yield "            ordered micro-batch by micro-batch"
     if "Spark" in found:
         yield f"verdict     {found['Spark']}"
+    if refused(answer) is not None:
+        yield "            refused, unless the query says WITH UNBOUNDED STATE"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from muntin.engine.explain import explained
+from muntin.engine.naming import unnamed
 from muntin.engine.session import Session
 from muntin.semantics.errors import ArgumentError, did_you_mean
 from muntin.sql.statements import CreateQuery, Format, Query, Select, Statement
@@ -19,7 +20,7 @@ def explanations(
         expected = f"there is no such query{did_you_mean(only, queries)}; there are "
         raise ArgumentError("query", only, expected + ", ".join(queries))
     wanted = queries if only is None else {only: queries[only]}
-    return {name: explained(session.answer(query), form) for name, query in wanted.items()}
+    return {name: explained(session.translated(query), form) for name, query in wanted.items()}
 
 
 def named_queries(statements: Sequence[Statement]) -> Iterator[tuple[str, Query]]:
@@ -30,4 +31,4 @@ def named_queries(statements: Sequence[Statement]) -> Iterator[tuple[str, Query]
             yield statement.name, statement.query
         elif isinstance(statement, Select):
             selects += 1
-            yield f"select_{selects}", statement.query
+            yield unnamed(selects), statement.query

@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from muntin.engine.inserting import inserting
 from muntin.engine.session import Session
 from muntin.engine.sources import blamed
 from muntin.engine.translate import Finish
 from muntin.engine.triggers.firing import Trigger, action_of
 from muntin.engine.triggers.ledger import Ledger
 from muntin.spark.sinks.opening import open_sink
+from muntin.spark.sinks.running import together
 from muntin.spark.sinks.sending import Put
 from muntin.spark.types import DataFrame
 from muntin.sql.errors import SqlError, closest
@@ -19,27 +21,24 @@ from muntin.sql.statements import Call, CreateQuery, CreateTable, CreateTrigger
 
 #: Makes the sink of a query that names none: of its name, and whether it is a stream.
 Default = Callable[[str, bool], Put]
+#: No trigger is called like this.
+INTO = ""
 
 
 @dataclass
 class Fan:
-    """One sink of several; more can be added while a query runs."""
+    """One sink of several; triggers can be added and taken away while a query runs.
 
-    sinks: list[Put]
+    A trigger is there under its name, the sink of the query under :data:`INTO`.
+    """
+
+    sinks: dict[str, Put]
     finish: Finish | None = None
 
     def __call__(self, rows: DataFrame, number: int) -> None:
-        """Hand the rows of a micro-batch to every sink; they are made once."""
+        """Hand the rows of a micro-batch to every sink."""
         made = rows if self.finish is None else self.finish(rows)
-        if len(self.sinks) == 1:
-            self.sinks[0](made, number)
-            return
-        made.persist()
-        try:
-            for sink in self.sinks:
-                sink(made, number)
-        finally:
-            made.unpersist()
+        together(list(self.sinks.values()))(made, number)
 
 
 @dataclass
@@ -56,11 +55,15 @@ class Outputs:
     default: Default
     run: str | None = None
 
-    def of(self, name: str, into: Call | None, triggers: Sequence[CreateTrigger]) -> list[Put]:
+    def of(self, name: str, into: Call | None, triggers: Sequence[CreateTrigger]) -> dict[str, Put]:
         """The sink of a query and its triggers; without either, the default."""
-        sinks: list[Put] = [] if into is None else [self.sink(into, name)]
-        sinks += [self.trigger(one) for one in triggers]
-        return sinks or [self.default(name, self.run is not None)]
+        sinks = {} if into is None else {INTO: self.sink(into, name)}
+        sinks |= {one.name.casefold(): self.trigger(one) for one in triggers}
+        return sinks or {INTO: self.default(name, self.run is not None)}
+
+    def late(self, call: Call, name: str) -> Put:
+        """The sink of the rows that a query refuses."""
+        return self.sink(call, f"{name}/late")  # no query is called so
 
     def sink(self, call: Call, name: str) -> Put:
         """The sink that a call names."""
@@ -78,10 +81,12 @@ class Outputs:
         """What a trigger does: an action, or an insert into a stored table."""
         call = made.action
         if call.name.lower() == "insert":
-            return self.sink(self._table(call).source, made.name)
+            with blamed(self.text, call):
+                into = inserting(self._table(call))
+            return self.sink(into, f"trigger/{made.name}")
         with blamed(self.text, call):
             action = action_of(call.name, call.arguments, call.options)
-        ledger = Ledger(self.folder / "fired" / made.name)
+        ledger = ledger_of(self.folder, made)
         if self.run is None:
             ledger.forget(0)
         return Trigger(action, ledger)
@@ -101,6 +106,11 @@ class Outputs:
             expected=expected,
             suggestion=closest(str(name), known),
         )
+
+
+def ledger_of(folder: Path, trigger: CreateTrigger) -> Ledger:
+    """Where it is noted what a trigger has done."""
+    return Ledger(folder / "fired" / trigger.name)
 
 
 def runs(query: CreateQuery, triggers: Sequence[CreateTrigger]) -> bool:

@@ -13,6 +13,7 @@ from muntin.engine.blame import located, unknown_column
 from muntin.engine.columns import Columns
 from muntin.engine.roles import Roles
 from muntin.engine.scope import Scope
+from muntin.engine.spark_sql import Part
 from muntin.engine.stream_call import columns_of, filled, segmented
 from muntin.spark.combined import combine
 from muntin.spark.filled import Filled
@@ -32,11 +33,13 @@ class Planned:
     """Results of windows, and the plan they come from; rows with their windows need no plan.
 
     ``numbered`` says that the results have the numbers of windows beside what the plan tells.
+    ``before`` is what Spark does with rows before windows are made of them.
     """
 
     df: DataFrame
     plan: Plan | None
     numbered: bool = False
+    before: Part | None = None
 
     @staticmethod
     def of(plan: Plan, *, numbered: bool = False) -> Planned:

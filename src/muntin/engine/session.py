@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from muntin.engine.catalog import Catalog, Declared, kind_of
 from muntin.engine.explain import explained
+from muntin.engine.masking import masked
+from muntin.engine.naming import refusal
 from muntin.engine.scope import Scope, Table
 from muntin.engine.storage import check_bounded
 from muntin.engine.translate import Answer, tables_of, translate
@@ -54,8 +56,8 @@ class Session:
     streaming: bool = False
     control: Controller | None = None
     catalog: Catalog = field(default_factory=Catalog)
-    plans: list[Plan] = field(default_factory=list)
     _opened: dict[str, Table] = field(default_factory=dict)
+    _behind: dict[str, tuple[Plan, ...]] = field(default_factory=dict)
 
     def sql(self, text: str) -> DataFrame:
         """Run every statement of a text; what the last one answers."""
@@ -71,7 +73,7 @@ class Session:
             case Select(query=query):
                 return self.rows(query)
             case Explain(target=target, format=format_):
-                shown = explained(self.answer(self._query(target, text, statement)), format_)
+                shown = explained(self.translated(self._query(target, text, statement)), format_)
                 return self._said("plan", [shown])
             case Show(what=what):
                 return self._shown(self.catalog.kept(what))
@@ -82,14 +84,23 @@ class Session:
 
     def answer(self, query: Query) -> Answer:
         """A query translated; refused if its state would grow for ever and nobody said so."""
-        answer = translate(query, self._scope(query))
+        answer = self.translated(query)
         check_bounded(answer)
-        self.plans += [plan for plan in answer.plans.values() if isinstance(plan, Plan)]
         return answer
+
+    def translated(self, query: Query) -> Answer:
+        """A query translated, whatever it would keep."""
+        answer = translate(query, self._scope(query))
+        names = dict.fromkeys(map(str.casefold, tables_of(query)))
+        read = [plan for name in names for plan in self._behind.get(name, ())]
+        own = [plan for plan in answer.plans.values() if isinstance(plan, Plan)]
+        return replace(answer, behind=(*read, *own))
 
     def rows(self, query: Query) -> DataFrame:
         """The results of a query, as a DataFrame."""
-        answer = self.answer(query)
+        return self._unordered(query, self.answer(query))
+
+    def _unordered(self, query: Query, answer: Answer) -> DataFrame:
         if answer.finish is not None:
             problem = "a stream is sorted micro-batch by micro-batch, which a DataFrame cannot say"
             expected = "CREATE QUERY ... INTO a sink, or no ORDER BY"
@@ -115,7 +126,9 @@ class Session:
     def _open(self, declared: CreateStream | CreateTable | CreateQuery) -> Table:
         if isinstance(declared, CreateQuery):
             self._check_not_reading(declared, declared.query, {declared.name.casefold()})
-            return self.rows(declared.query)
+            answer = self.answer(declared.query)
+            self._behind[declared.name.casefold()] = answer.behind
+            return self._unordered(declared.query, answer)
         if self.open_source is None:
             raise MuntinError(f"nobody here opens {declared.source.name}(...)")
         live = self.streaming and isinstance(declared, CreateStream)
@@ -161,6 +174,9 @@ class Session:
         return found.query
 
     def _created(self, made: Declared, text: str) -> DataFrame:
+        problem_of_name = refusal(kind_of(made), made.name)
+        if problem_of_name is not None:
+            raise SqlError(problem_of_name, text, made.place)
         if isinstance(made, CreateTrigger):
             found = self.catalog.find(made.query_name)
             if not isinstance(found, CreateQuery):
@@ -176,9 +192,11 @@ class Session:
 
     def _dropped(self, drop: Drop, text: str) -> DataFrame:
         what = drop.what.lower()
+        triggers = self.catalog.reading(drop.name) if drop.what == "QUERY" else []
         if self.catalog.drop(drop.what, drop.name):
             self._forget(drop.name)
-            return self._said("done", [f"dropped {what} {drop.name}"])
+            also = "".join(f", and its trigger {one.name}" for one in triggers)
+            return self._said("done", [f"dropped {what} {drop.name}{also}"])
         if drop.if_exists:
             return self._said("done", [f"there was no {what} {drop.name}"])
         known = [one.name for one in self.catalog.kept(drop.what)]
@@ -190,9 +208,10 @@ class Session:
         for opened in list(self._opened):
             if opened == name.casefold() or isinstance(self.catalog.find(opened), CreateQuery):
                 del self._opened[opened]
+                self._behind.pop(opened, None)
 
     def _shown(self, kept: list[Declared]) -> DataFrame:
-        rows = [(one.name, str(one)) for one in kept]
+        rows = [(one.name, str(masked(one))) for one in kept]
         return self.spark.createDataFrame(rows, "name STRING, statement STRING")
 
     def _said(self, column: str, lines: list[str]) -> DataFrame:

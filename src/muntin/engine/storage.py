@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from muntin.engine.aggregating import any_aggregate, known_aggregates
 from muntin.engine.holding import held, held_verdict
+from muntin.engine.spark_sql import Part, full_name
 from muntin.engine.storing import Storage, Verdict
 from muntin.engine.translate import Answer
 from muntin.semantics.framing.properties import Framing
@@ -75,48 +76,62 @@ def verdict_of(plan: Plan | Probed) -> Verdict:
 def verdicts(answer: Answer) -> dict[str, Verdict]:
     """Of every relation with windows, and of what Spark does around them."""
     found = {name: verdict_of(plan) for name, plan in answer.plans.items()}
-    if answer.is_streaming and (kept := _kept_by_spark(answer)) is not None:
-        found["Spark"] = kept
+    kept = [verdict for part in answer.parts if (verdict := _kept_by_spark(part)) is not None]
+    if answer.is_streaming and kept:
+        found["Spark"] = kept[0]
     return found
 
 
 def check_bounded(answer: Answer) -> None:
     """Refuse a query on a stream whose state grows for ever, unless the user has said so."""
+    found = refused(answer)
+    if found is not None:
+        name, verdict = found
+        problem = f"the state of {name} would grow for ever: {verdict.why}"
+        expected = f"{verdict.remedy}, or WITH UNBOUNDED STATE behind the query"
+        raise SqlError(problem, answer.query.text, answer.query.place, expected=expected)
+
+
+def refused(answer: Answer) -> tuple[str, Verdict] | None:
+    """What of a query is a reason to refuse it, by its name, and why."""
     if answer.query.unbounded or not answer.is_streaming:
-        return
-    for name, verdict in verdicts(answer).items():
-        if verdict.for_ever:
-            problem = f"the state of {name} would grow for ever: {verdict.why}"
-            expected = f"{verdict.remedy}, or WITH UNBOUNDED STATE behind the query"
-            raise SqlError(problem, answer.query.text, answer.query.place, expected=expected)
+        return None
+    every = verdicts(answer).items()
+    return next(((name, verdict) for name, verdict in every if verdict.for_ever), None)
 
 
-def _kept_by_spark(answer: Answer) -> Verdict | None:
+def _kept_by_spark(part: Part) -> Verdict | None:
     """What Spark would keep for ever of a stream, around the windows (FJ-6)."""
     known = known_aggregates()
-    for select in answer.rest.find_all(exp.Select):
+    for select in part.tree.find_all(exp.Select):
+        if not _reads(select, part):
+            continue
         if select.args.get("distinct"):
             return Verdict(False, True, "DISTINCT remembers every row")
         if select.args.get("group") or any(any_aggregate(e, known) for e in select.expressions):
             return Verdict(False, True, "an aggregate outside of windows is never complete")
-        if _meet(select, answer):
+        if _meet(select, part):
             why = "a join of two streams remembers every row"
             return Verdict(False, True, why, "join(...), zipper(...) or asof(...) in FROM")
-    for union in answer.rest.find_all(exp.SetOperation):
-        if union.args.get("distinct"):
+    for union in part.tree.find_all(exp.SetOperation):
+        if union.args.get("distinct") and _reads(union, part):
             return Verdict(False, True, "UNION without ALL remembers every row")
     return None
 
 
-def _meet(select: exp.Select, answer: Answer) -> bool:
+def _reads(tree: exp.Expr, part: Part) -> bool:
+    """Whether a stream is in it."""
+    return any(full_name(table) in part.streams for table in tree.find_all(exp.Table))
+
+
+def _meet(select: exp.Select, part: Part) -> bool:
     """Whether two relations of a SELECT are streams."""
     first = select.args.get("from_")
     relations = [
         *([first.this] if first else []),
         *(j.this for j in select.args.get("joins") or []),
     ]
-    names = [{table.name for table in one.find_all(exp.Table)} for one in relations]
-    return sum(bool(answer.streams & found) for found in names) > 1
+    return sum(_reads(one, part) for one in relations) > 1
 
 
 def _compiled(plan: Plan) -> object:

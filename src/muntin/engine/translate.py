@@ -15,7 +15,7 @@ from muntin.engine.core import translate_core
 from muntin.engine.per_window import ranked, split
 from muntin.engine.planning import Planned
 from muntin.engine.scope import Scope, rows_of
-from muntin.engine.spark_sql import evaluate
+from muntin.engine.spark_sql import Part, evaluate
 from muntin.spark.plan import Plan
 from muntin.spark.probed import Probed
 from muntin.spark.types import DataFrame
@@ -50,7 +50,9 @@ class Answer:
     window, ``finish`` does that with the rows of a micro-batch: a sink calls it on each.
 
     ``alone`` is there where all rows come from one plan, whose refused rows can then be had.
-    ``streams`` are the names in ``rest`` that stand for streams.
+    ``parts`` are all that Spark does: ``rest``, and what it does before windows are made, in CTEs
+    and in subqueries. ``behind`` are the plans that run, those of queries that it reads by name
+    among them.
     """
 
     query: Query
@@ -60,7 +62,8 @@ class Answer:
     rest: exp.Query
     finish: Finish | None = None
     alone: Alone | None = None
-    streams: frozenset[str] = frozenset()
+    parts: tuple[Part, ...] = ()
+    behind: tuple[Plan, ...] = ()
 
     @property
     def is_streaming(self) -> bool:
@@ -73,8 +76,8 @@ def translate(query: Query, scope: Scope) -> Answer:
     tree = query.tree.copy()
     with located(query):
         if not query.windowings and not query.alignments:
-            df, streams = evaluate(tree, scope, {}), _streams(tree, scope, {})
-            return Answer(query, df, {}, {}, tree, streams=streams)
+            df, part = evaluate(tree, scope, {}), Part.of(tree, scope, {})
+            return Answer(query, df, {}, {}, tree, parts=(part,))
         work = _Translation(query)
         scope = work.with_ctes(tree, scope)
         made = work.cores(tree, scope)
@@ -126,6 +129,7 @@ class _Translation:
     plans: dict[str, Plan | Probed] = field(default_factory=dict)
     relations: dict[str, Clause] = field(default_factory=dict)
     planned: dict[str, Planned] = field(default_factory=dict)
+    parts: list[Part] = field(default_factory=list)
 
     def with_ctes(self, tree: exp.Expr, scope: Scope) -> Scope:
         """CTEs become names of the scope, in their order, so that windows can be over them."""
@@ -137,6 +141,7 @@ class _Translation:
             raise SqlError(problem, self.query.text, self.query.place)
         for cte in with_.expressions:
             made = self.cores(cte.this, scope)
+            self.parts.append(Part.of(cte.this, scope, made))
             scope = scope.having(cte.alias, evaluate(cte.this, scope, made))
         tree.set("with_", None)
         return scope
@@ -145,7 +150,8 @@ class _Translation:
         """The results of SELECTs over windows, and of joins, by the names that stand for them."""
         query, subquery = self.query, partial(self._subquery, scope)
         made: dict[str, DataFrame] = {}
-        for node in list(tree.find_all(exp.Table)):
+        # Innermost first: a WHERE is Spark's before windows are made, and may ask for others.
+        for node in sorted(tree.find_all(exp.Table), key=_depth, reverse=True):
             if node.name in query.alignments:
                 met = aligned(query, query.alignments[node.name], scope, subquery)
                 made[node.name] = met.df
@@ -155,8 +161,9 @@ class _Translation:
             elif node.name in query.windowings:
                 select = node.find_ancestor(exp.Select)
                 assert select is not None  # a relation stands in FROM
-                rows = translate_core(query, select, node, scope, subquery)
+                rows = translate_core(query, select, node, scope, subquery, made)
                 made[node.name] = rows.df
+                self.parts += [] if rows.before is None else [rows.before]
                 if rows.plan is not None:
                     self._keep(query.windowings[node.name], rows.plan)
                     self.planned[node.name] = rows
@@ -167,6 +174,7 @@ class _Translation:
         answer = translate(inner, scope)
         for name, plan in answer.plans.items():
             self._keep(answer.relations[name], plan)
+        self.parts += answer.parts
         if answer.finish is not None:
             problem = "rows of a stream have no order that windows could be over"
             raise SqlError(problem, inner.text, inner.place, expected="no ORDER BY")
@@ -186,13 +194,13 @@ class _Translation:
         if query.per_window:
             tree = ranked(query, tree, made)
         streaming = any(df.isStreaming for df in made.values())
-        alone, streams = self._alone(tree, scope, made), _streams(tree, scope, made)
+        alone, parts = self._alone(tree, scope, made), (*self.parts, Part.of(tree, scope, made))
         if not streaming or not (tree.args.get("order") or tree.args.get("limit")):
             df = evaluate(tree, scope, made)
-            return Answer(query, df, self.plans, self.relations, tree, alone=alone, streams=streams)
+            return Answer(query, df, self.plans, self.relations, tree, None, alone, parts)
         name, rest = split(query, tree, made)
         finish = _finishing(rest, scope, name)
-        return Answer(query, made[name], self.plans, self.relations, rest, finish, alone, streams)
+        return Answer(query, made[name], self.plans, self.relations, rest, finish, alone, parts)
 
     def _alone(self, tree: exp.Query, scope: Scope, made: Mapping[str, DataFrame]) -> Alone | None:
         """The plan of a query that has one, and beside it nothing that streams."""
@@ -200,7 +208,7 @@ class _Translation:
         if len(plans) != 1 or len(made) != 1 or not {*made} <= {*self.planned}:
             return None
         (name,) = made
-        if _streams(tree, scope, made) - {name}:
+        if Part.of(tree, scope, made).streams - {name}:
             return None
         planned, finish = self.planned[name], _finishing(tree, scope, name)
         plan = planned.plan
@@ -212,11 +220,10 @@ class _Translation:
         return Alone(plan, results)
 
 
-def _streams(tree: exp.Query, scope: Scope, made: Mapping[str, DataFrame]) -> frozenset[str]:
-    """The names of a query that stand for streams."""
-    names = {".".join(part.name for part in node.parts) for node in tree.find_all(exp.Table)}
-    tables = {name: made.get(name, scope.own(name)) for name in names}
-    return frozenset(n for n, table in tables.items() if table and rows_of(table).isStreaming)
+def _depth(node: exp.Expr) -> int:
+    """In how many SELECTs something stands."""
+    above = node.find_ancestor(exp.Select)
+    return 0 if above is None else 1 + _depth(above)
 
 
 def _finishing(rest: exp.Query, scope: Scope, name: str) -> Finish:

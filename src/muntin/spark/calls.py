@@ -6,6 +6,7 @@ is opened, so that a misspelt option is an error and not an option that does not
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -13,6 +14,12 @@ from muntin.semantics.errors import ArgumentError, did_you_mean
 
 #: What a statement can give.
 Literal = str | int | float | bool | None | tuple["Literal", ...]
+#: What is shown in the place of a secret.
+HIDDEN = "***"
+#: Options of Spark's own, such as kafka.ssl.keystore.password, tell a secret by their name.
+_SECRET = re.compile("password|secret|token|jaas|credential", re.IGNORECASE)
+#: Passwords in addresses: https://me:secret@host, postgresql://host/db?password=secret.
+_IN_ADDRESS = re.compile(r"(?<=://)([^/@:\s]*:)[^/@\s]+(?=@)|(?<=[?&])((?:password|token)=)[^&\s]*")
 #: How values are called in messages.
 _KINDS: Mapping[type, str] = {
     str: "a text in quotes",
@@ -24,7 +31,7 @@ _KINDS: Mapping[type, str] = {
 
 @dataclass(frozen=True)
 class Parameter:
-    """A named value; without a default it must be given."""
+    """A named value; without a default it must be given. A secret is never shown."""
 
     name: str
     kind: type
@@ -32,6 +39,7 @@ class Parameter:
     required: bool = False
     choices: tuple[str, ...] = ()
     positive: bool = False
+    secret: bool = False
 
     def checked(self, given: Literal, where: str) -> Literal:
         """The value, or what would work."""
@@ -39,7 +47,8 @@ class Parameter:
             given = float(given)
         fits = isinstance(given, self.kind) and (self.kind is bool or not isinstance(given, bool))
         if not fits:
-            raise ArgumentError(self.name, given, f"{where} takes {_KINDS[self.kind]} here")
+            shown = HIDDEN if self.secret else given
+            raise ArgumentError(self.name, shown, f"{where} takes {_KINDS[self.kind]} here")
         if self.positive and isinstance(given, int | float) and not given > 0:
             raise ArgumentError(self.name, given, "it must be above zero")
         if self.choices and given not in self.choices:
@@ -92,13 +101,15 @@ class Signature:
     def bind(self, arguments: Sequence[Literal], options: Mapping[str, Literal]) -> Bound:
         """What a call gives, by name; raises what is wrong with it."""
         if len(arguments) > len(self.parameters):
-            raise ArgumentError(self.name, list(arguments), f"it takes {self._listed()}")
+            without, _ = self.hidden(arguments, {})
+            raise ArgumentError(self.name, list(without), f"it takes {self._listed()}")
         given = dict(zip((p.name for p in self.parameters), arguments, strict=False))
         passed: dict[str, Literal] = {}
         for name, value in options.items():
             where, known = self._known(name, value)
             if known in given or known in passed:
-                raise ArgumentError(name, value, f"{self.name} has it already")
+                shown = HIDDEN if self._is_secret(known) else value
+                raise ArgumentError(name, shown, f"{self.name} has it already")
             (given if where == "own" else passed)[known] = value
         values = {p.name: self._value(p, given) for p in self.parameters}
         return Bound(self.name, values, passed)
@@ -122,11 +133,33 @@ class Signature:
         if name.startswith(self.prefixes):
             return "passed", name
         names = [*(p.name for p in self.parameters), *self.passed]
+        # A text may be a password whose name is misspelt.
         raise ArgumentError(
             name,
-            value,
+            HIDDEN if isinstance(value, str) else value,
             f"{self.name} has no such option{did_you_mean(name, names)}; it takes {self._listed()}",
         )
+
+    def hidden(
+        self, arguments: Sequence[Literal], options: Mapping[str, Literal]
+    ) -> tuple[tuple[Literal, ...], dict[str, Literal]]:
+        """What a call gives, to be shown: without its secrets."""
+        names = [p.name for p in self.parameters]
+        places = (names[n] if n < len(names) else "" for n in range(len(arguments)))
+        by_place = zip(places, arguments, strict=True)
+        return (
+            tuple(self._shown(name, value) for name, value in by_place),
+            {name: self._shown(name, value) for name, value in options.items()},
+        )
+
+    def _shown(self, name: str, value: Literal) -> Literal:
+        if value is not None and self._is_secret(name):
+            return HIDDEN
+        return _IN_ADDRESS.sub(rf"\1\2{HIDDEN}", value) if isinstance(value, str) else value
+
+    def _is_secret(self, name: str) -> bool:
+        declared = any(p.secret for p in self.parameters if _plain(p.name) == _plain(name))
+        return declared or bool(_SECRET.search(name))
 
     def _listed(self) -> str:
         own = [p.name if p.required else f"{p.name} (optional)" for p in self.parameters]

@@ -17,7 +17,7 @@ _DRIVER = "org.postgresql.Driver"
 PLACE = (
     Parameter("url", str, required=True),
     Parameter("user", str),
-    Parameter("password", str),
+    Parameter("password", str, secret=True),
 )
 
 
@@ -87,7 +87,12 @@ def quoted(table: str) -> str:
     parts = table.split(".")
     if len(parts) > 2 or not all(parts):
         raise ArgumentError("table", table, "it is a table, or a schema, a dot and a table")
-    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+    return ".".join(map(identifier, parts))
+
+
+def identifier(name: str) -> str:
+    """A name as PostgreSQL takes it, whatever is in it."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def first_line(error: Exception) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 import threading
 from collections.abc import Iterator
@@ -31,6 +32,12 @@ def receiver(*answers: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             got.append({**json.loads(body), "token": self.headers["Authorization"]})
             self.send_response(left.pop(0) if left else 200)
+            self.send_header("Location", "/elsewhere")
+            self.end_headers()
+
+        def do_GET(self) -> None:
+            got.append({"asked": self.path, "token": self.headers["Authorization"]})
+            self.send_response(200)
             self.end_headers()
 
         def log_message(self, format: str, *args: object) -> None:
@@ -73,6 +80,33 @@ def test_nobody_listens() -> None:
         Webhook(url, 5.0, 1)('{"n": 3}')
 
 
+def test_a_redirect_is_not_followed() -> None:
+    """Followed, it would be a GET without the row, and the token would go where it leads."""
+    said = "answered 302, a redirect, which is not followed"
+    with receiver(302) as (url, got), pytest.raises(ActionError, match=said):
+        Webhook(url, 5.0, 1, "abc")('{"n": 3}')
+    assert [sorted(one) for one in got] == [["n", "token"]]
+
+
+def test_what_answers_is_no_web_server() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            taken, _ = server.accept()
+            with taken:
+                taken.recv(2**16)
+                taken.sendall(b"220 mail.example.org ready\r\n")
+
+        threading.Thread(target=answer, daemon=True).start()
+        with pytest.raises(ActionError, match="220 mail"):
+            Webhook(f"http://127.0.0.1:{server.getsockname()[1]}/x", 5.0, 1)('{"n": 3}')
+
+
+def test_a_token_is_one_line_and_is_not_shown() -> None:
+    with pytest.raises(ArgumentError, match=r"token='\*\*\*' cannot be used: it is one line"):
+        action_of("webhook", ["http://x"], {"token": "abc\r\nX-Other: 1"})
+
+
 def test_a_command_gets_the_row(tmp_path: Path) -> None:
     out = tmp_path / "out"
     script = "import sys; open(sys.argv[1], 'w').write(sys.argv[2] + sys.stdin.read())"
@@ -89,6 +123,15 @@ def test_a_command_that_fails() -> None:
         Command((sys.executable, "-c", "import time; time.sleep(9)"), 0.5)("{}")
     with pytest.raises(ActionError, match="there is no column v; there are n"):
         Command(("echo", "{v}"), 1.0)('{"n": 3}')
+
+
+def test_what_a_command_cannot_take_or_say() -> None:
+    with pytest.raises(ActionError, match="null byte"):
+        Command(("echo", "{k}"), 5.0)(json.dumps({"k": "a\0b"}))
+    script = "import sys; sys.stderr.buffer.write(bytes([233, 10])); sys.exit(int(sys.argv[1]))"
+    Command((sys.executable, "-c", script, "0"), 20.0)("{}")
+    with pytest.raises(ActionError, match="exit code 3 \N{REPLACEMENT CHARACTER}"):
+        Command((sys.executable, "-c", script, "3"), 20.0)("{}")
 
 
 @pytest.mark.parametrize(

@@ -28,3 +28,12 @@ def test_failures_are_kept_with_their_reason(tmp_path: Path) -> None:
     Ledger(tmp_path).note_failed('{"n": 3}', "answered 500")
     (line,) = (tmp_path / "failed.jsonl").read_text().splitlines()
     assert json.loads(line) == {"reason": "answered 500", "row": {"n": 3}}
+
+
+def test_what_failed_outlives_what_was_done(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    ledger.note(4)
+    ledger.note_failed("{}", "answered 500")
+    ledger.clear()
+    assert ledger.done(4) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["failed.jsonl"]

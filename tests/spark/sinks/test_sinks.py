@@ -14,7 +14,7 @@ from muntin.engine.triggers.firing import Trigger
 from muntin.engine.triggers.ledger import Ledger
 from muntin.semantics.errors import ArgumentError, RequirementError
 from muntin.spark.sinks.opening import open_sink
-from muntin.spark.sinks.running import run
+from muntin.spark.sinks.running import run, together
 from muntin.spark.sinks.sending import Put
 from muntin.testing import replay
 
@@ -42,6 +42,33 @@ def test_files(spark: SparkSession, rows: DataFrame, name: str, tmp_path: Path) 
     told = {"header": "true"} if name == "csv" else {}
     read = spark.read.format(name).options(**told).load(str(tmp_path / "out"))
     assert sorted(str(row["n"]) for row in read.collect()) == ["1", "1", "2"]
+
+
+def test_files_of_several_writers_stand_beside_each_other(
+    spark: SparkSession, rows: DataFrame, tmp_path: Path
+) -> None:
+    def opened(query: str, run: str | None) -> Put:
+        return open_sink(spark, "json", [str(tmp_path)], {}, query=query, run=run)
+
+    first, resumed, anew = (opened("q", run) for run in ("aaaa", "aaaa", "bbbb"))
+    first(rows, 0)
+    first(rows, 1)
+    resumed(rows.limit(1), 1)
+    anew(rows, 0)
+    opened("q/late", "aaaa")(rows, 0)
+    opened("q", None)(rows, 0)
+    opened("q", None)(rows.limit(1), 0)
+    found = {
+        str(path.parent.relative_to(tmp_path)): len(path.read_text().splitlines())
+        for path in tmp_path.rglob("part-*.json")
+    }
+    assert found == {
+        "writer=q-aaaa/batch=0": 2,
+        "writer=q-aaaa/batch=1": 1,
+        "writer=q-bbbb/batch=0": 2,
+        "writer=q%2Flate-aaaa/batch=0": 2,
+        "writer=q/batch=0": 1,
+    }
 
 
 def test_stdout_as_json(
@@ -112,6 +139,22 @@ def test_a_trigger_goes_on_where_it_was(
     assert [json.loads(row)["n"] for row in fired] == [2]
     Trigger(fired.append, ledger)(rows, 7)
     assert len(fired) == 1
+
+
+def test_a_trigger_stops_nothing(spark: SparkSession, rows: DataFrame, tmp_path: Path) -> None:
+    def broken(row: str) -> None:
+        raise KeyError(row)
+
+    trigger = Trigger(broken, Ledger(tmp_path))
+    trigger(rows, 0)
+    assert (trigger.fired, trigger.failed) == (0, 2)
+    assert "KeyError" in (tmp_path / "failed.jsonl").read_text()
+
+
+def test_rows_are_made_also_for_no_sink(spark: SparkSession, tmp_path: Path) -> None:
+    together([])(spark.sql("SELECT 1 AS x"), 0)
+    with pytest.raises(Exception, match="nobody wants this"):
+        together([])(spark.sql("SELECT raise_error('nobody wants this') AS x"), 0)
 
 
 def test_what_is_refused(spark: SparkSession) -> None:

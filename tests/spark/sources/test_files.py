@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from muntin.semantics.errors import ArgumentError
+from muntin.spark.sinks.opening import open_sink
 from muntin.spark.sources.opened import Opened
 from muntin.spark.sources.opening import open_source
 from muntin.spark.watching import Watch
@@ -53,6 +54,22 @@ def in_memory(df: DataFrame, name: str, folder: Path) -> StreamingQuery:
     query = writer.option("checkpointLocation", str(folder / name)).start()
     query.processAllAvailable()
     return query
+
+
+@pytest.mark.parametrize("name", ["csv", "json", "parquet"])
+@pytest.mark.parametrize("schema", [None, "k STRING, v DOUBLE"])
+def test_what_a_sink_wrote_is_read_beside_other_files(
+    spark: SparkSession, name: str, schema: str | None, tmp_path: Path
+) -> None:
+    old = spark.sql("SELECT 'a' AS k, 1.5D AS v")
+    old.write.format(name).mode("append").save(str(tmp_path))
+    header = {"header": False} if name == "csv" else {}
+    for query in ("q", "trigger/keep"):
+        put = open_sink(spark, name, [str(tmp_path)], header, query=query)
+        put(spark.sql("SELECT 'c' AS k, 3.0D AS v"), 0)
+    df = opened(spark, name, tmp_path, schema).df
+    assert len(df.columns) == 2
+    assert sorted(map(tuple, df.collect())) == [("a", 1.5), ("c", 3.0), ("c", 3.0)]
 
 
 def test_csv_in_a_batch(spark: SparkSession, tmp_path: Path) -> None:

@@ -50,12 +50,13 @@ class Command:
         words = self.filled(json.loads(row))
         try:
             done = subprocess.run(
-                words, input=row, text=True, capture_output=True, timeout=self.timeout, check=False
+                words, input=row.encode(), capture_output=True, timeout=self.timeout, check=False
             )
-        except (OSError, subprocess.TimeoutExpired) as error:
+        # A value with a NUL, which no word of a command can have, is a ValueError.
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
             raise ActionError(f"{words[0]}: {error}") from error
         if done.returncode:
-            said = done.stderr.strip().splitlines()
+            said = done.stderr.decode(errors="replace").strip().splitlines()
             raise ActionError(f"{words[0]}: exit code {done.returncode} {said[-1] if said else ''}")
 
     def filled(self, values: dict[str, object]) -> list[str]:

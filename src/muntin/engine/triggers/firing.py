@@ -50,6 +50,7 @@ class Trigger:
         try:
             self.action(line)
             self.fired += 1
-        except ActionError as error:
+        except Exception as error:  # an action must not stop the stream, whatever it does
             self.failed += 1
-            self.ledger.note_failed(line, str(error))
+            said = str(error) if isinstance(error, ActionError) else repr(error)
+            self.ledger.note_failed(line, said)

@@ -45,5 +45,10 @@ class Ledger:
         """Nothing of a micro-batch is done."""
         self._path(number).unlink(missing_ok=True)
 
+    def clear(self) -> None:
+        """Nothing is done; what failed is kept to be looked at."""
+        for path in self.folder.glob("*.done"):
+            path.unlink(missing_ok=True)
+
     def _path(self, number: int) -> Path:
         return self.folder / f"{number}.done"

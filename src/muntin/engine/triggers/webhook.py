@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import http.client
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import IO
 from urllib.parse import urlsplit
 
 from muntin.engine.triggers.failing import ActionError
 from muntin.semantics.errors import ArgumentError
-from muntin.spark.calls import Bound, Parameter, Signature
+from muntin.spark.calls import HIDDEN, Bound, Parameter, Signature
 
 WEBHOOK = Signature(
     "webhook",
@@ -19,11 +21,26 @@ WEBHOOK = Signature(
         Parameter("url", str, required=True),
         Parameter("timeout", float, 10.0, positive=True),
         Parameter("attempts", int, 3, positive=True),
-        Parameter("token", str),
+        Parameter("token", str, secret=True),
     ),
 )
 #: Seconds before the second attempt; twice as many before each further one.
 _PAUSE = 0.5
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect is an answer like others: followed, it would lose the row and show the token."""
+
+    def redirect_request(
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: http.client.HTTPMessage,
+        newurl: str,
+    ) -> None:
+        return None
 
 
 @dataclass(frozen=True)
@@ -44,7 +61,10 @@ class Webhook:
             raise ArgumentError("url", url, "it is a web address, such as 'https://example.org/x'")
         timeout = bound.values["timeout"]
         assert isinstance(timeout, float)
-        return cls(url, timeout, bound.number("attempts"), bound.maybe("token"))
+        token = bound.maybe("token")
+        if token is not None and not token.isprintable():
+            raise ArgumentError("token", HIDDEN, "it is one line, without control characters")
+        return cls(url, timeout, bound.number("attempts"), token)
 
     def __call__(self, row: str) -> None:
         """Post a row, which is JSON."""
@@ -63,9 +83,13 @@ class Webhook:
             headers["Authorization"] = f"Bearer {self.token}"
         request = urllib.request.Request(self.url, row.encode(), headers, method="POST")
         try:
-            with urllib.request.urlopen(request, timeout=self.timeout):
+            opener = urllib.request.build_opener(_NoRedirects)
+            with opener.open(request, timeout=self.timeout):
                 return None
         except urllib.error.HTTPError as error:
-            return f"answered {error.code}"
-        except OSError as error:
-            return str(getattr(error, "reason", error))
+            error.close()
+            elsewhere = ", a redirect, which is not followed" if 300 <= error.code < 400 else ""
+            return f"answered {error.code}{elsewhere}"
+        # What is no HTTP, and an address that cannot be asked for.
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            return str(getattr(error, "reason", error)) or type(error).__name__

@@ -59,8 +59,9 @@ def open_sink(
     """The sink ``name(arguments, options)``; ``query`` is the name under which it writes.
 
     A sink that remembers micro-batches does so by that name and ``run``, which a stream that is
-    resumed has to give again.
+    resumed has to give again. Without it the rows are a batch.
     """
     target = SINKS[named("sink", name, SINKS)]
     bound = target.signature.bind(arguments, options)
-    return target.open(Sending(spark, bound, query, uuid.uuid4().hex if run is None else run))
+    batch = run is None
+    return target.open(Sending(spark, bound, query, run or uuid.uuid4().hex, batch))

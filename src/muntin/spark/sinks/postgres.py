@@ -12,7 +12,7 @@ import hashlib
 from pyspark.sql import DataFrame
 
 from muntin.spark.calls import Parameter, Signature
-from muntin.spark.jdbc import PLACE, Database, Transaction, driver, quoted
+from muntin.spark.jdbc import PLACE, Database, Transaction, driver, identifier, quoted
 from muntin.spark.sinks.sending import Put, Sending
 
 POSTGRES = Signature("postgres", (Parameter("table", str, required=True), *PLACE), ("batchsize",))
@@ -33,7 +33,7 @@ def to_postgres(sending: Sending) -> Put:
 
     def put(rows: DataFrame, number: int) -> None:
         rows.write.format("jdbc").mode("overwrite").options(**options).save()
-        names = ", ".join(quoted_column(name) for name in rows.columns)
+        names = ", ".join(identifier(name) for name in rows.columns)
         with database.transaction() as transaction:
             transaction.run(_MAKE_DONE)
             if _is_new(transaction, [table, sending.writer, number]):
@@ -57,7 +57,3 @@ def _stage(table: str, writer: str) -> str:
     digest = hashlib.sha256(f"{table}\0{writer}".encode()).hexdigest()[:16]
     schema, dot, _ = table.rpartition(".")
     return f"{schema}{dot}muntin_stage_{digest}"
-
-
-def quoted_column(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -18,13 +18,14 @@ class Sending:
     """What a statement asks of a sink; ``query`` is the name under which it writes.
 
     ``run`` is the same whenever a stream is resumed, and another one whenever it begins anew:
-    micro-batches are numbered within it.
+    micro-batches are numbered within it. Every run of a ``batch`` is another.
     """
 
     spark: SparkSession
     bound: Bound
     query: str
     run: str
+    batch: bool = False
 
     @property
     def writer(self) -> str:

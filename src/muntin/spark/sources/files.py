@@ -37,22 +37,31 @@ JSON = Signature(
 PARQUET = Signature("parquet", (_PATH, _MAX_FILES), ("pathGlobFilter", "recursiveFileLookup"))
 #: ``s3://``, ``hdfs://``: what lies there only Spark can say.
 _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+#: What a sink makes in a folder.
+SUBFOLDERS = "writer=*/batch=*"
 
 
 def open_csv(reading: Reading) -> Opened:
     header = {"header": "true" if reading.bound.truth("header") else "false"}
-    return _text(reading, "csv", {**reading.bound.spark_options(), **header})
+    return _text(reading, "csv", {**_options(reading), **header})
 
 
 def open_json(reading: Reading) -> Opened:
-    return _text(reading, "json", reading.bound.spark_options())
+    return _text(reading, "json", _options(reading))
 
 
 def open_parquet(reading: Reading) -> Opened:
     """Parquet knows its own columns and cannot be malformed line by line."""
-    options = reading.bound.spark_options()
+    options = _options(reading)
     columns = _columns(reading, "parquet", options)
     return Opened(_read(reading, "parquet", columns, options), over=_over(reading))
+
+
+def _options(reading: Reading) -> dict[str, str]:
+    """What Spark is told; the subfolders of a sink are no columns, and files beside them count."""
+    options, path = reading.bound.spark_options(), reading.bound.text("path")
+    sunk = not _REMOTE.match(path) and glob.glob(f"{path}/{SUBFOLDERS}")  # noqa: PTH207
+    return {"recursiveFileLookup": "true", **options} if sunk else options
 
 
 def _text(reading: Reading, form: str, options: dict[str, str]) -> Opened:
