@@ -407,8 +407,8 @@ RECORD = "a record for every key"
             mt.density("sum(value) >= 100", per="1 minute"),
             {},
             (),
-            f"bounded: {PENDING}, and {RECORD} with the rows of the last 1 minute and of twice "
-            "that",
+            f"bounded: {PENDING}, and {RECORD} with the rows of the last 1 minute, and of "
+            "1 minute before them",
         ),
     ],
 )

@@ -43,12 +43,12 @@ def kernel(result: Any, *arguments: Any) -> Callable[[Kernel], Kernel]:
     """
 
     def compile_(function: Kernel) -> Kernel:
-        return cast(Kernel, _WhenCalled(function, result(*arguments)))
+        return cast(Kernel, WhenCalled(function, result(*arguments)))
 
     return compile_
 
 
-class _WhenCalled:
+class WhenCalled:
     """A kernel that is not compiled yet."""
 
     def __init__(self, function: Callable[..., Any], signature: Any) -> None:
@@ -67,7 +67,7 @@ class _WhenCalled:
 
 def ready(function: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel as compiled code calls it."""
-    assert isinstance(function, _WhenCalled)
+    assert isinstance(function, WhenCalled)
     return function.compiled
 
 

@@ -278,7 +278,7 @@ class CompiledFrames(Compiled):
 def _side(written: str, text: str) -> tuple[str, str]:
     """Which row a column of a condition on missing rows belongs to, and its name."""
     side, _, name = written.replace("`", "").partition(".")
-    if written == text.strip():
+    if written == text.strip() and not name:
         known = ", ".join(map(repr, MISSING))
         example = "a condition on the real rows around it: 'prev.v > 3 AND next.v > 3'"
         raise ArgumentError("missing", text, f"it is one of {known}, or {example}")
