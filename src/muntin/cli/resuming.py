@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from muntin.cli.options import MASTER, SHOWN_ROWS, SparkOptions
+from muntin.spark.calls import is_secret
 
-#: Settings whose values do not belong on a terminal or in a log; Spark hides the same.
-_SECRET = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE)
 #: Options of ``muntin run`` that are given with a value, and how the command calls them.
 _VALUES = {"trigger": "--trigger", "dead_letter": "--dead-letter", "form": "--format"}
 
@@ -31,7 +29,7 @@ def _spark(options: SparkOptions) -> Iterator[str]:
     if options.master != MASTER:
         yield from ("--master", options.master)
     for name, value in options.conf.items():
-        yield from ("--conf", f"{name}={'...' if _SECRET.search(name) else value}")
+        yield from ("--conf", f"{name}={'...' if is_secret(name) else value}")
     for package in options.packages:
         yield from ("--package", package)
     if not options.fetches:

@@ -59,8 +59,7 @@ def _of_resampling(compiled: CompiledResample) -> Verdict:
 
 
 def _of_look(look: Asof, what: str, remedy: str) -> Verdict:
-    """A row that looks ahead without a tolerance waits as long as its key is silent."""
-    if look.forward and look.tolerance is None:
+    if look.waits_for_ever:
         why = f"{what} wait for the next row of their key, which may never come"
         return Verdict(False, True, why, remedy)
     return Verdict(False, False, _AHEAD)

@@ -16,8 +16,8 @@ from muntin.semantics.errors import ArgumentError, did_you_mean
 Literal = str | int | float | bool | None | tuple["Literal", ...]
 #: What is shown in the place of a secret.
 HIDDEN = "***"
-#: Options of Spark's own, such as kafka.ssl.keystore.password, tell a secret by their name.
-_SECRET = re.compile("password|secret|token|jaas|credential", re.IGNORECASE)
+#: Words in the names of secrets, such as kafka.ssl.keystore.password; Spark hides some of these.
+_SECRET = re.compile("password|secret|token|jaas|credential|access[.]?key", re.IGNORECASE)
 #: Passwords in addresses: https://me:secret@host, postgresql://host/db?password=secret.
 _IN_ADDRESS = re.compile(r"(?<=://)([^/@:\s]*:)[^/@\s]+(?=@)|(?<=[?&])((?:password|token)=)[^&\s]*")
 #: How values are called in messages.
@@ -27,6 +27,15 @@ _KINDS: Mapping[type, str] = {
     int: "a whole number",
     float: "a number",
 }
+
+
+def is_secret(name: str) -> bool:
+    """Whether a setting or an option of this name has a value that nobody is to see.
+
+    >>> is_secret("spark.hadoop.fs.s3a.access.key"), is_secret("spark.driver.memory")
+    (True, False)
+    """
+    return bool(_SECRET.search(name))
 
 
 @dataclass(frozen=True)
@@ -159,7 +168,7 @@ class Signature:
 
     def _is_secret(self, name: str) -> bool:
         declared = any(p.secret for p in self.parameters if _plain(p.name) == _plain(name))
-        return declared or bool(_SECRET.search(name))
+        return declared or is_secret(name)
 
     def _listed(self) -> str:
         own = [p.name if p.required else f"{p.name} (optional)" for p in self.parameters]

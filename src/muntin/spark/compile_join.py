@@ -222,7 +222,7 @@ class CompiledJoin:
     def _held(self) -> str:
         room = "" if self.limit is None else f", at most {self.limit:,} bytes, the oldest go first"
         match self.spec:
-            case Asof(tolerance=None, forward=True):
+            case Asof(waits_for_ever=True):
                 return (
                     "not bounded: left rows wait for the next right row of their key, which may "
                     "never come; a tolerance bounds it"

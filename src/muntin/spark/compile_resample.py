@@ -130,8 +130,7 @@ class CompiledResample:
     def _held(self) -> str:
         if self.at is None:
             return "bounded: rows until they are final, and the last final one of every key"
-        look = looked_for(self.spec)
-        if look.forward and look.tolerance is None:
+        if looked_for(self.spec).waits_for_ever:
             return (
                 "not bounded: instants wait for the next row of their key, which may never come; "
                 "how='previous' does not wait"

@@ -65,6 +65,11 @@ class Asof:
         """Whether it looks at rows behind a left row."""
         return self.direction != "backward"
 
+    @property
+    def waits_for_ever(self) -> bool:
+        """Whether a row may wait as long as its key is silent, because nothing ends its look."""
+        return self.forward and self.tolerance is None
+
     def __str__(self) -> str:
         within = "" if self.tolerance is None else f" TOLERANCE {self.tolerance}"
         return f"ASOF {self.direction.upper()}{within}{'' if self.exact else ' NOT EXACT'}"
