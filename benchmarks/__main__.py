@@ -17,6 +17,8 @@ from benchmarks import (
     fill,
     fragments,
     frame_kernels,
+    frame_keys,
+    frame_loops,
     frame_reduction,
     frames,
     state,
@@ -34,6 +36,8 @@ BENCHMARKS: Mapping[str, Callable[[SparkSession, bool], Report]] = {
     "figure3": figure3.run,
     "fill": fill.run,
     "frames": frames.run,
+    "frame_loops": frame_loops.run,
+    "frame_keys": frame_keys.run,
     "stream": stream.run,
     "state": state.run,
 }
