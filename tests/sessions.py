@@ -23,12 +23,11 @@ SETTINGS = {
     ),
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
 }
+#: Tests end before the second compiler of the JVM, and threads for garbage, would pay.
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djdk.lang.Process.launchMechanism=VFORK"
 #: For sessions with a JVM of their own.
 LOCAL = {
-    # Tests end before the second compiler of the JVM, and threads for garbage, would pay.
-    "spark.driver.extraJavaOptions": (
-        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djdk.lang.Process.launchMechanism=VFORK"
-    ),
+    "spark.driver.extraJavaOptions": JAVA,
     "spark.driver.memory": "3g",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",

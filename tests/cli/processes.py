@@ -2,21 +2,73 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from tests.sessions import JAVA
+
+ROOT = Path(__file__).parents[2]
+CALLS = Path(__file__).with_name("program_calls.py")
 WORDS = [sys.executable, "-m", "muntin.cli"]
 #: Small, so that several can run beside the session of the tests.
-SMALL = ["--master", "local[2]", "--conf", "spark.driver.memory=1g"]
+SMALL = [
+    *("--master", "local[2]"),
+    *("--conf", "spark.driver.memory=1g"),
+    *("--conf", f"spark.driver.extraJavaOptions={JAVA}"),
+]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command said, and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    @property
+    def told(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.err.splitlines() if line.startswith("{")]
 
 
 def environment() -> dict[str, str]:
-    """Where the program finds this very Muntin."""
-    source = Path(__file__).parents[2] / "src"
-    return {**os.environ, "PYTHONPATH": str(source), "PYTHONUNBUFFERED": "1"}
+    """Where programs find this very Muntin, and what tests share."""
+    places = os.pathsep.join(map(str, [ROOT / "src", ROOT]))
+    return {**os.environ, "PYTHONPATH": places, "PYTHONUNBUFFERED": "1"}
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Commands that a process with a Spark of its own runs one after the other."""
+
+    process: subprocess.Popen[str]
+
+    def call(self, *words: str | Path) -> Said:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps([str(word) for word in words]) + "\n")
+        self.process.stdin.flush()
+        return Said(*json.loads(self.process.stdout.readline()))
+
+
+@contextmanager
+def commands(options: Sequence[str]) -> Iterator[Commands]:
+    """Such a process, started with these options."""
+    words = [sys.executable, str(CALLS), *options]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, env=environment(), stdin=pipe, stdout=pipe, text=True) as process:
+        yield Commands(process)
 
 
 def ran(

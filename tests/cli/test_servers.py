@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.processes import SMALL, ran
+from tests.cli.processes import SMALL, Commands, commands
 from tests.servers.broker import broker
 from tests.servers.connector import connector
 from tests.servers.database import Database, database
@@ -38,8 +38,10 @@ def postgres() -> Iterator[Database]:
 
 
 @pytest.fixture(scope="module")
-def jars(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    return connector(tmp_path_factory.mktemp("connector"))
+def connected(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
+    """Commands on a Spark that has the connector to Kafka, and the driver of PostgreSQL."""
+    with commands([*SMALL, *connector(tmp_path_factory.mktemp("connector"))]) as started:
+        yield started
 
 
 def place(postgres: Database) -> str:
@@ -48,7 +50,7 @@ def place(postgres: Database) -> str:
 
 @pytest.mark.timeout(900)
 def test_files_to_kafka_to_postgres(
-    servers: str, postgres: Database, jars: list[str], tmp_path: Path
+    servers: str, postgres: Database, connected: Commands, tmp_path: Path
 ) -> None:
     lines = [*map(json.dumps, ROWS), "not json"]
     (tmp_path / "rows.json").write_text("\n".join(lines))
@@ -62,8 +64,8 @@ def test_files_to_kafka_to_postgres(
           INTO kafka('t', servers => '{servers}', format => 'csv');
         """
     )
-    done = ran(["run", there, *SMALL, *jars])
-    assert done.returncode == 0, done.stderr
+    done = connected.call("run", there)
+    assert done.code == 0, done.err
     on = tmp_path / "on.sql"
     on.write_text(
         f"""
@@ -73,25 +75,24 @@ def test_files_to_kafka_to_postgres(
         """
     )
     words = ["run", on, "--stream", "--once", "--checkpoint", tmp_path / "ck", "--json"]
-    done = ran([*words, *SMALL, *jars])
-    assert done.returncode == 0, done.stderr
-    counts = json.loads(done.stderr.splitlines()[-1])["done"]["counts"]["totals"]
+    done = connected.call(*words)
+    assert done.code == 0, done.err
+    counts = done.told[-1]["done"]["counts"]["totals"]
     assert (counts["rows"], counts["results"], counts["malformed"]) == (4, 2, 1)
     expected = ["a|6", "b|2"]
     assert postgres.ask("SELECT k, total FROM totals ORDER BY k") == expected
     # As if the process had died after the rows were written and before Spark knew of it.
     for commit in (tmp_path / "ck" / "checkpoints" / "totals" / "commits").iterdir():
         commit.unlink()
-    done = ran([*words, *SMALL, *jars])
-    assert done.returncode == 0, done.stderr
+    done = connected.call(*words)
+    assert done.code == 0, done.err
     assert postgres.ask("SELECT k, total FROM totals ORDER BY k") == expected
     dead = [p.read_text() for p in (tmp_path / "ck" / "malformed").rglob("*.json")]
     assert '"raw":"not json"' in "".join(dead)
     assert '"origin":"t/' in "".join(dead)
 
 
-@pytest.mark.timeout(900)
-def test_a_stored_table_is_joined(postgres: Database, jars: list[str], tmp_path: Path) -> None:
+def test_a_stored_table_is_joined(postgres: Database, connected: Commands, tmp_path: Path) -> None:
     postgres.ask("CREATE TABLE names (k TEXT, name TEXT)")
     postgres.ask("INSERT INTO names VALUES ('a', 'Ada'), ('b', 'Bela')")
     (tmp_path / "rows.json").write_text("\n".join(map(json.dumps, ROWS)))
@@ -104,9 +105,9 @@ def test_a_stored_table_is_joined(postgres: Database, jars: list[str], tmp_path:
         SELECT name, total FROM totals JOIN names USING (k) ORDER BY name, total;
         """
     )
-    done = ran(["run", file, *SMALL, *jars])
-    assert done.returncode == 0, done.stderr
-    assert [json.loads(line) for line in done.stdout.splitlines()] == [
+    done = connected.call("run", file)
+    assert done.code == 0, done.err
+    assert done.rows == [
         {"name": "Ada", "total": 6},
         {"name": "Bela", "total": 2},
         {"name": "Bela", "total": 4},

@@ -1,0 +1,31 @@
+"""Commands of ``muntin``, one after the other, on one Spark: to start it takes longer than they do.
+
+A line of standard input is a command as JSON; a line of standard output is how it ended, what it
+wrote and what it said. Arguments are those that say how Spark is started.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+from click.testing import CliRunner
+
+from muntin.cli.main import main
+from muntin.cli.options import SparkOptions, spark_options
+from muntin.cli.progress import Progress
+from muntin.cli.starting import session
+
+
+@click.command()
+@spark_options
+def calls(spark_options: SparkOptions) -> None:
+    with session(spark_options, Progress(quiet=True), ["kafka"]):
+        for line in sys.stdin:
+            done = CliRunner().invoke(main, json.loads(line))
+            print(json.dumps([done.exit_code, done.stdout, done.stderr]), flush=True)
+
+
+if __name__ == "__main__":
+    calls()
