@@ -203,31 +203,66 @@ def test_no_frame_from_a_later_start_properly_contains_one_from_an_earlier(
             assert earlier[1] <= later[1]
 
 
-@given(VALUES, SPANS.flatmap(judged), st.sets(st.integers(0, 7)), st.booleans())
+POLICIES = ("close", "drop", "continue")
+
+
+@given(
+    VALUES,
+    SPANS.flatmap(judged),
+    st.sets(st.integers(0, 7)),
+    st.sampled_from([None, *POLICIES]),
+)
 @FEW
 def test_starts_given_frames_are_neither_too_short_nor_too_long(
-    values: list[int], judging: Judged, starts: set[int], anywhere: bool
+    values: list[int], judging: Judged, starts: set[int], restart: str | None
 ) -> None:
     """A maximal frame cannot take the next row, a minimal one cannot lose its last."""
     kind, holds = judging
-    if not anywhere:
-        kind = _with_starts(kind)
+    if restart is not None:
+        kind = _with_starts(kind, restart)
     outcome = framed(kind, rows_of(values), starts=lambda row: row["on"] in starts)
     for s, e in spans(outcome):
-        assert anywhere or s in starts
-        assert holds(values[s : e + 1])
+        assert restart is None or s in starts
+        # Only ``close`` reports a frame that a start ended.
+        closed = restart == "close" and e + 1 in starts
+        assert holds(values[s : e + 1]) or (closed and kind.span == "minimal")
         if kind.span == "minimal":
             assert s == e or not holds(values[s:e])
         else:
-            assert e + 1 == len(values) or not holds(values[s : e + 2])
+            assert e + 1 == len(values) or closed or not holds(values[s : e + 2])
 
 
-def _with_starts(kind: Kind) -> Kind:
-    """The same kind, with frames only from given rows, each to its own end."""
+@given(VALUES, SPANS.flatmap(judged), st.sets(st.integers(0, 7)))
+@FEW
+def test_a_frame_is_dropped_if_and_only_if_a_start_falls_inside_it(
+    values: list[int], judging: Judged, starts: set[int]
+) -> None:
+    def under(restart: str) -> list[Interval]:
+        kind = _with_starts(judging[0], restart)
+        return spans(framed(kind, rows_of(values), starts=lambda row: row["on"] in starts))
+
+    def takes_a_start(s: int, e: int) -> bool:
+        """Whether the row behind the frame is a start, and the frame would have taken it."""
+        if e + 1 not in starts or e + 1 >= len(values):
+            return False
+        if judging[0].span == "minimal":
+            return not judging[1](values[s : e + 1])
+        return judging[1](values[s : e + 2])
+
+    assert under("drop") == [frame for frame in under("close") if not takes_a_start(*frame)]
+    whole = dict(under("continue"))
+    for s, e in set(under("close")) - set(under("drop")):
+        # To its own end it would have held a start; a minimal one may never have come to it.
+        assert any(s < start <= whole.get(s, len(values)) for start in starts)
+        assert whole.get(s, len(values)) > e
+
+
+def _with_starts(kind: Kind, restart: str) -> Kind:
+    """The same kind, with frames only from given rows."""
     if isinstance(kind, Delta):
-        return Delta("x", kind.size, kind.against, kind.span, "s", "continue")
+        return Delta("x", kind.size, kind.against, kind.span, "s", restart)
     assert isinstance(kind, Crossing)
-    return Crossing(kind.aggregate, kind.sign, kind.limit, kind.span, "s", "continue")
+    return Crossing(kind.aggregate, kind.sign, kind.limit, kind.span, "s", restart)
 
 
 # -- Schemes ---------------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ def _apply(
     It takes values and not columns: to hand on an array costs more than all else that is done
     for a row.
     """
-    n = settle(asked, state, key, row, order, what, opens, reach, gap, found, n)
+    n = settle(asked, state, key, row, order, what, reach, gap, found, n)
     if what != REAL:
         return n
     return decide(
