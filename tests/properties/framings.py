@@ -407,6 +407,7 @@ def _without(options: dict[str, Any], complaint: str) -> dict[str, Any]:
         ("readings", "until_next"),
         ("min_duration", "min_duration"),
         ("min_count", "min_count"),
+        ("max_count", "max_count"),
         ("missing", "missing"),
         ("ties", "ties"),
     ):

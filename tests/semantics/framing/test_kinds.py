@@ -142,6 +142,10 @@ def test_kinds_are_values() -> None:
             "span='longest' cannot be used: it is 'maximal' or 'minimal'",
         ),
         (
+            lambda: Trend("x", "increasing", strict="no"),  # type: ignore[arg-type]
+            "strict='no' cannot be used: it is True or False",
+        ),
+        (
             lambda: Delta("x", 1, restart="drop"),
             "restart='drop' cannot be used: it goes with start=, a condition on rows",
         ),

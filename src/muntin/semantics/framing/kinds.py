@@ -7,6 +7,7 @@ call it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar, Literal
@@ -97,8 +98,9 @@ class Boundary(Kind):
 class Starting(Kind):
     """Kinds whose frames may begin at any row, or only where ``start`` holds.
 
-    ``restart`` says what happens when such a row falls inside an open frame (frames.txt,
-    appendix A): ``close`` and report it, ``drop`` it, or ``continue`` it beside the new one.
+    ``restart`` says what happens when such a row falls inside an open frame, one that would have
+    taken it (frames.txt, appendix A): ``close`` and report it, ``drop`` it, or ``continue`` it
+    beside the new one.
     """
 
     start: object
@@ -119,6 +121,11 @@ class Starting(Kind):
         return ("partition", "advancing", "adjacent", "cover", "unconstrained")
 
     @property
+    def closes(self) -> bool:
+        """Whether a start ends the open frame before it, however far that has come."""
+        return self.start is not None and self.restart == "close"
+
+    @property
     def _started(self) -> str:
         if self.start is None:
             return ""
@@ -129,7 +136,7 @@ class Starting(Kind):
 class Delta(Starting):
     """Frames in which a value stays within ``size``: ``max - min < size``, or from the first row.
 
-    Maximal, the row that breaks it opens the next; minimal, a frame ends with the first row
+    Maximal, the row that breaks it opens the next if it may start one; minimal, a frame ends with the first row
     that makes ``max - min > size``.
 
     >>> print(Delta("x", 5.0).label)
@@ -211,6 +218,17 @@ class Crossing(Starting):
         return self.span_
 
     @property
+    def rows_counted(self) -> tuple[int, int | None]:
+        """How few and how many rows a frame that counts them has, if only its condition ends it."""
+        if self.sign in ("<", "<="):
+            most = math.ceil(self.limit) - 1 if self.sign == "<" else math.floor(self.limit)
+            # It holds with the first row or never, and there a minimal frame ends.
+            return 1, min(most, 1) if self.span == "minimal" else most
+        least = math.floor(self.limit) + 1 if self.sign == ">" else math.ceil(self.limit)
+        least = max(least, 1)
+        return (least, least) if self.span == "minimal" else (1, None)
+
+    @property
     def label(self) -> str:
         more = f", span={self.span}{self._started}"
         return f"aggregate({self.aggregate} {self.sign} {self.limit}{more})"
@@ -235,7 +253,7 @@ class Trend(Kind):
             )
         object.__setattr__(self, "value", value)
         object.__setattr__(self, "direction", direction)
-        object.__setattr__(self, "strict", bool(strict))
+        object.__setattr__(self, "strict", truth("strict", strict))
 
     @property
     def label(self) -> str:
@@ -390,6 +408,13 @@ def positive(argument: str, given: object) -> Number:
     if not isinstance(length, Number) or not length.positive:
         raise ArgumentError(argument, given, "it must be a number above zero")
     return length
+
+
+def truth(argument: str, given: object) -> bool:
+    """True or False; any other text or number would be taken for one of them unnoticed."""
+    if not isinstance(given, bool):
+        raise ArgumentError(argument, given, "it is True or False")
+    return given
 
 
 def checked_span(given: object) -> Span:

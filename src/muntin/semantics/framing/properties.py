@@ -16,6 +16,8 @@ from muntin.semantics.errors import ArgumentError, ContradictionError
 from muntin.semantics.framing.kinds import (
     Between,
     Cluster,
+    Crossing,
+    Delta,
     Density,
     Kind,
     OwnKind,
@@ -23,6 +25,7 @@ from muntin.semantics.framing.kinds import (
     Starting,
     Trend,
     shown,
+    truth,
 )
 from muntin.semantics.lengths import Length, Number, parse_length, positive_length
 from muntin.semantics.window import Context, column_name, digits_for
@@ -134,7 +137,7 @@ class Framing:
     scheme: Scheme
     longest: bool
     fragments: Length | None
-    missing: object
+    missing: str
     bounds: Bounds
     ties: object
     tie_order: tuple[str, ...]
@@ -174,11 +177,11 @@ class Framing:
         put(self, "max_duration", _length("max_duration", max_duration))
         put(self, "min_count", _count("min_count", min_count))
         put(self, "max_count", _count("max_count", max_count))
-        put(self, "cut", bool(cut))
+        put(self, "cut", truth("cut", cut))
         put(self, "scheme", _scheme(scheme, kind))
-        put(self, "longest", bool(longest))
+        put(self, "longest", truth("longest", longest))
         put(self, "fragments", _length("fragments", fragments))
-        put(self, "missing", missing)
+        put(self, "missing", _missing(missing))
         put(self, "bounds", _one_of("bounds", bounds, ("conservative", "liberal")))
         put(self, "ties", _ties(ties))
         put(self, "tie_order", _names("tie_order", tie_order))
@@ -365,8 +368,25 @@ class Framing:
             )
         if isinstance(kind, Trend) and self.max_count == 1:
             _clash("trend", "max_count", "a trend has at least two rows")
+        if isinstance(kind, Cluster) and self.max_count == 1:
+            _clash("density", "max_count", "a cluster has at least two rows")
+        moves = isinstance(kind, Delta) and kind.span == "minimal" and not kind.closes
+        if moves and self.max_count == 1:
+            _clash("span='minimal'", "max_count", "a value moves from one row to another")
+        if isinstance(kind, Crossing) and str(kind.aggregate) == "count(*)":
+            self._check_counted(kind)
         if isinstance(kind, OwnKind) and self.predicted:
             _clash(kind.name, f"missing={shown(self.missing)}", "use 'break', 'satisfy' or 'carry'")
+
+    def _check_counted(self, kind: Crossing) -> None:
+        """A frame that ends by how many rows it has, against how many it may have."""
+        word = f"{kind.aggregate} {kind.sign} {kind.limit}"
+        least, most = kind.rows_counted
+        # Missing rows that a frame bridges are none that the aggregate counts.
+        if most is not None and self.missing == "break" and (self.min_count or 0) > most:
+            _clash(word, "min_count", f"such a frame has no more than {most} rows")
+        if self.max_count is not None and self.max_count < least and not kind.closes:
+            _clash(word, "max_count", f"such a frame has at least {least} rows")
 
 
 def _clash(word: str, other: str, why: str) -> None:
@@ -402,6 +422,16 @@ def _scheme(given: object, kind: Kind) -> Scheme:
         word = f"{kind.word}(start=...)" if started else kind.word
         _clash(word, f"scheme={made.name}", f"its frames are {' or '.join(kind.schemes)}")
     return made
+
+
+def _missing(given: object) -> str:
+    if not isinstance(given, str) or not given.strip():
+        raise ArgumentError(
+            "missing",
+            given,
+            "it is 'break', 'satisfy', 'carry' or SQL text such as 'prev.x > 1 AND next.x > 1'",
+        )
+    return given
 
 
 def _one_of(argument: str, given: object, known: Sequence[str]) -> str:
