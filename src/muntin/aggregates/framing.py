@@ -61,7 +61,8 @@ def delta(
         against: ``"range"`` compares the greatest with the least value of the frame, ``"first"``
             each value with that of the first row.
         span: ``"maximal"`` frames end before the row that moves too far, which opens the next
-            (with ``start``, if it is one); ``"minimal"`` ones end with the first row that has moved by more than ``size``.
+            (with ``start``, if it is one); ``"minimal"`` ones end with the first row that has
+            moved by more than ``size``.
         start: A condition; frames open only where it holds.
         restart: What happens when such a row falls inside an open frame, which would have taken
             it: ``"close"`` it there (the default), ``"drop"`` it, or ``"continue"`` it beside the

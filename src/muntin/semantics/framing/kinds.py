@@ -136,8 +136,8 @@ class Starting(Kind):
 class Delta(Starting):
     """Frames in which a value stays within ``size``: ``max - min < size``, or from the first row.
 
-    Maximal, the row that breaks it opens the next if it may start one; minimal, a frame ends with the first row
-    that makes ``max - min > size``.
+    Maximal, the row that breaks it opens the next if it may start one; minimal, a frame ends with
+    the first row that makes ``max - min > size``.
 
     >>> print(Delta("x", 5.0).label)
     delta(x, 5)
