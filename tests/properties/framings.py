@@ -26,18 +26,18 @@ from muntin.semantics.errors import ArgumentError
 from muntin.semantics.framing.kinds import (
     Between,
     Boundary,
-    Cluster,
     Crossing,
     Delta,
-    Density,
     Kind,
-    Region,
     Starting,
     Threshold,
     Trend,
 )
-from muntin.semantics.framing.properties import Framing, Schedule, Scheme
+from muntin.semantics.framing.looking_back import Cluster, Density, Region
+from muntin.semantics.framing.properties import Framing
 from muntin.semantics.framing.reference import FrameReference
+from muntin.semantics.framing.schedule import Schedule
+from muntin.semantics.framing.scheme import Scheme
 from muntin.semantics.reference import END, Evaluate, MicroBatch, Outcome
 from tests.properties.arriving import (
     LENGTHS,

@@ -16,15 +16,13 @@ import muntin as mt
 from muntin.semantics.framing.kinds import (
     Between,
     Boundary,
-    Cluster,
     Crossing,
     Delta,
-    Density,
     Kind,
-    Region,
     Threshold,
     Trend,
 )
+from muntin.semantics.framing.looking_back import Cluster, Density, Region
 from muntin.semantics.reference import END, MicroBatch
 from muntin.testing import Played, Replay, assert_same_rows, replay
 from tests.properties.framings import FrameCase, frame_cases

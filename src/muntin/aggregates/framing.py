@@ -7,15 +7,13 @@ from muntin.semantics.errors import ArgumentError
 from muntin.semantics.framing.kinds import (
     Between,
     Boundary,
-    Cluster,
     Crossing,
     Delta,
-    Density,
     Kind,
-    Region,
     Threshold,
     Trend,
 )
+from muntin.semantics.framing.looking_back import Cluster, Density, Region
 
 
 def threshold(where: object) -> Kind:

@@ -28,13 +28,12 @@ from muntin.semantics.framing.kinds import (
     Boundary,
     Crossing,
     Delta,
-    Density,
     OwnKind,
-    Region,
     Starting,
     Threshold,
     Trend,
 )
+from muntin.semantics.framing.looking_back import Density, Region
 from muntin.semantics.framing.properties import MISSING, Framing
 from muntin.spark.compile import Compiled
 from muntin.spark.compile_ties import Combining

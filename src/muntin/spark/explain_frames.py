@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from muntin.operators.frames.overlapping import Overlapping
-from muntin.semantics.framing.kinds import Cluster, Density, Region
+from muntin.semantics.framing.looking_back import Cluster, Density, Region
 from muntin.semantics.framing.properties import Framing
 from muntin.spark.compile_frames import CompiledFrames
 from muntin.spark.explain_ordered import PENDING, OrderedExplanation, ordered_explanation

@@ -9,7 +9,8 @@ import pytest
 from muntin.aggregates.expressions import Sql
 from muntin.aggregates.functions import Aggregate
 from muntin.semantics.framing.kinds import Crossing, Delta, Kind, Threshold
-from muntin.semantics.framing.properties import adjacent, cover, schedule
+from muntin.semantics.framing.schedule import schedule
+from muntin.semantics.framing.scheme import adjacent, cover
 from tests.operators.frames.feeding import COUNT, MEDIAN, SUM, feeding, line
 
 HOLDS = Threshold("v > 0")

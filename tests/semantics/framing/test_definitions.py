@@ -13,16 +13,10 @@ from typing import Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from muntin.semantics.framing.kinds import (
-    Boundary,
-    Crossing,
-    Delta,
-    Density,
-    Kind,
-    Threshold,
-    Trend,
-)
-from muntin.semantics.framing.properties import Scheme, adjacent, cover, schedule
+from muntin.semantics.framing.kinds import Boundary, Crossing, Delta, Kind, Threshold, Trend
+from muntin.semantics.framing.looking_back import Density
+from muntin.semantics.framing.schedule import schedule
+from muntin.semantics.framing.scheme import Scheme, adjacent, cover
 from muntin.semantics.lengths import Number
 from tests.semantics.framing.timelines import framed, rows_of, spans
 

@@ -11,17 +11,15 @@ from muntin.semantics.errors import ArgumentError
 from muntin.semantics.framing.kinds import (
     Between,
     Boundary,
-    Cluster,
     Crossing,
     Delta,
-    Density,
     Kind,
     OwnKind,
-    Region,
     Starting,
     Threshold,
     Trend,
 )
+from muntin.semantics.framing.looking_back import Cluster, Density, Region
 from muntin.semantics.lengths import Duration, Number
 
 HUNDRED = Decimal(100)

@@ -14,15 +14,13 @@ from muntin.semantics.errors import ArgumentError
 from muntin.semantics.framing.kinds import (
     Between,
     Boundary,
-    Cluster,
     Crossing,
     Delta,
-    Density,
     Kind,
-    Region,
     Threshold,
     Trend,
 )
+from muntin.semantics.framing.looking_back import Cluster, Density, Region
 from muntin.semantics.framing.properties import Framing
 from muntin.semantics.reference import Row
 from tests.semantics.framing.timelines import framed, rows_of, spans

@@ -13,24 +13,17 @@ from muntin.semantics.errors import ArgumentError
 from muntin.semantics.framing.kinds import (
     Between,
     Boundary,
-    Cluster,
     Crossing,
     Delta,
-    Density,
     Kind,
     OwnKind,
-    Region,
     Threshold,
     Trend,
 )
-from muntin.semantics.framing.properties import (
-    Framing,
-    Schedule,
-    Scheme,
-    adjacent,
-    cover,
-    schedule,
-)
+from muntin.semantics.framing.looking_back import Cluster, Density, Region
+from muntin.semantics.framing.properties import Framing
+from muntin.semantics.framing.schedule import Schedule, schedule
+from muntin.semantics.framing.scheme import Scheme, adjacent, cover
 from muntin.semantics.lengths import Duration, Number
 
 THRESHOLD = Threshold("x > 3")

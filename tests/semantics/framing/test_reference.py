@@ -12,13 +12,13 @@ from muntin.semantics.framing.kinds import (
     Boundary,
     Crossing,
     Delta,
-    Density,
     Edge,
     OwnKind,
     Threshold,
     Trend,
 )
-from muntin.semantics.framing.properties import schedule
+from muntin.semantics.framing.looking_back import Density
+from muntin.semantics.framing.schedule import schedule
 from muntin.semantics.reference import Row
 from tests.semantics.framing.timelines import counted, drawn, framed, reported, spans
 

@@ -15,19 +15,19 @@ from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.errors import ArgumentError, ContradictionError
 from muntin.semantics.framing.kinds import (
     Between,
-    Cluster,
     Crossing,
     Delta,
-    Density,
     Kind,
     OwnKind,
-    Region,
     Starting,
     Trend,
     shown,
     truth,
 )
-from muntin.semantics.lengths import Length, Number, parse_length, positive_length
+from muntin.semantics.framing.looking_back import Cluster, Density, Region
+from muntin.semantics.framing.schedule import Schedule
+from muntin.semantics.framing.scheme import Scheme
+from muntin.semantics.lengths import Length, Number, positive_length
 from muntin.semantics.window import Context, column_name, digits_for
 
 Bounds = Literal["conservative", "liberal"]
@@ -36,91 +36,6 @@ Readings = Literal["point", "until_next", "interval"]
 TIE_VALUES = ("mean", "max", "min", "sum")
 #: Policies for missing rows that have a name; anything else is a condition.
 MISSING = ("break", "satisfy", "carry")
-
-
-@dataclass(frozen=True)
-class Scheme:
-    """How frames of a framing lie to each other (frames.txt 4.2), by name and what it needs.
-
-    >>> Scheme("adjacent", overlap="10 seconds").name
-    'adjacent'
-    """
-
-    name: str
-    overlap: Length | None = None
-    fill: str | None = None
-
-    def __init__(self, name: str, overlap: object = None, fill: object = None) -> None:
-        names = ("disjoint", "partition", "advancing", "adjacent", "cover", "unconstrained")
-        if name not in names:
-            raise ArgumentError("scheme", name, f"the schemes are {', '.join(names)}")
-        if (name == "adjacent") != (overlap is not None):
-            raise ArgumentError(
-                "scheme", name, "mt.adjacent('10 seconds') says how far they overlap"
-            )
-        fill = "drained" if fill is None and name == "cover" else fill
-        if fill is not None and (name != "cover" or fill not in ("drained", "saturated")):
-            raise ArgumentError("fill", fill, "a cover is 'drained' or 'saturated'")
-        length = None if overlap is None else parse_length("overlap", overlap)
-        if length is not None and length.negative:
-            raise ArgumentError("overlap", overlap, "it must not be below zero")
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "overlap", length)
-        object.__setattr__(self, "fill", fill)
-
-    @property
-    def overlapping(self) -> bool:
-        """Whether a row may lie in several frames."""
-        return self.name not in ("disjoint", "partition")
-
-    def __str__(self) -> str:
-        detail = next((str(part) for part in (self.overlap, self.fill) if part is not None), "")
-        return f"{self.name}({detail})" if detail else self.name
-
-
-def adjacent(overlap: object) -> Scheme:
-    """Frames of which each starts ``overlap`` before the end of the one before it."""
-    return Scheme("adjacent", overlap=overlap)
-
-
-def cover(fill: str = "drained") -> Scheme:
-    """Frames that leave no row out: the fewest (``drained``), or all there are (``saturated``)."""
-    return Scheme("cover", fill=fill)
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """When rows are due: one in each slot ``[origin + k * every, origin + (k + 1) * every)``.
-
-    >>> print(Schedule("20 seconds"))
-    every 20 seconds
-    """
-
-    every: Length
-    origin: object
-
-    def __init__(self, every: object, origin: object = None) -> None:
-        object.__setattr__(self, "every", positive_length("schedule", every))
-        object.__setattr__(self, "origin", origin)
-
-    def period(self, axis: Axis) -> int:
-        """A slot's length in ticks."""
-        return axis.length("schedule", self.every)
-
-    def start(self, axis: Axis) -> int:
-        """The tick where slot 0 begins."""
-        if self.origin is None:
-            return axis.default_origin(self.period(axis))
-        return axis.point("schedule", self.origin)
-
-    def __str__(self) -> str:
-        since = "" if self.origin is None else f" from {self.origin}"
-        return f"every {self.every}{since}"
-
-
-def schedule(every: object, origin: object = None) -> Schedule:
-    """One row is due in every slot of this length, counted from an origin (default: the epoch)."""
-    return Schedule(every, origin)
 
 
 @dataclass(frozen=True)
