@@ -396,7 +396,8 @@ def _agreeing(kind: Kind, options: dict[str, Any]) -> Framing:
 
 
 def _without(options: dict[str, Any], complaint: str) -> dict[str, Any]:
-    usual = {"bounds": "conservative", "readings": "point", "missing": "break", "ties": "fail"}
+    usual: dict[str, Any] = {"bounds": "conservative", "readings": "point", "missing": "break"}
+    usual |= {"ties": "fail", "cut": False}
     for name, words in (
         ("cut", "cut"),
         ("fragments", "fragments"),
