@@ -17,6 +17,7 @@ from benchmarks import (
     fill,
     fragments,
     frame_kernels,
+    frame_overlap,
     frame_reduction,
     frames,
     state,
@@ -44,6 +45,7 @@ WITHOUT_SPARK: Mapping[str, Callable[[bool], Report]] = {
     "section8-blocks": blocks.run,
     "fragments": fragments.run,
     "frame_kernels": frame_kernels.run,
+    "frame_overlap": frame_overlap.run,
     "frame_reduction": frame_reduction.run,
 }
 NAMES = (*WITHOUT_SPARK, *BENCHMARKS)
