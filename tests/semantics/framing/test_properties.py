@@ -478,6 +478,7 @@ def test_counts_that_other_properties_make_possible() -> None:
         assert Framing(few, "ts", missing=missing, min_count=4).min_count == 4
     assert Framing(few, "ts", min_count=3, max_count=1 + 2)
     assert Framing(many, "ts", max_count=5, min_count=5)
+    assert Framing(Crossing("count(*)", "<", Decimal(0)), "ts")  # no frames, but no contradiction
     for restart, clash in (("close", False), ("drop", True), ("continue", True)):
         for kind in (
             Crossing("count(*)", ">=", Decimal(5), start="s", restart=restart),

@@ -222,7 +222,7 @@ class Crossing(Starting):
         if self.sign in ("<", "<="):
             most = math.ceil(self.limit) - 1 if self.sign == "<" else math.floor(self.limit)
             # It holds with the first row or never, and there a minimal frame ends.
-            return 1, min(most, 1) if self.span == "minimal" else most
+            return 1, max(0, min(most, 1) if self.span == "minimal" else most)
         least = math.floor(self.limit) + 1 if self.sign == ">" else math.ceil(self.limit)
         least = max(least, 1)
         return (least, least) if self.span == "minimal" else (1, None)

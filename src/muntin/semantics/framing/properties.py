@@ -298,7 +298,8 @@ class Framing:
         word = f"{kind.aggregate} {kind.sign} {kind.limit}"
         least, most = kind.rows_counted
         # Missing rows that a frame bridges are none that the aggregate counts.
-        if most is not None and self.missing == "break" and (self.min_count or 0) > most:
+        fewest = self.min_count if self.missing == "break" else None
+        if most is not None and fewest is not None and fewest > most:
             _clash(word, "min_count", f"such a frame has no more than {most} rows")
         if self.max_count is not None and self.max_count < least and not kind.closes:
             _clash(word, "max_count", f"such a frame has at least {least} rows")
