@@ -19,6 +19,7 @@ from benchmarks import (
     frame_kernels,
     frame_keys,
     frame_loops,
+    frame_overlap,
     frame_reduction,
     frames,
     state,
@@ -48,6 +49,7 @@ WITHOUT_SPARK: Mapping[str, Callable[[bool], Report]] = {
     "section8-blocks": blocks.run,
     "fragments": fragments.run,
     "frame_kernels": frame_kernels.run,
+    "frame_overlap": frame_overlap.run,
     "frame_reduction": frame_reduction.run,
 }
 NAMES = (*WITHOUT_SPARK, *BENCHMARKS)

@@ -96,14 +96,9 @@ if TYPE_CHECKING:
         UnknownColumnError,
         UnsupportedTypeError,
     )
-    from muntin.semantics.framing.properties import (
-        Framing,
-        Schedule,
-        Scheme,
-        adjacent,
-        cover,
-        schedule,
-    )
+    from muntin.semantics.framing.properties import Framing
+    from muntin.semantics.framing.schedule import Schedule, schedule
+    from muntin.semantics.framing.scheme import Scheme, adjacent, cover
     from muntin.semantics.idle import clock, follow, wait
     from muntin.semantics.sequence import (
         Landmarks,

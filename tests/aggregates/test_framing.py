@@ -16,16 +16,15 @@ from muntin.aggregates.text import parse_bridge, parse_comparison
 from muntin.semantics.framing.kinds import (
     Between,
     Boundary,
-    Cluster,
     Crossing,
     Delta,
-    Density,
     Kind,
-    Region,
     Threshold,
     Trend,
 )
-from muntin.semantics.framing.properties import Schedule, Scheme
+from muntin.semantics.framing.looking_back import Cluster, Density, Region
+from muntin.semantics.framing.schedule import Schedule
+from muntin.semantics.framing.scheme import Scheme
 
 SUM = Aggregate("sum", (Sql("vehicles"),))
 HUNDRED = Decimal(100)

@@ -26,18 +26,18 @@ from muntin.semantics.errors import ArgumentError
 from muntin.semantics.framing.kinds import (
     Between,
     Boundary,
-    Cluster,
     Crossing,
     Delta,
-    Density,
     Kind,
-    Region,
     Starting,
     Threshold,
     Trend,
 )
-from muntin.semantics.framing.properties import Framing, Schedule, Scheme
+from muntin.semantics.framing.looking_back import Cluster, Density, Region
+from muntin.semantics.framing.properties import Framing
 from muntin.semantics.framing.reference import FrameReference
+from muntin.semantics.framing.schedule import Schedule
+from muntin.semantics.framing.scheme import Scheme
 from muntin.semantics.reference import END, Evaluate, MicroBatch, Outcome
 from tests.properties.arriving import (
     LENGTHS,
@@ -396,7 +396,8 @@ def _agreeing(kind: Kind, options: dict[str, Any]) -> Framing:
 
 
 def _without(options: dict[str, Any], complaint: str) -> dict[str, Any]:
-    usual = {"bounds": "conservative", "readings": "point", "missing": "break", "ties": "fail"}
+    usual: dict[str, Any] = {"bounds": "conservative", "readings": "point", "missing": "break"}
+    usual |= {"ties": "fail", "cut": False}
     for name, words in (
         ("cut", "cut"),
         ("fragments", "fragments"),
@@ -407,6 +408,7 @@ def _without(options: dict[str, Any], complaint: str) -> dict[str, Any]:
         ("readings", "until_next"),
         ("min_duration", "min_duration"),
         ("min_count", "min_count"),
+        ("max_count", "max_count"),
         ("missing", "missing"),
         ("ties", "ties"),
     ):

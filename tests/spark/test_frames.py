@@ -16,15 +16,13 @@ import muntin as mt
 from muntin.semantics.framing.kinds import (
     Between,
     Boundary,
-    Cluster,
     Crossing,
     Delta,
-    Density,
     Kind,
-    Region,
     Threshold,
     Trend,
 )
+from muntin.semantics.framing.looking_back import Cluster, Density, Region
 from muntin.semantics.reference import END, MicroBatch
 from muntin.testing import Played, Replay, assert_same_rows, replay
 from tests.properties.framings import FrameCase, frame_cases
@@ -374,6 +372,29 @@ def test_explain_a_batch(spark: SparkSession, capsys: pytest.CaptureFixture[str]
     ]
 
 
+@pytest.mark.parametrize(
+    ("kind", "scheme", "walked"),
+    [
+        (mt.delta("x", 5), "advancing", "advancing, maximal; all frames are found in one pass"),
+        (mt.aggregate("count(*) >= 5"), "cover", "cover(drained), minimal; all frames are found "),
+        (
+            mt.aggregate("sum(x) >= 5"),
+            "advancing",
+            "advancing, minimal; every frame is walked from its first row",
+        ),
+        (mt.delta("x", 5), None, "partition, maximal"),
+    ],
+)
+def test_explain_how_often_rows_are_looked_at(
+    df: DataFrame, capsys: pytest.CaptureFixture[str], kind: Kind, scheme: object, walked: str
+) -> None:
+    mt.stream(df, "ts").frames(kind, scheme=scheme).explain()
+    told = capsys.readouterr().out.splitlines()[1]
+    assert told.startswith(f"scheme      {walked}")
+    assert told.endswith(walked.split("; ")[0]) == ("; " not in walked)
+    assert "micro-batch" not in told
+
+
 PENDING = "rows that punctuation has not passed"
 RECORD = "a record for every key"
 
@@ -404,6 +425,27 @@ RECORD = "a record for every key"
             f"bounded: {PENDING}, and {RECORD} with the rows since the oldest open frame began",
         ),
         (
+            mt.delta("value", 5),
+            {"scheme": "unconstrained"},
+            (),
+            f"not bounded: {PENDING}, and {RECORD} with the rows since the oldest open frame began "
+            "(with max_duration or max_count they end)",
+        ),
+        (
+            mt.aggregate("sum(value) >= 100"),
+            {"scheme": mt.adjacent("1 second"), "max_count": 50},
+            (),
+            f"not bounded: {PENDING}, and {RECORD} with the rows since the oldest open frame began "
+            "(where the next one starts is known only when it ends)",
+        ),
+        (
+            mt.region("value > 3", along="value"),
+            {"max_duration": "1 minute"},
+            (),
+            f"bounded: {PENDING}, and {RECORD} with the rows of regions that are open or overlap "
+            "open ones, and every position along that it had",
+        ),
+        (
             mt.density("sum(value) >= 100", per="1 minute"),
             {},
             (),
@@ -423,7 +465,12 @@ def test_explain_what_a_stream_keeps(
     rates = spark.readStream.format("rate").load()
     stream = mt.stream(rates, "timestamp", disorder=mt.slack("10 seconds"))
     stream.frames(kind, **properties).explain(*aggregates)
-    assert capsys.readouterr().out.splitlines()[-1] == f"state       {state}"
+    told = capsys.readouterr().out.splitlines()
+    assert told[-1] == f"state       {state}"
+    # Of frames that overlap, sums are looked at anew.
+    assert ("again in every micro-batch" in told[1]) == (
+        "scheme" in properties and "sum" in told[0]
+    )
 
 
 # -- Mistakes that only the columns show -----------------------------------------------------------

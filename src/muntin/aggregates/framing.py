@@ -7,15 +7,13 @@ from muntin.semantics.errors import ArgumentError
 from muntin.semantics.framing.kinds import (
     Between,
     Boundary,
-    Cluster,
     Crossing,
     Delta,
-    Density,
     Kind,
-    Region,
     Threshold,
     Trend,
 )
+from muntin.semantics.framing.looking_back import Cluster, Density, Region
 
 
 def threshold(where: object) -> Kind:
@@ -60,11 +58,13 @@ def delta(
         size: How far it may move.
         against: ``"range"`` compares the greatest with the least value of the frame, ``"first"``
             each value with that of the first row.
-        span: ``"maximal"`` frames end before the row that moves too far, which opens the next;
-            ``"minimal"`` ones end with the first row that has moved by more than ``size``.
+        span: ``"maximal"`` frames end before the row that moves too far, which opens the next
+            (with ``start``, if it is one); ``"minimal"`` ones end with the first row that has
+            moved by more than ``size``.
         start: A condition; frames open only where it holds.
-        restart: What happens when such a row falls inside an open frame: ``"close"`` it there
-            (the default), ``"drop"`` it, or ``"continue"`` it beside the new one.
+        restart: What happens when such a row falls inside an open frame, which would have taken
+            it: ``"close"`` it there (the default), ``"drop"`` it, or ``"continue"`` it beside the
+            new one.
     """
     return Delta(_given("value", value), size, against, span, start, restart)
 
@@ -110,7 +110,10 @@ def trend(value: object, direction: str, strict: bool = True) -> Kind:
 
 
 def between(start: object, end: object, inclusive: str = "both") -> Kind:
-    """From a row where ``start`` holds to the next where ``end`` does, whatever is between.
+    """From a row where ``start`` holds to the next where ``end`` does, whatever rows are between.
+
+    A missing row (an empty slot of a schedule) breaks such a frame, which is then ``partial``,
+    unless ``missing`` is ``"satisfy"`` or ``"carry"``.
 
     >>> print(between(start="door = 'open'", end="door = 'closed'").label)
     between(door = 'open', door = 'closed')

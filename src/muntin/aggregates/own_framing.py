@@ -18,7 +18,8 @@ class FramingFunction:
 
     ``columns`` are what it looks at: names of columns, or SQL text; a row in which one of them is
     null is a missing row. ``state`` is an empty dictionary when a frame opens, and remembers
-    numbers, text and truths of it.
+    numbers, text and truths of it, and lists and dictionaries (keyed by text) of them; what would
+    not be the same after a stream has written it down is refused.
 
     >>> class Dropping(FramingFunction):
     ...     '''From a row until the level has fallen by ten.'''

@@ -10,7 +10,7 @@ from muntin.engine.blame import located
 from muntin.engine.scope import Scope, Table, rows_of
 from muntin.semantics.disorder import Disorder
 from muntin.semantics.framing.kinds import Kind
-from muntin.semantics.framing.properties import Schedule
+from muntin.semantics.framing.schedule import Schedule
 from muntin.spark.expressions import condition
 from muntin.spark.filled import Filled
 from muntin.spark.frames import Frames

@@ -31,7 +31,7 @@ from muntin.operators.kernels.regions import (
     sweep,
 )
 from muntin.semantics.axis import Axis, Domain
-from muntin.semantics.framing.kinds import Prefer
+from muntin.semantics.framing.looking_back import Prefer
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

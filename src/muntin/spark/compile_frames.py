@@ -28,13 +28,12 @@ from muntin.semantics.framing.kinds import (
     Boundary,
     Crossing,
     Delta,
-    Density,
     OwnKind,
-    Region,
     Starting,
     Threshold,
     Trend,
 )
+from muntin.semantics.framing.looking_back import Density, Region
 from muntin.semantics.framing.properties import MISSING, Framing
 from muntin.spark.compile import Compiled
 from muntin.spark.compile_ties import Combining
@@ -212,12 +211,6 @@ class CompiledFrames(Compiled):
         missing = self.framing.missing
         if not self.framing.predicted:
             return None
-        if not isinstance(missing, str):
-            raise ArgumentError(
-                "missing",
-                missing,
-                "it is 'break', 'satisfy', 'carry' or SQL text such as 'prev.x > 1 AND next.x > 1'",
-            )
         tree, written = parse_bridge(missing)
         sides = tuple(_side(one, missing) for one in written)
         for _, name in sides:
@@ -237,7 +230,7 @@ class CompiledFrames(Compiled):
         (tree, sides), names = self._bridged, self._bridged_names
         types = tuple(self._types[f"m{place}"] for place in range(len(names)))
         slots = tuple((side, names.index(name)) for side, name in sides)
-        check(tree, [types[place] for _, place in slots], no_aggregate, str(self.framing.missing))
+        check(tree, [types[place] for _, place in slots], no_aggregate, self.framing.missing)
         return Bridge(tree, slots, types)
 
     @cached_property

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from muntin.semantics.framing.kinds import Cluster, Density, Region
+from muntin.operators.frames.overlapping import Overlapping
+from muntin.semantics.framing.looking_back import Cluster, Density, Region
 from muntin.semantics.framing.properties import Framing
 from muntin.spark.compile_frames import CompiledFrames
 from muntin.spark.explain_ordered import PENDING, OrderedExplanation, ordered_explanation
@@ -16,11 +17,21 @@ def frames_explanation(
     return ordered_explanation(
         compiled,
         f"frames      {framing}",
-        f"scheme      {framing.scheme}, {framing.kind.span}",
+        f"scheme      {framing.scheme}, {framing.kind.span}{_walked(compiled, streaming)}",
         order=f"by {framing.on}",
         disorder=disorder,
         state=_state(compiled) if streaming else None,
     )
+
+
+def _walked(compiled: CompiledFrames, streaming: bool) -> str:
+    """What frames that overlap cost: how often their rows are looked at."""
+    if not isinstance(compiled.operator, Overlapping):
+        return ""
+    if compiled.operator.in_one_pass:
+        return "; all frames are found in one pass"
+    again = ", again in every micro-batch until it is over" if streaming else ""
+    return f"; every frame is walked from its first row{again}"
 
 
 def _state(compiled: CompiledFrames) -> str:
@@ -48,10 +59,13 @@ def _held(framing: Framing) -> tuple[str, bool]:
             return f"{record} with the rows that may still be part of a cluster", True
         case Region():
             most = framing.max_duration is not None
-            return f"{record} with the rows of regions that are open or overlap open ones", most
+            rows = "the rows of regions that are open or overlap open ones"
+            return f"{record} with {rows}, and every position along that it had", most
     if not framing.overlapping:
         return record, True
-    limited = framing.max_duration is not None or framing.max_count is not None
-    maximal = framing.kind.span == "maximal"
-    why = "" if limited or maximal else " (with max_duration or max_count they end)"
-    return f"{record} with the rows since the oldest open frame began{why}", limited
+    held = f"{record} with the rows since the oldest open frame began"
+    if framing.scheme.name == "adjacent":
+        return f"{held} (where the next one starts is known only when it ends)", False
+    if framing.max_duration is None and framing.max_count is None:
+        return f"{held} (with max_duration or max_count they end)", False
+    return held, True

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from muntin.semantics.framing.properties import Framing, Schedule
+from muntin.semantics.framing.properties import Framing
+from muntin.semantics.framing.schedule import Schedule
 from muntin.semantics.resampling import Instants
 from muntin.semantics.sequence import Landmarks, SlideOnWindow
 from muntin.semantics.window import Landmark, Latch, Window

@@ -14,7 +14,8 @@ from typing import Any
 
 import altair as alt
 
-from muntin.semantics.framing.kinds import Kind, Region
+from muntin.semantics.framing.kinds import Kind
+from muntin.semantics.framing.looking_back import Region
 from muntin.spark.plotted import Drawn, Gathered, Key, Shown
 
 Chart = alt.LayerChart | alt.VConcatChart

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
 from muntin.semantics.errors import ArgumentError, UnknownColumnError, UnsupportedTypeError
-from muntin.semantics.framing.kinds import Region
+from muntin.semantics.framing.looking_back import Region
 from muntin.semantics.framing.properties import Framing
 from muntin.spark.compile_input import Source
 from muntin.spark.expressions import named, problem

@@ -19,7 +19,9 @@ from muntin.aggregates.text import own_functions, parse_condition
 from muntin.semantics.disorder import Disorder
 from muntin.semantics.errors import ArgumentError, UnknownColumnError
 from muntin.semantics.framing.kinds import Kind
-from muntin.semantics.framing.properties import Framing, Schedule, Scheme
+from muntin.semantics.framing.properties import Framing
+from muntin.semantics.framing.schedule import Schedule
+from muntin.semantics.framing.scheme import Scheme
 from muntin.semantics.sequence import (
     Landmarks,
     Order,

@@ -26,7 +26,8 @@ from collections.abc import Callable
 from sqlglot.tokenizer_core import TokenType
 
 from muntin.semantics.errors import ArgumentError
-from muntin.semantics.framing.properties import Schedule, Scheme, adjacent, cover
+from muntin.semantics.framing.schedule import Schedule
+from muntin.semantics.framing.scheme import Scheme, adjacent, cover
 from muntin.sql.cursor import Cursor
 from muntin.sql.draft import COMMON, Clause, Draft, read_partition, read_rule
 from muntin.sql.errors import SqlError

@@ -13,7 +13,8 @@ from typing import Literal
 from sqlglot import exp
 
 from muntin.semantics.disorder import Disorder
-from muntin.semantics.framing.properties import Schedule, Scheme
+from muntin.semantics.framing.schedule import Schedule
+from muntin.semantics.framing.scheme import Scheme
 from muntin.sql.dialect import offset_of, written
 from muntin.sql.places import Place, place_at
 

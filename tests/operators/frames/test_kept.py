@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+import pytest
+
 from muntin.aggregates.expressions import Sql
 from muntin.aggregates.functions import Aggregate
-from muntin.semantics.framing.kinds import Crossing, Delta, Threshold
-from muntin.semantics.framing.properties import schedule
+from muntin.semantics.framing.kinds import Crossing, Delta, Kind, Threshold
+from muntin.semantics.framing.schedule import schedule
+from muntin.semantics.framing.scheme import adjacent, cover
 from tests.operators.frames.feeding import COUNT, MEDIAN, SUM, feeding, line
 
 HOLDS = Threshold("v > 0")
@@ -86,6 +89,62 @@ def test_a_frame_that_never_ends_holds_its_rows() -> None:
         assert fed.kept == {"keys": 1, "held": number * 3 + 3}
     assert fed.frames(end=True) == []
     assert fed.kept == {}
+
+
+OPEN_ENDED = (
+    Crossing(TOTAL, ">=", Decimal(1000)),
+    Crossing(TOTAL, "<=", Decimal(100_000)),
+    Delta("v", 5),
+    Delta("v", 5, against="first"),
+    Delta("v", 5, span="minimal"),
+    Crossing(Aggregate("count", ()), "<=", Decimal(1000)),
+    Crossing(Aggregate("max", (Sql("v"),)), ">=", Decimal(1000)),
+)
+#: As far as a maximum lets a frame come: 3 rows, or those at 0, 1, 2 and 3.
+MAXIMA = ({"max_count": 3}, {"max_duration": 3})
+
+
+# on      0 1 2 3 4 5 6 7 ...        no frame ends by itself, but none has more than three rows:
+# v       1 1 1 1 1 1 1 1            what began before is no frame, whatever follows
+#             [===...
+@pytest.mark.parametrize("kind", OPEN_ENDED, ids=lambda kind: kind.label)
+@pytest.mark.parametrize("scheme", ["advancing", "unconstrained", "cover", cover("saturated")])
+@pytest.mark.parametrize("most", MAXIMA, ids=str)
+def test_a_frame_beyond_its_maximum_is_not_waited_for(
+    kind: Kind, scheme: object, most: dict[str, int]
+) -> None:
+    fed = feeding(kind, scheme=scheme, **most)
+    longest = 3 if "max_count" in most else 4
+    for number in range(30):
+        assert fed.frames(line("1 1 1", number * 3), upto=number * 3 + 3) == []
+        assert fed.kept["held"] <= longest
+    # A maximal frame from a late row is short enough where input ends.
+    lengths = [n for _, _, _, n, _, _ in fed.frames(end=True)]
+    assert lengths[:1] == ([] if kind.span == "minimal" else [longest])
+    assert fed.kept == {}
+
+
+@pytest.mark.parametrize("most", MAXIMA, ids=str)
+def test_nor_is_one_that_goes_on_beside_others(most: dict[str, int]) -> None:
+    fed = feeding(Delta("v", 5, start="v = 1", restart="continue"), **most)
+    for number in range(30):
+        assert fed.frames(line("1 2 3", number * 3), upto=number * 3 + 3) == []
+        assert fed.kept["held"] <= 4
+    assert len(fed.frames(end=True)) == 1
+    assert fed.kept == {}
+
+
+# on      0 1 2 3 4 5 6 7 8 9        the next frame starts 1 before the end of the first one,
+# v       1 1 1 1 1 1 1 1 1 9        though that is too long to be reported
+#         [===============]
+#                       [=)
+def test_of_adjacent_frames_the_end_is_waited_for() -> None:
+    fed = feeding(Delta("v", 5), scheme=adjacent(1), max_count=3)
+    for number in range(3):
+        assert fed.frames(line("1 1 1", number * 3), upto=number * 3 + 3) == []
+        assert fed.kept == {"keys": 1, "held": number * 3 + 3}
+    assert fed.frames(line("9", 9), upto=10) == [(0, 7, 8, 2, 0, "final"), (1, 8, 8, 1, 0, "final")]
+    assert fed.kept == {"keys": 1, "held": 1}
 
 
 # on      0  1  2  3  4  5        start where v = 1: three frames, each on its own

@@ -13,19 +13,12 @@ from typing import Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from muntin.semantics.framing.kinds import (
-    Boundary,
-    Crossing,
-    Delta,
-    Density,
-    Kind,
-    Threshold,
-    Trend,
-)
-from muntin.semantics.framing.properties import Scheme, adjacent, cover, schedule
+from muntin.semantics.framing.kinds import Boundary, Crossing, Delta, Kind, Threshold, Trend
+from muntin.semantics.framing.looking_back import Density
+from muntin.semantics.framing.schedule import schedule
+from muntin.semantics.framing.scheme import Scheme, adjacent, cover
 from muntin.semantics.lengths import Number
-from muntin.semantics.reference import Row
-from tests.semantics.framing.timelines import framed, spans
+from tests.semantics.framing.timelines import framed, rows_of, spans
 
 Interval = tuple[int, int]
 
@@ -36,10 +29,6 @@ VALUES = st.lists(st.integers(0, 9), max_size=8)
 SIZES = st.integers(1, 9)
 #: Kinds that have a minimal or maximal frame from every row, with their condition on values.
 Judged = tuple[Kind, Callable[[Sequence[int]], bool]]
-
-
-def rows_of(values: Sequence[Any]) -> list[Row]:
-    return [{"on": on, "k": "a", "x": x} for on, x in enumerate(values)]
 
 
 def intervals(count: int) -> list[Interval]:
@@ -196,38 +185,90 @@ def test_no_frame_from_a_later_start_properly_contains_one_from_an_earlier(
 ) -> None:
     found = spans(framed(judging[0], rows_of(values), scheme="unconstrained"))
     for earlier, later in itertools.combinations(found, 2):
-        assert earlier[0] < later[0]  # in the order of their starts
-        assert not (later[0] <= earlier[0] and earlier[1] <= later[1])
+        assert earlier[0] < later[0]
         if getattr(judging[0], "against", "range") == "range":
-            # What holds for more rows holds for fewer, so that ends never fall behind either.
+            # What holds for more rows holds for fewer, so that ends never fall behind either:
+            # a frame lies in another only if both end with the same row.
             assert earlier[1] <= later[1]
 
 
-@given(VALUES, SPANS.flatmap(judged), st.sets(st.integers(0, 7)), st.booleans())
+@given(VALUES, SPANS.flatmap(judged), st.integers(0, 3))
+@FEW
+def test_what_is_reported_later_contains_nothing_reported_before(
+    values: list[int], judging: Judged, overlap: int
+) -> None:
+    """Frames by their numbers, not sorted here: a later one neither starts nor lies around."""
+    for scheme in (Scheme("advancing"), cover(), adjacent(overlap), Scheme("unconstrained")):
+        told = framed(judging[0], rows_of(values), scheme=scheme).results
+        found = [(row["frame_start"], row["frame_end"]) for row in told]
+        assert [row["frame_id"] for row in told] == list(range(len(told)))
+        for earlier, later in itertools.combinations(found, 2):
+            assert not (later[0] <= earlier[0] and earlier[1] <= later[1])
+        if scheme.name == "advancing":
+            # Of these none lies in another at all.
+            assert all(a[1] < b[1] for a, b in itertools.pairwise(found))
+
+
+POLICIES = ("close", "drop", "continue")
+
+
+@given(
+    VALUES,
+    SPANS.flatmap(judged),
+    st.sets(st.integers(0, 7)),
+    st.sampled_from([None, *POLICIES]),
+)
 @FEW
 def test_starts_given_frames_are_neither_too_short_nor_too_long(
-    values: list[int], judging: Judged, starts: set[int], anywhere: bool
+    values: list[int], judging: Judged, starts: set[int], restart: str | None
 ) -> None:
     """A maximal frame cannot take the next row, a minimal one cannot lose its last."""
     kind, holds = judging
-    if not anywhere:
-        kind = _with_starts(kind)
+    if restart is not None:
+        kind = _with_starts(kind, restart)
     outcome = framed(kind, rows_of(values), starts=lambda row: row["on"] in starts)
     for s, e in spans(outcome):
-        assert anywhere or s in starts
-        assert holds(values[s : e + 1])
+        assert restart is None or s in starts
+        # Only ``close`` reports a frame that a start ended.
+        closed = restart == "close" and e + 1 in starts
+        assert holds(values[s : e + 1]) or (closed and kind.span == "minimal")
         if kind.span == "minimal":
             assert s == e or not holds(values[s:e])
         else:
-            assert e + 1 == len(values) or not holds(values[s : e + 2])
+            assert e + 1 == len(values) or closed or not holds(values[s : e + 2])
 
 
-def _with_starts(kind: Kind) -> Kind:
-    """The same kind, with frames only from given rows, each to its own end."""
+@given(VALUES, SPANS.flatmap(judged), st.sets(st.integers(0, 7)))
+@FEW
+def test_a_frame_is_dropped_if_and_only_if_a_start_falls_inside_it(
+    values: list[int], judging: Judged, starts: set[int]
+) -> None:
+    def under(restart: str) -> list[Interval]:
+        kind = _with_starts(judging[0], restart)
+        return spans(framed(kind, rows_of(values), starts=lambda row: row["on"] in starts))
+
+    def takes_a_start(s: int, e: int) -> bool:
+        """Whether the row behind the frame is a start, and the frame would have taken it."""
+        if e + 1 not in starts or e + 1 >= len(values):
+            return False
+        if judging[0].span == "minimal":
+            return not judging[1](values[s : e + 1])
+        return judging[1](values[s : e + 2])
+
+    assert under("drop") == [frame for frame in under("close") if not takes_a_start(*frame)]
+    whole = dict(under("continue"))
+    for s, e in set(under("close")) - set(under("drop")):
+        # To its own end it would have held a start; a minimal one may never have come to it.
+        assert any(s < start <= whole.get(s, len(values)) for start in starts)
+        assert whole.get(s, len(values)) > e
+
+
+def _with_starts(kind: Kind, restart: str) -> Kind:
+    """The same kind, with frames only from given rows."""
     if isinstance(kind, Delta):
-        return Delta("x", kind.size, kind.against, kind.span, "s", "continue")
+        return Delta("x", kind.size, kind.against, kind.span, "s", restart)
     assert isinstance(kind, Crossing)
-    return Crossing(kind.aggregate, kind.sign, kind.limit, kind.span, "s", "continue")
+    return Crossing(kind.aggregate, kind.sign, kind.limit, kind.span, "s", restart)
 
 
 # -- Schemes ---------------------------------------------------------------------------------------
@@ -313,77 +354,3 @@ def test_density_is_the_union_of_satisfying_windows(
     rows = [{"on": on, "k": "a", "x": x} for on, x in volumes.items()]
     kind = Density("sum(x)", ">", Decimal(limit), Number(Decimal(per)))
     assert spans(framed(kind, rows)) == [(held[0], held[-1]) for held in inside]
-
-
-# -- Local conditions ------------------------------------------------------------------------------
-
-LIMITS = st.fixed_dictionaries(
-    {},
-    optional={
-        "min_count": st.integers(1, 2),
-        "max_count": st.integers(2, 4),
-        "min_duration": st.integers(1, 2),
-        "max_duration": st.integers(2, 5),
-    },
-)
-
-
-@given(
-    st.lists(st.one_of(st.integers(0, 9), st.none()), max_size=9),
-    st.sampled_from([Threshold("x > 4"), Boundary("x"), Delta("x", 4), Trend("x", "increasing")]),
-    LIMITS,
-    st.sampled_from(["point", "until_next"]),
-    st.sampled_from(["break", "satisfy", "carry"]),
-    st.booleans(),
-)
-@FEW
-def test_every_frame_meets_its_local_conditions(
-    values: list[int | None],
-    kind: Kind,
-    limits: dict[str, int],
-    readings: str,
-    missing: str,
-    cut: bool,
-) -> None:
-    def reading(row: Row) -> Any:
-        x = row["x"]
-        return x > 4 if isinstance(kind, Threshold) and x is not None else x
-
-    cut = cut and not limits.keys().isdisjoint({"max_count", "max_duration"})
-    cut = cut and not (readings == "until_next" and "max_duration" in limits)
-    choices: dict[str, Any] = {"readings": readings, "missing": missing, "reading": reading}
-    outcome = framed(kind, rows_of(values), **limits, cut=cut, **choices)
-    reached = -1
-    for row in outcome.results:
-        lasted, count = row["frame_end"] - row["frame_start"], row["n"] + row["n_missing"]
-        assert limits.get("min_count", 1) <= count <= limits.get("max_count", 9)
-        assert limits.get("min_duration", 0) <= lasted <= limits.get("max_duration", 9)
-        assert row["frame_start"] > reached or readings == "until_next"
-        assert values[row["frame_start"]] is not None
-        reached = row["frame_end"]
-    whole = framed(kind, rows_of(values), **choices)
-    if not limits:
-        assert outcome.results == whole.results
-    if not cut:
-        assert set(spans(outcome)) <= set(spans(whole))
-
-
-@given(TRUTHS, st.integers(1, 3), st.integers(1, 3), st.booleans())
-@FEW
-def test_fragments_lead_to_the_frame_and_never_beyond_it(
-    values: list[bool], every: int, least: int, cut: bool
-) -> None:
-    limits: dict[str, Any] = {"max_count": least + 1, "cut": True} if cut else {}
-    told = framed(
-        Threshold("x"), rows_of(values), fragments=every, min_count=least, **limits
-    ).results
-    final = [row for row in told if row["status"] == "final"]
-    assert final == framed(Threshold("x"), rows_of(values), min_count=least, **limits).results
-    for whole in final:
-        mine = [row for row in told if row["frame_id"] == whole["frame_id"]]
-        partial = [row["frame_end"] for row in mine if row["status"] == "partial"]
-        assert mine[-1] is whole
-        assert {row["frame_start"] for row in mine} == {whole["frame_start"]}
-        assert partial == list(
-            range(whole["frame_start"] + least - 1, whole["frame_end"] + 1, every)
-        )

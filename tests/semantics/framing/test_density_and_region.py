@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.errors import TieError
 from muntin.semantics.framing.density_reference import by_chance
-from muntin.semantics.framing.kinds import Cluster, Region
+from muntin.semantics.framing.looking_back import Cluster, Region
 from muntin.semantics.framing.measure import LocalConditions, Measure
 from muntin.semantics.framing.places import Place
 from muntin.semantics.framing.properties import Framing

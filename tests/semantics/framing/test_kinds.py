@@ -11,17 +11,15 @@ from muntin.semantics.errors import ArgumentError
 from muntin.semantics.framing.kinds import (
     Between,
     Boundary,
-    Cluster,
     Crossing,
     Delta,
-    Density,
     Kind,
     OwnKind,
-    Region,
     Starting,
     Threshold,
     Trend,
 )
+from muntin.semantics.framing.looking_back import Cluster, Density, Region
 from muntin.semantics.lengths import Duration, Number
 
 HUNDRED = Decimal(100)
@@ -140,6 +138,10 @@ def test_kinds_are_values() -> None:
         (
             lambda: Delta("x", 1, span="longest"),
             "span='longest' cannot be used: it is 'maximal' or 'minimal'",
+        ),
+        (
+            lambda: Trend("x", "increasing", strict="no"),  # type: ignore[arg-type]
+            "strict='no' cannot be used: it is True or False",
         ),
         (
             lambda: Delta("x", 1, restart="drop"),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from muntin.semantics.framing.kinds import Between, Boundary, Crossing, Delta, Threshold
-from muntin.semantics.framing.properties import schedule
+from muntin.semantics.framing.schedule import schedule
 from muntin.semantics.reference import END, MicroBatch, Row
 from tests.semantics.framing.timelines import counted, drawn, framed, reported, spans
 

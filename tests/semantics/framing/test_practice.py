@@ -10,7 +10,7 @@ import pytest
 
 from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.framing.kinds import Between, Delta, Threshold, Trend
-from muntin.semantics.framing.properties import schedule
+from muntin.semantics.framing.schedule import schedule
 from muntin.semantics.reference import Row
 from tests.semantics.framing.timelines import counted, framed, reported, spans
 

@@ -13,24 +13,17 @@ from muntin.semantics.errors import ArgumentError
 from muntin.semantics.framing.kinds import (
     Between,
     Boundary,
-    Cluster,
     Crossing,
     Delta,
-    Density,
     Kind,
     OwnKind,
-    Region,
     Threshold,
     Trend,
 )
-from muntin.semantics.framing.properties import (
-    Framing,
-    Schedule,
-    Scheme,
-    adjacent,
-    cover,
-    schedule,
-)
+from muntin.semantics.framing.looking_back import Cluster, Density, Region
+from muntin.semantics.framing.properties import Framing
+from muntin.semantics.framing.schedule import Schedule, schedule
+from muntin.semantics.framing.scheme import Scheme, adjacent, cover
 from muntin.semantics.lengths import Duration, Number
 
 THRESHOLD = Threshold("x > 3")
@@ -107,6 +100,46 @@ SLOTS = schedule(20)
             REGION,
             {"cut": True, "max_count": 5},
             "cut and region contradict each other: region says itself where a frame ends",
+        ),
+        (
+            CLUSTER,
+            {"max_count": 1},
+            "density and max_count contradict each other: a cluster has at least two rows",
+        ),
+        (
+            MINIMAL,
+            {"max_count": 1},
+            "span='minimal' and max_count contradict each other: a value moves from one row to "
+            "another",
+        ),
+        (
+            Crossing("count(*)", "<=", Decimal(3)),
+            {"min_count": 4},
+            "count(*) <= 3 and min_count contradict each other: such a frame has no more than 3 "
+            "rows",
+        ),
+        (
+            Crossing("count(*)", "<", Decimal("3.5"), start="s"),
+            {"min_count": 4},
+            "count(*) < 3.5 and min_count contradict each other: such a frame has no more than 3 "
+            "rows",
+        ),
+        (
+            Crossing("count(*)", "<=", Decimal(3), span="minimal"),
+            {"min_count": 2},
+            "count(*) <= 3 and min_count contradict each other: such a frame has no more than 1 "
+            "rows",
+        ),
+        (
+            Crossing("count(*)", ">=", Decimal(5)),
+            {"max_count": 4},
+            "count(*) >= 5 and max_count contradict each other: such a frame has at least 5 rows",
+        ),
+        (
+            Crossing("count(*)", ">", Decimal(5)),
+            {"min_count": 7},
+            "count(*) > 5 and min_count contradict each other: such a frame has no more than 6 "
+            "rows",
         ),
         (
             MINIMAL,
@@ -326,6 +359,14 @@ def test_properties_that_contradict_each_other(
         ({"min_count": 0}, "min_count=0 cannot be used: it counts rows: a whole number above zero"),
         ({"min_count": True}, "min_count=True cannot be used: it counts rows"),
         ({"max_count": 2.0}, "max_count=2.0 cannot be used: it counts rows"),
+        ({"cut": "no", "max_count": 2}, "cut='no' cannot be used: it is True or False"),
+        ({"longest": "False"}, "longest='False' cannot be used: it is True or False"),
+        ({"longest": 1}, "longest=1 cannot be used: it is True or False"),
+        (
+            {"missing": None},
+            "missing=None cannot be used: it is 'break', 'satisfy', 'carry' or SQL",
+        ),
+        ({"missing": " "}, "missing=' ' cannot be used: it is 'break', 'satisfy', 'carry' or SQL"),
         (
             {"bounds": "wide"},
             "bounds='wide' cannot be used: it is one of 'conservative', 'liberal'",
@@ -426,6 +467,31 @@ def test_ties_are_kept_in_one_form() -> None:
     first = Framing(THRESHOLD, "ts", ties="first", tie_order=["seq", "id"])
     assert not first.combines_ties
     assert first.tie_order == ("seq", "id")
+
+
+#   on                0 1 2 3        missing rows count for min_count, and not in count(*)
+#   count(*) <= 3     [=====]        three rows and one that is missing
+#   count(*) >= 5     [=|            a start closes it, though it has two rows only
+def test_counts_that_other_properties_make_possible() -> None:
+    few, many = Crossing("count(*)", "<=", Decimal(3)), Crossing("count(*)", ">=", Decimal(5))
+    for missing in ("satisfy", "carry", "prev.x > 3"):
+        assert Framing(few, "ts", missing=missing, min_count=4).min_count == 4
+    assert Framing(few, "ts", min_count=3, max_count=1 + 2)
+    assert Framing(many, "ts", max_count=5, min_count=5)
+    assert Framing(Crossing("count(*)", "<", Decimal(0)), "ts")  # no frames, but no contradiction
+    for restart, clash in (("close", False), ("drop", True), ("continue", True)):
+        for kind in (
+            Crossing("count(*)", ">=", Decimal(5), start="s", restart=restart),
+            Delta("x", 5, span="minimal", start="s", restart=restart),
+        ):
+            if not clash:
+                assert Framing(kind, "ts", max_count=1).max_count == 1
+                continue
+            with pytest.raises(ArgumentError, match="and max_count contradict each other"):
+                Framing(kind, "ts", max_count=1)
+    # A count of values says nothing about rows, and a maximal frame of many rows has no end.
+    assert Framing(Crossing("count(x)", "<=", Decimal(3)), "ts", min_count=4)
+    assert Framing(Crossing("count(*)", ">=", Decimal(1), span="maximal"), "ts", max_count=1)
 
 
 def test_a_missing_policy_without_a_name_is_a_condition() -> None:

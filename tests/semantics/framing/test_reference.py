@@ -12,13 +12,13 @@ from muntin.semantics.framing.kinds import (
     Boundary,
     Crossing,
     Delta,
-    Density,
     Edge,
     OwnKind,
     Threshold,
     Trend,
 )
-from muntin.semantics.framing.properties import schedule
+from muntin.semantics.framing.looking_back import Density
+from muntin.semantics.framing.schedule import schedule
 from muntin.semantics.reference import Row
 from tests.semantics.framing.timelines import counted, drawn, framed, reported, spans
 
@@ -278,7 +278,7 @@ def started(line: str, starts: set[int]) -> list[Row]:
 #   value       1 2 3 4 2 2 2
 #   sum > 5     [=] [=]             at 2 the first is closed, though 1 + 2 is not above 5
 #   continue    [===]
-#   sum <= 5    [=] |     [=]       4 breaks the second, and is no start
+#   sum <= 5    [=] |     [=]       3 breaks the first, so it is not inside; 4 is no start
 @pytest.mark.parametrize(
     ("sign", "restart", "expected"),
     [
@@ -286,7 +286,7 @@ def started(line: str, starts: set[int]) -> list[Row]:
         (">", "drop", [(2, 3)]),
         (">", "continue", [(0, 2), (2, 3)]),
         ("<=", "close", [(0, 1), (2, 2), (5, 6)]),
-        ("<=", "drop", [(2, 2), (5, 6)]),
+        ("<=", "drop", [(0, 1), (2, 2), (5, 6)]),
         ("<=", "continue", [(0, 1), (2, 2), (5, 6)]),
     ],
 )
@@ -298,11 +298,33 @@ def test_starts(sign: str, restart: str, expected: list[tuple[int, int]]) -> Non
     assert numbers == list(range(len(expected)))
 
 
-def test_a_start_that_alone_breaks_the_condition_still_ends_the_open_frame() -> None:
-    for restart, expected in (("close", [(0, 1)]), ("drop", []), ("continue", [(0, 1)])):
+#   on          0 1   2   3         frames may start at 0 and 2
+#   value       1 2   9   1
+#   sum <= 5    [=]                 over before the row at 2 comes, whatever that row is
+def test_a_start_that_alone_breaks_the_condition_does_not_fall_inside() -> None:
+    for restart in ("close", "drop", "continue"):
         kind = Crossing("sum(x)", "<=", Decimal(5), start="s", restart=restart)
         rows = started("1 2 9 1", {0, 2})
-        assert spans(framed(kind, rows, starts=lambda row: row["s"])) == expected
+        assert spans(framed(kind, rows, starts=lambda row: row["s"])) == [(0, 1)]
+
+
+#   on          0 1  2  3   4   5   6    frames may start at 0, 2, 3 and 5
+#   value       0 1  2 100 101 102 103
+#   within 5    [=~)                     the row at 2 falls inside
+#                    |                   the row at 3 does not: the frame was over
+#                       [=~~)
+#                               [===]
+def test_only_a_start_that_falls_inside_drops_a_frame() -> None:
+    def under(restart: str, **properties: Any) -> list[tuple[Any, Any]]:
+        kind = Delta("x", 5, start="s", restart=restart)
+        rows = started("0 1 2 100 101 102 103", {0, 2, 3, 5})
+        return spans(framed(kind, rows, starts=lambda row: row["s"], **properties))
+
+    assert under("drop") == [(2, 2), (5, 6)]
+    assert under("close") == [(0, 1), (2, 2), (3, 4), (5, 6)]
+    assert under("continue") == [(0, 2), (2, 2), (3, 6), (5, 6)]
+    # A frame that is cut before a start is over too.
+    assert under("drop", max_count=2, cut=True) == [(0, 1), (2, 2), (3, 4), (5, 6)]
 
 
 def test_a_row_without_a_value_starts_nothing() -> None:

@@ -10,7 +10,7 @@ import pytest
 from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.errors import TieError
 from muntin.semantics.framing.kinds import Boundary, Delta, Threshold
-from muntin.semantics.framing.properties import schedule
+from muntin.semantics.framing.schedule import schedule
 from muntin.semantics.reference import END, MicroBatch, Row
 from tests.semantics.framing.timelines import drawn, framed, spans
 

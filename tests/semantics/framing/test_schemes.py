@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from muntin.semantics.framing.kinds import Crossing, Delta, Kind
-from muntin.semantics.framing.properties import Scheme, adjacent, cover
+from muntin.semantics.framing.scheme import Scheme, adjacent, cover
 from tests.semantics.framing.timelines import framed, reported, spans
 
 #   on      0 1 2 3 4 5        minimal frames with sum > 5, from each row

@@ -30,6 +30,11 @@ def drawn(line: str, **more: Any) -> list[Row]:
     ]
 
 
+def rows_of(values: Sequence[Any]) -> list[Row]:
+    """A row for each value, at 0, 1, 2..."""
+    return [{"on": on, "k": "a", "x": x} for on, x in enumerate(values)]
+
+
 def _value(word: str) -> Any:
     if word in _WORDS:
         return _WORDS[word]

@@ -28,18 +28,8 @@ from muntin.operators.kernels.clusters import Scan
 from muntin.operators.regions import Limits
 from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.errors import ArgumentError, UnsupportedTypeError
-from muntin.semantics.framing.kinds import (
-    Boundary,
-    Cluster,
-    Crossing,
-    Delta,
-    Density,
-    Kind,
-    OwnKind,
-    Region,
-    Starting,
-    Trend,
-)
+from muntin.semantics.framing.kinds import Boundary, Crossing, Delta, Kind, OwnKind, Starting, Trend
+from muntin.semantics.framing.looking_back import Cluster, Density, Region
 from muntin.semantics.framing.properties import Framing
 from muntin.semantics.lengths import Number
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from muntin.operators.frames.holding import Holding, Told
 from muntin.operators.frames.rows import Rows
+from muntin.operators.kernels.monotone import candidates_in_one_pass, in_one_pass
 from muntin.operators.kernels.records import FOUND
 from muntin.operators.kernels.schemes import (
     choose_adjacent,
@@ -34,6 +35,11 @@ class Overlapping(Holding):
         """The last row whose frame is decided, and how far frames reached until then."""
         return ("decided", "reached")
 
+    @property
+    def in_one_pass(self) -> bool:
+        """Whether every row is looked at once, and not once for each frame that it lies in."""
+        return in_one_pass(self.record)
+
     def tell(
         self, rows: Rows, memory: dict[str, Ints], keys: Keyed, complete: Ints, ended: bool
     ) -> Told:
@@ -43,7 +49,10 @@ class Overlapping(Holding):
         if self.scheme == "cover":
             since = rows.starts[:-1]
         found = np.zeros(len(rows), FOUND)
-        candidates(self.record, *rows.arrays, int(ended), since, found)
+        # Where the next frame starts depends on the end of an adjacent one, reported or not.
+        give_up = int(self.scheme != "adjacent")
+        find = candidates_in_one_pass if self.in_one_pass else candidates
+        find(self.record, *rows.arrays, int(ended), give_up, since, found)
         chosen = np.zeros(len(rows), np.uint8)
         needed, reached = np.empty(len(keys), np.int64), memory["reached"].copy()
         self._choose(rows, since, found, chosen, needed, reached)

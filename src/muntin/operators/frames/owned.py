@@ -67,7 +67,7 @@ class Owned(Frames):
         kept = self.memory.spread(now.keyed, now.remembered, "own").to_pylist()
         states = [json.loads(text) if text else {} for text in kept]
         found = _ByRow(self.own, self.record, rows, records).run(states, now.ended)
-        written = [_written(self.own, state) for state in states]
+        written = [json.dumps(state) for state in states]
         return found, {"own": pa.array(written, pa.string())}
 
     def _walk_compiled(
@@ -139,19 +139,45 @@ class _ByRow:
 
     def _asked(self, method: str, row: dict[str, Any], state: dict[str, Any]) -> bool:
         try:
-            return bool(getattr(self.own, method)(row, state))
+            answer = bool(getattr(self.own, method)(row, state))
         except Exception as error:
             problem = f"failed: {type(error).__name__}: {error}; the row was {row}"
             raise OwnFramingError(self.own.name, method, problem) from error
+        # After every call, so that a batch refuses what a stream could not have kept.
+        problem = _not_kept(state, "state", set())
+        if problem:
+            raise OwnFramingError(self.own.name, method, f"{problem}; {_KEPT}")
+        return answer
 
 
-def _written(own: FramingFunction, state: dict[str, Any]) -> str:
-    try:
-        return json.dumps(state)
-    except TypeError as error:
-        raise OwnFramingError(
-            own.name, "state", f"can hold numbers, text, truths and lists of them: {error}"
-        ) from error
+_KEPT = (
+    "state keeps numbers, text, truths, None, and lists and dictionaries (keyed by text) of them"
+)
+#: Longer whole numbers are not read back from text.
+_MOST_BITS = 14_000
+
+
+def _not_kept(value: Any, where: str, seen: set[int]) -> str:
+    """What of a state would not be the same when it has been written down and read, or nothing."""
+    kind = type(value)
+    if kind is int:
+        long = value.bit_length() > _MOST_BITS
+        return f"leaves a number of too many digits in {where}" if long else ""
+    if value is None or kind in (float, str, bool):
+        return ""
+    if kind not in (list, dict):
+        return f"leaves a {kind.__name__} in {where}"
+    if id(value) in seen:
+        return f"leaves in {where} what is in state already, and would become two"
+    seen.add(id(value))
+    parts = enumerate(value) if kind is list else value.items()
+    for name, part in parts:
+        if kind is dict and type(name) is not str:
+            return f"leaves a key {name!r} of type {type(name).__name__} in {where}"
+        problem = _not_kept(part, f"{where}[{name!r}]", seen)
+        if problem:
+            return problem
+    return ""
 
 
 def _matrix(rows: Rows, columns: int) -> npt.NDArray[np.float64]:

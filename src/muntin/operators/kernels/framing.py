@@ -106,6 +106,12 @@ def _too_much(asked: Any, state: Any, end: int) -> bool:
 
 
 @part
+def beyond(asked: Any, state: Any) -> bool:
+    """Whether an open frame is beyond its maxima, and so no frame whatever follows."""
+    return _too_much(asked, state, _measured_end(asked, state, NEVER))
+
+
+@part
 def _emit(
     asked: Any, state: Any, key: int, start: int, end: int, status: int, found: Any, n: int
 ) -> int:
@@ -336,7 +342,6 @@ def settle(
     row: int,
     order: int,
     what: int,
-    opens: int,
     reach: int,
     gap: int,
     found: Any,
@@ -354,10 +359,6 @@ def settle(
         n = _missing(asked, state, key, order, reach, what, row, found, n)
         state.previous = order
         return n
-    if state.mode == OPEN and asked.restart != NOWHERE and opens:
-        if asked.restart == CLOSE:
-            n = close(asked, state, key, order, FINAL, found, n)
-        state.mode, state.id = CLOSED, -1
     if state.mode == OPEN and _cut_before(asked, state, order, reach, state.pending + 1):
         n = close(asked, state, key, order, FINAL, found, n)
     return n
@@ -383,8 +384,13 @@ def decide(
     role = _OUTSIDE
     if state.mode == OPEN:
         role = _extends(asked, state, counts, whole, real, weight)
-        if role == _OUTSIDE:
+        # A start falls inside only where the frame would have taken the row.
+        starts = role != _OUTSIDE and asked.restart != NOWHERE and opens
+        if role == _OUTSIDE or (starts and asked.restart == CLOSE):
             n = close(asked, state, key, order, FINAL, found, n)
+            role = _OUTSIDE
+        elif starts:
+            state.mode, state.id, role = CLOSED, -1, _OUTSIDE
         else:
             _grow(state, order, reach, row)
     if role == _OUTSIDE and (asked.restart == NOWHERE or opens):

@@ -44,9 +44,7 @@ def settle_row(
     """What a row does before its own value is looked at; returns how many frames that closed."""
     held = reach[row] if len(reach) else order[row]
     between = gap[row] if len(gap) else 1
-    return settle(
-        asked[0], states[key], key, row, order[row], what[row], 1, held, between, found, 0
-    )
+    return settle(asked[0], states[key], key, row, order[row], what[row], held, between, found, 0)
 
 
 @kernel(INT, ASKED_ARRAY, STATE_ARRAY, INT, INT, INTS, INTS, INT, FOUND_ARRAY)

@@ -56,23 +56,24 @@ def choose_advancing(
     ``furthest`` is for each key the last row of all frames that began before ``since``.
     """
     for key in range(len(starts) - 1):
-        row = since[key]
-        while row < starts[key + 1] and found[row].fits != -2:
+        stop = since[key]
+        while stop < starts[key + 1] and found[stop].fits != -2:
+            stop += 1
+        needed[key] = stop
+        if minimal:
+            # One contains another if that begins later and ends no later; what is not known yet
+            # ends behind all that is.
+            earliest = starts[key + 1] + 1
+            for row in range(starts[key + 1] - 1, since[key] - 1, -1):
+                if found[row].fits == 1:
+                    chosen[row] = row < stop and found[row].high < earliest
+                    earliest = min(earliest, found[row].high)
+            continue
+        for row in range(since[key], stop):
             if found[row].fits == 1:
-                one = found[row]
-                alone = True
-                if minimal:
-                    for other in range(row + 1, one.high):
-                        if found[other].fits == 1 and found[other].high <= one.high:
-                            alone = False
-                            break
-                else:
-                    last = order[one.high - 1]
-                    alone = last > furthest[key]
-                    furthest[key] = max(furthest[key], last)
-                chosen[row] = alone
-            row += 1
-        needed[key] = row
+                last = order[found[row].high - 1]
+                chosen[row] = last > furthest[key]
+                furthest[key] = max(furthest[key], last)
 
 
 @kernel(NONE, INTS, INTS, INTS, BYTES, FOUND_ARRAY, INT, INT, FLOAT, OUT_BYTES, OUT_INTS, OUT_INTS)
@@ -128,7 +129,7 @@ def choose_cover(
     """
     for key in range(len(starts) - 1):
         row = starts[key]
-        oldest = row  # no frame from before it holds the row at hand
+        oldest = row  # no frame from before it holds a row that is not covered
         while row < starts[key + 1]:
             if what[row] != REAL or order[row] <= covered[key]:
                 row += 1
@@ -149,6 +150,8 @@ def choose_cover(
                 chosen[best] = 1
                 covered[key] = order[found[best].high - 1]
             row += 1
+            # The best of those up to here reaches farthest, and what it holds is covered.
+            oldest = row
         while (
             oldest < row
             and found[oldest].fits != -2

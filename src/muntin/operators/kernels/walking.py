@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from muntin.aggregates.compiled import BYTES, FLOATS, INT, INTS, OUT_INTS, fused, kernel
-from muntin.operators.kernels.framing import MOST, decide, end, settle
+from muntin.operators.kernels.framing import MOST, beyond, decide, end, settle
 from muntin.operators.kernels.records import (
     ASKED_ARRAY,
     BREAKS,
@@ -53,7 +53,7 @@ def _apply(
     It takes values and not columns: to hand on an array costs more than all else that is done
     for a row.
     """
-    n = settle(asked, state, key, row, order, what, opens, reach, gap, found, n)
+    n = settle(asked, state, key, row, order, what, reach, gap, found, n)
     if what != REAL:
         return n
     return decide(
@@ -152,6 +152,7 @@ def walk(
     INTS,
     BYTES,
     INT,
+    INT,
     INTS,
     FOUND_ARRAY,
 )
@@ -168,20 +169,22 @@ def candidates(
     reach: Ints,
     gap: Bytes,
     ended: int,
+    give_up: int,
     since: Ints,
     found: Any,
 ) -> int:
     """For every row from ``since`` of its key the frame that begins there, as ``found[row]``.
 
     Its ``fits`` is 1 or 0 for a frame that meets the local conditions or does not, -1 where there
-    is none, and -2 where that is not known yet. Returns the number of rows.
+    is none, and -2 where that is not known yet. With ``give_up`` the end of a frame does not
+    matter, so that one beyond its maximum is not walked on. Returns the number of rows.
     """
     asked = asked_[0]
     one = np.zeros(1, STATE)
     made = np.zeros(MOST, FOUND)
-    state = one[0]
     for key in range(len(starts) - 1):
         for first in range(since[key], starts[key + 1]):
+            state = one[0]  # anew each time: a record alone does not keep its array alive
             found[first].fits = -1
             if what[first] != REAL or (len(opens) and not opens[first]):
                 continue
@@ -209,6 +212,9 @@ def candidates(
                 )
                 row += 1
                 ours = state.mode != CLOSED and state.low == first
+                if n == 0 and ours and give_up and beyond(asked, state):
+                    found[first].fits = 0
+                    ours = False
             if n == 0 and ours:
                 if not ended:
                     found[first].fits = -2

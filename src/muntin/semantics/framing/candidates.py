@@ -132,12 +132,13 @@ class Candidates:
         last = joining[-1]
         if policy == "break":
             return "missing"
-        if last.real and self.line.restarts(last):
-            return "start"
         if last.real and not self.minimal and not self.holds(_real([*taken, last])):
             return "condition"
         if self.line.framing.cut and self.line.local.beyond([*taken, *joining]):
             return "cut"
+        # Only a row that the frame would have taken falls inside it.
+        if last.real and self.line.restarts(last):
+            return "start"
         return None
 
 

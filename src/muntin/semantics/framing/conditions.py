@@ -9,16 +9,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from muntin.semantics.framing.kinds import (
-    Boundary,
-    Crossing,
-    Delta,
-    Density,
-    Kind,
-    Sign,
-    Threshold,
-    Trend,
-)
+from muntin.semantics.framing.kinds import Boundary, Crossing, Delta, Kind, Sign, Threshold, Trend
+from muntin.semantics.framing.looking_back import Density
 from muntin.semantics.framing.places import Place
 from muntin.semantics.reference import Evaluate
 

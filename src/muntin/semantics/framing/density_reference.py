@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import Decimal, localcontext
 
 from muntin.semantics.framing.conditions import compares
-from muntin.semantics.framing.kinds import Cluster, Density
+from muntin.semantics.framing.looking_back import Cluster, Density
 from muntin.semantics.framing.measure import LocalConditions, Measure
 from muntin.semantics.framing.places import Place
 from muntin.semantics.reference import Evaluate

@@ -7,19 +7,19 @@ call it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar, Literal
 
 from muntin.semantics.errors import ArgumentError
-from muntin.semantics.lengths import Length, Number, parse_length, positive_length
+from muntin.semantics.lengths import Length, Number, parse_length
 
 Span = Literal["maximal", "minimal"]
 Restart = Literal["close", "drop", "continue"]
 Direction = Literal["increasing", "decreasing", "flat"]
 Against = Literal["range", "first"]
 Edge = Literal["both", "start", "end", "neither"]
-Prefer = Literal["longest", "widest", "all"]
 Sign = Literal["<", "<=", ">", ">="]
 
 
@@ -97,8 +97,9 @@ class Boundary(Kind):
 class Starting(Kind):
     """Kinds whose frames may begin at any row, or only where ``start`` holds.
 
-    ``restart`` says what happens when such a row falls inside an open frame (frames.txt,
-    appendix A): ``close`` and report it, ``drop`` it, or ``continue`` it beside the new one.
+    ``restart`` says what happens when such a row falls inside an open frame, one that would have
+    taken it (frames.txt, appendix A): ``close`` and report it, ``drop`` it, or ``continue`` it
+    beside the new one.
     """
 
     start: object
@@ -119,6 +120,11 @@ class Starting(Kind):
         return ("partition", "advancing", "adjacent", "cover", "unconstrained")
 
     @property
+    def closes(self) -> bool:
+        """Whether a start ends the open frame before it, however far that has come."""
+        return self.start is not None and self.restart == "close"
+
+    @property
     def _started(self) -> str:
         if self.start is None:
             return ""
@@ -129,8 +135,8 @@ class Starting(Kind):
 class Delta(Starting):
     """Frames in which a value stays within ``size``: ``max - min < size``, or from the first row.
 
-    Maximal, the row that breaks it opens the next; minimal, a frame ends with the first row
-    that makes ``max - min > size``.
+    Maximal, the row that breaks it opens the next if it may start one; minimal, a frame ends with
+    the first row that makes ``max - min > size``.
 
     >>> print(Delta("x", 5.0).label)
     delta(x, 5)
@@ -211,6 +217,17 @@ class Crossing(Starting):
         return self.span_
 
     @property
+    def rows_counted(self) -> tuple[int, int | None]:
+        """How few and how many rows a frame that counts them has, if only its condition ends it."""
+        if self.sign in ("<", "<="):
+            most = math.ceil(self.limit) - 1 if self.sign == "<" else math.floor(self.limit)
+            # It holds with the first row or never, and there a minimal frame ends.
+            return 1, max(0, min(most, 1) if self.span == "minimal" else most)
+        least = math.floor(self.limit) + 1 if self.sign == ">" else math.ceil(self.limit)
+        least = max(least, 1)
+        return (least, least) if self.span == "minimal" else (1, None)
+
+    @property
     def label(self) -> str:
         more = f", span={self.span}{self._started}"
         return f"aggregate({self.aggregate} {self.sign} {self.limit}{more})"
@@ -235,7 +252,7 @@ class Trend(Kind):
             )
         object.__setattr__(self, "value", value)
         object.__setattr__(self, "direction", direction)
-        object.__setattr__(self, "strict", bool(strict))
+        object.__setattr__(self, "strict", truth("strict", strict))
 
     @property
     def label(self) -> str:
@@ -270,103 +287,6 @@ class Between(Kind):
 
 
 @dataclass(frozen=True)
-class Density(Kind):
-    """The union of the windows ``(v - per, v]`` in which an aggregate meets a condition.
-
-    There is such a window for every row, ``v`` its ``on``. Windows that overlap or touch are one
-    frame (frames.txt, appendix H).
-    """
-
-    aggregate: object
-    sign: Sign
-    limit: Decimal
-    per: Length
-    word: ClassVar[str] = "density"
-
-    def __init__(self, aggregate: object, sign: object, limit: Decimal, per: object) -> None:
-        if sign not in ("<", "<=", ">", ">="):
-            raise ArgumentError(
-                "condition", f"{aggregate} {sign} {limit}", "use one of <, <=, > and >="
-            )
-        object.__setattr__(self, "aggregate", aggregate)
-        object.__setattr__(self, "sign", sign)
-        object.__setattr__(self, "limit", limit)
-        object.__setattr__(self, "per", positive_length("per", per))
-
-    @property
-    def lengths(self) -> tuple[Length, ...]:
-        return (self.per,)
-
-    @property
-    def label(self) -> str:
-        return f"density({self.aggregate} {self.sign} {self.limit}, per={self.per})"
-
-
-@dataclass(frozen=True)
-class Cluster(Kind):
-    """Rows so close together that chance would rarely bring them (frames.txt, appendix H).
-
-    Given its first row, ``k`` rows within a duration ``d`` have the chance ``P(N >= k - 1)``, where
-    N is Poisson with mean ``rate * d / per``. Of clusters that overlap the least likely is a frame.
-    """
-
-    p: float
-    rate: float
-    per: Length
-    word: ClassVar[str] = "density"
-
-    def __init__(self, p: object, rate: object, per: object) -> None:
-        object.__setattr__(self, "p", _between("p", p, 1.0, "a chance between 0 and 1"))
-        object.__setattr__(self, "rate", _between("rate", rate, None, "rows per `per`, above 0"))
-        object.__setattr__(self, "per", positive_length("per", per))
-
-    @property
-    def lengths(self) -> tuple[Length, ...]:
-        return (self.per,)
-
-    @property
-    def label(self) -> str:
-        return f"density(p={self.p}, rate={self.rate}, per={self.per})"
-
-
-@dataclass(frozen=True)
-class Region(Kind):
-    """Maximal rectangles of ``on`` and a second attribute in which a condition holds.
-
-    ``along`` is that attribute (a milepost), ``min_extent`` how far a region reaches along it at
-    the least. Regions overlap; ``prefer`` says which of overlapping ones are reported.
-    """
-
-    where: object
-    along: str
-    min_extent: Number | None
-    prefer: Prefer
-    word: ClassVar[str] = "region"
-
-    def __init__(
-        self, where: object, along: object, min_extent: object = None, prefer: object = "longest"
-    ) -> None:
-        if not isinstance(along, str) or not along:
-            raise ArgumentError("along", along, "it must be the name of a number column")
-        if prefer not in ("longest", "widest", "all"):
-            raise ArgumentError("prefer", prefer, "it is 'longest', 'widest' or 'all'")
-        extent = None if min_extent is None else positive("min_extent", min_extent)
-        object.__setattr__(self, "where", where)
-        object.__setattr__(self, "along", along)
-        object.__setattr__(self, "min_extent", extent)
-        object.__setattr__(self, "prefer", prefer)
-
-    @property
-    def schemes(self) -> tuple[str, ...]:
-        return ("unconstrained",) if self.prefer == "all" else ("disjoint",)
-
-    @property
-    def label(self) -> str:
-        extent = "" if self.min_extent is None else f", min_extent={self.min_extent}"
-        return f"region({shown(self.where)}, along={self.along}{extent}, prefer={self.prefer})"
-
-
-@dataclass(frozen=True)
 class OwnKind(Kind):
     """A user's own framing function (frames.txt 4.4); ``framing`` is what the user wrote."""
 
@@ -392,20 +312,16 @@ def positive(argument: str, given: object) -> Number:
     return length
 
 
+def truth(argument: str, given: object) -> bool:
+    """True or False; any other text or number would be taken for one of them unnoticed."""
+    if not isinstance(given, bool):
+        raise ArgumentError(argument, given, "it is True or False")
+    return given
+
+
 def checked_span(given: object) -> Span:
     if given == "maximal":
         return "maximal"
     if given == "minimal":
         return "minimal"
     raise ArgumentError("span", given, "it is 'maximal' or 'minimal'")
-
-
-def _between(argument: str, given: object, below: float | None, expected: str) -> float:
-    usable = isinstance(given, int | float) and not isinstance(given, bool)
-    if (
-        not usable
-        or not float(str(given)) > 0
-        or (below is not None and float(str(given)) >= below)
-    ):
-        raise ArgumentError(argument, given, f"it must be {expected}")
-    return float(str(given))

@@ -9,8 +9,10 @@ from typing import Any
 
 from muntin.semantics.axis import Axis
 from muntin.semantics.errors import TieError
-from muntin.semantics.framing.kinds import Between, Cluster, Density
-from muntin.semantics.framing.properties import Framing, Schedule
+from muntin.semantics.framing.kinds import Between
+from muntin.semantics.framing.looking_back import Cluster, Density
+from muntin.semantics.framing.properties import Framing
+from muntin.semantics.framing.schedule import Schedule
 from muntin.semantics.reference import Key, Row
 
 

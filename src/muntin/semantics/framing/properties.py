@@ -15,16 +15,19 @@ from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.errors import ArgumentError, ContradictionError
 from muntin.semantics.framing.kinds import (
     Between,
-    Cluster,
-    Density,
+    Crossing,
+    Delta,
     Kind,
     OwnKind,
-    Region,
     Starting,
     Trend,
     shown,
+    truth,
 )
-from muntin.semantics.lengths import Length, Number, parse_length, positive_length
+from muntin.semantics.framing.looking_back import Cluster, Density, Region
+from muntin.semantics.framing.schedule import Schedule
+from muntin.semantics.framing.scheme import Scheme
+from muntin.semantics.lengths import Length, Number, positive_length
 from muntin.semantics.window import Context, column_name, digits_for
 
 Bounds = Literal["conservative", "liberal"]
@@ -33,91 +36,6 @@ Readings = Literal["point", "until_next", "interval"]
 TIE_VALUES = ("mean", "max", "min", "sum")
 #: Policies for missing rows that have a name; anything else is a condition.
 MISSING = ("break", "satisfy", "carry")
-
-
-@dataclass(frozen=True)
-class Scheme:
-    """How frames of a framing lie to each other (frames.txt 4.2), by name and what it needs.
-
-    >>> Scheme("adjacent", overlap="10 seconds").name
-    'adjacent'
-    """
-
-    name: str
-    overlap: Length | None = None
-    fill: str | None = None
-
-    def __init__(self, name: str, overlap: object = None, fill: object = None) -> None:
-        names = ("disjoint", "partition", "advancing", "adjacent", "cover", "unconstrained")
-        if name not in names:
-            raise ArgumentError("scheme", name, f"the schemes are {', '.join(names)}")
-        if (name == "adjacent") != (overlap is not None):
-            raise ArgumentError(
-                "scheme", name, "mt.adjacent('10 seconds') says how far they overlap"
-            )
-        fill = "drained" if fill is None and name == "cover" else fill
-        if fill is not None and (name != "cover" or fill not in ("drained", "saturated")):
-            raise ArgumentError("fill", fill, "a cover is 'drained' or 'saturated'")
-        length = None if overlap is None else parse_length("overlap", overlap)
-        if length is not None and length.negative:
-            raise ArgumentError("overlap", overlap, "it must not be below zero")
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "overlap", length)
-        object.__setattr__(self, "fill", fill)
-
-    @property
-    def overlapping(self) -> bool:
-        """Whether a row may lie in several frames."""
-        return self.name not in ("disjoint", "partition")
-
-    def __str__(self) -> str:
-        detail = next((str(part) for part in (self.overlap, self.fill) if part is not None), "")
-        return f"{self.name}({detail})" if detail else self.name
-
-
-def adjacent(overlap: object) -> Scheme:
-    """Frames of which each starts ``overlap`` before the end of the one before it."""
-    return Scheme("adjacent", overlap=overlap)
-
-
-def cover(fill: str = "drained") -> Scheme:
-    """Frames that leave no row out: the fewest (``drained``), or all there are (``saturated``)."""
-    return Scheme("cover", fill=fill)
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """When rows are due: one in each slot ``[origin + k * every, origin + (k + 1) * every)``.
-
-    >>> print(Schedule("20 seconds"))
-    every 20 seconds
-    """
-
-    every: Length
-    origin: object
-
-    def __init__(self, every: object, origin: object = None) -> None:
-        object.__setattr__(self, "every", positive_length("schedule", every))
-        object.__setattr__(self, "origin", origin)
-
-    def period(self, axis: Axis) -> int:
-        """A slot's length in ticks."""
-        return axis.length("schedule", self.every)
-
-    def start(self, axis: Axis) -> int:
-        """The tick where slot 0 begins."""
-        if self.origin is None:
-            return axis.default_origin(self.period(axis))
-        return axis.point("schedule", self.origin)
-
-    def __str__(self) -> str:
-        since = "" if self.origin is None else f" from {self.origin}"
-        return f"every {self.every}{since}"
-
-
-def schedule(every: object, origin: object = None) -> Schedule:
-    """One row is due in every slot of this length, counted from an origin (default: the epoch)."""
-    return Schedule(every, origin)
 
 
 @dataclass(frozen=True)
@@ -134,7 +52,7 @@ class Framing:
     scheme: Scheme
     longest: bool
     fragments: Length | None
-    missing: object
+    missing: str
     bounds: Bounds
     ties: object
     tie_order: tuple[str, ...]
@@ -174,11 +92,11 @@ class Framing:
         put(self, "max_duration", _length("max_duration", max_duration))
         put(self, "min_count", _count("min_count", min_count))
         put(self, "max_count", _count("max_count", max_count))
-        put(self, "cut", bool(cut))
+        put(self, "cut", truth("cut", cut))
         put(self, "scheme", _scheme(scheme, kind))
-        put(self, "longest", bool(longest))
+        put(self, "longest", truth("longest", longest))
         put(self, "fragments", _length("fragments", fragments))
-        put(self, "missing", missing)
+        put(self, "missing", _missing(missing))
         put(self, "bounds", _one_of("bounds", bounds, ("conservative", "liberal")))
         put(self, "ties", _ties(ties))
         put(self, "tie_order", _names("tie_order", tie_order))
@@ -365,8 +283,26 @@ class Framing:
             )
         if isinstance(kind, Trend) and self.max_count == 1:
             _clash("trend", "max_count", "a trend has at least two rows")
+        if isinstance(kind, Cluster) and self.max_count == 1:
+            _clash("density", "max_count", "a cluster has at least two rows")
+        moves = isinstance(kind, Delta) and kind.span == "minimal" and not kind.closes
+        if moves and self.max_count == 1:
+            _clash("span='minimal'", "max_count", "a value moves from one row to another")
+        if isinstance(kind, Crossing) and str(kind.aggregate) == "count(*)":
+            self._check_counted(kind)
         if isinstance(kind, OwnKind) and self.predicted:
             _clash(kind.name, f"missing={shown(self.missing)}", "use 'break', 'satisfy' or 'carry'")
+
+    def _check_counted(self, kind: Crossing) -> None:
+        """A frame that ends by how many rows it has, against how many it may have."""
+        word = f"{kind.aggregate} {kind.sign} {kind.limit}"
+        least, most = kind.rows_counted
+        # Missing rows that a frame bridges are none that the aggregate counts.
+        fewest = self.min_count if self.missing == "break" else None
+        if most is not None and fewest is not None and fewest > most:
+            _clash(word, "min_count", f"such a frame has no more than {most} rows")
+        if self.max_count is not None and self.max_count < least and not kind.closes:
+            _clash(word, "max_count", f"such a frame has at least {least} rows")
 
 
 def _clash(word: str, other: str, why: str) -> None:
@@ -402,6 +338,16 @@ def _scheme(given: object, kind: Kind) -> Scheme:
         word = f"{kind.word}(start=...)" if started else kind.word
         _clash(word, f"scheme={made.name}", f"its frames are {' or '.join(kind.schemes)}")
     return made
+
+
+def _missing(given: object) -> str:
+    if not isinstance(given, str) or not given.strip():
+        raise ArgumentError(
+            "missing",
+            given,
+            "it is 'break', 'satisfy', 'carry' or SQL text such as 'prev.x > 1 AND next.x > 1'",
+        )
+    return given
 
 
 def _one_of(argument: str, given: object, known: Sequence[str]) -> str:

@@ -15,7 +15,8 @@ from muntin.semantics.axis import Axis
 from muntin.semantics.framing.candidates import Candidates, Line
 from muntin.semantics.framing.conditions import condition
 from muntin.semantics.framing.density_reference import clusters, in_stretches
-from muntin.semantics.framing.kinds import Between, Cluster, Density, Region
+from muntin.semantics.framing.kinds import Between
+from muntin.semantics.framing.looking_back import Cluster, Density, Region
 from muntin.semantics.framing.measure import LocalConditions, Measure
 from muntin.semantics.framing.places import Layout, Place
 from muntin.semantics.framing.properties import Framing

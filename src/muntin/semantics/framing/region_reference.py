@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from muntin.semantics.framing.conditions import compares
-from muntin.semantics.framing.kinds import Region
+from muntin.semantics.framing.looking_back import Region
 from muntin.semantics.framing.measure import Measure
 from muntin.semantics.framing.properties import Framing
 from muntin.semantics.reference import Row
