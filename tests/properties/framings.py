@@ -36,6 +36,7 @@ from muntin.semantics.framing.kinds import (
     Threshold,
     Trend,
 )
+from muntin.semantics.framing.levels import level
 from muntin.semantics.framing.properties import Framing, Schedule, Scheme
 from muntin.semantics.framing.reference import FrameReference
 from muntin.semantics.reference import END, Evaluate, MicroBatch, Outcome
@@ -91,9 +92,8 @@ class FrameCase(Arrivals):
             case Crossing():
                 lacks = self.column != "*" and (value is None or value != value)
                 return None if lacks else True
-            case Boundary(every=every) if every is not None and _known(value):
-                exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
-                return math.floor(exact / every.value)
+            case Boundary(every=every) if every is not None:
+                return level(value, every.value)
         return value
 
     def reference(self) -> FrameReference:
@@ -235,10 +235,6 @@ class FrameCase(Arrivals):
 
     def expected_at_once(self) -> Outcome:
         return self.reference().run([MicroBatch(self.data(), END)])
-
-
-def _known(value: Any) -> bool:
-    return value is not None and value == value
 
 
 def bridged(before: Row, after: Row) -> bool | None:
