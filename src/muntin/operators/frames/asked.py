@@ -45,7 +45,7 @@ _FUNCTIONS = {
     "last": records.LAST,
     "weighted_avg": records.WEIGHTED,
 }
-#: The aggregates that may decide about frames: they need no more than a few numbers.
+#: The aggregates that kernels know: they need no more than a few numbers.
 DECIDING = tuple(_FUNCTIONS)
 _SIGNS = {"<": records.LESS, "<=": records.AT_MOST, ">": records.MORE, ">=": records.AT_LEAST}
 _DIRECTIONS = {
@@ -80,6 +80,8 @@ def fields_of(framing: Framing, axis: Axis, reading: Reading) -> Fields:
         length = getattr(framing, name)
         made |= {} if length is None else _length(axis, name, real, length)
     made |= _of_kind(framing.kind, reading)
+    if isinstance(framing.kind, Crossing) and not reading.function:
+        made["kind"] = records.OWN  # what kernels are told of each row, not its value, decides
     return tuple((name, value) for name, value in made.items())
 
 
@@ -111,7 +113,7 @@ def _of_kind(kind: Kind, reading: Reading) -> dict[str, int | float]:
             made["with_end"] = kind.inclusive in ("both", "end")
         case Delta():
             made |= _size(kind, reading.types[0])
-        case Crossing():
+        case Crossing() if reading.function:
             made |= _limit(kind, reading)
     return made
 

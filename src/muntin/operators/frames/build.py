@@ -9,13 +9,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin.aggregates.binding import Call
+from muntin.aggregates.binding import Bound, Call, bind
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.own_framing import CompiledFraming, FramingFunction
 from muntin.operators.frames.asked import DECIDING, fields_of
 from muntin.operators.frames.clustered import Clustered
 from muntin.operators.frames.combined import Combined
 from muntin.operators.frames.dense import Dense
+from muntin.operators.frames.measured import Measured
+from muntin.operators.frames.meeting import comparable
 from muntin.operators.frames.missing import Bridge, Missing
 from muntin.operators.frames.operator import Frames
 from muntin.operators.frames.overlapping import Overlapping
@@ -87,6 +89,7 @@ def build(framing: Framing, typed: Typed) -> Frames:
     }
     kind = framing.kind
     if isinstance(kind, Density):
+        _check_result(kind, bind(typed.calls[0]))
         per = typed.axis.length("per", kind.per)
         return Dense(**given, per=per, sign=kind.sign, limit=kind.limit)
     if isinstance(kind, Cluster):
@@ -97,6 +100,9 @@ def build(framing: Framing, typed: Typed) -> Frames:
     if isinstance(kind, OwnKind):
         assert isinstance(kind.framing, FramingFunction | CompiledFraming)
         return Owned(**given, own=kind.framing, digest=typed.digest)
+    if isinstance(kind, Crossing) and not reading.function:
+        call = _deciding(kind, typed.read)
+        return Measured(**given, call=call, sign=kind.sign, limit=kind.limit)
     if framing.overlapping:
         scheme = framing.scheme
         overlap = 0 if scheme.overlap is None else typed.axis.length("overlap", scheme.overlap)
@@ -113,26 +119,64 @@ def reading_of(framing: Framing, typed: Typed) -> Reading:
     return Reading(
         kind=kind.word,
         types=typed.read,
-        function=_function(kind),
+        function=_function(framing, typed.read),
         every=kind.every if isinstance(kind, Boundary) else None,
         starts=isinstance(kind, Starting) and kind.start is not None,
         until=typed.axis if framing.until is not None else None,
     )
 
 
-def _function(kind: Kind) -> str:
+def _function(framing: Framing, types: tuple[pa.DataType, ...]) -> str:
+    """The aggregate that decides where kernels know it; none where it is found row by row."""
+    kind = framing.kind
     if not isinstance(kind, Crossing):
         return ""
     assert isinstance(kind.aggregate, Aggregate)  # made so by the parser alone
     function = kind.aggregate.function
-    if function not in DECIDING:
+    known = f"{', '.join(DECIDING)}, and those whose state is bounded: sketches and your own"
+    if function not in (*DECIDING, "own"):
         raise ArgumentError(
             "condition",
             str(kind.aggregate),
             f"an open frame would have to keep all its rows for it; these do not need that: "
-            f"{', '.join(DECIDING)}",
+            f"{known}",
         )
-    return function
+    bound = bind(_deciding(kind, types))
+    _check_result(kind, bound)
+    if function in DECIDING:
+        if function not in ("count", "count_if"):
+            _check_digits(kind, types[0])
+        return function
+    if not all(accumulator.bounded for accumulator in bound.accumulators):
+        raise ArgumentError(
+            "condition",
+            str(kind.aggregate),
+            f"its state grows with the rows of an open frame (bounded = False); these do not: "
+            f"{known}",
+        )
+    if framing.overlapping:
+        raise ArgumentError(
+            "condition",
+            str(kind.aggregate),
+            f"it is computed row by row for one open frame, so frames cannot overlap; leave out "
+            f"scheme= and restart='continue', or use one of {', '.join(DECIDING)}",
+        )
+    return ""
+
+
+def _deciding(kind: Crossing, types: tuple[pa.DataType, ...]) -> Call:
+    """The aggregate that decides, over what is read of rows."""
+    assert isinstance(kind.aggregate, Aggregate)
+    found = kind.aggregate
+    slots = tuple(range(len(types)))
+    return Call(found.function, str(found), slots, types, True, found.options)
+
+
+def _check_result(kind: Crossing | Density, bound: Bound) -> None:
+    if not comparable(bound.type):
+        raise UnsupportedTypeError(
+            f"{kind.label} compares with a number, but {kind.aggregate} is {bound.type}"
+        )
 
 
 def _check_types(kind: Kind, types: tuple[pa.DataType, ...]) -> None:

@@ -44,6 +44,7 @@ class Reading:
 
     Rows come with ``f0..`` (what Spark evaluated for the kind, of these ``types``), and where the
     kind has them ``lacks`` (an argument is missing), ``opens`` (a frame may start here), ``until``.
+    ``function`` is the aggregate that decides, where kernels know it; else its arguments travel.
     """
 
     kind: str
@@ -91,6 +92,8 @@ class Reading:
     def _measured(self) -> list[str]:
         if not self.types:
             return []
+        if not self.function:
+            return [f"f{place}" for place in range(len(self.types))]
         if self.function in ("count", "count_if"):
             return ["counts"]
         value = "whole" if self.measures_whole else "real"
@@ -138,8 +141,10 @@ class Reading:
                 return {"whole": pa.array(starts + 2 * ends)}
             case "delta":
                 return {"lacks": pa.array(_lacking(given[0])), **_number(given[0])}
-            case "aggregate" if given:
+            case "aggregate" if self.function and given:
                 return self._measures(given)
+            case "aggregate":
+                return {f"f{place}": column for place, column in enumerate(given)}
             case "own":
                 lacks = np.logical_or.reduce([_lacking(column) for column in given])
                 return {"lacks": pa.array(lacks), **{f"f{p}": c for p, c in enumerate(given)}}
