@@ -10,10 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.aggregates.binding import Call
-from muntin.aggregates.expressions import Sql
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.own import OwnAggregate, grouped_sum
-from muntin.aggregates.sketches import approx_count_distinct, approx_quantile
+from muntin.aggregates.text import parse_comparison
 from muntin.semantics import aggregation
 from muntin.semantics.reference import Evaluate
 from tests.properties.arriving import SLOT_TYPES, SLOTS
@@ -43,34 +42,38 @@ class Turned(OwnAggregate):
         return pa.array(partials[0].to_numpy(), mask=partials[1].to_numpy() == 0)
 
 
-def _of(function: str, *columns: str, where: str | None = None) -> Aggregate:
-    condition = None if where is None else Sql(where)
-    return Aggregate(function, tuple(map(Sql, columns)), condition)
-
-
-#: Aggregates that kernels know, and such as are computed row by row.
-MEASURES = (
-    _of("count"),
-    _of("count", "v"),
-    _of("count_if", "b"),
-    *(_of("sum", column) for column in "vid"),
-    *(_of("avg", column) for column in "vid"),
-    *(_of(function, column) for function in ("min", "max", "first", "last") for column in "vid"),
-    _of("any", "b"),
-    _of("all", "b"),
-    *(_of(f, "v") for f in ("var_pop", "var_samp", "stddev_pop", "stddev_samp")),
-    _of("var_samp", "i"),
-    _of("weighted_avg", "v", "i"),
-    _of("sum", "i", where="b"),
-    _of("avg", "d", where="b"),
-    _of("last", "v", where="b"),
-    _of("count", where="b"),
-    approx_count_distinct("i"),
-    approx_count_distinct("s"),
-    approx_quantile("v", 0.5),
-    approx_quantile("i", 0.9).filter("b"),
-    Aggregate("own", (Sql("v"), Sql("i")), options=(Turned(),)),
+#: A user's own aggregates by the names that text calls them.
+FUNCTIONS = {"turned": Turned()}
+#: Aggregates as they are written: such as kernels know, and such as are computed row by row.
+TEXTS = (
+    "count(*)",
+    "count(v)",
+    "count_if(b)",
+    *(f"{function}({column})" for function in ("sum", "avg") for column in "vid"),
+    *(f"{f}({column})" for f in ("min", "max", "first", "last") for column in "vid"),
+    "bool_or(b)",
+    "bool_and(b)",
+    *(f"{function}(v)" for function in ("var_pop", "var_samp", "stddev_pop", "stddev_samp")),
+    "var_samp(i)",
+    "weighted_avg(v, i)",
+    "sum(i) FILTER (WHERE b)",
+    "avg(d) FILTER (WHERE b)",
+    "last(v) FILTER (WHERE b)",
+    "count(*) FILTER (WHERE b)",
+    "approx_count_distinct(i)",
+    "approx_count_distinct(s)",
+    "approx_percentile(v, 0.5)",
+    "approx_percentile(i, 0.9) FILTER (WHERE b)",
+    "turned(v, i)",
 )
+MEASURES = tuple(parse_comparison(f"{text} > 0", FUNCTIONS)[0] for text in TEXTS)
+
+
+def text(aggregate: Aggregate) -> str:
+    """How it is written."""
+    return next((t for t, a in zip(TEXTS, MEASURES, strict=True) if a == aggregate), str(aggregate))
+
+
 #: What they are compared with: also numbers that are no doubles, and an average of thirds.
 LIMITS = ("0", "1", "1.5", "3", "0.333333", "0.7", "-0.3333335", "27.63")
 
