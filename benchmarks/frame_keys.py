@@ -138,7 +138,7 @@ def drawn(taken: Mapping[str, Found]) -> alt.TopLevelMixin:
             for keys, seconds in by_keys.items()
         ]
     )
-    return (
+    chart: alt.TopLevelMixin = (
         alt.Chart(bars, width=560, height=220, title="Frames by few keys and by many: seconds")
         .mark_bar()
         .encode(
@@ -150,3 +150,4 @@ def drawn(taken: Mapping[str, Found]) -> alt.TopLevelMixin:
             ),
         )
     )
+    return chart

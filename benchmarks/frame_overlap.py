@@ -89,7 +89,7 @@ def drawn(taken: Mapping[str, float]) -> alt.TopLevelMixin:
         ]
     )
     scale = alt.Scale(type="log")
-    return (
+    chart: alt.TopLevelMixin = (
         alt.Chart(points, width=560, height=240, title="Frames that overlap: milliseconds")
         .mark_line(point=True)
         .encode(
@@ -98,3 +98,4 @@ def drawn(taken: Mapping[str, float]) -> alt.TopLevelMixin:
             color=alt.Color("way:N", title=None),
         )
     )
+    return chart

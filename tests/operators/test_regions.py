@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -126,6 +126,8 @@ class Stream:
 
     def __init__(self, keys: int, limits: Limits, axis: Axis) -> None:
         self.limits, self.axis = limits, axis
+        if not limits.doubles and limits.min_extent is not None:
+            self.limits = replace(limits, min_extent=round(limits.min_extent * 2))
         self.held: list[list[Row]] = [[] for _ in range(keys)]
         self.told: list[list[Told]] = [[] for _ in range(keys)]
         self.positions, self.waiting = Positions.none(), Rectangles.none()
@@ -137,7 +139,7 @@ class Stream:
         cells = Cells(
             starts,
             self._orders([on for on, _, _ in rows]),
-            np.array([at for _, at, _ in rows], np.float64),
+            self._positions([at for _, at, _ in rows]),
             np.array([condition for _, _, condition in rows], np.uint8),
             ints([len(mine) for mine in self.held]),
         )
@@ -161,6 +163,15 @@ class Stream:
     def _orders(self, on: list[int]) -> Ints:
         return doubles_order(np.array(on, np.float64) / 10) if self.axis is TENTHS else ints(on)
 
+    def _positions(self, at: list[float]) -> Ints:
+        """Doubles by their order, or counted in halves."""
+        return doubles_order(np.array(at)) if self.limits.doubles else ints([a * 2 for a in at])
+
+    def _at(self, position: Any) -> float:
+        if self.limits.doubles:
+            return float(order_doubles(ints([position]))[0])
+        return float(position) / 2
+
     def _on(self, order: Any) -> int:
         if self.axis is TENTHS:
             return round(float(order_doubles(ints([order]))[0]) * 10)
@@ -170,7 +181,7 @@ class Stream:
         r = found.found
         for frame in range(len(r)):
             start, end = self._on(r.start[frame]), self._on(r.end[frame])
-            low, high = float(r.low[frame]), float(r.high[frame])
+            low, high = self._at(r.low[frame]), self._at(r.high[frame])
             inside = tuple(rows[row] for row in found.member[found.member_of == frame])
             counts = int(r.n[frame]), int(r.n_missing[frame])
             yield int(r.key[frame]), (start, low, end, high, *counts, inside)
@@ -280,6 +291,7 @@ def limits(draw: st.DrawFn) -> Limits:
     return Limits(
         prefer=draw(st.sampled_from(["longest", "widest", "all"])),
         bridged=draw(st.booleans()),
+        doubles=draw(st.booleans()),
         min_extent=draw(st.sampled_from([None, None, 0.5, 1.0])),
         min_duration=draw(st.none() | st.integers(1, 5)),
         max_duration=draw(st.none() | st.integers(5, 20)),

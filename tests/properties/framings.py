@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -33,12 +34,14 @@ from muntin.semantics.framing.kinds import (
     Threshold,
     Trend,
 )
+from muntin.semantics.framing.levels import level
 from muntin.semantics.framing.looking_back import Cluster, Density, Region
 from muntin.semantics.framing.properties import Framing
 from muntin.semantics.framing.reference import FrameReference
 from muntin.semantics.framing.schedule import Schedule
 from muntin.semantics.framing.scheme import Scheme
 from muntin.semantics.reference import END, Evaluate, MicroBatch, Outcome
+from tests.properties import measures
 from tests.properties.arriving import (
     LENGTHS,
     ON_TYPES,
@@ -54,7 +57,14 @@ from tests.properties.harness import EVERY_SLOT, Called, bound_calls, evaluators
 from tests.properties.sequences import GAPS
 
 Row = dict[str, Any]
-TYPES = dict(zip(SLOTS, SLOT_TYPES, strict=True))
+#: Columns that no aggregate of these looks at: what Spark makes of Python's Decimal, and others.
+OTHERS = {
+    "w": pa.decimal128(38, 18),
+    "f": pa.float32(),
+    "o": pa.date32(),
+    "t": pa.timestamp("us", tz="UTC"),
+}
+TYPES = {**dict(zip(SLOTS, SLOT_TYPES, strict=True)), **OTHERS}
 #: What is asked of the frames found; few, because the aggregates have properties of their own.
 CALLS: tuple[Called, ...] = (
     ("count", (), ()),
@@ -88,12 +98,10 @@ class FrameCase(Arrivals):
                 return row["b"]
             case Between():
                 return row["b"] is True, row["s"] == "a"
-            case Crossing():
-                lacks = self.column != "*" and (value is None or value != value)
-                return None if lacks else True
-            case Boundary(every=every) if every is not None and _known(value):
-                exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
-                return math.floor(exact / every.value)
+            case Crossing(aggregate=Aggregate() as deciding):
+                return None if measures.lacks(deciding, row) else True
+            case Boundary(every=every) if every is not None:
+                return level(value, every.value)
         return value
 
     def reference(self) -> FrameReference:
@@ -103,7 +111,7 @@ class FrameCase(Arrivals):
             axis=self.axis,
             by=self.by,
             reading=self.read,
-            aggregate=measure(kind, self.column) if isinstance(kind, Crossing | Density) else None,
+            aggregate=_meaning(kind),
             along=lambda row: row[self.column],
             starts=lambda row: row["s"] == "a",
             until=lambda row: row["until"],
@@ -126,7 +134,7 @@ class FrameCase(Arrivals):
         return Typed(
             axis=self.axis,
             keys=(pa.string(),),
-            calls=(*self._measured, *(bound_calls([called])[0] for called in self.calls)),
+            calls=tuple(map(self._placed, (*self._measured, *bound_calls(self.calls)))),
             bound_type=bound_type,
             lateness_type=pa.duration("us") if self.domain.temporal else bound_type,
             read=self.read_types,
@@ -135,14 +143,27 @@ class FrameCase(Arrivals):
             combined=self._combined,
         )
 
+    def _slot(self, place: int) -> int:
+        """Where a slot lies: that of a density lies first, as in a plan."""
+        if not isinstance(self.framing.kind, Density) or self.column == "*":
+            return place
+        first = SLOTS.index(self.column)
+        return {0: first, first: 0}.get(place, place)
+
+    def _placed(self, call: Call) -> Call:
+        return replace(call, slots=tuple(map(self._slot, call.slots)))
+
     @property
     def _combined(self) -> Combined | None:
         """Every column as the greatest or the least of rows that tie."""
         how = self.framing.ties
         if not self.framing.combines_ties:
             return None
-        calls = [Call(str(how), name, (0,), (type_,), True) for name, type_ in TYPES.items()]
-        derived: list[tuple[str, Node]] = [(f"s{p}", Slot(p)) for p in range(len(SLOTS))]
+        slots = zip(SLOTS, SLOT_TYPES, strict=True)
+        calls = [Call(str(how), name, (0,), (type_,), True) for name, type_ in slots]
+        derived: list[tuple[str, Node]] = [
+            (f"s{self._slot(p)}", Slot(p)) for p in range(len(SLOTS))
+        ]
         starts = Comparison("=", Slot(SLOTS.index("s")), Text("a"))
         place = 0 if self.column == "*" else SLOTS.index(self.column)
         match self.framing.kind:
@@ -170,8 +191,7 @@ class FrameCase(Arrivals):
         if not isinstance(kind, Density):
             return ()
         assert isinstance(kind.aggregate, Aggregate)
-        slots = () if self.column == "*" else (SLOTS.index(self.column),)
-        return bound_calls([(kind.aggregate.function, slots, ())])
+        return (measures.call(kind.aggregate),)
 
     @property
     def read_types(self) -> tuple[pa.DataType, ...]:
@@ -184,8 +204,8 @@ class FrameCase(Arrivals):
                 return ()
             case Region():
                 return (pa.bool_(), TYPES[self.column])
-            case Crossing() if self.column == "*":
-                return ()
+            case Crossing(aggregate=Aggregate() as deciding):
+                return measures.types(deciding)
         return (TYPES[self.column],)
 
     def table(self, rows: Sequence[Row]) -> pa.Table:
@@ -199,14 +219,18 @@ class FrameCase(Arrivals):
                 read = [[row["b"] for row in rows], [row[self.column] for row in rows]]
             case Density() | Cluster():
                 read = []
-            case Crossing() if self.column == "*":
-                read = []
+            case Crossing(aggregate=Aggregate() as deciding):
+                slots = [measures.slots(deciding, row) for row in rows]
+                read = [[each[p] for each in slots] for p in range(len(self.read_types))]
             case _:
                 read = [[row[self.column] for row in rows]]
         for place, (values, type_) in enumerate(zip(read, self.read_types, strict=True)):
             made = made.append_column(f"f{place}", pa.array(values, type_, from_pandas=False))
         for place in range(len(SLOTS)):
             made = made.append_column(f"c{place}", made[f"s{place}"])
+        for place in range(len(SLOTS)):
+            at = made.column_names.index(f"s{self._slot(place)}")
+            made = made.set_column(at, f"s{self._slot(place)}", made[f"c{place}"])
         lacks = [self.read(row) is None for row in rows]
         made = made.append_column("lacks", pa.array(lacks, pa.bool_()))
         made = made.append_column("opens", pa.array([row["s"] == "a" for row in rows], pa.bool_()))
@@ -237,10 +261,6 @@ class FrameCase(Arrivals):
         return self.reference().run([MicroBatch(self.data(), END)])
 
 
-def _known(value: Any) -> bool:
-    return value is not None and value == value
-
-
 def bridged(before: Row, after: Row) -> bool | None:
     """``prev.v < next.v``"""
     if before["v"] is None or after["v"] is None:
@@ -250,33 +270,22 @@ def bridged(before: Row, after: Row) -> bool | None:
     )
 
 
-def measure(kind: Crossing | Density, column: str) -> Evaluate:
+def _meaning(kind: Kind) -> Evaluate | None:
+    """The aggregate that decides about frames."""
+    if not isinstance(kind, Crossing | Density):
+        return None
     assert isinstance(kind.aggregate, Aggregate)
-    place = () if column == "*" else (SLOTS.index(column),)
-    return evaluators([(kind.aggregate.function, place, ())])["r0"]
+    return measures.evaluator(kind.aggregate)
 
 
 #: ``prev.v < next.v``, as the parser would have read it.
 BRIDGE = Bridge(Comparison("<", Slot(0), Slot(1)), (("prev", 0), ("next", 0)), (pa.float64(),))
-#: Aggregates that decide about frames, and the columns they are of.
-MEASURES = (
-    ("count", "*"),
-    ("count", "v"),
-    ("sum", "v"),
-    ("sum", "i"),
-    ("sum", "d"),
-    ("avg", "v"),
-    ("min", "v"),
-    ("max", "i"),
-    ("var_pop", "v"),
-    ("stddev_samp", "v"),
-    ("first", "v"),
-    ("last", "i"),
-)
+#: What densities are measured by.
+DENSITIES = (*filter(measures.is_plain, measures.MEASURES), Aggregate("median", (Sql("v"),)))
 
 
-#: The same for densities; a call that stands first has the first slot.
-DENSITIES = (("count", "*"), ("sum", "v"), ("max", "v"), ("avg", "v"), ("median", "v"))
+def _column(aggregate: Aggregate) -> str:
+    return next(iter(measures.names(aggregate)), "*")
 
 
 @st.composite
@@ -289,8 +298,8 @@ def kinds(draw: st.DrawFn, domain: Domain) -> tuple[Kind, str]:
         case "threshold":
             return Threshold("b"), "b"
         case "boundary":
-            column = draw(st.sampled_from(["v", "i", "s", "d", "b"]))
-            every = draw(st.sampled_from([None, "1", "1.5"])) if column in "vid" else None
+            column = draw(st.sampled_from(["v", "i", "s", "d", "b", *OTHERS]))
+            every = draw(st.sampled_from([None, "1", "1.5"])) if column in "vidwf" else None
             return Boundary(column, every), column
         case "delta":
             column = draw(st.sampled_from(["v", "i", "d"]))
@@ -299,24 +308,21 @@ def kinds(draw: st.DrawFn, domain: Domain) -> tuple[Kind, str]:
             span = draw(st.sampled_from(["maximal", "minimal"]))
             return Delta(column, size, against, span, start, restart), column
         case "measure":
-            function, column = draw(st.sampled_from(MEASURES))
-            arguments = () if column == "*" else (Sql(column),)
+            deciding = draw(st.sampled_from(measures.MEASURES))
             sign = draw(st.sampled_from(["<", "<=", ">", ">="]))
-            limit = Decimal(draw(st.sampled_from(["0", "1", "1.5", "3"])))
+            limit = draw(st.sampled_from(measures.limits()))
             span = draw(st.sampled_from([None, None, "maximal", "minimal"]))
-            aggregate = Aggregate(function, arguments)
-            return Crossing(aggregate, sign, limit, span, start, restart), column
+            return Crossing(deciding, sign, limit, span, start, restart), _column(deciding)
         case "trend":
-            column = draw(st.sampled_from(["v", "i", "d"]))
+            column = draw(st.sampled_from(["v", "i", "d", *OTHERS]))
             direction = draw(st.sampled_from(["increasing", "decreasing", "flat"]))
             return Trend(column, direction, draw(st.booleans())), column
         case "density":
-            function, column = draw(st.sampled_from(DENSITIES))
-            arguments = () if column == "*" else (Sql(column),)
+            measuring = draw(st.sampled_from(DENSITIES))
             sign = draw(st.sampled_from(["<", "<=", ">", ">="]))
-            limit = Decimal(draw(st.sampled_from(["0", "1", "1.5", "3"])))
+            limit = draw(st.sampled_from(measures.limits()))
             per = LENGTHS[domain](draw(st.integers(1, 8)))
-            return Density(Aggregate(function, arguments), sign, limit, per), column
+            return Density(measuring, sign, limit, per), _column(measuring)
         case "cluster":
             rate = draw(st.sampled_from([0.1, 0.5, 2.0]))
             return Cluster(draw(st.sampled_from([0.05, 0.4])), rate, LENGTHS[domain](4)), "*"
@@ -337,6 +343,11 @@ def _values(seed: int) -> dict[str, Any]:
         "s": chance.choice(["a", "a", "b", ""]),
         "b": chance.random() < 0.7,
         "d": Decimal(chance.randint(-4, 8)).scaleb(-1) * 5,
+        # Of 18 decimals, few of these fit 64 bits.
+        "w": Decimal(chance.choice(["-20.5", "0", "9.2", "9.5", "18.446744073709551616", "40"])),
+        "f": chance.choice([-math.inf, -0.5, 0.25, 1.5, 1e30, math.inf]),
+        "o": date(2026, 1, chance.randint(1, 4)),
+        "t": datetime(2026, 1, 1, chance.randint(0, 3), tzinfo=UTC),
     }
     made: dict[str, Any] = {n: None if chance.random() < 0.15 else v for n, v in drawn.items()}
     if chance.random() < 0.05:
@@ -379,6 +390,14 @@ def framings(draw: st.DrawFn, domain: Domain, only: Sequence[Kind] = ()) -> tupl
         "readings": draw(st.sampled_from(["point", "point", "until_next", "interval"])),
         "schedule": sometimes(st.integers(2, 5).map(lambda n: Schedule(length(n))), 2),
     }
+    computed = isinstance(kind, Crossing) and not measures.is_plain(kind.aggregate)  # type: ignore[arg-type]
+    if computed or column in OTHERS:
+        options["ties"] = draw(st.sampled_from(["fail", "first", "last"]))
+    if isinstance(kind, Crossing) and kind.aggregate.function == "own":  # type: ignore[attr-defined]
+        options["scheme"] = None
+        if kind.start is not None and kind.restart == "continue":
+            given = kind.aggregate, kind.sign, kind.limit, kind.span
+            kind = Crossing(*given, kind.start, "drop")
     if isinstance(kind, Cluster) and options["max_count"] is None:
         options["max_duration"] = options["max_duration"] or length(12)
     options["tie_order"] = "tie" if options["ties"] in ("first", "last") else None

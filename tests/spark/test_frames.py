@@ -25,14 +25,15 @@ from muntin.semantics.framing.kinds import (
 from muntin.semantics.framing.looking_back import Cluster, Density, Region
 from muntin.semantics.reference import END, MicroBatch
 from muntin.testing import Played, Replay, assert_same_rows, replay
-from tests.properties.framings import FrameCase, frame_cases
+from tests.properties import measures
+from tests.properties.framings import OTHERS, FrameCase, frame_cases
 from tests.spark.cases import COLUMNS, ON_DDL, ddl, naive, texts
 from tests.spark.playing import play
 from tests.spark.test_properties import START, is_short
 from tests.spark.together import Streamed, check_each, check_streams
 
 Row = dict[str, Any]
-NAMES = (*COLUMNS, "tie", "until")
+NAMES = (*COLUMNS, "tie", "until", *OTHERS)
 #: Properties of a framing that `frames` takes under their own names.
 PROPERTIES = (
     *("min_duration", "max_duration", "min_count", "max_count", "cut", "scheme", "longest"),
@@ -43,7 +44,12 @@ COUNTS = ("n", "n_missing")
 
 
 def schema(case: FrameCase) -> str:
-    return f"{ddl(case)}, tie BIGINT, until {ON_DDL[case.domain]}"
+    others = "w DECIMAL(38, 18), f FLOAT, o DATE, t TIMESTAMP"
+    return f"{ddl(case)}, tie BIGINT, until {ON_DDL[case.domain]}, {others}"
+
+
+def condition(kind: Crossing | Density) -> str:
+    return f"{measures.text(kind.aggregate)} {kind.sign} {kind.limit}"  # type: ignore[arg-type]
 
 
 def public(kind: Kind) -> Kind:
@@ -58,14 +64,14 @@ def public(kind: Kind) -> Kind:
             return mt.delta(kind.value, kind.size, kind.against, kind.span, start, restart)
         case Crossing(start=start):
             restart = None if start is None else kind.restart
-            condition = f"{kind.aggregate} {kind.sign} {kind.limit}"
-            return mt.aggregate(condition, kind.span, start, restart)
+            functions = measures.FUNCTIONS
+            return mt.aggregate(condition(kind), kind.span, start, restart, functions)
         case Trend():
             return mt.trend(kind.value, kind.direction, kind.strict)
         case Between():
             return mt.between(start=kind.start, end=kind.end, inclusive=kind.inclusive)
         case Density():
-            return mt.density(f"{kind.aggregate} {kind.sign} {kind.limit}", per=kind.per)
+            return mt.density(condition(kind), per=kind.per)
         case Cluster():
             return mt.density(p=kind.p, rate=kind.rate, per=kind.per)
         case Region():
@@ -412,6 +418,12 @@ RECORD = "a record for every key"
             "with its count",
         ),
         (
+            mt.aggregate("approx_count_distinct(value) >= 100"),
+            {},
+            (),
+            f"bounded: {PENDING}, and {RECORD} with a partial row of the aggregate that decides",
+        ),
+        (
             mt.aggregate("sum(value) >= 100"),
             {"scheme": "advancing"},
             (),
@@ -471,6 +483,8 @@ def test_explain_what_a_stream_keeps(
     assert ("again in every micro-batch" in told[1]) == (
         "scheme" in properties and "sum" in told[0]
     )
+    slower = "decided     row by row in Python, which is slower than what kernels know"
+    assert (slower in told) == ("approx" in kind.label)
 
 
 # -- Mistakes that only the columns show -----------------------------------------------------------

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from muntin.aggregates.text import parse_comparison
+from collections.abc import Mapping
+
+from muntin.aggregates.own import OwnAggregate
+from muntin.aggregates.text import own_functions, parse_comparison
 from muntin.semantics.errors import ArgumentError
 from muntin.semantics.framing.kinds import (
     Between,
@@ -74,6 +77,7 @@ def aggregate(
     span: str | None = None,
     start: object = None,
     restart: str | None = None,
+    functions: Mapping[str, OwnAggregate] | None = None,
 ) -> Kind:
     """Frames whose end an aggregate of their rows decides: a running sum that resets.
 
@@ -81,6 +85,9 @@ def aggregate(
     inside, and the next frame starts behind it. ``"sum(vehicles) <= 100"`` gives maximal ones: the
     row that would bring it above 100 opens the next. A row that alone breaks the condition of a
     maximal frame lies in none.
+
+    Sketches and your own aggregates are computed row by row in Python, which is slower, and their
+    frames do not overlap; what they keep has to be bounded.
 
     >>> print(aggregate("sum(vehicles) >= 100").label)
     aggregate(sum(vehicles) >= 100, span=minimal)
@@ -90,8 +97,9 @@ def aggregate(
         span: ``"minimal"`` or ``"maximal"``, if the comparison should not decide.
         start: A condition on rows; frames open only where it holds.
         restart: As for :func:`delta`.
+        functions: Your own aggregates by the names that the condition calls them, as for a stream.
     """
-    found, sign, limit = parse_comparison(condition)
+    found, sign, limit = parse_comparison(condition, own_functions(functions or {}))
     return Crossing(found, sign, limit, span, start, restart)
 
 
@@ -133,6 +141,7 @@ def density(
     *,
     p: float | None = None,
     rate: float | None = None,
+    functions: Mapping[str, OwnAggregate] | None = None,
 ) -> Kind:
     """Stretches in which much happens in little time (frames.txt, appendix H).
 
@@ -140,7 +149,8 @@ def density(
     that ends with every row, in which the condition holds.
     ``density(p=0.05, rate=2, per="1 minute")`` finds clusters of rows that a Poisson process of
     two rows a minute would bring with a chance below 0.05, the least likely of overlapping ones;
-    such frames need ``max_duration`` or ``max_count``.
+    such frames need ``max_duration`` or ``max_count``. ``functions`` are your own aggregates by the
+    names that the condition calls them.
 
     >>> print(density("sum(volume) > 30", per="1 minute").label)
     density(sum(volume) > 30, per=1 minute)
@@ -153,7 +163,7 @@ def density(
         raise ArgumentError("p", p, "density takes a condition or p= and rate=, not both")
     if per is None:
         raise ArgumentError("per", None, "say over how long: per='1 minute'")
-    found, sign, limit = parse_comparison(condition)
+    found, sign, limit = parse_comparison(condition, own_functions(functions or {}))
     return Density(found, sign, limit, per)
 
 

@@ -170,7 +170,7 @@ _COMPARED: dict[type[exp.Expr], tuple[str, str]] = {
 }
 
 
-def parse_comparison(text: object) -> tuple[Aggregate, str, Decimal]:
+def parse_comparison(text: object, own: Own = _NONE) -> tuple[Aggregate, str, Decimal]:
     """Read an aggregate compared with a number: ``"sum(vehicles) >= 100"``.
 
     >>> aggregate, sign, limit = parse_comparison("100 <= sum(vehicles)")
@@ -182,12 +182,12 @@ def parse_comparison(text: object) -> tuple[Aggregate, str, Decimal]:
     try:
         tree = _parse(text).unnest()
         _refuse(tree, text)
-        return _comparison(tree, text)
+        return _comparison(tree, text, own)
     except RecursionError:
         raise ExpressionError(_DEEP, text) from None
 
 
-def _comparison(tree: exp.Expr, text: str) -> tuple[Aggregate, str, Decimal]:
+def _comparison(tree: exp.Expr, text: str, own: Own) -> tuple[Aggregate, str, Decimal]:
     usage = "compare one aggregate with a number, such as 'sum(vehicles) >= 100'"
     if type(tree) not in _COMPARED:
         raise ExpressionError(usage, text)
@@ -198,7 +198,7 @@ def _comparison(tree: exp.Expr, text: str) -> tuple[Aggregate, str, Decimal]:
             limit = constant(other)
         except ArgumentError:
             continue
-        found = _aggregate(one, text, _NONE)
+        found = _aggregate(one, text, own)
         number = isinstance(limit, int | float | Decimal) and not isinstance(limit, bool)
         if found is not None and number and Decimal(str(limit)).is_finite():
             return found, sign, Decimal(str(limit))

@@ -12,20 +12,21 @@ regions are numbered by their start.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from muntin.aggregates.ordering import order_doubles
 from muntin.operators.kernels.regions import (
+    ANY_EXTENT,
     EVER,
     FOUND,
     LEFT_OUT,
+    REAL_EXTENT,
     TAKEN,
     UNDECIDED,
+    WHOLE_EXTENT,
     members,
     prefer,
     sweep,
@@ -36,16 +37,19 @@ from muntin.semantics.framing.looking_back import Prefer
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
-Values = TypeVar("Values", Ints, Floats)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a region must be, durations in ticks; ``bridged``: missing cells satisfy."""
+    """What a region must be, durations in ticks; ``bridged``: missing cells satisfy.
+
+    Extents are differences of positions, which are orders of ``doubles`` or integers themselves.
+    """
 
     prefer: Prefer = "longest"
     bridged: bool = False
-    min_extent: float | None = None
+    doubles: bool = False
+    min_extent: int | float | None = None
     min_duration: int | None = None
     max_duration: int | None = None
     min_count: int | None = None
@@ -62,7 +66,7 @@ class Cells:
 
     starts: Ints
     order: Ints
-    position: Floats
+    position: Ints
     condition: npt.NDArray[np.uint8]
     held: Ints
 
@@ -76,13 +80,13 @@ class Positions:
     """Every position a key has had, from when it exists and from when it satisfies now."""
 
     key: Ints
-    at: Floats
+    at: Ints
     first: Ints
     since: Ints
 
     @staticmethod
     def none() -> Positions:
-        return Positions(_NO_INTS, _NO_FLOATS, _NO_INTS, _NO_INTS)
+        return Positions(*(_NO_INTS,) * 4)
 
 
 @dataclass(frozen=True)
@@ -92,14 +96,14 @@ class Rectangles:
     key: Ints
     start: Ints
     end: Ints
-    low: Floats
-    high: Floats
+    low: Ints
+    high: Ints
     n: Ints
     n_missing: Ints
 
     @staticmethod
     def none() -> Rectangles:
-        return Rectangles(*(_NO_INTS,) * 3, *(_NO_FLOATS,) * 2, *(_NO_INTS,) * 2)
+        return Rectangles(*(_NO_INTS,) * 7)
 
     def __len__(self) -> int:
         return len(self.key)
@@ -132,7 +136,6 @@ class Regions:
 
 
 _NO_INTS = np.empty(0, np.int64)
-_NO_FLOATS = np.empty(0, np.float64)
 
 
 def regions(
@@ -165,7 +168,7 @@ def regions(
 def _swept(cells: Cells, known: Positions, limits: Limits) -> tuple[dict[str, Ints], Positions]:
     """The rectangles of all keys, and the positions up to the last column."""
     keys = np.arange(len(cells.held) + 1)
-    place: Floats = np.concatenate([known.at, cells.position])
+    place = np.concatenate([known.at, cells.position])
     key, at, number = _distinct(np.concatenate([known.key, cells.key]), place)
     first, since = np.full(len(key), EVER), np.full(len(key), EVER)
     first[number[: len(known.key)]] = known.first
@@ -186,14 +189,34 @@ def _swept(cells: Cells, known: Positions, limits: Limits) -> tuple[dict[str, In
         np.searchsorted(key, keys),
         at,
         int(limits.bridged),
-        -math.inf if limits.min_extent is None else limits.min_extent,
+        *_least_extent(limits),
         first,
         since,
     )
     return dict(zip(FOUND, found.T, strict=True)), Positions(key, at, first, since)
 
 
-def _distinct(key: Ints, value: Values) -> tuple[Ints, Values, Ints]:
+def _least_extent(limits: Limits) -> tuple[int, int, float]:
+    """What extents are, and what they have to be: more than bits without a sign, or so much."""
+    if limits.min_extent is None:
+        return ANY_EXTENT, 0, 0.0
+    if limits.doubles:
+        return REAL_EXTENT, 0, float(limits.min_extent)
+    less = int(limits.min_extent) - 1
+    return WHOLE_EXTENT, less - 2**64 if less >= 2**63 else less, 0.0
+
+
+def _narrowness(rectangles: Rectangles, limits: Limits) -> Floats | npt.NDArray[np.uint64]:
+    """Numbers that are the less the farther a rectangle reaches along."""
+    low, high = (np.ascontiguousarray(edge) for edge in (rectangles.low, rectangles.high))
+    if limits.doubles:
+        with np.errstate(invalid="ignore"):  # an infinity less itself
+            extent = order_doubles(high) - order_doubles(low)
+        return np.where(high == low, 0.0, -extent)
+    return ~(high.view(np.uint64) - low.view(np.uint64))
+
+
+def _distinct(key: Ints, value: Ints) -> tuple[Ints, Ints, Ints]:
     """The distinct pairs in order, and for each pair given the number of its own."""
     place = np.lexsort((value, key))
     key, value = key[place], value[place]
@@ -245,7 +268,7 @@ def _outcome(closed: Rectangles, opened: Rectangles, keys: int, axis: Axis, limi
     """What becomes of each rectangle that is over."""
     if limits.prefer == "all":
         return np.full(len(closed), TAKEN)
-    sizes = [np.negative(_duration(closed, axis)), closed.low - closed.high]
+    sizes = [np.negative(_duration(closed, axis)), _narrowness(closed, limits)]
     if limits.prefer == "widest":
         sizes.reverse()
     ranked = np.lexsort((closed.low, closed.start, sizes[1], sizes[0], closed.key))
@@ -281,7 +304,7 @@ def _in_turn(
     blocked = so_far[1:] > so_far[np.searchsorted(closed.key, closed.key)]
     opened = opened.take(opened.by_start())
     some, earliest = np.unique(opened.key, return_index=True)
-    start, low = np.full(keys, EVER), np.full(keys, math.inf)
+    start, low = np.full(keys, EVER), np.full(keys, EVER)
     start[some], low[some] = opened.start[earliest], opened.low[earliest]
     blocked |= closed.start > start[closed.key]
     blocked |= (closed.start == start[closed.key]) & (closed.low > low[closed.key])

@@ -63,14 +63,17 @@ class ExpressionError(MuntinError, ValueError):
 class TieError(MuntinError, ValueError):
     """Several rows of a key lie where only one may: says which key and where."""
 
-    def __init__(self, key: Sequence[object], on: object) -> None:
+    def __init__(self, key: Sequence[object], on: object, along: object = None) -> None:
         self.key = tuple(key)
         self.on = on
         whose = f"key {', '.join(map(repr, self.key))} has" if self.key else "there is"
+        one = "keep one of them with ties='first' or ties='last' and tie_order="
+        if along is not None:  # rows of a region have two places, which no mean can have
+            super().__init__(f"{whose} more than one row at {on!r} and {along!r} along; {one}")
+            return
         super().__init__(
-            f"{whose} more than one row at {on!r}, or in its slot of the schedule; keep one of "
-            "them with ties='first' or ties='last' and tie_order=, or make them one row with "
-            "ties='mean', 'max', 'min' or 'sum'"
+            f"{whose} more than one row at {on!r}, or in its slot of the schedule; {one}, or make "
+            "them one row with ties='mean', 'max', 'min' or 'sum'"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from muntin.operators.frames.measured import Measured
 from muntin.operators.frames.overlapping import Overlapping
 from muntin.semantics.framing.looking_back import Cluster, Density, Region
 from muntin.semantics.framing.properties import Framing
@@ -14,10 +15,14 @@ def frames_explanation(
     compiled: CompiledFrames, disorder: str | None = None, *, streaming: bool
 ) -> OrderedExplanation:
     framing = compiled.framing
+    slower = []
+    if isinstance(compiled.operator, Measured):
+        slower = ["decided     row by row in Python, which is slower than what kernels know"]
     return ordered_explanation(
         compiled,
         f"frames      {framing}",
         f"scheme      {framing.scheme}, {framing.kind.span}{_walked(compiled, streaming)}",
+        *slower,
         order=f"by {framing.on}",
         disorder=disorder,
         state=_state(compiled) if streaming else None,
@@ -38,6 +43,8 @@ def _state(compiled: CompiledFrames) -> str:
     """What a stream keeps, and whether that is bounded."""
     framing = compiled.framing
     held, bounded = _held(framing)
+    if isinstance(compiled.operator, Measured):
+        held = f"{held} with a partial row of the aggregate that decides"
     kept = Keeping(compiled.operator.contents.cells.accumulators, "frame")
     said = "bounded" if bounded else "not bounded"
     parts = f"{PENDING}, and {held}"

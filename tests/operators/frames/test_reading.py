@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -10,12 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin.operators.frames.reading import Reading, is_whole
+from muntin.operators.frames.reading import Reading, is_whole, is_wide
 from muntin.semantics.axis import Axis, Domain
-from muntin.semantics.errors import UnsupportedTypeError
+from muntin.semantics.framing.levels import level
+from muntin.semantics.lengths import Number
 
 NAN = float("nan")
 
@@ -101,49 +103,90 @@ def test_values_without_an_order_of_64_bits_travel_as_they_are(
 #           -0.1 |         0.0 |      0.1 |      0.2 |      0.3 |
 # 0.3 is three times 0.1, though not in doubles.
 @pytest.mark.parametrize(
-    ("type_", "level", "values", "levels"),
+    ("type_", "every", "values", "levels"),
     [
         (
             pa.float64(),
-            Axis(Domain.DOUBLE, 1),
+            "0.1",
             [-0.1, -0.05, 0.0, 0.1, 0.2, 0.3, 0.6, 0.7],
             [-1, -1, 0, 1, 2, 3, 6, 7],
         ),
-        (
-            pa.float32(),
-            Axis(Domain.DOUBLE, 1),
-            [-0.5, 0.25, 0.5, 1.0],
-            [-5, 2, 5, 10],
-        ),
+        (pa.float32(), "0.1", [-0.5, 0.25, 0.5, 1.0], [-5, 2, 5, 10]),
         (
             pa.decimal128(10, 2),
-            Axis(Domain.DECIMAL, 2),
+            "0.1",
             [Decimal("-0.01"), Decimal("0.00"), Decimal("0.09"), Decimal("0.10")],
             [-1, 0, 0, 1],
         ),
-        (pa.int32(), Axis(Domain.DECIMAL, 1), [-1, 0, 1], [-10, 0, 10]),
+        (pa.int32(), "1.5", [-2, -1, 0, 1, 2, 3, 4], [-2, -1, 0, 0, 1, 2, 2]),
+        (
+            pa.int64(),
+            "10",
+            [-(2**63), 2**62, 2**63 - 1],
+            [-(2**63) // 10, 2**62 // 10, 2**63 // 10],
+        ),
+        (pa.float64(), "1e6", [1e18, 1e18 + 1e6, 1e20], [10**12, 10**12 + 1, 10**14]),
     ],
     ids=str,
 )
 def test_levels_are_exact(
-    type_: pa.DataType, level: Axis, values: list[Any], levels: list[int]
+    type_: pa.DataType, every: str, values: list[Any], levels: list[int]
 ) -> None:
-    reading = Reading("boundary", (type_,), level=level, every=10 ** (level.digits - 1))
+    reading = Reading("boundary", (type_,), every=Number(Decimal(every)))
     made = read(reading, [*values, None])
     assert made["whole"][:-1] == levels
     assert made["lacks"] == [False] * len(values) + [True]
 
 
-def test_what_no_level_reaches_is_missing() -> None:
-    reading = Reading("boundary", (pa.float64(),), level=Axis(Domain.DOUBLE, 1), every=1)
-    made = read(reading, [NAN, math.inf, -math.inf, 1e300, 1.0])
-    assert made["lacks"] == [True, True, True, True, False]
+def test_each_double_beyond_the_levels_is_one_of_its_own() -> None:
+    reading = Reading("boundary", (pa.float64(),), every=Number(Decimal("0.1")))
+    far = [math.inf, -math.inf, 1e300, -1e300, 1.5e300, 2.0**60, 0.0, 0.05]
+    made = read(reading, [NAN, *far, *far])
+    assert made["lacks"] == [True] + [False] * 16
+    levels = made["whole"][1:]
+    assert levels[:8] == levels[8:]
+    assert len(set(levels)) == 7
 
 
-@given(st.integers(-(10**6), 10**6), st.sampled_from([1, 3, 7, 10]))
-def test_a_level_is_the_floor(value: int, every: int) -> None:
-    reading = Reading("boundary", (pa.int64(),), level=Axis(Domain.INTEGER), every=every)
-    assert read(reading, [value])["whole"] == [value // every]
+def numbers(type_: pa.DataType) -> st.SearchStrategy[Any]:
+    """Values of a type, small ones and such as are at the ends of it."""
+    if pa.types.is_floating(type_):
+        halves = st.integers(-40, 40).map(lambda n: n / 8)
+        return halves | st.floats(allow_nan=False) | st.integers(-(2**60), 2**60).map(float)
+    if pa.types.is_integer(type_):
+        return st.integers(-20, 20) | st.integers(-(2**63), 2**63 - 1)
+    most = 10**type_.precision - 1
+    whole = st.integers(-300, 300) | st.integers(-most, most)
+    return whole.map(lambda n: Decimal((int(n < 0), tuple(map(int, str(abs(n)))), -type_.scale)))
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.sampled_from(
+        [
+            pa.float64(),
+            pa.int64(),
+            pa.decimal128(10, 2),
+            pa.decimal128(18, 6),
+            pa.decimal128(20, 2),
+            pa.decimal128(38, 18),
+            pa.decimal128(38, 0),
+        ]
+    ),
+    st.sampled_from(["0.1", "0.25", "1", "1.5", "7", "1e9", "0.000000000000000001", "1e30"]),
+    st.data(),
+)
+def test_levels_are_equal_where_the_reference_has_one(
+    type_: pa.DataType, every: str, data: st.DataObject
+) -> None:
+    values = data.draw(st.lists(numbers(type_), max_size=12))
+    reading = Reading("boundary", (type_,), every=Number(Decimal(every)))
+    made = read(reading, values)
+    assert made["lacks"] == [False] * len(values)
+    found = made["code" if reading.by_code else "whole"]
+    wanted = [level(value, Decimal(every)) for value in values]
+    for place, other in itertools.combinations(range(len(values)), 2):
+        assert (found[place] == found[other]) == (wanted[place] == wanted[other])
 
 
 @pytest.mark.parametrize(
@@ -162,10 +205,9 @@ def test_a_delta_is_of_exact_integers_or_doubles(
     assert read(Reading("delta", (type_,)), given_) == {"lacks": [False, True], name: made}
 
 
-def test_wide_decimals_are_refused() -> None:
-    assert is_whole(pa.decimal128(18, 2))
-    with pytest.raises(UnsupportedTypeError, match=r"18 digits, .*cast it to decimal\(18, 9\)"):
-        is_whole(pa.decimal128(38, 12))
+def test_wide_decimals_are_no_integers_of_64_bits() -> None:
+    assert is_whole(pa.decimal128(18, 2)) and not is_wide(pa.decimal128(18, 2))
+    assert is_wide(pa.decimal128(38, 12)) and not is_whole(pa.decimal128(38, 12))
 
 
 LAST_LACKS = pa.array([False, False, True])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +10,7 @@ import pyarrow as pa
 
 from muntin.operators.frames.reading import Reading, is_whole, scale_of
 from muntin.operators.kernels import records
+from muntin.operators.kernels.measures import AVERAGE_UNITS
 from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.framing.kinds import Between, Crossing, Delta, Kind, Starting, Trend
 from muntin.semantics.framing.properties import Framing
@@ -43,7 +45,7 @@ _FUNCTIONS = {
     "last": records.LAST,
     "weighted_avg": records.WEIGHTED,
 }
-#: The aggregates that may decide about frames: they need no more than a few numbers.
+#: The aggregates that kernels know: they need no more than a few numbers.
 DECIDING = tuple(_FUNCTIONS)
 _SIGNS = {"<": records.LESS, "<=": records.AT_MOST, ">": records.MORE, ">=": records.AT_LEAST}
 _DIRECTIONS = {
@@ -78,6 +80,8 @@ def fields_of(framing: Framing, axis: Axis, reading: Reading) -> Fields:
         length = getattr(framing, name)
         made |= {} if length is None else _length(axis, name, real, length)
     made |= _of_kind(framing.kind, reading)
+    if isinstance(framing.kind, Crossing) and not reading.function:
+        made["kind"] = records.OWN  # what kernels are told of each row, not its value, decides
     return tuple((name, value) for name, value in made.items())
 
 
@@ -109,7 +113,7 @@ def _of_kind(kind: Kind, reading: Reading) -> dict[str, int | float]:
             made["with_end"] = kind.inclusive in ("both", "end")
         case Delta():
             made |= _size(kind, reading.types[0])
-        case Crossing():
+        case Crossing() if reading.function:
             made |= _limit(kind, reading)
     return made
 
@@ -119,19 +123,49 @@ def _size(kind: Delta, type_: pa.DataType) -> dict[str, int | float]:
     if not is_whole(type_):
         return {"from_first": from_first, "size_real": float(kind.size.value)}
     exact = Fraction(kind.size.value) * 10 ** scale_of(type_)
-    # Between integers, "less than 2.5" is "less than 3", and "at most 2.5" is "at most 2".
-    size = exact.__floor__() if kind.span == "minimal" else exact.__ceil__()
-    return {"from_first": from_first, "whole": 1, "size": min(size, 2**63 - 1)}
+    # The furthest that integers may be apart: "less than 2.5" and "at most 2.5" are "at most 2".
+    size = math.floor(exact) if kind.span == "minimal" else math.ceil(exact) - 1
+    return {"from_first": from_first, "whole": 1, "size": _signed(min(size, 2**64 - 1))}
 
 
 def _limit(kind: Crossing, reading: Reading) -> dict[str, int | float]:
-    whole = reading.measures_whole
-    exact = Fraction(kind.limit) * (10 ** scale_of(reading.types[0]) if whole else 1)
-    high = float(exact)
-    return {
+    made: dict[str, int | float] = {
         "function": _FUNCTIONS[reading.function],
         "sign": _SIGNS[kind.sign],
-        "whole": whole,
-        "limit_high": high,
-        "limit_low": float(exact - Fraction(high)),
+        "below": kind.sign in ("<", "<="),
+        "whole": reading.measures_whole,
+        "limit": float(kind.limit),
     }
+    scale = scale_of(reading.types[0]) if reading.measures_whole else 0
+    if reading.function == "avg" and reading.measures_whole:
+        averaged = _averaged(kind, scale) if pa.types.is_decimal(reading.types[0]) else {}
+        return made | averaged
+    least = max(-(2**126), min(2**126, _least(kind, scale)))
+    return made | {"least_upper": least >> 64, "least_lower": _signed(least % 2**64)}
+
+
+def _least(kind: Crossing, scale: int) -> int:
+    """The least integer that is not below the limit, or above it where it has to be.
+
+    It counts units of so many decimals.
+    """
+    exact = Fraction(kind.limit) * Fraction(10**scale)
+    return math.ceil(exact) if kind.sign in (">=", "<") else math.floor(exact) + 1
+
+
+def _averaged(kind: Crossing, scale: int) -> dict[str, int | float]:
+    """What the sum of decimals less ``n * offset`` has to reach for an average to reach its least.
+
+    An average has four decimals more and is rounded half up, away from zero (as Spark's), so this
+    is what lies half a unit before it: ``n * share / AVERAGE_UNITS`` (kernels/measures.py).
+    """
+    least = _least(kind, scale + 4)
+    offset, share = divmod(2 * least - 1, AVERAGE_UNITS)
+    if abs(offset) > 2**62:  # farther out than decimals of 18 digits
+        offset, share = (2**62 if offset > 0 else -(2**62)), 0
+    return {"decimals": 1, "offset": offset, "share": share, "strictly": least <= 0}
+
+
+def _signed(word: int) -> int:
+    """64 bits without a sign as the integer with one that has the same bits."""
+    return word - 2**64 if word >= 2**63 else word

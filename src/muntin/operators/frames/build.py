@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
 
-from muntin.aggregates.binding import Call
+from muntin.aggregates.binding import Bound, Call, bind
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.own_framing import CompiledFraming, FramingFunction
 from muntin.operators.frames.asked import DECIDING, fields_of
 from muntin.operators.frames.clustered import Clustered
 from muntin.operators.frames.combined import Combined
 from muntin.operators.frames.dense import Dense
+from muntin.operators.frames.measured import Measured
+from muntin.operators.frames.meeting import comparable
 from muntin.operators.frames.missing import Bridge, Missing
 from muntin.operators.frames.operator import Frames
 from muntin.operators.frames.overlapping import Overlapping
 from muntin.operators.frames.owned import Owned
-from muntin.operators.frames.reading import Reading, scale_of
+from muntin.operators.frames.reading import WHOLE_DIGITS, Reading, is_wide, scale_of
 from muntin.operators.frames.regional import Regional
 from muntin.operators.frames.sequence import Slots
 from muntin.operators.frames.ties import Ties
 from muntin.operators.kernels.clusters import Scan
 from muntin.operators.regions import Limits
-from muntin.semantics.axis import Axis, Domain
+from muntin.semantics.axis import Axis
 from muntin.semantics.errors import ArgumentError, UnsupportedTypeError
 from muntin.semantics.framing.kinds import Boundary, Crossing, Delta, Kind, OwnKind, Starting, Trend
 from muntin.semantics.framing.looking_back import Cluster, Density, Region
 from muntin.semantics.framing.properties import Framing
-from muntin.semantics.lengths import Number
 
 
 @dataclass(frozen=True)
@@ -78,18 +79,20 @@ def build(framing: Framing, typed: Typed) -> Frames:
     }
     kind = framing.kind
     if isinstance(kind, Density):
+        _check_result(kind, bind(typed.calls[0]))
         per = typed.axis.length("per", kind.per)
         return Dense(**given, per=per, sign=kind.sign, limit=kind.limit)
     if isinstance(kind, Cluster):
         return Clustered(**given, scan=_scan(kind, framing, typed.axis))
     if isinstance(kind, Region):
-        assert reading.level is not None
-        along_type = bound_of(typed.read[1], reading.level.digits)
-        limits = _limits(kind, framing, typed.axis, reading.level)
-        return Regional(**given, limits=limits, along=reading.level, along_type=along_type)
+        limits = _limits(kind, framing, typed.axis, typed.read[1])
+        return Regional(**given, limits=limits)
     if isinstance(kind, OwnKind):
         assert isinstance(kind.framing, FramingFunction | CompiledFraming)
         return Owned(**given, own=kind.framing, digest=typed.digest)
+    if isinstance(kind, Crossing) and not reading.function:
+        call = _deciding(kind, typed.read)
+        return Measured(**given, call=call, sign=kind.sign, limit=kind.limit)
     if framing.overlapping:
         scheme = framing.scheme
         overlap = 0 if scheme.overlap is None else typed.axis.length("overlap", scheme.overlap)
@@ -103,35 +106,67 @@ def reading_of(framing: Framing, typed: Typed) -> Reading:
     """How rows are read, or an error where a type does not suit."""
     kind = framing.kind
     _check_types(kind, typed.read)
-    level, every = None, 0
-    if isinstance(kind, Boundary) and kind.every is not None:
-        level, every = _levels(kind.every, typed.read[0])
-    if isinstance(kind, Region):
-        level, _ = _levels(kind.min_extent or Number(Decimal(1)), typed.read[1])
     return Reading(
         kind=kind.word,
         types=typed.read,
-        function=_function(kind),
-        level=level,
-        every=every,
+        function=_function(framing, typed.read),
+        every=kind.every if isinstance(kind, Boundary) else None,
         starts=isinstance(kind, Starting) and kind.start is not None,
         until=typed.axis if framing.until is not None else None,
     )
 
 
-def _function(kind: Kind) -> str:
+def _function(framing: Framing, types: tuple[pa.DataType, ...]) -> str:
+    """The aggregate that decides where kernels know it; none where it is found row by row."""
+    kind = framing.kind
     if not isinstance(kind, Crossing):
         return ""
     assert isinstance(kind.aggregate, Aggregate)  # made so by the parser alone
     function = kind.aggregate.function
-    if function not in DECIDING:
+    known = f"{', '.join(DECIDING)}, and those whose state is bounded: sketches and your own"
+    if function not in (*DECIDING, "own"):
         raise ArgumentError(
             "condition",
             str(kind.aggregate),
             f"an open frame would have to keep all its rows for it; these do not need that: "
-            f"{', '.join(DECIDING)}",
+            f"{known}",
         )
-    return function
+    bound = bind(_deciding(kind, types))
+    _check_result(kind, bound)
+    if function in DECIDING:
+        if function not in ("count", "count_if"):
+            _check_digits(kind, types[0])
+        return function
+    if not all(accumulator.bounded for accumulator in bound.accumulators):
+        raise ArgumentError(
+            "condition",
+            str(kind.aggregate),
+            f"its state grows with the rows of an open frame (bounded = False); these do not: "
+            f"{known}",
+        )
+    if framing.overlapping:
+        raise ArgumentError(
+            "condition",
+            str(kind.aggregate),
+            f"it is computed row by row for one open frame, so frames cannot overlap; leave out "
+            f"scheme= and restart='continue', or use one of {', '.join(DECIDING)}",
+        )
+    return ""
+
+
+def _deciding(kind: Crossing, types: tuple[pa.DataType, ...]) -> Call:
+    """The aggregate that decides, over what is read of rows."""
+    assert isinstance(kind.aggregate, Aggregate)
+    found = kind.aggregate
+    slots = tuple(range(len(types)))
+    return Call(found.function, str(found), slots, types, True, found.options)
+
+
+def _check_result(kind: Crossing | Density, bound: Bound) -> None:
+    if not comparable(bound.type):
+        raise UnsupportedTypeError(
+            f"{kind.label} compares with a number, but {kind.aggregate} is {bound.type}"
+        )
 
 
 def _check_types(kind: Kind, types: tuple[pa.DataType, ...]) -> None:
@@ -143,6 +178,8 @@ def _check_types(kind: Kind, types: tuple[pa.DataType, ...]) -> None:
         )
         if measured and not number:
             raise UnsupportedTypeError(f"{kind.label} needs a number, but its value is {type_}")
+        if isinstance(kind, Delta):
+            _check_digits(kind, type_)
         ordered = number or pa.types.is_temporal(type_) or pa.types.is_boolean(type_)
         if isinstance(kind, Trend) and not ordered:
             raise UnsupportedTypeError(
@@ -164,18 +201,16 @@ def _check_types(kind: Kind, types: tuple[pa.DataType, ...]) -> None:
             raise UnsupportedTypeError(f"{kind.label} needs a condition, but it is {where}")
         if not (pa.types.is_integer(along) or pa.types.is_floating(along) or _is_decimal(along)):
             raise UnsupportedTypeError(f"{kind.label} needs a number along, but it is {along}")
+        _check_digits(kind, along)
 
 
-def _levels(every: Number, type_: pa.DataType) -> tuple[Axis, int]:
-    """The line that boundaries lie on, and how far apart, so that 0.3 is three times 0.1."""
-    digits = max(every.digits, scale_of(type_))
-    if pa.types.is_floating(type_):
-        axis = Axis(Domain.DOUBLE, digits)
-    elif pa.types.is_integer(type_) and not digits:
-        axis = Axis(Domain.INTEGER)
-    else:
-        axis = Axis(Domain.DECIMAL, digits)
-    return axis, int(Fraction(every.value) * 10**digits)
+def _check_digits(kind: Kind, type_: pa.DataType) -> None:
+    """Differences are computed in 64 bits."""
+    if is_wide(type_):
+        raise UnsupportedTypeError(
+            f"{kind.label} computes with decimals of up to {WHOLE_DIGITS} digits, and this is "
+            f"{type_}; cast it to decimal({WHOLE_DIGITS}, {min(type_.scale, 9)}) or double"
+        )
 
 
 def _is_real(type_: pa.DataType) -> bool:
@@ -186,25 +221,22 @@ def _is_decimal(type_: pa.DataType) -> bool:
     return bool(pa.types.is_decimal(type_))
 
 
-def bound_of(type_: pa.DataType, digits: int) -> pa.DataType:
-    """The type in which the bounds of a region along a column are reported."""
-    if pa.types.is_floating(type_):
-        return pa.float64()
-    return pa.decimal128(38, digits) if _is_decimal(type_) else pa.int64()
-
-
 def _scan(kind: Cluster, framing: Framing, axis: Axis) -> Scan:
     return Scan(kind.p, kind.rate, axis.length("per", kind.per), *_local(framing, axis))
 
 
-def _limits(kind: Region, framing: Framing, axis: Axis, along: Axis) -> Limits:
-    extent = None
+def _limits(kind: Region, framing: Framing, axis: Axis, along: pa.DataType) -> Limits:
+    extent: int | float | None = None
     if kind.min_extent is not None:
-        doubles = along.domain is Domain.DOUBLE
-        extent = float(Fraction(kind.min_extent.value) * (1 if doubles else 10**along.digits))
+        extent = float(kind.min_extent.value)
+        if not pa.types.is_floating(along):
+            # Between integers, "at least 2.5" is "at least 3"; and none are farther apart than so.
+            exact = Fraction(kind.min_extent.value) * 10 ** scale_of(along)
+            extent = min(math.ceil(exact), 2**64)
     least, most, shortest, longest = _local(framing, axis)
     return Limits(
         prefer=kind.prefer,
+        doubles=bool(pa.types.is_floating(along)),
         bridged=framing.missing == "satisfy",
         min_extent=extent,
         min_duration=shortest,

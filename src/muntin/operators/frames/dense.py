@@ -12,12 +12,10 @@ from decimal import Decimal
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from muntin.aggregates.correlation import Comparison, Constant, Inner, Slot
-from muntin.operators.conditions import Value, evaluate, from_arrow, truth
 from muntin.operators.frames.contents import OPEN_CELLS, Contents, Joined
 from muntin.operators.frames.holding import HELD, Holding
+from muntin.operators.frames.meeting import meets
 from muntin.operators.frames.memory import KEYS, Buckets
 from muntin.operators.frames.operator import Moment, walked
 from muntin.operators.frames.rows import Rows
@@ -106,18 +104,7 @@ class Dense(Holding):
         measured = Contents(self.axis, self.keys, self.calls[:1], self.lateness_type)
         high = np.arange(len(rows)) + 1
         (values,) = measured.of_stretches(measured.lifted(rows.table), low, high)
-
-        def slot(place: int) -> Value:
-            return from_arrow(values)
-
-        def inner(node: Inner) -> Value:
-            raise AssertionError(node)  # there is none in a comparison with a number
-
-        answer = truth(evaluate(Comparison(self.sign, Slot(0), Constant(self.limit)), slot, inner))
-        # NaN is no density, high or low.
-        unknown = pc.is_null(values, nan_is_null=True).to_numpy(zero_copy_only=False)
-        found: Mask = answer.true & answer.valid & ~unknown
-        return found
+        return meets(values, self.sign, self.limit)
 
     def _with_quiet(
         self, found: np.ndarray, rows: Rows, records: np.ndarray, quiet: Mask

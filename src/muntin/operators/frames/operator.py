@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.aggregates.binding import Call
-from muntin.aggregates.ordering import order_doubles
+from muntin.aggregates.ordering import order_doubles, tie_ranks
 from muntin.operators.admission import Admission, behind
 from muntin.operators.columns import key_fields
 from muntin.operators.frames.asked import Fields, record
@@ -116,7 +116,7 @@ class Frames:
         if self.slots is not None:
             also.append(pa.field("slot", pa.int64()))
         if self.reading.by_code:
-            also.append(pa.field("code", self.reading.types[0]))
+            also.append(pa.field("code", self.reading.type_of("code")))
         if isinstance(self.missing, Bridge):
             also += [
                 pa.field(n, t) for n, t in zip(self.missing.names, self.missing.types, strict=True)
@@ -305,14 +305,13 @@ class Frames:
         return walked(self.record, rows, records, now.ended), {}
 
     def _coded(self, now: Moment, records: np.ndarray) -> Rows:
-        """Values that can only be told apart as numbers, the last ones of keys among them."""
+        """Values that do not fit 64 bits by their rank, the last ones of keys among them."""
         rows = now.arranged.rows
         if not self.reading.by_code:
             return rows
         last = self.memory.spread(now.keyed, now.remembered, "code")
         both = pa.concat_arrays([last, rows.table["code"].combine_chunks()])
-        codes = both.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        codes = codes.astype(np.int64)
+        codes = tie_ranks(both)
         records["at_last"] = codes[: len(now.keyed)]
         own = codes[len(now.keyed) :]
         if rows.source is not None:

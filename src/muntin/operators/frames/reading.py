@@ -7,28 +7,31 @@ at, on the map side, so that no more than those travel.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin.aggregates.decimals import words
-from muntin.aggregates.ordering import order_keys
+from muntin.aggregates.decimals import from_words, words
+from muntin.aggregates.ordering import order_doubles, order_keys
+from muntin.operators.frames import levels
 from muntin.operators.kernels.ticks import to_ticks
-from muntin.semantics.axis import Axis, Domain
-from muntin.semantics.errors import UnsupportedTypeError
+from muntin.semantics.axis import Axis
+from muntin.semantics.lengths import Number
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 #: Decimals of so many digits are integers of 64 bits.
-_WHOLE_DIGITS = 18
+WHOLE_DIGITS = 18
 #: The columns that kernels look at, and their types.
 COLUMNS = {
     "lacks": pa.bool_(),
     "whole": pa.int64(),
     "real": pa.float64(),
     "weight": pa.float64(),
+    "along": pa.int64(),
     "counts": pa.bool_(),
     "opens": pa.bool_(),
     "reach": pa.int64(),
@@ -41,29 +44,29 @@ class Reading:
 
     Rows come with ``f0..`` (what Spark evaluated for the kind, of these ``types``), and where the
     kind has them ``lacks`` (an argument is missing), ``opens`` (a frame may start here), ``until``.
+    ``function`` is the aggregate that decides, where kernels know it; else its arguments travel.
     """
 
     kind: str
     types: tuple[pa.DataType, ...]
     function: str = ""
-    level: Axis | None = None  # where boundaries lie, and how far apart in ticks
-    every: int = 0
+    every: Number | None = None  # how far boundaries lie apart
     starts: bool = False
     until: Axis | None = None
 
     @property
     def by_code(self) -> bool:
-        """Whether values can only be told apart, so that they are numbered where they meet."""
-        return self.kind == "boundary" and self.level is None and not _has_order(self.types[0])
+        """Whether values do not fit 64 bits, so that they are numbered where they meet."""
+        return self.kind in ("boundary", "trend") and not _has_order(self.types[0])
 
     @property
     def names(self) -> tuple[str, ...]:
         """Which of :data:`COLUMNS` rows have; ``code`` is the value itself (:attr:`by_code`)."""
         made: list[str] = []
         match self.kind:
-            case "threshold" | "trend" | "region":
+            case "threshold" | "region":
                 made = ["lacks", "whole"]
-            case "boundary":
+            case "boundary" | "trend":
                 made = ["lacks", "code" if self.by_code else "whole"]
             case "between":
                 made = ["whole"]
@@ -73,7 +76,7 @@ class Reading:
                 made = ["lacks", *self._measured]
             case "own":
                 made = ["lacks", *(f"f{place}" for place in range(len(self.types)))]
-        made += ["real"] if self.kind == "region" else []
+        made += ["along"] if self.kind == "region" else []
         made += ["opens"] if self.starts else []
         return (*made, "reach") if self.until is not None else tuple(made)
 
@@ -81,12 +84,16 @@ class Reading:
         """The type of one of :attr:`names`."""
         if name in COLUMNS:
             return COLUMNS[name]
-        return self.types[0] if name == "code" else self.types[int(name[1:])]
+        if name == "code":
+            return self.types[0] if self.every is None else levels.WIDE
+        return self.types[int(name[1:])]
 
     @property
     def _measured(self) -> list[str]:
         if not self.types:
             return []
+        if not self.function:
+            return [f"f{place}" for place in range(len(self.types))]
         if self.function in ("count", "count_if"):
             return ["counts"]
         value = "whole" if self.measures_whole else "real"
@@ -122,35 +129,48 @@ class Reading:
             case "threshold":
                 return _truth(given[0])
             case "region":
-                return {**_truth(given[0]), "real": self._place(given[1])}
-            case "boundary" if self.level is not None:
-                return _levels(given[0], self.level, self.every)
-            case "boundary" if self.by_code:
-                return {"lacks": pc.is_null(given[0]), "code": given[0]}
+                return {**_truth(given[0]), "along": pa.array(_in_order(given[1]))}
             case "boundary" | "trend":
-                keys = order_keys(_comparable(given[0]))
                 lacks = _lacking(given[0])
-                return {"lacks": pa.array(lacks), "whole": pa.array(np.where(lacks, 0, keys.key))}
+                if self.by_code:
+                    return {"lacks": pa.array(lacks), "code": self._code(given[0])}
+                whole = _in_order(given[0]) if self.every is None else _levels(given[0], self.every)
+                return {"lacks": pa.array(lacks), "whole": pa.array(np.where(lacks, 0, whole))}
             case "between":
                 starts, ends = (_true(column).astype(np.int64) for column in given)
                 return {"whole": pa.array(starts + 2 * ends)}
             case "delta":
                 return {"lacks": pa.array(_lacking(given[0])), **_number(given[0])}
-            case "aggregate" if given:
+            case "aggregate" if self.function and given:
                 return self._measures(given)
+            case "aggregate":
+                return {f"f{place}": column for place, column in enumerate(given)}
             case "own":
                 lacks = np.logical_or.reduce([_lacking(column) for column in given])
                 return {"lacks": pa.array(lacks), **{f"f{p}": c for p, c in enumerate(given)}}
         return {}
 
-    def _place(self, along: pa.Array) -> pa.Array:
-        """Where a row lies along a region: whole units of the last decimal, or a double."""
-        assert self.level is not None
-        if self.level.domain is Domain.DOUBLE:
-            return along.cast(pa.float64())
-        if pa.types.is_integer(along.type) and self.level.domain is Domain.DECIMAL:
-            along = along.cast(pa.int64()).cast(pa.decimal128(19, 0))
-        return pa.array(to_ticks(along, self.level).tick.astype(np.float64))
+    @property
+    def place_type(self) -> pa.DataType:
+        """The type in which the bounds of a region along a column are reported."""
+        type_ = self.types[1]
+        if pa.types.is_decimal(type_):
+            return pa.decimal128(38, type_.scale)
+        return pa.float64() if pa.types.is_floating(type_) else pa.int64()
+
+    def place(self, along: Ints) -> pa.Array:
+        """Where along a region rows lie, from what :meth:`read` made of it."""
+        if pa.types.is_floating(self.place_type):
+            return pa.array(order_doubles(along))
+        if pa.types.is_integer(self.place_type):
+            return pa.array(along)
+        words_ = along.view(np.uint64), along >> np.int64(63)
+        return from_words(*words_, self.place_type, np.ones(len(along), np.bool_))
+
+    def _code(self, column: pa.Array) -> pa.Array:
+        if self.every is None:
+            return column
+        return levels.of_wide_decimals(column, _each(self.every, column.type))
 
     def _measures(self, given: list[pa.Array]) -> dict[str, pa.Array]:
         counts = pc.is_valid(given[0])
@@ -164,14 +184,13 @@ class Reading:
 
 def is_whole(type_: pa.DataType) -> bool:
     """Whether numbers of a type are computed with as integers, scaled for decimals."""
-    if pa.types.is_decimal(type_):
-        if type_.precision > _WHOLE_DIGITS:
-            raise UnsupportedTypeError(
-                f"frames compute with decimals of up to {_WHOLE_DIGITS} digits, and this is "
-                f"{type_}; cast it to decimal({_WHOLE_DIGITS}, {min(type_.scale, 9)}) or double"
-            )
-        return True
-    return bool(pa.types.is_integer(type_) or pa.types.is_boolean(type_))
+    narrow = pa.types.is_decimal(type_) and not is_wide(type_)
+    return bool(narrow or pa.types.is_integer(type_) or pa.types.is_boolean(type_))
+
+
+def is_wide(type_: pa.DataType) -> bool:
+    """Whether a type is one of decimals that may not fit 64 bits."""
+    return bool(pa.types.is_decimal(type_) and type_.precision > WHOLE_DIGITS)
 
 
 def scale_of(type_: pa.DataType) -> int:
@@ -181,16 +200,13 @@ def scale_of(type_: pa.DataType) -> int:
 
 def _has_order(type_: pa.DataType) -> bool:
     """Whether values are integers or doubles, which have an order wherever they are."""
-    wide = pa.types.is_decimal(type_) and type_.precision > _WHOLE_DIGITS
     texts = pa.types.is_string(type_) or pa.types.is_binary(type_)
-    return not (wide or texts)
+    return not (is_wide(type_) or texts)
 
 
-def _comparable(column: pa.Array) -> pa.Array:
-    """Decimals as the integers they are, so that their order does not depend on their like."""
-    if pa.types.is_decimal(column.type):
-        return _scaled(column)
-    return column
+def _in_order(column: pa.Array) -> Ints:
+    """Integers in the order of the values; decimals are those that they are."""
+    return order_keys(_scaled(column) if pa.types.is_decimal(column.type) else column).key
 
 
 def _scaled(column: pa.Array) -> pa.Array:
@@ -220,15 +236,15 @@ def _number(column: pa.Array) -> dict[str, pa.Array]:
     return {"real": column.cast(pa.float64()).fill_null(0.0)}
 
 
-def _levels(column: pa.Array, axis: Axis, every: int) -> dict[str, pa.Array]:
-    """Between which multiples of a boundary values lie; beyond reach of the axis is missing."""
-    if axis.domain is Domain.DOUBLE:
-        column = column.cast(pa.float64())
-    elif axis.domain is Domain.DECIMAL and pa.types.is_integer(column.type):
-        column = column.cast(pa.int64()).cast(pa.decimal128(19, 0))
-    ticks = to_ticks(column, axis)
-    lacks = ticks.refusal != 0
-    return {
-        "lacks": pa.array(lacks),
-        "whole": pa.array(np.where(lacks, 0, ticks.tick) // np.int64(every)),
-    }
+def _levels(column: pa.Array, every: Number) -> Ints:
+    """Between which multiples of ``every`` values lie."""
+    if pa.types.is_floating(column.type):
+        values = column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+        return levels.of_doubles(values, Fraction(every.value), every.digits)
+    whole = _number(column)["whole"].to_numpy(zero_copy_only=False)
+    return levels.of_integers(whole, _each(every, column.type))
+
+
+def _each(every: Number, type_: pa.DataType) -> Fraction:
+    """``every`` in the integers that numbers of a type are."""
+    return Fraction(every.value) * Fraction(10 ** scale_of(type_))

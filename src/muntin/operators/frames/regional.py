@@ -16,11 +16,9 @@ from muntin.operators.frames.memory import KEYS, Buckets
 from muntin.operators.frames.operator import Moment
 from muntin.operators.kernels.grouping import find_keys
 from muntin.operators.kernels.records import FINAL, FOUND
-from muntin.operators.kernels.ticks import from_ticks
 from muntin.operators.keyed import Keyed
 from muntin.operators.protocol import Changes, forget
 from muntin.operators.regions import Cells, Limits, Positions, Rectangles, Regions, regions
-from muntin.semantics.axis import Axis, Domain
 
 Ints = npt.NDArray[np.int64]
 POSITIONS, WAITING = "positions", "waiting"
@@ -29,24 +27,22 @@ _NULL = 2
 
 @dataclass(frozen=True)
 class Regional(Holding):
-    """Maximal rectangles; ``along`` is the line of the second attribute."""
+    """Maximal rectangles of ``on`` and a second attribute."""
 
     limits: Limits = field(default_factory=Limits)
-    along: Axis = field(default_factory=lambda: Axis(Domain.DOUBLE))
-    along_type: pa.DataType = field(default_factory=pa.float64)
 
     @cached_property
     def result_schema(self) -> pa.Schema:
         plain = super().result_schema
         place = plain.get_field_index("frame_end") + 1
-        along = [pa.field(name, self.along_type) for name in ("along_start", "along_end")]
+        along = [pa.field(name, self.reading.place_type) for name in ("along_start", "along_end")]
         return pa.schema([*list(plain)[:place], *along, *list(plain)[place:]])
 
     def _framed(self, now: Moment) -> tuple[pa.Table, Changes, Ints]:
         both, key, rows = self._gathered(now)
         held = np.bincount(now.keyed.numbers[2], minlength=len(now.keyed)).astype(np.int64)
         condition = np.where(rows.what != 0, _NULL, rows.read("whole")).astype(np.uint8)
-        position = rows.read("real").astype(np.float64)
+        position = rows.read("along").astype(np.int64)
         told = regions(
             Cells(rows.starts, rows.order, position, condition, held),
             Positions(*self._load(now, POSITIONS, Positions.none())),
@@ -99,7 +95,7 @@ class Regional(Holding):
         results = self._bounds(keyed, made)
         place = len(self.keys) + 3
         low, high = (edge[made["low"]] for edge in (found.low, found.high))
-        results[place:place] = [self._along(low), self._along(high)]
+        results[place:place] = [self.reading.place(low), self.reading.place(high)]
         if self.calls:
             order = np.argsort(told.member_of, kind="stable")
             cells = self.contents.lifted(rows.take(pa.array(told.member[order])))
@@ -107,11 +103,3 @@ class Regional(Holding):
             low_row, high_row = edges[:-1][made["low"]], edges[1:][made["low"]]
             results += self.contents.of_stretches(cells, low_row, high_row)
         return pa.Table.from_arrays(results, schema=self.result_schema)
-
-    def _along(self, position: npt.NDArray[np.float64]) -> pa.Array:
-        if self.along.domain is Domain.DOUBLE:
-            return pa.array(position)
-        ticks = position.astype(np.int64)
-        if pa.types.is_integer(self.along_type):
-            return pa.array(ticks // 10**self.along.digits)
-        return from_ticks(ticks, self.along, self.along_type)

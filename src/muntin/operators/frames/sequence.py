@@ -83,7 +83,7 @@ class Sequencer:
     missing: Missing
     slots: Slots | None
     interval: bool
-    grid: bool = False  # rows have a second place, ``real``
+    grid: bool = False  # rows have a second place, ``along``
     combined: Combined | None = None
     reading: Reading | None = None
 
@@ -110,7 +110,7 @@ class Sequencer:
 
     def _sorted(self, rows: pa.Table, key: Ints, keys: int) -> Ints:
         if self.grid:
-            return np.lexsort((rows["real"].to_numpy(), orders(rows), key)).astype(np.int64)
+            return np.lexsort((ints(rows["along"]), orders(rows), key)).astype(np.int64)
         return by_key_and_order(key, orders(rows), keys)[0]
 
     def _final(self, pool: pa.Table, key: Ints, keys: int, reached: Reached) -> Mask:
@@ -134,7 +134,7 @@ class Sequencer:
 
     def _settle(self, table: pa.Table, key: Ints) -> tuple[pa.Table, Ints, pa.Table | None]:
         at = orders(table) if self.slots is None else self.slots.of(ints(table["tick"]))
-        along = [table["real"].to_numpy()] if self.grid else []
+        along = [ints(table["along"])] if self.grid else []
         ties = same_as_before(key, at, *along)
         if self.combined is not None:
             return self._combined(self.combined, table, ties), key[~ties], None
@@ -233,4 +233,10 @@ class Sequencer:
         row = int(np.flatnonzero(ties)[0])
         keys = [name for name in table.column_names if name[0] == "k" and name[1:].isdigit()]
         on = from_order(orders(table)[row : row + 1], self.axis, self.bound_type)
-        raise TieError([table[name][row].as_py() for name in keys], on[0].as_py())
+        along = self._along(table, row) if self.grid else None
+        raise TieError([table[name][row].as_py() for name in keys], on[0].as_py(), along)
+
+    def _along(self, table: pa.Table, row: int) -> object:
+        """Where along a region a row lies."""
+        assert self.reading is not None
+        return self.reading.place(ints(table["along"])[row : row + 1])[0].as_py()

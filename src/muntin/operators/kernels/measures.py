@@ -1,7 +1,7 @@
 """What a frame's rows amount to while it grows: the value that decides whether it goes on.
 
-Sums are double-doubles, so integers and decimals are exact and doubles are rounded once, as in the
-aggregates that results are made of. Nothing is taken back: a frame that ends starts anew.
+Integers and decimals are added up in 128 bits, and doubles as double-doubles that are rounded once,
+as in the aggregates that results are made of. Nothing is taken back: a frame that ends starts anew.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ from muntin.operators.kernels.reduce import add_exactly
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+#: Halves of the last decimal of an average of decimals, in a unit of their own last decimal.
+AVERAGE_UNITS = 20_000
+_HALF_WORD = 4_294_967_296.0
 
 
 @part
@@ -43,6 +46,8 @@ def forget(state: Any) -> None:
     state.count = 0
     state.sum_high = 0.0
     state.sum_low = 0.0
+    state.total_upper = 0
+    state.total_lower = 0
     state.square_high = 0.0
     state.square_low = 0.0
     state.weight_high = 0.0
@@ -67,21 +72,48 @@ def remember(asked: Any, state: Any, whole: int, real: float, weight: float) -> 
         state.least_real = min(state.least_real, real)
         state.greatest_real = max(state.greatest_real, real)
         return
-    high, low = real, 0.0
     if asked.whole:
-        high = float(whole)
-        # Both halves are exact: 64 bits are fewer than the 106 of two doubles.
-        low = float(whole - np.int64(high)) if abs(high) < 9.2e18 else 0.0
-    state.sum_high, state.sum_low = add_exactly(state.sum_high, state.sum_low, high, low)
+        _add(state, whole - asked.offset)
+        return
+    state.sum_high, state.sum_low = add_exactly(state.sum_high, state.sum_low, real, 0.0)
     if function == WEIGHTED:
         state.weight_high, state.weight_low = add_exactly(
             state.weight_high, state.weight_low, weight, 0.0
         )
     elif function in (VAR_SAMP, VAR_POP, STDDEV_SAMP, STDDEV_POP):
-        square, error = product_exactly(high, high)
+        square, error = product_exactly(real, real)
         state.square_high, state.square_low = add_exactly(
             state.square_high, state.square_low, square, error
         )
+
+
+@part
+def _add(state: Any, whole: int) -> None:
+    """Add an integer to a total of 128 bits."""
+    before = np.uint64(state.total_lower)
+    after = before + np.uint64(whole)
+    state.total_lower = np.int64(after)
+    state.total_upper += (whole >> 63) + (1 if after < before else 0)
+
+
+@part
+def _reaches(upper: int, lower: int, least_upper: int, least_lower: int) -> bool:
+    """Whether one integer of 128 bits is at least another."""
+    if upper != least_upper:
+        return bool(upper > least_upper)
+    return bool(np.uint64(lower) >= np.uint64(least_lower))
+
+
+@part
+def _total(state: Any) -> tuple[float, float]:
+    """A total of 128 bits as a double-double, exact for any number of rows there can be."""
+    lower = np.uint64(state.total_lower)
+    middle = float(np.int64(lower >> np.uint64(32)))
+    least = float(np.int64(lower & np.uint64(0xFFFFFFFF)))
+    high, low = add_exactly(
+        float(state.total_upper) * _HALF_WORD * _HALF_WORD, 0.0, middle * _HALF_WORD, 0.0
+    )
+    return add_exactly(high, low, least, 0.0)
 
 
 @part
@@ -106,60 +138,67 @@ def _variance(state: Any, sample: bool) -> float:
 
 
 @part
-def _compared(sign: int, above: float) -> bool:
-    """Whether a comparison holds, given how far the value lies above the limit."""
+def _compared(sign: int, value: float, limit: float) -> bool:
+    """Whether a comparison holds; of NaN none does."""
     if sign == LESS:
-        return above < 0
+        return value < limit
     if sign == AT_MOST:
-        return above <= 0
+        return value <= limit
     if sign == MORE:
-        return above > 0
-    return above >= 0
-
-
-@part
-def _above(high: float, low: float, limit_high: float, limit_low: float) -> float:
-    """The sign of a double-double less another; NaN where there is none."""
-    if math.isnan(high):
-        return high
-    if high != limit_high or not np.isfinite(high):
-        return 1.0 if high > limit_high else (-1.0 if high < limit_high else 0.0)
-    return 1.0 if low > limit_low else (-1.0 if low < limit_low else 0.0)
+        return value > limit
+    return value >= limit
 
 
 @part
 def holds(asked: Any, state: Any) -> bool:
     """Whether the condition holds for the rows remembered; without a value it does not."""
     function = asked.function
-    if function == COUNT:
-        return _compared(
-            asked.sign, _above(float(state.count), 0.0, asked.limit_high, asked.limit_low)
-        )
-    if state.count == 0:
+    if state.count == 0 and function != COUNT:
         return False
-    if asked.whole and function in (SUM, AVG):
-        limit, error = asked.limit_high, asked.limit_low
-        if function == AVG:
-            # sum / n against the limit is sum against n times the limit, which is exact.
-            n = float(state.count)
-            limit, more = product_exactly(asked.limit_high, n)
-            limit, error = add_exactly(limit, 0.0, more + error * n, 0.0)
-        return _compared(asked.sign, _above(state.sum_high, state.sum_low, limit, error))
-    if asked.whole and function in (MIN, MAX, FIRST, LAST):
-        whole = state.at_last if function == LAST else state.at_first
-        whole = state.least if function == MIN else whole
-        whole = state.greatest if function == MAX else whole
-        high = float(whole)
-        low = float(whole - np.int64(high)) if abs(high) < 9.2e18 else 0.0
-        return _compared(asked.sign, _above(high, low, asked.limit_high, asked.limit_low))
+    if asked.whole or function == COUNT:
+        if function != AVG:
+            return _reached(asked, state) != bool(asked.below)
+        if asked.decimals:
+            return _averages(asked, state) != bool(asked.below)
     return _holds_of_doubles(asked, state)
 
 
 @part
-def _holds_of_doubles(asked: Any, state: Any) -> bool:
-    """Doubles are compared as results show them: rounded once."""
+def _reached(asked: Any, state: Any) -> bool:
+    """Whether an integer is not below the limit."""
     function = asked.function
-    value = state.sum_high + state.sum_low
+    if function == SUM:
+        return _reaches(state.total_upper, state.total_lower, asked.least_upper, asked.least_lower)
+    whole = state.count
+    if function == MIN:
+        whole = state.least
+    elif function == MAX:
+        whole = state.greatest
+    elif function == FIRST:
+        whole = state.at_first
+    elif function == LAST:
+        whole = state.at_last
+    return _reaches(whole >> 63, whole, asked.least_upper, asked.least_lower)
+
+
+@part
+def _averages(asked: Any, state: Any) -> bool:
+    """Whether the average of decimals is not below the limit; the total is less the offset."""
+    shares = state.count * asked.share
+    least = shares // AVERAGE_UNITS
+    if asked.strictly or shares % AVERAGE_UNITS:
+        least += 1
+    return _reaches(state.total_upper, state.total_lower, least >> 63, least)
+
+
+@part
+def _holds_of_doubles(asked: Any, state: Any) -> bool:
+    """Doubles, and averages of integers, are compared as results show them: rounded once."""
+    function = asked.function
+    high, low = state.sum_high, state.sum_low
+    if asked.whole:
+        high, low = _total(state)
+    value = high + low
     if function == MIN:
         value = state.least_real
     elif function == MAX:
@@ -169,7 +208,7 @@ def _holds_of_doubles(asked: Any, state: Any) -> bool:
     elif function == LAST:
         value = state.last_real
     elif function == AVG:
-        value = _divided(state.sum_high, state.sum_low, float(state.count))
+        value = _divided(high, low, float(state.count))
     elif function == WEIGHTED:
         weight = state.weight_high + state.weight_low
         if weight == 0:
@@ -182,7 +221,7 @@ def _holds_of_doubles(asked: Any, state: Any) -> bool:
         value = _variance(state, sample)
         if function in (STDDEV_SAMP, STDDEV_POP):
             value = math.sqrt(value)
-    return _compared(asked.sign, _above(value, 0.0, asked.limit_high, 0.0))
+    return _compared(asked.sign, value, asked.limit)
 
 
 @part
@@ -201,9 +240,7 @@ def spread_within(asked: Any, state: Any, whole: int, real: float) -> bool:
     state.greatest_real = max(state.greatest_real, real)
     if asked.whole:
         # Differences of 64-bit integers fit 64 bits without a sign.
-        spread = np.uint64(state.greatest) - np.uint64(state.least)
-        size = np.uint64(asked.size)
-        return bool(spread <= size if asked.minimal else spread < size)
+        return bool(np.uint64(state.greatest) - np.uint64(state.least) <= np.uint64(asked.size))
     far = state.greatest_real - state.least_real
     # Infinities are NaN apart, which neither keeps a frame open nor closes one.
     return bool(not far > asked.size_real if asked.minimal else far < asked.size_real)

@@ -42,7 +42,9 @@ FINAL, PARTIAL = range(2)
 
 _WHOLE, _REAL = np.int64, np.float64
 
-#: What the user asked for. Lengths are in ticks, and as doubles for axes of doubles.
+#: What the user asked for. Lengths are in ticks, and as doubles for axes of doubles. An aggregate
+#: that is a whole number is compared with ``least``, the least that is not below the limit, of
+#: 128 bits: holds what reaches it, or, where ``below``, what does not. ``size`` is unsigned.
 ASKED = np.dtype(
     [
         *((name, _WHOLE) for name in ("kind", "minimal", "reading", "liberal", "cut", "restart")),
@@ -55,7 +57,9 @@ ASKED = np.dtype(
             for name in ("direction", "strict", "from_first", "with_start", "with_end")
         ),
         *((name, _WHOLE) for name in ("function", "sign", "size")),
-        *((name, _REAL) for name in ("size_real", "limit_high", "limit_low")),
+        *((name, _WHOLE) for name in ("least_upper", "least_lower", "below")),
+        *((name, _WHOLE) for name in ("decimals", "offset", "share", "strictly")),
+        *((name, _REAL) for name in ("size_real", "limit")),
     ]
 )
 #: A key between two rows: its open frame, and what its kind remembers of that.
@@ -68,6 +72,7 @@ STATE = np.dtype(
         ),
         *((name, _WHOLE) for name in ("reported", "id", "next_id")),
         *((name, _WHOLE) for name in ("count", "least", "greatest", "at_first", "at_last")),
+        *((name, _WHOLE) for name in ("total_upper", "total_lower")),
         *((name, _REAL) for name in ("least_real", "greatest_real", "first_real", "last_real")),
         *((name, _REAL) for name in ("sum_high", "sum_low", "square_high", "square_low")),
         *((name, _REAL) for name in ("weight_high", "weight_low")),

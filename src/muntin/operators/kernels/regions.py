@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from muntin.aggregates.compiled import (
     BYTES,
-    FLOATS,
+    FLOAT,
     INT,
     INTS,
     NONE,
@@ -30,10 +30,10 @@ from muntin.aggregates.compiled import (
     part,
 )
 from muntin.aggregates.ordering import NOTHING
+from muntin.operators.kernels.framing import double_of
 from muntin.operators.protocol import NEVER
 
 Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Bytes = npt.NDArray[np.uint8]
 #: Above every order: not yet.
 EVER = NOTHING
@@ -41,13 +41,14 @@ EVER = NOTHING
 FALSE, TRUE, NULL, ABSENT = range(4)
 #: What becomes of a rectangle.
 LEFT_OUT, UNDECIDED, TAKEN = range(3)
+#: What the extent of a rectangle is: of no interest, a difference of integers or of doubles.
+ANY_EXTENT, WHOLE_EXTENT, REAL_EXTENT = range(3)
 #: The columns of found rectangles; edges are numbers of positions, starts and ends orders. ``open``
 #: ones may go on with the next column.
 FOUND = ("key", "start", "end", "low", "high", "n", "cells", "columns", "open")
 _KEY, _START, _END, _LOW, _HIGH, _N, _CELLS, _COLUMNS, _OPEN = range(9)
 
 _TYPES: Any = numba.types
-_REAL = numba.float64
 _POOL = _TYPES.Array(numba.int64, 2, "C")
 
 
@@ -102,13 +103,24 @@ def _roomier(pool: Ints) -> Ints:
 
 
 @part
+def _wide_enough(extents: int, low: int, high: int, less: int, least: float) -> bool:
+    """Whether positions, given by their order, are far enough apart."""
+    if extents == REAL_EXTENT:
+        return double_of(high) - double_of(low) >= least
+    # Differences of 64-bit integers fit 64 bits without a sign.
+    return extents == ANY_EXTENT or bool(np.uint64(high) - np.uint64(low) > np.uint64(less))
+
+
+@part
 def _end_column(
     first: Ints,
     since: Ints,
     next_first: Ints,
     next_since: Ints,
-    at: Floats,
-    min_extent: float,
+    at: Ints,
+    extents: int,
+    less: int,
+    least: float,
     end: int,
     found: int,
     pool: Ints,
@@ -132,7 +144,8 @@ def _end_column(
                 start = max(since[low], since[high], within)
                 goes_on = max(next_since[low], next_since[high], next_within) == start
                 maximal = start < left[low] and start < right[high]
-                if maximal and not goes_on and at[high] - at[low] >= min_extent:
+                ends = maximal and not goes_on
+                if ends and _wide_enough(extents, at[low], at[high], less, least):
                     if found == len(pool):
                         pool = _roomier(pool)
                     pool[found, _START], pool[found, _END] = start, end
@@ -207,9 +220,11 @@ def _sweep_key(
     cells: Bytes,
     orders: Ints,
     fresh: int,
-    at: Floats,
+    at: Ints,
     bridged: int,
-    min_extent: float,
+    extents: int,
+    less: int,
+    least: float,
     first: Ints,
     since: Ints,
     found: int,
@@ -225,19 +240,24 @@ def _sweep_key(
         if column > 0:
             end = orders[column - 1]
             found, pool = _end_column(
-                first, since, next_first, next_since, at, min_extent, end, found, pool
+                first, since, next_first, next_since, at, extents, less, least, end, found, pool
             )
         first[:], since[:] = next_first, next_since
     opened = found
     next_since[:] = EVER
     found, pool = _end_column(
-        first, since, first, next_since, at, min_extent, orders[-1], found, pool
+        first, since, first, next_since, at, extents, less, least, orders[-1], found, pool
     )
     return opened, found, pool
 
 
 @kernel(
-    _POOL, INTS, INTS, INTS, BYTES, INTS, INTS, INTS, INTS, FLOATS, INT, _REAL, OUT_INTS, OUT_INTS
+    _POOL,
+    *(INTS, INTS, INTS, BYTES),
+    *(INTS, INTS, INTS),
+    *(INTS, INTS, INT),
+    *(INT, INT, FLOAT),
+    *(OUT_INTS, OUT_INTS),
 )
 def sweep(
     starts: Ints,
@@ -248,9 +268,11 @@ def sweep(
     column_order: Ints,
     fresh: Ints,
     place_starts: Ints,
-    at: Floats,
+    at: Ints,
     bridged: int,
-    min_extent: float,
+    extents: int,
+    less: int,
+    least: float,
     first: Ints,
     since: Ints,
 ) -> Ints:
@@ -272,24 +294,35 @@ def sweep(
         here, exist, hold = at[low : low + wide], first[low : low + wide], since[low : low + wide]
         begun = found
         opened, found, pool = _sweep_key(
-            cells, orders, fresh[key] - left, here, bridged, min_extent, exist, hold, found, pool
+            cells,
+            orders,
+            fresh[key] - left,
+            here,
+            bridged,
+            extents,
+            less,
+            least,
+            exist,
+            hold,
+            found,
+            pool,
         )
         pool[begun:found, _KEY] = key
         found = _describe(pool, begun, opened, found, cells, exist, orders)
     return pool[:found]
 
 
-@kernel(NONE, INTS, INTS, INTS, FLOATS, FLOATS, INTS, INTS, FLOATS, FLOATS, OUT_INTS)
+@kernel(NONE, INTS, INTS, INTS, INTS, INTS, INTS, INTS, INTS, INTS, OUT_INTS)
 def prefer(
     starts: Ints,
     start: Ints,
     end: Ints,
-    low: Floats,
-    high: Floats,
+    low: Ints,
+    high: Ints,
     open_starts: Ints,
     open_start: Ints,
-    open_low: Floats,
-    open_high: Floats,
+    open_low: Ints,
+    open_high: Ints,
     outcome: Ints,
 ) -> None:
     """Which rectangles are taken, left out or undecided; the preferred of a key come first.
@@ -315,16 +348,16 @@ def prefer(
             outcome[mine] = state
 
 
-@kernel(INT, INTS, INTS, FLOATS, INTS, INTS, INTS, FLOATS, FLOATS, OUT_INTS, OUT_INTS)
+@kernel(INT, INTS, INTS, INTS, INTS, INTS, INTS, INTS, INTS, OUT_INTS, OUT_INTS)
 def members(
     starts: Ints,
     order: Ints,
-    position: Floats,
+    position: Ints,
     key: Ints,
     start: Ints,
     end: Ints,
-    low: Floats,
-    high: Floats,
+    low: Ints,
+    high: Ints,
     out_frame: Ints,
     out_row: Ints,
 ) -> int:

@@ -123,6 +123,8 @@ class Regions:
 
     def _extent(self, r: Rectangle) -> Any:
         low, high = self.grid.positions[r.low], self.grid.positions[r.high]
+        if low == high:
+            return Fraction(0)  # also at an infinity
         return high - low if isinstance(low, float) else Fraction(high) - Fraction(low)
 
     def _met(self, r: Rectangle) -> bool:

@@ -1,0 +1,183 @@
+"""Aggregates that decide about frames: what Spark evaluates for them, and what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from muntin.aggregates.binding import Call
+from muntin.aggregates.functions import Aggregate
+from muntin.aggregates.own import OwnAggregate, grouped_sum
+from muntin.aggregates.text import parse_comparison
+from muntin.semantics import aggregation
+from muntin.semantics.reference import Evaluate
+from tests.properties.arriving import SLOT_TYPES, SLOTS
+
+TYPES = dict(zip(SLOTS, SLOT_TYPES, strict=True))
+Row = dict[str, Any]
+
+
+class Turned(OwnAggregate):
+    """The sum of ``a - b / 4``, rows that lack both left out."""
+
+    partials = (pa.float64(), pa.int64())
+
+    def result(self, types: Sequence[pa.DataType]) -> pa.DataType:
+        return pa.float64()
+
+    def partial(self, columns: Any, groups: Any, count: int) -> Any:
+        a, b = (column.cast(pa.float64()).fill_null(0.0).to_numpy() for column in columns)
+        some = ~np.array([c.is_null().to_numpy(zero_copy_only=False) for c in columns]).all(axis=0)
+        sums = grouped_sum(pa.array(np.where(some, a - b / 4, 0.0)), groups, count)
+        return [sums, grouped_sum(pa.array(some.astype(np.int64)), groups, count)]
+
+    def merge(self, partials: Any, groups: Any, count: int) -> Any:
+        return [grouped_sum(part, groups, count) for part in partials]
+
+    def finish(self, partials: Any) -> pa.Array:
+        return pa.array(partials[0].to_numpy(), mask=partials[1].to_numpy() == 0)
+
+
+#: A user's own aggregates by the names that text calls them.
+FUNCTIONS = {"turned": Turned()}
+#: Aggregates as they are written: such as kernels know, and such as are computed row by row.
+TEXTS = (
+    "count(*)",
+    "count(v)",
+    "count_if(b)",
+    *(f"{function}({column})" for function in ("sum", "avg") for column in "vid"),
+    *(f"{f}({column})" for f in ("min", "max", "first", "last") for column in "vid"),
+    "bool_or(b)",
+    "bool_and(b)",
+    *(f"{function}(v)" for function in ("var_pop", "var_samp", "stddev_pop", "stddev_samp")),
+    "var_samp(i)",
+    "weighted_avg(v, i)",
+    "sum(i) FILTER (WHERE b)",
+    "avg(d) FILTER (WHERE b)",
+    "last(v) FILTER (WHERE b)",
+    "count(*) FILTER (WHERE b)",
+    "approx_count_distinct(i)",
+    "approx_count_distinct(s)",
+    "approx_percentile(v, 0.5)",
+    "approx_percentile(i, 0.9) FILTER (WHERE b)",
+    "turned(v, i)",
+)
+MEASURES = tuple(parse_comparison(f"{text} > 0", FUNCTIONS)[0] for text in TEXTS)
+
+
+def text(aggregate: Aggregate) -> str:
+    """How it is written."""
+    return next((t for t, a in zip(TEXTS, MEASURES, strict=True) if a == aggregate), str(aggregate))
+
+
+#: What they are compared with: also numbers that are no doubles, and an average of thirds.
+LIMITS = ("0", "1", "1.5", "3", "0.333333", "0.7", "-0.3333335", "27.63")
+
+
+def names(aggregate: Aggregate) -> list[str]:
+    return [str(argument) for argument in aggregate.arguments]
+
+
+def is_plain(aggregate: Aggregate) -> bool:
+    """Whether it reads one column as it is, or none."""
+    computed = ("count_if", "weighted_avg", "var_pop", "var_samp", "stddev_pop", "stddev_samp")
+    computed_here = aggregate.function in computed and names(aggregate) != ["v"]
+    return aggregate.condition is None and len(names(aggregate)) <= 1 and not computed_here
+
+
+def lacks(aggregate: Aggregate, row: Row) -> bool:
+    return any(row[name] is None or row[name] != row[name] for name in names(aggregate))
+
+
+def types(aggregate: Aggregate) -> tuple[pa.DataType, ...]:
+    """The types of what Spark evaluates."""
+    of = tuple(TYPES[name] for name in names(aggregate))
+    match aggregate.function:
+        case "count" if not of:
+            return () if aggregate.condition is None else (pa.int32(),)
+        case "count_if":
+            return (pa.int32(),)
+        case "first" | "last" if aggregate.condition is not None:
+            return (*of, pa.bool_())
+        case "weighted_avg" | "var_pop" | "var_samp" | "stddev_pop" | "stddev_samp":
+            return (pa.float64(),) * len(of)
+    return of
+
+
+def slots(aggregate: Aggregate, row: Row) -> list[Any]:
+    """What Spark evaluates for a row."""
+    counted = aggregate.condition is None or row[str(aggregate.condition)] is True
+    values = [row[name] for name in names(aggregate)]
+    match aggregate.function:
+        case "count" if not values:
+            return [] if aggregate.condition is None else [1 if counted else None]
+        case "count_if":
+            return [1 if counted and values[0] else None]
+        case "first" | "last":
+            return values if aggregate.condition is None else [*values, row["b"]]
+        case "weighted_avg":
+            if None in values or not counted:
+                return [None, None]
+            value, weight = map(float, values)
+            return [value * weight, weight]
+        case "var_pop" | "var_samp" | "stddev_pop" | "stddev_samp":
+            values = [None if value is None else float(value) for value in values]
+    return [value if counted else None for value in values]
+
+
+def evaluator(aggregate: Aggregate) -> Evaluate:
+    """What it means, over the rows of a frame."""
+
+    def evaluate(rows: Sequence[Any]) -> Any:
+        if aggregate.condition is not None:
+            rows = [row for row in rows if row[str(aggregate.condition)] is True]
+        of = [[row[name] for row in rows] for name in names(aggregate)]
+        match aggregate.function:
+            case "count" if not of:
+                return len(rows)
+            case "count_if":
+                return sum(value is True for value in of[0])
+            case "first" | "last":
+                pairs = [(row["on"], row[names(aggregate)[0]]) for row in rows]
+                return getattr(aggregation, aggregate.function)(pairs)
+            case "avg" if names(aggregate) == ["d"]:
+                return aggregation.mean(of[0], scale=6)
+            case "any":
+                return aggregation.any_true(of[0])
+            case "all":
+                return aggregation.all_true(of[0])
+            case "weighted_avg":
+                return aggregation.weighted_mean(list(zip(*of, strict=True)))
+            case "own":
+                return _at_once(aggregate, of)
+        return aggregation.FUNCTIONS[aggregate.function](of[0])
+
+    return evaluate
+
+
+def _at_once(aggregate: Aggregate, of: list[list[Any]]) -> Any:
+    """A user's own aggregate of all rows together."""
+    own, given = aggregate.options[0], types(aggregate)
+    assert isinstance(own, OwnAggregate)
+    own = own.typed(given)
+    if not of[0]:
+        return None
+    columns = [pa.array(values, type_) for values, type_ in zip(of, given, strict=True)]
+    partial = own.partial(columns, np.zeros(len(of[0]), np.int64), 1)
+    return own.finish(partial)[0].as_py()
+
+
+def call(aggregate: Aggregate) -> Call:
+    """The aggregate over the columns of rows, if it is plain."""
+    assert is_plain(aggregate)
+    places = tuple(SLOTS.index(name) for name in names(aggregate))
+    function, options = aggregate.function, aggregate.options
+    return Call(function, str(aggregate), places, types(aggregate), True, options)
+
+
+def limits() -> tuple[Decimal, ...]:
+    return tuple(map(Decimal, LIMITS))
