@@ -16,8 +16,9 @@ from muntin.operators.protocol import MemoryState, Punctuation
 from muntin.semantics import aggregation
 from muntin.semantics.axis import Axis, Domain
 from muntin.semantics.errors import TieError, UnsupportedTypeError
-from muntin.semantics.framing.kinds import Boundary, Crossing, Kind, Region
+from muntin.semantics.framing.kinds import Boundary, Crossing, Kind
 from muntin.semantics.framing.levels import level
+from muntin.semantics.framing.looking_back import Region
 from muntin.semantics.framing.properties import Framing
 from muntin.semantics.framing.reference import FrameReference
 from muntin.semantics.reference import END, MicroBatch
