@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -16,6 +17,7 @@ from muntin.aggregates.binding import Call
 from muntin.aggregates.correlation import Comparison, Node, Slot, Text
 from muntin.aggregates.expressions import Sql
 from muntin.aggregates.functions import Aggregate
+from muntin.aggregates.text import parse_bridge
 from muntin.operators.frames.build import Typed, build
 from muntin.operators.frames.combined import Combined
 from muntin.operators.frames.missing import Bridge
@@ -107,7 +109,7 @@ class FrameCase(Arrivals):
             along=lambda row: row[self.column],
             starts=lambda row: row["s"] == "a",
             until=lambda row: row["until"],
-            bridged=bridged,
+            bridged=BRIDGES.get(self.framing.missing, rising),
             tie=lambda row: row["tie"],
             combine=self.combine,
             aggregates={f"r{place}": one for place, one in enumerate(self.meanings())},
@@ -131,9 +133,25 @@ class FrameCase(Arrivals):
             lateness_type=pa.duration("us") if self.domain.temporal else bound_type,
             read=self.read_types,
             ties=(pa.int64(),) if chosen else (),
-            bridge=BRIDGE if self.framing.predicted else None,
+            bridge=self._bridge,
             combined=self._combined,
         )
+
+    @property
+    def _bridge(self) -> Bridge | None:
+        """A condition on missing rows as the parser reads it, where Spark gives the columns."""
+        if not self.framing.predicted:
+            return None
+        tree, written = parse_bridge(str(self.framing.missing))
+        sides = [one.split(".") for one in written]
+        slots = tuple((side, self._bridged.index(name)) for side, name in sides)
+        return Bridge(tree, slots, tuple(TYPES[name] for name in self._bridged))
+
+    @property
+    def _bridged(self) -> list[str]:
+        """The columns that it looks at."""
+        text = str(self.framing.missing)
+        return [name for name in SLOTS if re.search(rf"\b(prev|next)\.{name}\b", text)]
 
     @property
     def _combined(self) -> Combined | None:
@@ -155,7 +173,8 @@ class FrameCase(Arrivals):
         kind = self.framing.kind
         if isinstance(kind, Starting) and kind.start is not None:
             derived.append(("opens", starts))
-        return Combined(tuple(calls), (*derived, ("m0", Slot(0))))
+        derived += [(f"m{p}", Slot(SLOTS.index(name))) for p, name in enumerate(self._bridged)]
+        return Combined(tuple(calls), tuple(derived))
 
     def combine(self, rows: Sequence[Row]) -> Row:
         """Rows that tie as one."""
@@ -211,7 +230,9 @@ class FrameCase(Arrivals):
         made = made.append_column("lacks", pa.array(lacks, pa.bool_()))
         made = made.append_column("opens", pa.array([row["s"] == "a" for row in rows], pa.bool_()))
         made = made.append_column("t0", pa.array([row["tie"] for row in rows], pa.int64()))
-        made = made.append_column("m0", pa.array([row["v"] for row in rows], pa.float64()))
+        for place, name in enumerate(self._bridged):
+            values = [row[name] for row in rows]
+            made = made.append_column(f"m{place}", pa.array(values, TYPES[name], from_pandas=False))
         until = pa.array([row["until"] for row in rows], ON_TYPES[self.domain][0])
         return made.append_column("until", until)
 
@@ -241,7 +262,7 @@ def _known(value: Any) -> bool:
     return value is not None and value == value
 
 
-def bridged(before: Row, after: Row) -> bool | None:
+def rising(before: Row, after: Row) -> bool | None:
     """``prev.v < next.v``"""
     if before["v"] is None or after["v"] is None:
         return None
@@ -250,14 +271,25 @@ def bridged(before: Row, after: Row) -> bool | None:
     )
 
 
+def chosen(before: Row, after: Row) -> bool | None:
+    """``CASE WHEN prev.i IS NULL THEN next.s LIKE 'a%' ELSE prev.i % 2 <= 0 END``"""
+    if before["i"] is not None:
+        return math.fmod(before["i"], 2) <= 0
+    return None if after["s"] is None else str(after["s"]).startswith("a")
+
+
+#: Conditions on the rows around a missing one, and what they mean.
+BRIDGES: dict[object, Callable[[Row, Row], bool | None]] = {
+    str(meaning.__doc__).strip("`"): meaning for meaning in (rising, chosen)
+}
+
+
 def measure(kind: Crossing | Density, column: str) -> Evaluate:
     assert isinstance(kind.aggregate, Aggregate)
     place = () if column == "*" else (SLOTS.index(column),)
     return evaluators([(kind.aggregate.function, place, ())])["r0"]
 
 
-#: ``prev.v < next.v``, as the parser would have read it.
-BRIDGE = Bridge(Comparison("<", Slot(0), Slot(1)), (("prev", 0), ("next", 0)), (pa.float64(),))
 #: Aggregates that decide about frames, and the columns they are of.
 MEASURES = (
     ("count", "*"),
@@ -373,7 +405,7 @@ def framings(draw: st.DrawFn, domain: Domain, only: Sequence[Kind] = ()) -> tupl
         "scheme": scheme,
         "longest": draw(st.integers(0, 9)) == 0,
         "fragments": sometimes(few.map(length)),
-        "missing": draw(st.sampled_from(["break", "satisfy", "carry", "prev.v < next.v"])),
+        "missing": draw(st.sampled_from(["break", "satisfy", "carry", *BRIDGES])),
         "bounds": draw(st.sampled_from(["conservative", "liberal"])),
         "ties": draw(st.sampled_from(["fail", "first", "last", "max", "min"])),
         "readings": draw(st.sampled_from(["point", "point", "until_next", "interval"])),

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.aggregates.correlation import Comparison, Constant, Inner, Slot
-from muntin.operators.conditions import Value, evaluate, from_arrow, truth
+from muntin.operators.condition_values import Value, from_arrow, truth
+from muntin.operators.conditions import evaluate
 from muntin.operators.frames.contents import OPEN_CELLS, Contents, Joined
 from muntin.operators.frames.holding import HELD, Holding
 from muntin.operators.frames.memory import KEYS, Buckets
