@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -13,6 +14,7 @@ from muntin.testing import replay
 from tests.spark.playing import play
 
 SCHEMA = "n INT, x DOUBLE, i INT, s STRING, ts TIMESTAMP, day DATE, inner STRUCT<a: INT>"
+BERLIN = ZoneInfo("Europe/Berlin")
 START = datetime(2026, 3, 28, 22)
 #: A row in every second slot; the seconds from one to the next grow.
 VALUES = [(1.0, 7, "ab"), (4.5, 3, "b"), (None, None, None), (-2.0, -3, "a"), (9.0, 4, "abc")]
@@ -140,3 +142,32 @@ def test_what_is_no_condition_on_two_rows(
 ) -> None:
     with pytest.raises(error, match=says):
         print(mt.stream(gappy, "n").frames(mt.threshold("n >= 0"), missing=missing).df)
+
+
+def test_slots_of_a_day_where_clocks_change(spark: SparkSession) -> None:
+    """
+    March      27   28   29   30   31      clocks of Berlin go forward on the 29th
+    at 12:30    T    T    T    .    T
+    """
+    hours = [datetime(2026, 3, day, 12, 30, tzinfo=BERLIN) for day in (27, 28, 29, 31)]
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    try:
+        df = spark.createDataFrame([(at,) for at in hours], "ts TIMESTAMP")
+        daily = mt.stream(df, "ts", schedule="1 day").frames
+        always = mt.threshold("true")
+        apart = daily(always).df.orderBy("frame_start")
+        cut = daily(always, missing="satisfy", max_count=4, cut=True).df.orderBy("frame_start")
+        clocks = [
+            f"date_format({name}, 'dd HH:mm') AS {name}" for name in ("frame_start", "frame_end")
+        ]
+        found = [
+            [tuple(row) for row in one.selectExpr(*clocks, "n", "n_missing").collect()]
+            for one in (apart, cut)
+        ]
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+    assert found == [
+        [("27 12:30", "29 12:30", 3, 0), ("31 12:30", "31 12:30", 1, 0)],
+        # What is missing lies where its slot starts: at one o'clock by then.
+        [("27 12:30", "30 01:00", 3, 1), ("31 12:30", "31 12:30", 1, 0)],
+    ]

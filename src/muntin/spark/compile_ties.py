@@ -2,7 +2,7 @@
 
 Everything else is evaluated by Spark before the exchange. These rows are combined behind it, so
 what frames look at is evaluated there, and can only be what Muntin evaluates itself: columns, and
-conditions of arithmetic and comparisons.
+conditions of what :mod:`muntin.aggregates.condition_reading` reads.
 """
 
 from __future__ import annotations
