@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 import muntin as mt
+from muntin.aggregates.condition_parts import Known
 from muntin.aggregates.correlation import All, Comparison, Constant, Missing, Slot, Text
 from muntin.aggregates.expressions import Sql
 from muntin.aggregates.functions import Aggregate
-from muntin.aggregates.text import parse_bridge, parse_comparison
+from muntin.aggregates.text import parse_bridge, parse_comparison, parse_two_rows
 from muntin.semantics.framing.kinds import (
     Between,
     Boundary,
@@ -229,8 +230,22 @@ def test_a_bridge_has_a_slot_for_each_column(text: str, tree: object, columns: l
         ("max(prev.x) > 1", "an aggregate cannot stand in a condition on rows"),
         ("prev.x >", "this is not SQL that can be read: something is missing"),
         ("sqrt(prev.x) > 1", "'sqrt(prev.x)' cannot be used; + - * / abs, comparisons, BETWEEN"),
-        ("prev.s LIKE 'a'", "cannot be used; + - * / abs, comparisons, BETWEEN, IN, IS NULL"),
-        ("prev.x > 1 AS y", "cannot be used; + - * / abs"),
+        (
+            "prev.s RLIKE 'a'",
+            "cannot be used; + - * / abs, comparisons, BETWEEN, IN, LIKE, % and div, coalesce, "
+            "nullif, if, CASE, least, greatest, timestampdiff, datediff, intervals, constants, "
+            "IS NULL, AND, OR and NOT can",
+        ),
+        ("prev.x > 1 AS y", "a condition has no alias"),
+        ("prev.s LIKE next.s", "LIKE takes a constant pattern here, such as 'a%'"),
+        ("prev.s LIKE 'a/b' ESCAPE '/'", "in LIKE '/' stands before _ or % or itself"),
+        ("next.ts - prev.ts < INTERVAL 1 MONTH", "from days to microseconds: INTERVAL 90 SECONDS"),
+        ("next.ts - prev.ts < INTERVAL '1:30' MINUTE TO SECOND", "an interval has one unit here"),
+        (
+            "timestampdiff(MONTH, prev.ts, next.ts) < 2",
+            "SECOND, MINUTE, HOUR, DAY, WEEK, not MONTH",
+        ),
+        ("prev.ts > TIMESTAMP 'noon'", "'noon' is no time; write TIMESTAMP '2026-01-31 12:00:00'"),
     ],
 )
 def test_what_is_no_bridge_is_shown(text: str, says: str) -> None:
@@ -238,6 +253,30 @@ def test_what_is_no_bridge_is_shown(text: str, says: str) -> None:
         parse_bridge(text)
     assert says in str(refused.value)
     assert f"\n  {text}" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "tree", "parts"),
+    [
+        (
+            "prev.v % 2 = 1 AND next.v < prev.v",
+            All((Slot(0), Comparison("<", Slot(1), Slot(2)))),
+            [("`v` % 2 = 1", "prev.v"), ("`v`", "next.v"), ("`v`", "prev.v")],
+        ),
+        ("next.ts < prev.ts + INTERVAL 1 MINUTE", Comparison("<", Slot(0), Slot(1)),
+            [("`ts`", "next.ts"), ("`ts` + INTERVAL '1' MINUTE", "prev.ts")]),
+        ("sqrt(prev.v) > 1", Slot(0), [("SQRT(`v`) > 1", "prev.v")]),
+        ("prev.s.a = next.`a b`", Comparison("=", Slot(0), Slot(1)),
+            [("`s`.`a`", "prev.s.a"), ("`a b`", "next.`a b`")]),
+        ("TRUE", Known(True), []),
+    ],
+)  # fmt: skip
+def test_what_looks_at_one_row_is_left_to_spark(
+    text: str, tree: object, parts: list[tuple[str, str]]
+) -> None:
+    found, of_one_row = parse_two_rows(text)
+    assert found == tree
+    assert [(part.text, *part.columns) for part in of_one_row] == parts
 
 
 def test_a_bridge_too_deep_to_read() -> None:

@@ -17,6 +17,9 @@ CREATE STREAM traffic FROM simulate('freeway', hours => 1, stations => 3, seed =
 CREATE QUERY slow AS
 SELECT station, frame_id, frame_start, frame_end
 FROM traffic [FRAME THRESHOLD speed < 67 LASTING 1 MINUTE MISSING CARRY TIES MEAN];
+CREATE QUERY many AS
+SELECT station, frame_id, frame_start, frame_end
+FROM traffic [FRAME AGGREGATE count(*) >= 9 TIES MEAN];
 CREATE QUERY minutes AS
 SELECT station, window_end, avg(speed) AS speed, count(*) AS n
 FROM traffic [RANGE 5 MINUTES SLIDE 1 MINUTE] GROUP BY station;
@@ -32,7 +35,7 @@ def file(tmp_path: Path) -> Path:
 
 def test_frames_are_drawn(muntin: Muntin, file: Path, tmp_path: Path) -> None:
     picture = tmp_path / "slow.svg"
-    said = muntin("plot", file, "--query", "slow", "--value", "speed", "--output", picture)
+    said = muntin("plot", file, "--query", "slow", "--output", picture)
     assert said.code == 0, said.err
     assert f"Picture: {picture}" in said.out
     drawn = picture.read_text()
@@ -52,9 +55,9 @@ def test_windows_are_drawn(muntin: Muntin, file: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (["--query", "slow"], Exit.TEXT, "name the column that the frames are to be drawn over"),
+        (["--query", "many"], Exit.TEXT, "does not say which column it reads; name what to draw"),
         (["--value", "sped"], Exit.TEXT, "did you mean 'speed'?"),
-        (["--query", "fast"], Exit.USAGE, "there is no query fast; there are slow, minutes"),
+        (["--query", "fast"], Exit.USAGE, "there is no query fast; there are slow, many, minutes"),
     ],
 )
 def test_what_cannot_be_drawn(

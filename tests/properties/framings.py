@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -17,6 +18,7 @@ from muntin.aggregates.binding import Call
 from muntin.aggregates.correlation import Comparison, Node, Slot, Text
 from muntin.aggregates.expressions import Sql
 from muntin.aggregates.functions import Aggregate
+from muntin.aggregates.text import parse_bridge
 from muntin.operators.frames.build import Typed, build
 from muntin.operators.frames.combined import Combined
 from muntin.operators.frames.missing import Bridge
@@ -115,7 +117,7 @@ class FrameCase(Arrivals):
             along=lambda row: row[self.column],
             starts=lambda row: row["s"] == "a",
             until=lambda row: row["until"],
-            bridged=bridged,
+            bridged=BRIDGES.get(self.framing.missing, rising),
             tie=lambda row: row["tie"],
             combine=self.combine,
             aggregates={f"r{place}": one for place, one in enumerate(self.meanings())},
@@ -139,7 +141,7 @@ class FrameCase(Arrivals):
             lateness_type=pa.duration("us") if self.domain.temporal else bound_type,
             read=self.read_types,
             ties=(pa.int64(),) if chosen else (),
-            bridge=BRIDGE if self.framing.predicted else None,
+            bridge=self._bridge,
             combined=self._combined,
         )
 
@@ -152,6 +154,22 @@ class FrameCase(Arrivals):
 
     def _placed(self, call: Call) -> Call:
         return replace(call, slots=tuple(map(self._slot, call.slots)))
+
+    @property
+    def _bridge(self) -> Bridge | None:
+        """A condition on missing rows as the parser reads it, where Spark gives the columns."""
+        if not self.framing.predicted:
+            return None
+        tree, written = parse_bridge(str(self.framing.missing))
+        sides = [one.split(".") for one in written]
+        slots = tuple((side, self._bridged.index(name)) for side, name in sides)
+        return Bridge(tree, slots, tuple(TYPES[name] for name in self._bridged))
+
+    @property
+    def _bridged(self) -> list[str]:
+        """The columns that it looks at."""
+        text = str(self.framing.missing)
+        return [name for name in SLOTS if re.search(rf"\b(prev|next)\.{name}\b", text)]
 
     @property
     def _combined(self) -> Combined | None:
@@ -176,7 +194,8 @@ class FrameCase(Arrivals):
         kind = self.framing.kind
         if isinstance(kind, Starting) and kind.start is not None:
             derived.append(("opens", starts))
-        return Combined(tuple(calls), (*derived, ("m0", Slot(0))))
+        derived += [(f"m{p}", Slot(SLOTS.index(name))) for p, name in enumerate(self._bridged)]
+        return Combined(tuple(calls), tuple(derived))
 
     def combine(self, rows: Sequence[Row]) -> Row:
         """Rows that tie as one."""
@@ -235,7 +254,9 @@ class FrameCase(Arrivals):
         made = made.append_column("lacks", pa.array(lacks, pa.bool_()))
         made = made.append_column("opens", pa.array([row["s"] == "a" for row in rows], pa.bool_()))
         made = made.append_column("t0", pa.array([row["tie"] for row in rows], pa.int64()))
-        made = made.append_column("m0", pa.array([row["v"] for row in rows], pa.float64()))
+        for place, name in enumerate(self._bridged):
+            values = [row[name] for row in rows]
+            made = made.append_column(f"m{place}", pa.array(values, TYPES[name], from_pandas=False))
         until = pa.array([row["until"] for row in rows], ON_TYPES[self.domain][0])
         return made.append_column("until", until)
 
@@ -261,13 +282,26 @@ class FrameCase(Arrivals):
         return self.reference().run([MicroBatch(self.data(), END)])
 
 
-def bridged(before: Row, after: Row) -> bool | None:
+def rising(before: Row, after: Row) -> bool | None:
     """``prev.v < next.v``"""
     if before["v"] is None or after["v"] is None:
         return None
     return bool(before["v"] < after["v"]) or (
         after["v"] != after["v"] and before["v"] == before["v"]
     )
+
+
+def chosen(before: Row, after: Row) -> bool | None:
+    """``CASE WHEN prev.i IS NULL THEN next.s LIKE 'a%' ELSE prev.i % 2 <= 0 END``"""
+    if before["i"] is not None:
+        return math.fmod(before["i"], 2) <= 0
+    return None if after["s"] is None else str(after["s"]).startswith("a")
+
+
+#: Conditions on the rows around a missing one, and what they mean.
+BRIDGES: dict[object, Callable[[Row, Row], bool | None]] = {
+    str(meaning.__doc__).strip("`"): meaning for meaning in (rising, chosen)
+}
 
 
 def _meaning(kind: Kind) -> Evaluate | None:
@@ -278,8 +312,6 @@ def _meaning(kind: Kind) -> Evaluate | None:
     return measures.evaluator(kind.aggregate)
 
 
-#: ``prev.v < next.v``, as the parser would have read it.
-BRIDGE = Bridge(Comparison("<", Slot(0), Slot(1)), (("prev", 0), ("next", 0)), (pa.float64(),))
 #: What densities are measured by.
 DENSITIES = (*filter(measures.is_plain, measures.MEASURES), Aggregate("median", (Sql("v"),)))
 
@@ -384,7 +416,7 @@ def framings(draw: st.DrawFn, domain: Domain, only: Sequence[Kind] = ()) -> tupl
         "scheme": scheme,
         "longest": draw(st.integers(0, 9)) == 0,
         "fragments": sometimes(few.map(length)),
-        "missing": draw(st.sampled_from(["break", "satisfy", "carry", "prev.v < next.v"])),
+        "missing": draw(st.sampled_from(["break", "satisfy", "carry", *BRIDGES])),
         "bounds": draw(st.sampled_from(["conservative", "liberal"])),
         "ties": draw(st.sampled_from(["fail", "first", "last", "max", "min"])),
         "readings": draw(st.sampled_from(["point", "point", "until_next", "interval"])),

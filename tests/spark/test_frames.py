@@ -539,7 +539,7 @@ def of(kind: Any, **properties: Any) -> Callable[[DataFrame], Any]:
         (of(mt.boundary("list")), TypeError, r"boundary\(list\) has type array<int>"),
         (of(mt.trend("name", "flat")), TypeError, "needs a number, a date or a timestamp"),
         (of(mt.aggregate("sum(wide) > 3")), TypeError, "decimals of up to 18 digits"),
-        (of(FLAG, missing="prev.name > 1"), TypeError, "prev.name > 1 needs a string"),
+        (of(FLAG, missing="prev.name > next.x"), TypeError, "prev.name > next.x needs a string"),
         (of(FLAG, missing="prev.x"), TypeError, "prev.x needs a condition"),
         # Aggregates that would have to keep every row of an open frame.
         (of(mt.aggregate("median(x) > 3")), mt.ArgumentError, r"'median\(x\)' .*keep all its rows"),

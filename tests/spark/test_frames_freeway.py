@@ -13,8 +13,11 @@ from typing import Any
 import pandas as pd
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 
 import muntin as mt
+from muntin.testing import replay
+from tests.spark.playing import play
 
 DAY = Path(__file__).resolve().parents[3] / "shared" / "data" / "freeway" / "loopdata_1day.csv.gz"
 SCHEMA = (
@@ -44,23 +47,27 @@ def slots() -> pd.Series:
     return speeds.reindex(pd.MultiIndex.from_product([detectors, every]))
 
 
-def runs(slots: pd.Series, holds: pd.Series, *, carried: bool) -> pd.DataFrame:
+def runs(slots: pd.Series, holds: pd.Series, missing: str) -> pd.DataFrame:
     """Runs of slots for which a condition holds, within detectors.
 
-    A missing slot ends a run, unless it is ``carried``: then it is as if it were not there.
+    A missing slot ends a run. If it is carried it is as if it were not there, and if it satisfies
+    it belongs to what came before it.
     """
     table = pd.DataFrame({"speed": slots, "holds": holds}).reset_index()
     table.columns = pd.Index(["detectorid", "at", "speed", "holds"])
     table["missing"] = table["speed"].isna()
     table["absent"] = table.groupby("detectorid")["missing"].cumsum()
-    seen = table[~table["missing"]] if carried else table
+    if missing == "satisfy":
+        before = table["holds"].astype(float).mask(table["missing"])
+        table["holds"] = before.groupby(table["detectorid"]).ffill() == 1.0
+    seen = table[~table["missing"]] if missing == "carry" else table
     other = seen["holds"] != seen.groupby("detectorid")["holds"].shift()
     inside = seen.assign(run=other.cumsum())[seen["holds"]]
     found = inside.groupby("run").agg(
         detectorid=("detectorid", "first"),
         frame_start=("at", "first"),
         frame_end=("at", "last"),
-        n=("at", "size"),
+        n=("missing", lambda missing: (~missing).sum()),
         absent_before=("absent", "first"),
         absent=("absent", "last"),
     )
@@ -68,7 +75,19 @@ def runs(slots: pd.Series, holds: pd.Series, *, carried: bool) -> pd.DataFrame:
     return found
 
 
-@pytest.mark.parametrize("missing", ["break", "carry"])
+def numbered(found: pd.DataFrame) -> pd.DataFrame:
+    found = found.assign(frame_id=found.groupby("detectorid").cumcount())
+    return found[NAMES].reset_index(drop=True)
+
+
+def assert_same(got: pd.DataFrame, wanted: pd.DataFrame) -> None:
+    assert got.columns.tolist() == [*NAMES, "status"]
+    assert set(got["status"]) == {"final"}
+    times = {"frame_start": "datetime64[ns]", "frame_end": "datetime64[ns]"}
+    pd.testing.assert_frame_equal(got[NAMES].astype(times), wanted, check_dtype=False)
+
+
+@pytest.mark.parametrize("missing", ["break", "satisfy", "carry"])
 @pytest.mark.parametrize(
     ("where", "holds"),
     [
@@ -85,21 +104,46 @@ def test_table_1_on_the_real_freeway_day_is_what_pandas_finds(
     holds: Callable[[pd.Series], pd.Series],
     missing: str,
 ) -> None:
-    carried = missing == "carry"
-    limits: dict[str, Any] = {"min_count": 10} if carried else {"min_duration": "2 minutes"}
+    breaks = missing == "break"
+    limits: dict[str, Any] = {"min_duration": "2 minutes"} if breaks else {"min_count": 10}
     stream = mt.stream(readings, "starttime", "detectorid", schedule="20 seconds")
     framed = stream.frames(mt.threshold(where), missing=missing, **limits)
     got = framed.df.orderBy("detectorid", "frame_id").toPandas()
-    wanted = runs(slots, holds(slots), carried=carried)
+    wanted = runs(slots, holds(slots), missing)
     lasting = wanted["frame_end"] - wanted["frame_start"] >= pd.Timedelta(minutes=2)
-    wanted = wanted[wanted["n"] + wanted["n_missing"] >= 10 if carried else lasting]
-    wanted = wanted.assign(frame_id=wanted.groupby("detectorid").cumcount())
-    assert got.columns.tolist() == [*NAMES, "status"]
-    assert set(got["status"]) == {"final"}
-    pd.testing.assert_frame_equal(
-        got[NAMES].astype({"frame_start": "datetime64[ns]", "frame_end": "datetime64[ns]"}),
-        wanted[NAMES].reset_index(drop=True),
-        check_dtype=False,
-    )
-    # Frames that are carried bridge missing readings, some the hours in which none came.
-    assert (got["n_missing"].max() > 838) == carried
+    wanted = wanted[lasting if breaks else wanted["n"] + wanted["n_missing"] >= 10]
+    assert_same(got, numbered(wanted))
+    # Others bridge missing readings, some the hours in which none came.
+    assert (got["n_missing"].max() > 838) == (not breaks)
+
+
+def test_table_1_on_a_stream_of_an_hour(
+    spark: SparkSession, readings: DataFrame, slots: pd.Series
+) -> None:
+    """In four micro-batches, with what came in the last minute of each mixed with the next."""
+    low, high = pd.Timestamp("2011-09-15 22:00:00"), pd.Timestamp("2011-09-15 22:59:40")
+    some = [*slots.index.levels[0][:6]]
+    at = F.col("starttime")
+    part = readings.where(at.between(str(low), str(high)) & F.col("detectorid").isin(some))
+    rows = sorted((row.asDict() for row in part.collect()), key=lambda row: row["starttime"])
+    quarter = len(rows) // 4
+    for edge in (quarter, 2 * quarter, 3 * quarter):
+        near = rows[edge - 9 : edge + 9]
+        rows[edge - 9 : edge + 9] = near[::-1]
+    batches = [rows[:quarter], rows[quarter : 2 * quarter], rows[2 * quarter : 3 * quarter]]
+    schema = "detectorid INT, starttime TIMESTAMP, speed DOUBLE"
+    played = replay(spark, [*batches, rows[3 * quarter :]], schema)
+    try:
+        stream = played.stream(
+            "starttime", "detectorid", mt.slack("2 minutes"), schedule="20 seconds"
+        )
+        ran = play(stream.frames(mt.threshold("speed >= 50"), missing="satisfy").plan())
+    finally:
+        played.remove()
+    assert ran.refused == []
+    got = pd.DataFrame([row.asDict() for row in ran.results])
+    got = got.sort_values(["detectorid", "frame_id"], ignore_index=True)
+    there = slots.loc[(some, slice(low, high))]
+    assert_same(got, numbered(runs(there, there >= 50, "satisfy")))
+    assert len(got) > 30
+    assert got["n_missing"].max() > 0

@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
+from muntin.aggregates.condition_reading import PARTS, read_part
 from muntin.aggregates.correlation import (
     FUNCTIONS,
     Absolute,
@@ -20,7 +21,6 @@ from muntin.aggregates.correlation import (
     Negation,
     Node,
     Slot,
-    Text,
     conjunction,
     moved,
 )
@@ -29,6 +29,7 @@ from muntin.aggregates.functions import Aggregate, Correlated
 from muntin.semantics.errors import ExpressionError
 
 _ARITHMETIC: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
+_MORE_ARITHMETIC: dict[type[exp.Expr], str] = {exp.Mod: "%", exp.IntDiv: "div"}
 _COMPARISONS: dict[type[exp.Expr], str] = {
     exp.EQ: "=",
     exp.NEQ: "<>",
@@ -63,10 +64,15 @@ def correlate(
     return Correlated("correlated", tuple(reader.slots), dependent.condition, None, (correlation,))
 
 
-def columnwise(where: exp.Expr, text: str) -> tuple[Node, list[str]]:
-    """A condition in which only columns are left to Spark, and these columns as written."""
-    reader = _Reader(text, lambda tree: None, lambda tree: not isinstance(tree, exp.Column))
-    reader.columns_only = True
+def columnwise(
+    where: exp.Expr, text: str, zone: str, native: Callable[[exp.Expr], bool]
+) -> tuple[Node, list[str]]:
+    """A condition of which Muntin evaluates all but what is ``native``, and that as written.
+
+    ``zone`` is the session's, on whose clocks Spark's SQL reads timestamps.
+    """
+    reader = _Reader(text, lambda tree: None, lambda tree: not native(tree))
+    reader.zone = zone
     tree = reader.node(where)
     return tree, [str(slot) for slot in reader.slots]
 
@@ -88,7 +94,7 @@ class _Reader:
     aggregate_of: AggregateOf
     aggregates: Aggregates
     slots: list[Expression] = field(default_factory=list)
-    columns_only: bool = False  # Muntin evaluates everything, down to the columns
+    zone: str | None = None  # Muntin evaluates conditions on rows, with all that stands in them
 
     def place(self, expression: Expression) -> int:
         if expression not in self.slots:
@@ -105,7 +111,9 @@ class _Reader:
             return self._inner(aggregate)
         kind = type(tree)
         if kind in _ARITHMETIC:
-            return Arithmetic(_ARITHMETIC[kind], *self._sides(tree))
+            return Arithmetic(_ARITHMETIC[kind], *self._sides(tree), self.zone or "UTC")
+        if kind in _MORE_ARITHMETIC and self.zone is not None:
+            return Arithmetic(_MORE_ARITHMETIC[kind], *self._sides(tree))
         if kind in _COMPARISONS:
             return Comparison(_COMPARISONS[kind], *self._sides(tree))
         return self._other(tree)
@@ -130,24 +138,21 @@ class _Reader:
                 value = self.node(tree.this)
                 low, high = self.node(tree.args["low"]), self.node(tree.args["high"])
                 return conjunction([Comparison(">=", value, low), Comparison("<=", value, high)])
-            case exp.Literal() if self.columns_only:
-                return Text(str(tree.this))
-            case exp.In() if tree.expressions and self.columns_only:
-                value = self.node(tree.this)
-                among = [Comparison("=", value, self.node(one)) for one in tree.expressions]
-                return Negation(conjunction([Negation(one) for one in among]))
             case exp.Is() if isinstance(tree.expression, exp.Null):
                 return Missing(self.node(tree.this))
-            case _:
-                raise ExpressionError(
-                    f"{self._where} {_shown(tree)!r} cannot be used; + - * / abs, comparisons, "
-                    f"BETWEEN, {'IN, ' * self.columns_only}IS NULL, AND, OR and NOT can",
-                    self.text,
-                )
+        part = None if self.zone is None else read_part(tree, self.node, self.zone, self.text)
+        if part is None:
+            more = "" if self.zone is None else f"{PARTS}, "
+            raise ExpressionError(
+                f"{self._where} {_shown(tree)!r} cannot be used; + - * / abs, comparisons, "
+                f"BETWEEN, {more}IS NULL, AND, OR and NOT can",
+                self.text,
+            )
+        return part
 
     @property
     def _where(self) -> str:
-        if self.columns_only:
+        if self.zone is not None:
             return "in a condition that Muntin evaluates itself"
         return "around an aggregate in a condition"
 

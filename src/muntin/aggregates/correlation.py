@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 import pyarrow as pa
+
+from muntin.aggregates.condition_parts import Part
 
 #: Comparisons, and what they become when their sides change places.
 COMPARISONS = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "<=>": "<=>"}
@@ -66,11 +69,15 @@ class Inner:
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """``left + right`` and the like; a division is one of doubles."""
+    """``left + right`` and the like; ``/`` divides doubles, ``div`` and ``%`` whole numbers too.
+
+    Times may be taken from each other, and moved by intervals, on the clocks of ``zone``.
+    """
 
     sign: str
     left: Node
     right: Node
+    zone: str = "UTC"
 
 
 @dataclass(frozen=True)
@@ -105,7 +112,17 @@ class Missing:
 
 
 Node = (
-    Slot | Constant | Text | Inner | Arithmetic | Absolute | Comparison | All | Negation | Missing
+    Slot
+    | Constant
+    | Text
+    | Inner
+    | Arithmetic
+    | Absolute
+    | Comparison
+    | All
+    | Negation
+    | Missing
+    | Part
 )
 
 
@@ -150,17 +167,16 @@ def conjunction(operands: list[Node]) -> Node:
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    match node:
-        case Arithmetic(_, left, right) | Comparison(_, left, right):
-            return left, right
-        case Absolute(operand) | Negation(operand) | Missing(operand):
-            return (operand,)
-        case All(operands):
-            return operands
-        case Inner(_, _, where) if where is not None:
-            return (where,)
-        case _:
-            return ()
+    return tuple(_nodes(tuple(vars(node).values())))
+
+
+def _nodes(value: object) -> Iterator[Node]:
+    """The nodes among the fields of a node, which may be tuples of them."""
+    if isinstance(value, tuple):
+        for part in value:
+            yield from _nodes(part)
+    elif isinstance(value, Node):
+        yield value
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -190,20 +206,15 @@ def moved(node: Node, places: tuple[int, ...]) -> Node:
         case Inner(function, argument, where):
             own = None if argument is None else places[argument]
             return Inner(function, own, None if where is None else moved(where, places))
-        case Arithmetic(sign, left, right):
-            return Arithmetic(sign, moved(left, places), moved(right, places))
-        case Comparison(sign, left, right):
-            return Comparison(sign, moved(left, places), moved(right, places))
-        case Absolute(operand):
-            return Absolute(moved(operand, places))
-        case Negation(operand):
-            return Negation(moved(operand, places))
-        case Missing(operand):
-            return Missing(moved(operand, places))
-        case All(operands):
-            return All(tuple(moved(operand, places) for operand in operands))
-        case Constant() | Text():
-            return node
+        case _:
+            fields: dict[str, Any] = {n: _moved(v, places) for n, v in vars(node).items()}
+            return type(node)(**fields)
+
+
+def _moved(value: object, places: tuple[int, ...]) -> object:
+    if isinstance(value, tuple):
+        return tuple(_moved(part, places) for part in value)
+    return moved(value, places) if isinstance(value, Node) else value
 
 
 def limit_of(node: Node) -> tuple[int, str, Node] | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from types import MappingProxyType
+from typing import TypeVar
 
 import sqlglot
 from sqlglot import exp
@@ -25,6 +26,7 @@ from muntin.aggregates.expressions import Expression, Name, Sql
 from muntin.aggregates.functions import SYNONYMS, Aggregate, Correlated, ignoring_nulls
 from muntin.aggregates.own import OwnAggregate
 from muntin.aggregates.sketches import SKETCHES
+from muntin.aggregates.two_rows import OfOneRow, of_two_rows
 from muntin.semantics.errors import ArgumentError, ExpressionError, did_you_mean
 
 #: In a select list, so that an alias is read as in SQL and one statement is all there is; not the
@@ -63,6 +65,7 @@ _PARTS: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.ApproxQuantile: ("quantile", "accuracy", "weight", "error_tolerance"),
     exp.ApproxTopK: ("expression", "counters"),
 }
+Read = TypeVar("Read")
 #: A user's own aggregates by the names that stand for them.
 Own = Mapping[str, OwnAggregate]
 _NONE: Own = MappingProxyType({})
@@ -159,6 +162,16 @@ def _condition(text: str) -> str:
     return tree.sql(dialect=_DIALECT)
 
 
+def columns_of(text: str) -> list[str]:
+    """The columns that an expression on rows mentions, each once.
+
+    >>> columns_of("speed < 30 AND abs(speed - `top speed`) > 5")
+    ['speed', 'top speed']
+    """
+    found = _parse(text).find_all(exp.Column)
+    return list(dict.fromkeys(".".join(part.name for part in column.parts) for column in found))
+
+
 #: Comparisons of an aggregate with a number, and what they become the other way round.
 _COMPARED: dict[type[exp.Expr], tuple[str, str]] = {
     exp.LT: ("<", ">"),
@@ -205,16 +218,34 @@ def _comparison(tree: exp.Expr, text: str, own: Own) -> tuple[Aggregate, str, De
     raise ExpressionError(usage, text)
 
 
-def parse_bridge(text: str) -> tuple[Node, list[str]]:
-    """Read a condition on columns that stand alone (``"prev.x > 1 AND next.x > 1"``).
+def parse_bridge(text: str, zone: str = "UTC") -> tuple[Node, list[str]]:
+    """Read a condition of which Spark gives the columns only (``"left.x > right.x"``).
 
-    The tree, in which columns are slots, and the columns as they were written.
+    The tree, in which columns are slots, and the columns as they were written. ``zone`` is the
+    session's, on whose clocks Spark's SQL reads timestamps.
     """
+    return _on_rows(
+        text,
+        lambda tree: columnwise(tree, text, zone, lambda part: isinstance(part, exp.Column)),
+    )
+
+
+def parse_two_rows(text: str, zone: str = "UTC") -> tuple[Node, list[OfOneRow]]:
+    """Read a condition on two rows (``"prev.x % 2 = 1 AND next.x > prev.x"``).
+
+    The tree, in which everything on one of them alone is a slot, and what these slots are.
+    """
+    return _on_rows(text, lambda tree: of_two_rows(tree, text, zone))
+
+
+def _on_rows(text: str, read: Callable[[exp.Expr], Read]) -> Read:
     try:
         tree = _parse(text)
         _refuse(tree, text)
         _refuse_aggregates(tree, text, "an aggregate cannot stand in a condition on rows")
-        return columnwise(tree, text)
+        if isinstance(tree, exp.Alias):
+            raise ExpressionError("a condition has no alias", text)
+        return read(tree)
     except RecursionError:
         raise ExpressionError(_DEEP, text) from None
 

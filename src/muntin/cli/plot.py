@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     help="The picture: .png, .svg or .html.",
 )
 @click.option("--query", "only", help="The name of the query; the last one unless it is given.")
-@click.option("--value", help="The column to draw; of windows the first number unless given.")
+@click.option(
+    "--value",
+    help="The column to draw; else the one that frames read, or the first number of windows.",
+)
 @click.option("--key", multiple=True, help="A key to draw frames of; may be given several times.")
 @click.option("--title", help="Above the picture.")
 @click.option("--width", default=720, show_default=True, help="In pixels.")

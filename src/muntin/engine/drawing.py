@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from muntin.engine.session import Session
-from muntin.semantics.errors import ArgumentError
 from muntin.spark.compile import Compiled
 from muntin.spark.compile_fill import CompiledFill
 from muntin.spark.compile_frames import CompiledFrames
@@ -32,7 +31,7 @@ def draw_query(
 ) -> None:
     """Draw what a query finds to a file that ends in ``.png``, ``.svg`` or ``.html``.
 
-    Of frames ``value`` is the column that they were found in, and has to be named.
+    Of frames ``value`` is the column that they were found in, unless it is another.
     """
     answer = session.answer(query)
     framed = [found for plan in answer.behind if (found := _frames(plan)) is not None]
@@ -41,8 +40,6 @@ def draw_query(
         lines = lines_of(answer.df, value, list(dict.fromkeys(by)))
         draw(lines, path, width=width, height=height, title=title)
         return
-    if value is None:
-        raise ArgumentError("value", None, "name the column that the frames are to be drawn over")
     frames = framed[-1]
     wanted = [*frames.source.by, *_FRAME]
     whole = all(name in answer.df.columns for name in wanted)

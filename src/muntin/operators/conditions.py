@@ -1,22 +1,24 @@
-"""Conditions of correlated aggregates, evaluated for whole columns with SQL's three values.
-
-Numbers are doubles, or exact: integers with a decimal scale, in 64 bits where they fit and of any
-size where they do not. So ``x > 0.57 * max(x)`` is decided as Spark decides it for integers and
-decimals, and not by how 0.57 looks as a double.
-"""
+"""Conditions on rows that Spark cannot evaluate, for whole columns with SQL's three values."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from muntin.aggregates.condition_parts import (
+    Choice,
+    Dated,
+    Elapsed,
+    Extreme,
+    Interval,
+    Known,
+    Like,
+    Moment,
+    Null,
+    Part,
+)
 from muntin.aggregates.correlation import (
     Absolute,
     All,
@@ -30,62 +32,26 @@ from muntin.aggregates.correlation import (
     Slot,
     Text,
 )
-from muntin.aggregates.decimals import words
-from muntin.aggregates.ordering import order_keys
-
-Mask = npt.NDArray[np.bool_]
-#: Integers of 64 bits, Python's own, or doubles.
-Values = npt.NDArray[Any]
-_ROOM = 2**63
-_EXACT_DOUBLE = 2**53
-_EXACT_POWER = 22
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """``values / 10**scale``, or doubles where ``scale`` is None."""
-
-    values: Values
-    valid: Mask
-    scale: int | None
-
-
-@dataclass(frozen=True)
-class Truth:
-    """Whether something holds; where it is not valid it is null, and ``true`` is False."""
-
-    true: Mask
-    valid: Mask
-
-
-@dataclass(frozen=True)
-class Ordered:
-    """Values that can only be compared with their like: strings, dates, timestamps."""
-
-    column: pa.Array
-
-
-Value = Numbers | Truth | Ordered
-
-
-def from_arrow(column: pa.Array) -> Value:
-    valid: Mask = pc.is_valid(column).to_numpy(zero_copy_only=False)
-    type_ = column.type
-    if pa.types.is_boolean(type_):
-        return Truth(column.fill_null(False).to_numpy(zero_copy_only=False), valid)
-    if pa.types.is_floating(type_):
-        doubles = column.cast(pa.float64()).fill_null(0.0)
-        return Numbers(doubles.to_numpy(zero_copy_only=False), valid, None)
-    if pa.types.is_integer(type_):
-        whole = column.cast(pa.int64()).fill_null(0)
-        return Numbers(whole.to_numpy(zero_copy_only=False), valid, 0)
-    if pa.types.is_decimal(type_):
-        low, high = words(column)
-        values: Values = low.view(np.int64)
-        if not np.array_equal(high, values >> np.int64(63)):
-            values = high.astype(object) * 2**64 + low.astype(object)
-        return Numbers(values, valid, type_.scale)
-    return Ordered(column)
+from muntin.operators import clocks
+from muntin.operators.choosing import chosen, extreme, like
+from muntin.operators.condition_values import (
+    Mask,
+    Numbers,
+    Ordered,
+    Truth,
+    Value,
+    Values,
+    aligned,
+    comparable,
+    constant,
+    doubles,
+    largest,
+    number_of,
+    roomy,
+    truth,
+    validity,
+    wide,
+)
 
 
 def evaluate(node: Node, slot: Callable[[int], Value], inner: Callable[[Inner], Value]) -> Value:
@@ -96,16 +62,16 @@ def evaluate(node: Node, slot: Callable[[int], Value], inner: Callable[[Inner], 
         case Inner():
             return inner(node)
         case Constant(value):
-            return _constant(value)
+            return constant(value)
         case Text(value):
             return Ordered(pa.array([value], pa.string()))
-        case Arithmetic(sign, left, right):
+        case Arithmetic(sign, left, right, zone):
             return _arithmetic(
-                sign, _number(evaluate(left, slot, inner)), _number(evaluate(right, slot, inner))
+                sign, evaluate(left, slot, inner), evaluate(right, slot, inner), zone
             )
         case Absolute(operand):
-            number = _number(evaluate(operand, slot, inner))
-            return Numbers(np.abs(_roomy(number.values)), number.valid, number.scale)
+            number = number_of(evaluate(operand, slot, inner))
+            return Numbers(np.abs(roomy(number.values)), number.valid, number.scale)
         case Comparison(sign, left, right):
             return _compare(sign, evaluate(left, slot, inner), evaluate(right, slot, inner))
         case All(operands):
@@ -116,37 +82,40 @@ def evaluate(node: Node, slot: Callable[[int], Value], inner: Callable[[Inner], 
         case Missing(operand):
             valid = validity(evaluate(operand, slot, inner))
             return Truth(~valid, np.ones_like(valid))
+        case _:
+            return _part(node, lambda part: evaluate(part, slot, inner))
 
 
-def truth(value: Value) -> Truth:
-    assert isinstance(value, Truth)  # checked when the plan was built
-    return value
+def _part(node: Part, value: Callable[[Node], Value]) -> Value:
+    match node:
+        case Known(known):
+            return Truth(np.array([known]), np.ones(1, np.bool_))
+        case Null():
+            return Ordered(pa.nulls(1))
+        case Choice(cases, otherwise):
+            holds = [truth(value(condition)) for condition, _ in cases]
+            return chosen(holds, [*(value(one) for _, one in cases), value(otherwise)])
+        case Extreme(which, operands):
+            return extreme(which, [value(operand) for operand in operands])
+        case Like(operand, pattern):
+            return like(value(operand), pattern)
+        case Moment(number, type_):
+            return Ordered(pa.array([number], pa.int64()).cast(clocks.NUMBERS[type_]).cast(type_))
+        case Interval(micros):
+            return Ordered(pa.array([micros], pa.duration("us")))
+        case Dated(operand, zone):
+            return clocks.dated(value(operand), zone)
+        case Elapsed(unit, start, end, zone):
+            return clocks.elapsed(unit, value(start), value(end), zone)
 
 
-def _number(value: Value) -> Numbers:
-    assert isinstance(value, Numbers)  # checked when the plan was built
-    return value
+def _arithmetic(sign: str, left: Value, right: Value, zone: str) -> Value:
+    if isinstance(left, Ordered) and isinstance(right, Ordered):
+        return clocks.arithmetic(sign, left, right, zone)
+    return _calculated(sign, number_of(left), number_of(right))
 
 
-def validity(value: Value) -> Mask:
-    if isinstance(value, Ordered):
-        mask: Mask = pc.is_valid(value.column).to_numpy(zero_copy_only=False)
-        return mask
-    return value.valid
-
-
-def _constant(value: Decimal | float) -> Numbers:
-    valid = np.ones(1, np.bool_)
-    if isinstance(value, float):
-        return Numbers(np.array([value]), valid, None)
-    sign, digits, exponent = value.as_tuple()
-    assert isinstance(exponent, int)  # a literal is finite
-    whole = int("".join(map(str, digits))) * 10 ** max(exponent, 0) * (-1 if sign else 1)
-    fits = abs(whole) < _ROOM
-    return Numbers(np.array([whole], np.int64 if fits else object), valid, max(-exponent, 0))
-
-
-def _arithmetic(sign: str, left: Numbers, right: Numbers) -> Numbers:
+def _calculated(sign: str, left: Numbers, right: Numbers) -> Numbers:
     valid = left.valid & right.valid
     if left.scale is None or right.scale is None or sign == "/":
         one, other = doubles(left), doubles(right)
@@ -158,91 +127,37 @@ def _arithmetic(sign: str, left: Numbers, right: Numbers) -> Numbers:
                     made = one - other
                 case "*":
                     made = one * other
+                case "%":
+                    made = np.fmod(one, np.where(other == 0, 1.0, other))
+                    valid = valid & (other != 0)
                 case _:
                     made = one / np.where(other == 0, 1.0, other)
                     valid = valid & (other != 0)
         return Numbers(made, valid, None)
     if sign == "*":
-        bound = _largest(left.values) * _largest(right.values)
-        one, other = _wide(left.values, bound), _wide(right.values, bound)
+        bound = largest(left.values) * largest(right.values)
+        one, other = wide(left.values, bound), wide(right.values, bound)
         return Numbers(one * other, valid, left.scale + right.scale)
-    one, other, scale = _aligned(left, right)
-    bound = _largest(one) + _largest(other)
-    one, other = _wide(one, bound), _wide(other, bound)
+    one, other, scale = aligned(left, right)
+    if sign in ("%", "div"):
+        return _divided(sign, Numbers(one, valid, scale), other)
+    bound = largest(one) + largest(other)
+    one, other = wide(one, bound), wide(other, bound)
     return Numbers(one + other if sign == "+" else one - other, valid, scale)
 
 
-def doubles(number: Numbers) -> Values:
-    """As doubles, each the nearest one."""
-    if number.scale is None:
-        return number.values
-    if number.scale == 0 and number.values.dtype != object:
-        return number.values.astype(np.float64)
-    if _largest(number.values) < _EXACT_DOUBLE and number.scale <= _EXACT_POWER:
-        # Both operands are exact, so the one rounding is that of the division.
-        return number.values.astype(np.float64) / 10.0**number.scale
-    power = 10**number.scale
-    return np.array([value / power for value in number.values.tolist()], np.float64)
-
-
-def _largest(values: Values) -> int:
-    return max(abs(int(values.max())), abs(int(values.min()))) if len(values) else 0
-
-
-def _wide(values: Values, bound: int) -> Values:
-    """With room for results up to a bound."""
-    return values if bound < _ROOM else values.astype(object)
-
-
-def _roomy(values: Values) -> Values:
-    return values if values.dtype != np.int64 else _wide(values, _largest(values))
-
-
-def _aligned(left: Numbers, right: Numbers) -> tuple[Values, Values, int]:
-    """Exact numbers with one scale."""
-    assert left.scale is not None and right.scale is not None
-    scale = max(left.scale, right.scale)
+def _divided(sign: str, one: Numbers, other: Values) -> Numbers:
+    """Whole quotients go towards zero, and what is left has the sign of what was divided."""
+    divisor = np.where(other == 0, 1, other)
+    values = wide(one.values, largest(one.values) + 1)  # of -2**63 there is no opposite
+    left = np.abs(values) % np.abs(wide(divisor, largest(divisor) + 1))
+    left = np.where(values < 0, -left, left)
+    valid = one.valid & (other != 0)
     return (
-        _scaled(left.values, scale - left.scale),
-        _scaled(right.values, scale - right.scale),
-        scale,
+        Numbers(left, valid, one.scale)
+        if sign == "%"
+        else Numbers((values - left) // divisor, valid, 0)
     )
-
-
-def _scaled(values: Values, digits: int) -> Values:
-    if digits == 0:
-        return values
-    scaled: Values = _wide(values, _largest(values) * 10**digits) * 10**digits
-    return scaled
-
-
-def comparable(left: Value, right: Value) -> tuple[Values, Values]:
-    """Integers that compare as the values do: NaN above all and equal to itself, as in Spark."""
-    if isinstance(left, Ordered) and isinstance(right, Ordered):
-        keys = order_keys(pa.concat_arrays([left.column, right.column])).key
-        if _ranked(left.column.type):
-            keys = _tied(keys, left.column, right.column)
-        return keys[: len(left.column)], keys[len(left.column) :]
-    if isinstance(left, Truth) and isinstance(right, Truth):
-        return left.true.astype(np.int64), right.true.astype(np.int64)
-    one, other = _number(left), _number(right)
-    if one.scale is None or other.scale is None:
-        return order_keys(pa.array(doubles(one))).key, order_keys(pa.array(doubles(other))).key
-    return _aligned(one, other)[:2]
-
-
-def _ranked(type_: pa.DataType) -> bool:
-    return not (pa.types.is_temporal(type_) or pa.types.is_duration(type_))
-
-
-def _tied(keys: Values, left: pa.Array, right: pa.Array) -> Values:
-    """Ranks that are equal where values are; :func:`order_keys` gives each row its own."""
-    codes = pc.dictionary_encode(pa.concat_arrays([left, right]))
-    code = codes.indices.fill_null(len(codes.dictionary)).to_numpy(zero_copy_only=False)
-    least = np.full(len(codes.dictionary) + 1, np.iinfo(np.int64).max)
-    np.minimum.at(least, code, keys)
-    tied: Values = least[code]
-    return tied
 
 
 def _compare(sign: str, left: Value, right: Value) -> Truth:

@@ -21,14 +21,8 @@ from muntin.aggregates.accumulators import Kind, Merging
 from muntin.aggregates.binding import Bound, Call, bind
 from muntin.aggregates.correlation import Inner, Kept, Node, Slot, conjuncts, limit_of
 from muntin.aggregates.decimals import settle
-from muntin.operators.conditions import (
-    Value,
-    comparable,
-    evaluate,
-    from_arrow,
-    truth,
-    validity,
-)
+from muntin.operators.condition_values import Value, comparable, from_arrow, truth, validity
+from muntin.operators.conditions import evaluate
 from muntin.operators.kernels.grouping import Groups
 from muntin.operators.kernels.ranked import weight_between
 

@@ -211,6 +211,12 @@ class Axis:
                 "it must be a region such as 'Europe/Berlin' or an offset such as '+02:00'",
             ) from None
 
+    @property
+    def fixed_offset(self) -> int | None:
+        """How far the zone is ahead of UTC, in microseconds; None where clocks may change."""
+        offset = None if isinstance(self._zone, ZoneInfo) else self._zone.utcoffset(None)
+        return None if offset is None else offset // timedelta(microseconds=1)
+
     def value(self, tick: int) -> datetime | date | int | Decimal | float:
         """The column's value at a tick; for doubles the nearest one."""
         match self.domain:

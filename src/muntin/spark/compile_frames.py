@@ -18,7 +18,7 @@ from muntin.aggregates.correlation_types import check, no_aggregate
 from muntin.aggregates.expressions import Expression
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.own_framing import CompiledFraming, FramingFunction
-from muntin.aggregates.text import parse_bridge, parse_condition
+from muntin.aggregates.text import parse_bridge, parse_condition, parse_two_rows
 from muntin.operators.frames.build import Typed, build
 from muntin.operators.frames.missing import Bridge
 from muntin.operators.frames.operator import Frames
@@ -95,7 +95,7 @@ class CompiledFrames(Compiled):
         framing, kind = self.framing, self.framing.kind
         if not framing.combines_ties:
             return None
-        made = Combining(self.schema, framing.ties, self.ansi)
+        made = Combining(self.schema, framing.ties, self.ansi, self.axis.zone)
         match kind:
             case Threshold(where=where):
                 made.condition("f0", "where", where)
@@ -112,7 +112,7 @@ class CompiledFrames(Compiled):
                     made.value(f"f{place}", "columns", name)
         if isinstance(kind, Starting) and kind.start is not None:
             made.condition("opens", "start", kind.start)
-        for place, name in enumerate(self._bridged_names):
+        for place, name in enumerate(self._bridged_texts):
             made.value(f"m{place}", "missing", name)
         made.slots(self.slots)
         return made
@@ -141,7 +141,8 @@ class CompiledFrames(Compiled):
         if framing.until is not None:
             made.append(self._until(framing.until).alias("until"))
         made += [tie.alias(f"t{place}") for place, tie in enumerate(self._ties)]
-        made += [named(n).alias(f"m{place}") for place, n in enumerate(self._bridged_names)]
+        bridged = enumerate(self._bridged_texts)
+        made += [self._native("missing", one).alias(f"m{place}") for place, one in bridged]
         return made
 
     @property
@@ -207,29 +208,39 @@ class CompiledFrames(Compiled):
 
     @cached_property
     def _bridged(self) -> tuple[Node, tuple[tuple[str, str], ...]] | None:
-        """The condition on missing rows, and for each slot of it whose column of which name."""
+        """The condition on missing rows, and for each slot of it of which row it is what."""
         missing = self.framing.missing
         if not self.framing.predicted:
             return None
-        tree, written = parse_bridge(missing)
-        sides = tuple(_side(one, missing) for one in written)
-        for _, name in sides:
-            self._named("missing", name)
-        return tree, sides
+        # Rows that tie are combined before they meet, so of those Spark gives the columns only.
+        if self.framing.combines_ties:
+            tree, written = parse_bridge(missing, self.axis.zone)
+            return tree, tuple(self._bridging(missing, one) for one in written)
+        tree, parts = parse_two_rows(missing, self.axis.zone)
+        for part in parts:
+            for one in part.columns:
+                self._bridging(missing, one)
+        return tree, tuple((_side(part.columns[0], missing)[0], part.text) for part in parts)
+
+    def _bridging(self, missing: str, written: str) -> tuple[str, str]:
+        """The row that a column of the condition on missing rows belongs to, and its name."""
+        side, name = _side(written, missing)
+        self._named("missing", name if name in self.schema.names else name.partition(".")[0])
+        return side, name
 
     @cached_property
-    def _bridged_names(self) -> tuple[str, ...]:
-        """The columns that the condition on missing rows looks at."""
+    def _bridged_texts(self) -> tuple[str, ...]:
+        """What the condition on missing rows looks at: columns, or SQL on columns of one row."""
         sides = () if self._bridged is None else self._bridged[1]
-        return tuple(dict.fromkeys(name for _, name in sides))
+        return tuple(dict.fromkeys(text for _, text in sides))
 
     @cached_property
     def _bridge(self) -> Bridge | None:
         if self._bridged is None:
             return None
-        (tree, sides), names = self._bridged, self._bridged_names
-        types = tuple(self._types[f"m{place}"] for place in range(len(names)))
-        slots = tuple((side, names.index(name)) for side, name in sides)
+        (tree, sides), texts = self._bridged, self._bridged_texts
+        types = tuple(self._types[f"m{place}"] for place in range(len(texts)))
+        slots = tuple((side, texts.index(text)) for side, text in sides)
         check(tree, [types[place] for _, place in slots], no_aggregate, self.framing.missing)
         return Bridge(tree, slots, types)
 

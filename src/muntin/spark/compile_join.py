@@ -126,7 +126,7 @@ class CompiledJoin:
         """The condition on pairs, which Muntin evaluates itself."""
         if self.where is None:
             return None
-        tree, written = parse_bridge(self.where)
+        tree, written = parse_bridge(self.where, self.axis.zone)
         slots = tuple(self._slot(one) for one in written)
         types = [self.sides[side].side.columns[column] for side, column in slots]
         check(tree, types, no_aggregate, self.where)

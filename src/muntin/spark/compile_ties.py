@@ -2,7 +2,7 @@
 
 Everything else is evaluated by Spark before the exchange. These rows are combined behind it, so
 what frames look at is evaluated there, and can only be what Muntin evaluates itself: columns, and
-conditions of arithmetic and comparisons.
+conditions of what :mod:`muntin.aggregates.condition_reading` reads.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ class Combining:
     schema: spark_types.StructType
     ties: object
     ansi: bool
+    zone: str
     names: list[str] = field(default_factory=list)
     derived: list[tuple[str, Node]] = field(default_factory=list)
     conditions: list[tuple[str, Node]] = field(default_factory=list)
@@ -49,7 +50,7 @@ class Combining:
         """One of the derived columns is a condition."""
         if not isinstance(given, str):
             raise self._refusal(argument, given, "write the condition as text")
-        tree, written = parse_bridge(given)
+        tree, written = parse_bridge(given, self.zone)
         places = tuple(self._place(argument, column.replace("`", "")) for column in written)
         node = moved(tree, places)
         self.derived.append((name, node))

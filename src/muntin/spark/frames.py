@@ -67,7 +67,7 @@ class Frames(Segmented):
 
     def plot(
         self,
-        value: object,
+        value: object = None,
         *,
         frames: object = None,
         rows: object = None,
@@ -87,7 +87,8 @@ class Frames(Segmented):
         Pictures need ``pip install 'muntin[plot]'``.
 
         Args:
-            value: What to draw: a column, SQL text or a PySpark column; a number or text.
+            value: What to draw: a column, SQL text or a PySpark column; a number or text. Unless
+                given, the one column that the kind of frame reads: ``x`` of ``threshold("x > 5")``.
             frames: The frames, if they have been collected: a list of rows, a pandas or a Spark
                 DataFrame, from :attr:`df` or :meth:`agg`. A stream needs them.
             rows: The rows to draw, in any of these forms. A stream needs them too.

@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from muntin.aggregates.expressions import Name, Sql
+from muntin.aggregates.functions import Aggregate
+from muntin.aggregates.own_framing import CompiledFraming, FramingFunction
+from muntin.aggregates.text import columns_of
 from muntin.semantics.errors import ArgumentError, RequirementError
+from muntin.semantics.framing.kinds import (
+    Between,
+    Boundary,
+    Crossing,
+    Delta,
+    Kind,
+    OwnKind,
+    Threshold,
+    Trend,
+)
+from muntin.semantics.framing.looking_back import Density, Region
+from muntin.spark.collected import as_batch
 from muntin.spark.expressions import text_of
-from muntin.spark.plotted import Gathering, Key, as_batch
+from muntin.spark.plotted import Gathering, Key, one_key
 
 if TYPE_CHECKING:
     from muntin.spark.frames import Frames
@@ -44,6 +61,7 @@ def plot(
             "frames.plot(value, frames=..., rows=...) with its frames and its rows",
         )
     spark = source.df.sparkSession
+    value = read_by(frames.framing.kind, source.df.columns) if value is None else value
     gathering = Gathering(
         source,
         frames.framing,
@@ -68,6 +86,36 @@ def plot(
     return chart
 
 
+def read_by(kind: Kind, names: Sequence[str]) -> object:
+    """What is drawn unless something is named: the one column that a kind of frame reads."""
+    match kind:
+        case Boundary(value=value) | Delta(value=value) | Trend(value=value):
+            return value
+        case Threshold(where=where) | Region(where=where):
+            read: Sequence[object] = [where]
+        case Between(start=start, end=end):
+            read = [start, end]
+        case (
+            Crossing(aggregate=Aggregate(arguments=read))
+            | Density(aggregate=Aggregate(arguments=read))
+        ):
+            pass
+        case OwnKind(framing=FramingFunction() | CompiledFraming() as own):
+            read = own.columns
+        case _:
+            read = ()
+    texts = [str(one) for one in read if isinstance(one, str | Name | Sql)]
+    found = [[text] if text in names else columns_of(text) for text in texts]
+    columns = list(dict.fromkeys(itertools.chain.from_iterable(found)))
+    if len(columns) == 1 and len(texts) == len(read):
+        return columns[0]
+    reads = f"reads {' and '.join(columns)}" if columns else "does not say which column it reads"
+    example = columns[0] if columns else "speed"
+    raise ArgumentError(
+        "value", None, f"{kind.label} {reads}; name what to draw: frames.plot({example!r})"
+    )
+
+
 def check_picture(path: Path | None, **sizes: object) -> None:
     """Whether a picture of these sizes can be drawn and written."""
     for argument, given in sizes.items():
@@ -89,7 +137,7 @@ def _keys(given: object, by: Sequence[str]) -> list[Key] | None:
     if not by:
         raise ArgumentError("key", given, "the stream has no `by`, so it has no keys")
     several = list(given) if isinstance(given, list) else [given]
-    keys = [one if isinstance(one, tuple) and len(by) > 1 else (one,) for one in several]
+    keys = [one_key(one if isinstance(one, tuple) and len(by) > 1 else (one,)) for one in several]
     if not keys or any(len(one) != len(by) for one in keys):
         raise ArgumentError(
             "key",

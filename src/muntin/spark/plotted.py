@@ -1,20 +1,16 @@
-"""What a picture of frames is made of: the frames and rows of some keys, few enough to draw.
-
-Frames and rows may be DataFrames or have been collected. All become DataFrames here: so the times
-of PySpark's rows and those of pandas, which are in different zones, come out as the same moments.
-"""
+"""What a picture of frames is made of: the frames and rows of some keys, few enough to draw."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, reduce
 from typing import Any
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
@@ -85,7 +81,7 @@ class Gathering:
                 raise UnknownColumnError("frames", column, self.found.columns)
         if self.label not in self.found.columns:
             raise UnknownColumnError("label", self.label, self.found.columns)
-        frames = self._frames(keys)
+        frames = self._frames(keys, limit)
         chosen, more = self._chosen(keys, frames, limit)
         rows = self._drawn(chosen)
         for key in () if keys is None else keys:
@@ -165,8 +161,11 @@ class Gathering:
         ]
         return reduce(Column.__or__, each, F.lit(False))
 
-    def _frames(self, keys: Sequence[Key] | None) -> dict[Key, list[Shown]]:
-        """The frames of each key by their start; of a frame's fragments the newest."""
+    def _frames(self, keys: Sequence[Key] | None, limit: int) -> dict[Key, list[Shown]]:
+        """The frames of each key by their start; of a frame's fragments the newest.
+
+        Where there are too many, those of the first ``limit`` keys and of one more.
+        """
         found, start, end = self.found, self._own("frame_start"), self._own("frame_end")
         columns = [
             *self._keys(found),
@@ -176,11 +175,14 @@ class Gathering:
             *([] if self._along is None else self._extent()),
             *(named(name).cast("string").alias(f"c{p}") for p, name in enumerate(found.columns)),
         ]
-        wanted = found.where(self._of(keys)).select(*columns)
-        collected = wanted.limit(MOST_FRAMES + 1).collect()
+        collected = self._collected(found.where(self._of(keys)).select(*columns))
+        if len(collected) > MOST_FRAMES and keys is None and self.source.by:
+            first = self._of(self._first(found, limit + 1))
+            collected = self._collected(found.where(first).select(*columns))
         if len(collected) > MOST_FRAMES:
+            instead = "a smaller limit= or fewer keys with key=" if self.source.by else "fewer rows"
             raise ArgumentError(
-                "key", None, f"there are more than {MOST_FRAMES:,} frames; choose keys with key="
+                "frames", None, f"there are more than {MOST_FRAMES:,} of them; choose {instead}"
             )
         newest: dict[tuple[Key, object], tuple[Row, Shown]] = {}
         for row in collected:
@@ -195,6 +197,15 @@ class Gathering:
             made.setdefault(self._key(row), []).append(shown)
         return {key: sorted(some, key=lambda f: (f.start, f.end)) for key, some in made.items()}
 
+    @staticmethod
+    def _collected(frames: DataFrame) -> list[Row]:
+        return frames.limit(MOST_FRAMES + 1).collect()
+
+    def _first(self, df: DataFrame, count: int) -> list[Key]:
+        """The first keys of a DataFrame in their order, which Spark finds."""
+        keys = df.select(*self._keys(df)).distinct()
+        return [*map(self._key, keys.orderBy(*keys.columns).limit(count).collect())]
+
     def _extent(self) -> list[Column]:
         names = ("along_start", "along_end")
         return [named(self._own(name)).cast("double").alias(name) for name in names]
@@ -207,7 +218,7 @@ class Gathering:
         return Shown(x(row["start"]), x(row["end"]), told[self.label], partial, told, along)
 
     def _key(self, row: Row) -> Key:
-        return tuple(row[f"k{place}"] for place in range(len(self.source.by)))
+        return one_key(row[f"k{place}"] for place in range(len(self.source.by)))
 
     def _chosen(
         self, keys: Sequence[Key] | None, frames: Iterable[Key], limit: int
@@ -219,11 +230,9 @@ class Gathering:
             return [()], False
         ordered = sorted(frames, key=in_order)
         if len(ordered) <= limit:
-            all_keys = self.rows.select(*self._keys(self.rows)).distinct()
             # Enough to find `limit` and one more, whichever of them have frames.
-            some = all_keys.orderBy(*all_keys.columns).limit(limit + 1 + len(ordered)).collect()
-            known = set(ordered)
-            ordered += [key for key in map(self._key, some) if key not in known]
+            some, known = self._first(self.rows, limit + 1 + len(ordered)), set(ordered)
+            ordered += [key for key in some if key not in known]
         return sorted(ordered[:limit], key=in_order), len(ordered) > limit
 
     def _drawn(self, keys: Sequence[Key]) -> dict[Key, list[Drawn]]:
@@ -237,11 +246,7 @@ class Gathering:
         rows = self.rows.where(self._of(keys)).select(*self._keys(self.rows), *columns)
         rows = rows.where("number IS NOT NULL AND NOT isnan(number)")
         rows = self._untied(rows)
-        counted = (
-            "count_if(value IS NOT NULL) AS n"
-            if self._along is None
-            else "approx_count_distinct(number) AS n"
-        )
+        counted = "count(*) AS n" if self._along is None else "approx_count_distinct(number) AS n"
         told = rows.selectExpr("min(number) AS low", "max(number) AS high", counted).collect()[0]
         if self._along is not None:
             rows = _cells(rows, told, max(1, self.width // 3), self.source.by)
@@ -272,18 +277,23 @@ def _bucket(told: Row, width: int) -> Column:
 
 
 def _thinned(rows: DataFrame, told: Row, width: int, by: Sequence[str]) -> DataFrame:
-    """Of each pixel the first, last, least and greatest row: a line through them looks the same."""
+    """Of each pixel the first, last, least and greatest row: a line through them looks the same.
+
+    A pixel without any value has a null, at which the line breaks off as it does at every null of
+    a short series.
+    """
     keys = [f"k{place}" for place in range(len(by))]
-    point = F.struct("number", "x", "value")
+    point, present = F.struct("number", "x", "value"), F.col("value").isNotNull()
     corners = [
-        F.min_by(point, "number"),
-        F.max_by(point, "number"),
+        F.min_by(point, F.when(present, F.col("number"))),
+        F.max_by(point, F.when(present, F.col("number"))),
         F.min_by(point, "value"),
         F.max_by(point, "value"),
     ]
-    present = rows.where("value IS NOT NULL").withColumn("bucket", _bucket(told, width))
-    grouped = present.groupBy(*keys, "bucket").agg(F.array(*corners).alias("corners"))
-    points = grouped.select(*keys, F.explode(F.array_distinct("corners")).alias("p"))
+    gap = F.array(F.min_by(point, "number"))
+    shown = F.when(F.count("value") == 0, gap).otherwise(F.array(*corners)).alias("shown")
+    grouped = rows.withColumn("bucket", _bucket(told, width)).groupBy(*keys, "bucket").agg(shown)
+    points = grouped.select(*keys, F.explode(F.array_distinct("shown")).alias("p"))
     return points.select(*keys, "p.x", "p.value")
 
 
@@ -302,42 +312,19 @@ def x(value: object) -> float:
     return float(str(value))
 
 
-def in_order(key: Key) -> list[tuple[bool, Any]]:
-    """Sorts keys, null first as Spark does."""
-    return [(part is not None, part) for part in key]
+def one_key(parts: Iterable[Any]) -> Key:
+    """A key that can be looked up: bytes that do not change, and one NaN, which is itself."""
+    return tuple(
+        bytes(part) if isinstance(part, bytearray) else math.nan if part != part else part
+        for part in parts
+    )
+
+
+def in_order(key: Key) -> list[tuple[bool, bool, Any]]:
+    """Sorts keys as Spark does: null first, NaN last."""
+    return [(part is not None, part is math.nan, part) for part in key]
 
 
 def _plain(value: float | str | None) -> float | str | None:
     """JSON knows neither NaN nor infinity."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def as_batch(spark: SparkSession, argument: str, given: object, like: DataFrame) -> DataFrame:
-    """What a user has, collected or not, as a DataFrame that is no stream."""
-    if hasattr(given, "isStreaming"):
-        if given.isStreaming:
-            raise ArgumentError(
-                argument,
-                given,
-                f"it is a stream; write it, then read what was written as {argument}=",
-            )
-        return given  # type: ignore[return-value]
-    if hasattr(given, "iloc"):
-        return spark.createDataFrame(given)
-    if not isinstance(given, Sequence) or isinstance(given, str):
-        raise ArgumentError(
-            argument, given, "it is a DataFrame, a pandas DataFrame or a list of rows"
-        )
-    if not given:
-        return spark.createDataFrame([], like.schema)
-    names = list(given[0] if isinstance(given[0], Mapping) else getattr(given[0], "__fields__", ()))
-    known = {field.name: field.dataType for field in like.schema}
-    # What is not known is only shown; as text it needs no type to be guessed.
-    schema = [
-        spark_types.StructField(name, known.get(name, spark_types.StringType())) for name in names
-    ]
-    values = [
-        tuple(row[n] if n in known or row[n] is None else str(row[n]) for n in names)
-        for row in given
-    ]
-    return spark.createDataFrame(values, spark_types.StructType(schema))

@@ -10,7 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.aggregates.binding import Call
+from muntin.aggregates.text import parse_bridge
 from muntin.operators.frames.build import Typed, build
+from muntin.operators.frames.missing import Bridge
 from muntin.operators.frames.operator import Frames
 from muntin.operators.protocol import Punctuation, Routed, State, Step
 from muntin.semantics.axis import Axis, Domain
@@ -36,6 +38,7 @@ class Fed:
         value = rows["s0"].combine_chunks()
         read = pc.greater(value, 0) if self.truth else value
         more = {"f0": read, "lacks": pc.is_null(value), "opens": pc.equal(value, 1)}
+        more |= {"m0": value, "m1": rows["on"]}
         for name, column in more.items():
             rows = rows.append_column(name, column)
         return self.frames.route(rows)
@@ -78,8 +81,17 @@ def feeding(kind: Kind, calls: Sequence[Call] = (), **properties: Any) -> Feedin
         lateness_type=pa.int64(),
         read=(pa.bool_() if truth else pa.int64(),),
         ties=(pa.int64(),) if framing.tie_order else (),
+        bridge=bridge(str(framing.missing)) if framing.predicted else None,
     )
     return Feeding(Fed(build(framing, typed), truth))  # type: ignore[arg-type]
+
+
+def bridge(text: str) -> Bridge:
+    """A condition on the values ``v`` and the places ``on`` of the rows around a missing one."""
+    tree, written = parse_bridge(text)
+    sides = [one.split(".") for one in written]
+    slots = tuple((side, ("v", "on").index(name)) for side, name in sides)
+    return Bridge(tree, slots, (pa.int64(), pa.int64()))
 
 
 def line(values: str, first: int = 0, k: str = "a") -> list[dict[str, Any]]:

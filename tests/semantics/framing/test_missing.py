@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
+from muntin.semantics.axis import Axis, Domain
+from muntin.semantics.errors import TieError
 from muntin.semantics.framing.kinds import Between, Boundary, Crossing, Delta, Threshold
 from muntin.semantics.framing.schedule import schedule
 from muntin.semantics.reference import END, MicroBatch, Row
@@ -143,3 +147,40 @@ def test_slots_below_the_punctuation_are_missing(upto: int, end: int) -> None:
     assert spans(outcome) == [(1, end)]
     of_the_key = [MicroBatch(drawn(". T"), None, {("a",): upto})]
     assert spans(framed(HOLDS, *of_the_key, schedule=schedule(5), missing="satisfy")) == [(1, end)]
+
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+def daily(*days: int, hour: int) -> list[Row]:
+    """Readings at an hour on clocks of Berlin, which go forward on 29 March 2026."""
+    hours = [datetime(2026, 3, day, hour, 30, tzinfo=BERLIN) for day in days]
+    return [{"on": at.astimezone(UTC), "k": "a", "x": True} for at in hours]
+
+
+#   March      27   28   29   30   31      a slot is 24 hours from midnight, in summer from one
+#   at 12:30    T    T    T    .    T
+def test_slots_of_a_day_across_a_change_of_clocks() -> None:
+    axis = Axis(Domain.TIMESTAMP, zone="Europe/Berlin")
+    rows, slots = daily(27, 28, 29, 31, hour=12), schedule("1 day")
+    first, last = rows[0]["on"], rows[-1]["on"]
+    outcome = framed(HOLDS, rows, axis=axis, schedule=slots, missing="satisfy")
+    assert counted(outcome) == [(first, last, 4, 1)]
+    # What is missing lies where its slot starts: at one o'clock by then.
+    (frame, _) = framed(
+        HOLDS, rows, axis=axis, schedule=slots, missing="satisfy", max_count=4, cut=True
+    ).results
+    assert frame["frame_end"] == datetime(2026, 3, 30, 1, tzinfo=BERLIN)
+    assert spans(framed(HOLDS, rows, axis=axis, schedule=slots)) == [
+        (first, rows[2]["on"]),
+        (last, last),
+    ]
+    # Half past midnight in summer belongs to the slot that began at one in the night before.
+    with pytest.raises(TieError, match="in its slot of the schedule"):
+        framed(HOLDS, daily(28, 29, 30, hour=0), axis=axis, schedule=slots)
+    plain = [
+        {**row, "on": row["on"].astimezone(BERLIN).replace(tzinfo=None)}
+        for row in daily(28, 29, 30, hour=0)
+    ]
+    on_clocks = framed(HOLDS, plain, axis=Axis(Domain.TIMESTAMP_NTZ), schedule=slots)
+    assert [row["n"] for row in on_clocks.results] == [3]

@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from muntin.aggregates.binding import Call, bind
 from muntin.aggregates.correlation import Inner, Node, Slot
-from muntin.operators.conditions import Value, evaluate, from_arrow, truth
+from muntin.operators.condition_values import Value, from_arrow, truth
+from muntin.operators.conditions import evaluate
 from muntin.operators.frames.rows import orders
 from muntin.operators.kernels.grouping import Groups
 from muntin.operators.reduction import gather

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.aggregates.correlation import Comparison, Constant, Inner, Slot
-from muntin.operators.conditions import Value, evaluate, from_arrow, truth
+from muntin.operators.condition_values import Value, from_arrow, truth
+from muntin.operators.conditions import evaluate
 
 Mask = npt.NDArray[np.bool_]
 

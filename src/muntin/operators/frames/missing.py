@@ -9,7 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.aggregates.correlation import Inner, Node
-from muntin.operators.conditions import Value, evaluate, from_arrow, truth
+from muntin.operators.condition_values import Value, from_arrow, truth
+from muntin.operators.conditions import evaluate
 from muntin.operators.kernels import records
 
 Ints = npt.NDArray[np.int64]

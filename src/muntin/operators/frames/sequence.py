@@ -221,10 +221,14 @@ class Sequencer:
         real = rows.table.select(bridge.names)
         # The last real rows of earlier micro-batches stand behind those of this one.
         both = pa.concat_tables([real, before.select(bridge.names)])
-        earlier = real.num_rows + key
+        earlier = rows.table.num_rows + key
         at = np.where(previous >= 0, source[np.maximum(previous, 0)], earlier)[asked]
         behind = np.where(following >= 0, source[np.maximum(following, 0)], -1)[asked]
-        return bridge.holds(both.take(pa.array(at)), spread(real, behind))
+        around_it = both.take(pa.array(at)), spread(real, behind)
+        if not bridge.names:  # a table without columns does not know how many rows it has
+            around_it = (pa.table({"row": at}), pa.table({"row": behind}))
+        # Without a row behind it nothing is bridged; one before it is there wherever a frame is.
+        return bridge.holds(*around_it) & (behind >= 0)
 
     def _fail_at(self, table: pa.Table, ties: Mask) -> None:
         """A row where another is already ends the query, unless it was told what to do."""

@@ -10,7 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.aggregates.correlation import Inner, Node
-from muntin.operators.conditions import Value, evaluate, from_arrow, truth
+from muntin.operators.condition_values import Value, from_arrow, truth
+from muntin.operators.conditions import evaluate
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
