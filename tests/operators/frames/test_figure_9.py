@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from muntin.semantics.framing.kinds import Threshold
-from muntin.semantics.framing.properties import schedule
+from muntin.semantics.framing.schedule import schedule
 from tests.operators.frames.feeding import feeding, line
 
 HOLDS = Threshold("v > 0")
