@@ -127,9 +127,43 @@ def test_liberal_frames_reach_to_the_rows_around_them() -> None:
     assert spans(framed(HOLDS, "T . T", bounds="liberal", schedule=SLOTS)) == [(0, 1), (1, 2)]
     assert spans(framed(Delta("x", 5), "1 2 9 8", bounds="liberal")) == [(0, 2), (1, 3)]
     assert spans(framed(Between("s", "e", "neither"), "s - e", bounds="liberal")) == [(0, 2)]
-    # Carried rows that lead nowhere are not in the frame, so the first of them bounds it.
-    outcome = framed(HOLDS, "T ? ? F", bounds="liberal", missing="carry")
-    assert counted(outcome) == [(0, 1, 1, 0)]
+
+
+#   on            0 1 2 3 4 5 6
+#                 F ? T ? T ? F      and the same with empty slots
+#   break           [==)[==)         a missing row does not satisfy, so it bounds a frame
+#   satisfy       [===========]      it may satisfy for all that is known, so it does not
+#   carry         [===========]
+@pytest.mark.parametrize(
+    ("missing", "expected"),
+    [
+        ("break", [(1, 3, 1, 0), (3, 5, 1, 0)]),
+        ("satisfy", [(0, 6, 2, 2)]),
+        ("carry", [(0, 6, 2, 1)]),
+    ],
+)
+def test_liberal_bounds_are_rows_that_do_not_satisfy(
+    missing: str, expected: list[tuple[int, ...]]
+) -> None:
+    choices: dict[str, Any] = {"bounds": "liberal", "missing": missing, "schedule": SLOTS}
+    for line in ("F ? T ? T ? F", "F . T . T . F"):
+        assert counted(framed(HOLDS, line, **choices)) == expected
+
+
+#   on            0 1 2 3 4
+#                 F ? ? T F         the mirror image of F T ? ? F
+#   liberal       [=======]
+def test_liberal_bounds_are_the_same_from_both_sides() -> None:
+    for missing in ("satisfy", "carry"):
+        for line in ("F ? ? T F", "F T ? ? F"):
+            assert spans(framed(HOLDS, line, bounds="liberal", missing=missing)) == [(0, 4)]
+        # Without a row that does not satisfy the frame's own rows are its bounds.
+        assert spans(framed(HOLDS, "? T F", bounds="liberal", missing=missing)) == [(1, 2)]
+    assert spans(framed(HOLDS, "F T ?", bounds="liberal", missing="satisfy")) == [(0, 2)]
+    assert spans(framed(HOLDS, "F T ?", bounds="liberal", missing="carry")) == [(0, 1)]
+    # A condition says of each missing row whether it satisfies.
+    near = {"missing": "near", "bridged": lambda before, after: after["on"] - before["on"] < 3}
+    assert spans(framed(HOLDS, "F ? T ? ? F", bounds="liberal", **near)) == [(0, 3)]
 
 
 def test_durations_are_measured_before_widening() -> None:

@@ -294,8 +294,8 @@ class Frames:
         opened = is_open(records)
         if not self.record["liberal"][0]:
             return np.where(opened, records["first"], EVER)
-        # From the row before the first: that of an open frame, else the last there was.
-        before = np.where(opened, records["before"], records["previous"])
+        # From the row that bounds it: that of an open frame, else the last that may.
+        before = np.where(opened, records["before"], records["edge"])
         return np.where(before == NEVER, np.where(opened, records["first"], EVER), before)
 
     def _walk(

@@ -124,10 +124,10 @@ def _emit(
 @part
 def close(asked: Any, state: Any, key: int, behind: int, status: int, found: Any, n: int) -> int:
     """Emit the frame if it meets the local conditions, and have none."""
-    if state.pending > 0:
-        behind = state.gone  # missing rows that the frame did not carry on to the next
-        state.pending = 0
-    end = _measured_end(asked, state, behind)
+    # Missing rows that the frame did not carry on to the next lie behind it; they bound it only
+    # where rows hold until the next one, because nobody knows that they do not satisfy.
+    end = _measured_end(asked, state, state.gone if state.pending > 0 else behind)
+    state.pending = 0
     fits = _enough(asked, state, end) and not _too_much(asked, state, end)
     if fits or asked.every_candidate:
         n = _emit(asked, state, key, state.first, end, status, found, n)
@@ -144,7 +144,7 @@ def close(asked: Any, state: Any, key: int, behind: int, status: int, found: Any
 @part
 def _begin(asked: Any, state: Any, order: int, reach: int, row: int) -> None:
     state.mode = OPEN
-    state.before = state.previous
+    state.before = state.edge
     state.first, state.last, state.reach = order, order, reach
     state.low, state.high = row, row + 1
     state.n, state.missed, state.pending = 1, 0, 0
@@ -343,7 +343,8 @@ def settle(
     n: int,
 ) -> int:
     """What a row does whatever its value is: that it comes, is missing, or would be too much."""
-    if state.mode == COMPLETE:
+    bounds = what == REAL or what == BREAKS  # others may satisfy, for all that is known
+    if state.mode == COMPLETE and (bounds or not asked.liberal):
         n = close(asked, state, key, order, FINAL, found, n)
     if asked.reading == INTERVAL and state.mode == OPEN:
         held = max(state.reach, state.ahead) if state.pending > 0 else state.reach
@@ -353,6 +354,8 @@ def settle(
     if what != REAL:
         n = _missing(asked, state, key, order, reach, what, row, found, n)
         state.previous = order
+        if bounds:
+            state.edge = order
         return n
     if state.mode == OPEN and asked.restart != NOWHERE and opens:
         if asked.restart == CLOSE:
@@ -391,7 +394,7 @@ def decide(
         role = _opens(asked, state, counts, whole, real, weight)
         if role != _OUTSIDE:
             _begin(asked, state, order, reach, row)
-    state.previous = order
+    state.previous = state.edge = order
     if role != _OUTSIDE and asked.fragments >= 0:
         n = _report(asked, state, key, found, n)
     if role == _LAST:

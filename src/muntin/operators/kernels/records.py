@@ -58,13 +58,14 @@ ASKED = np.dtype(
         *((name, _REAL) for name in ("size_real", "limit_high", "limit_low")),
     ]
 )
-#: A key between two rows: its open frame, and what its kind remembers of that.
+#: A key between two rows: its open frame, and what its kind remembers of that. ``previous`` is the
+#: last row there was, ``edge`` the last that liberal bounds may reach to.
 STATE = np.dtype(
     [
         *((name, _WHOLE) for name in ("mode", "first", "last", "reach", "low", "high")),
         *(
             (name, _WHOLE)
-            for name in ("before", "previous", "n", "missed", "pending", "gone", "ahead")
+            for name in ("before", "previous", "edge", "n", "missed", "pending", "gone", "ahead")
         ),
         *((name, _WHOLE) for name in ("reported", "id", "next_id")),
         *((name, _WHOLE) for name in ("count", "least", "greatest", "at_first", "at_last")),
@@ -90,7 +91,7 @@ FOUND_ARRAY = array_of(FOUND)
 def fresh(keys: int) -> np.ndarray:
     """The state of keys of which nothing is known."""
     made = np.zeros(keys, STATE)
-    for name in ("before", "previous", "reported"):
+    for name in ("before", "previous", "edge", "reported"):
         made[name] = NEVER
     made["id"] = -1
     return made

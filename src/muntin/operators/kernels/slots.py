@@ -51,7 +51,7 @@ def fill_slots(
                     filled[made] = here
                 made += 1
                 last = here
-            elif last != NEVER:
+            elif last != NEVER and here != NEVER:  # one below NEVER is no number
                 last = max(last, here - 1)
         dealt[key] = last
     new_starts[len(starts) - 1] = made

@@ -62,6 +62,13 @@ class Line:
         assert before[-1] is not None and after[0] is not None  # what is real is a row
         return "satisfy" if self.bridged(before[-1], after[0]) else "break"
 
+    def bounds(self, place: Place) -> bool:
+        """Whether a liberal frame beside it reaches to this place, and no further.
+
+        A missing row that may satisfy for all that is known is none that does not.
+        """
+        return place.real or self.policy(place) == "break"
+
     def starting(self, place: Place) -> bool:
         """Whether a frame may begin here as far as starts were given."""
         kind = self.framing.kind

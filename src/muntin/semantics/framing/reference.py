@@ -95,7 +95,10 @@ class FrameReference:
         if self.framing.longest and frames:
             # max gives the first of those that last equally long.
             frames = [max(frames, key=lambda frame: self._local.duration(frame.places))]
-        return [list(self._rows_of(frame, places)) for frame in frames]
+        return [list(self._rows_of(frame, self._line(places))) for frame in frames]
+
+    def _line(self, places: Sequence[Place]) -> Line:
+        return Line(self.framing, self._local, places, self.starts, self.bridged)
 
     def _frames(self, places: list[Place]) -> list[Frame]:
         """Frames by ``frame_start``, also those that do not meet the local conditions."""
@@ -106,7 +109,7 @@ class FrameReference:
         if isinstance(kind, Density):
             assert self.aggregate is not None, "density needs an aggregate"
             places = in_stretches(kind, self.aggregate, self._local.measure, places)
-        line = Line(self.framing, self._local, places, self.starts, self.bridged)
+        line = self._line(places)
         if isinstance(kind, Between):
             return list(from_start_to_end(line, kind))
         candidates = Candidates(line, condition(kind, self.aggregate))
@@ -114,13 +117,15 @@ class FrameReference:
             return list(one_after_another(candidates))
         return [Frame(candidate.places) for candidate in chosen(candidates)]
 
-    def _rows_of(self, frame: Frame, places: Sequence[Place]) -> Iterator[Found]:
+    def _rows_of(self, frame: Frame, line: Line) -> Iterator[Found]:
         """What is reported of a frame: its fragments while it was open, then the whole."""
         first, last = frame.places[0], frame.places[-1]
         start, end = first.on, self._local.end(frame.places)
         if self.framing.bounds == "liberal":
-            start = places[first.index - 1].on if first.index else start
-            end = places[last.index + 1].on if last.index + 1 < len(places) else end
+            before = [place for place in line.places[: first.index] if line.bounds(place)]
+            behind = [place for place in line.places[last.index + 1 :] if line.bounds(place)]
+            start = before[-1].on if before else start
+            end = behind[0].on if behind else end
         for held in self._fragments(frame.places):
             yield _told_of(held, start, self._local.end_so_far(held), "partial")
         yield _told_of(frame.places, start, end, frame.status)
