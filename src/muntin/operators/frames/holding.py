@@ -15,7 +15,6 @@ from muntin.operators.frames.operator import Frames, Moment
 from muntin.operators.frames.rows import Rows, spread
 from muntin.operators.kernels.records import NEVER
 from muntin.operators.kernels.sorting import by_key_and_order
-from muntin.operators.kernels.ticks import order_of_ticks
 from muntin.operators.keyed import Keyed
 from muntin.operators.protocol import EVER, Changes, State, forget
 
@@ -70,6 +69,7 @@ class Holding(Frames):
     def _framed(self, now: Moment) -> tuple[pa.Table, Changes, Ints]:
         both, key, rows = self._gathered(now)
         records = self.memory.records(now.keyed, now.remembered)
+        rows = self._to_the_end(now, rows, records)
         memory = {n: self.memory.whole(now.keyed, now.remembered, n) for n in self.remembered_names}
         told = self.tell(rows, memory, now.keyed, self._complete(now), now.ended)
         found = self._numbered(told.found, records)
@@ -95,12 +95,6 @@ class Holding(Frames):
         first = earlier if self.record["liberal"][0] else needed
         held = np.append(rows.order, EVER)[np.minimum(first, len(rows))]
         return np.where(needed < rows.starts[1:], held, EVER)
-
-    def _complete(self, now: Moment) -> Ints:
-        """The order below which no row of a key will come, NEVER where nothing is known."""
-        _, complete = now.punctuation.of(now.keyed.keys)
-        known = np.where(complete == NEVER, 0, np.maximum(complete, -self.axis.limit))
-        return np.where(complete == NEVER, NEVER, order_of_ticks(known, self.axis))
 
     def _gathered(self, now: Moment) -> tuple[pa.Table, Ints, Rows]:
         """Held rows and new ones in order, as they are held; their keys; and for the kernels."""

@@ -18,6 +18,7 @@ from muntin.operators.kernels.records import BREAKS, NEVER, REAL, SATISFIES
 from muntin.operators.kernels.slots import fill_slots, follow_on
 from muntin.operators.kernels.sorting import by_key_and_order
 from muntin.operators.kernels.ticks import from_order, order_of_ticks
+from muntin.operators.protocol import EVER
 from muntin.semantics.axis import Axis
 from muntin.semantics.errors import TieError
 
@@ -68,6 +69,7 @@ class Arranged:
     refused: pa.Table | None
     slot: Ints | None
     last_real: Ints  # for each key the row of ``rows.table`` that was its last real one, or -1
+    horizon: Ints  # for each key the order below which no row behind these can be, nor be missing
 
 
 @dataclass(frozen=True)
@@ -97,16 +99,28 @@ class Sequencer:
         place = self._sorted(pool.take(pa.array(row)), key[row], keys)
         table, key = pool.take(pa.array(row[place])), key[row][place]
         table, key, refused = self._settle(table, key)
+        first_held = np.full(keys, EVER)
         if waits(self.missing) and not reached.ended:
-            table, key, held = self._hold_back(table, key, keys)
+            table, key, held, held_key = self._hold_back(table, key, keys)
             waiting = pa.concat_tables([waiting, held.select(waiting.column_names)])
+            np.minimum.at(first_held, held_key, orders(held))
         starts = np.searchsorted(key, np.arange(keys + 1)).astype(np.int64)
         rows, slot = self._with_missing(table, starts, reached)
         rows = self._judged(rows, before)
         real = np.flatnonzero(~lacking(table))
         last_real = np.full(keys, -1, np.int64)
         last_real[key[real]] = real
-        return Arranged(rows, waiting, refused, slot, last_real)
+        horizon = np.minimum(self._horizon(reached, slot), first_held)
+        return Arranged(rows, waiting, refused, slot, last_real, horizon)
+
+    def _horizon(self, reached: Reached, dealt: Ints | None) -> Ints:
+        """Where rows may come: at the punctuation, or in the slot behind the last dealt with."""
+        tick = reached.complete
+        if self.slots is not None and dealt is not None:
+            behind = self.slots.begin(np.where(dealt == NEVER, 0, dealt) + 1)
+            tick = np.where(dealt == NEVER, NEVER, behind)
+        known = tick != NEVER
+        return np.where(known, order_of_ticks(np.where(known, tick, 0), self.axis), NEVER)
 
     def _sorted(self, rows: pa.Table, key: Ints, keys: int) -> Ints:
         if self.grid:
@@ -158,13 +172,16 @@ class Sequencer:
             made = made.append_column(name, column)
         return made
 
-    def _hold_back(self, table: pa.Table, key: Ints, keys: int) -> tuple[pa.Table, Ints, pa.Table]:
+    def _hold_back(
+        self, table: pa.Table, key: Ints, keys: int
+    ) -> tuple[pa.Table, Ints, pa.Table, Ints]:
         """Rows behind a key's last real one wait: what becomes of them depends on the next."""
         real = np.flatnonzero(~lacking(table))
         last = np.full(keys, -1, np.int64)
         last[key[real]] = real
         held = np.arange(len(key)) > last[key]
-        return table.filter(pa.array(~held)), key[~held], table.filter(pa.array(held))
+        rest = table.filter(pa.array(held)), key[held]
+        return table.filter(pa.array(~held)), key[~held], *rest
 
     def _with_missing(
         self, table: pa.Table, starts: Ints, reached: Reached

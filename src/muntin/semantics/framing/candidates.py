@@ -143,7 +143,8 @@ class Candidates:
             return "start"
         if last.real and not self.minimal and not self.holds(_real([*taken, last])):
             return "condition"
-        if self.line.framing.cut and self.line.local.beyond([*taken, *joining]):
+        both, local = [*taken, *joining], self.line.local
+        if self.line.framing.cut and local.beyond(both, local.reach(both)):
             return "cut"
         return None
 
