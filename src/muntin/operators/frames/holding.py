@@ -21,7 +21,7 @@ from muntin.operators.protocol import EVER, Changes, State, forget
 Ints = npt.NDArray[np.int64]
 HELD = "held"
 #: The columns of a held row that are not those of a row on its way.
-_OWN = {"what": pa.uint8(), "gap": pa.uint8(), "came": pa.bool_()}
+_OWN = {"what": pa.uint8(), "gap": pa.uint8(), "came": pa.bool_(), "stands": pa.int64()}
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,8 @@ class Holding(Frames):
         columns |= {"order": pa.array(rows.order), "what": pa.array(rows.what)}
         gap = rows.gap if len(rows.gap) else np.zeros(len(rows), np.uint8)
         columns |= {"gap": pa.array(gap), "came": pa.array(source >= 0)}
+        stands = rows.read("reach") if self.slots is not None else np.ones(len(rows), np.int64)
+        columns |= {"stands": pa.array(stands)}
         return pa.table({name: columns[name] for name in self.held_schema.names})
 
     def _rows(self, held: pa.Table, starts: Ints) -> Rows:
@@ -129,7 +131,8 @@ class Holding(Frames):
             np.ascontiguousarray(held[name].to_numpy()) for name in ("order", "what", "gap")
         )
         gap = gap if self.sequencer.interval else gap[:0]
-        return Rows(starts, order, what, table, source, gap)
+        stands = {"reach": held["stands"].to_numpy()} if self.slots is not None else {}
+        return Rows(starts, order, what, table, source, gap, stands)
 
     def _numbered(self, found: np.ndarray, records: np.ndarray) -> np.ndarray:
         """Frames with the next ids of their keys."""

@@ -94,7 +94,9 @@ class Frames:
     @cached_property
     def record(self) -> np.ndarray:
         """The framing as kernels take it."""
-        return record(self.asked)
+        made = record(self.asked)
+        made["slotted"] = self.slots is not None
+        return made
 
     @cached_property
     def admission(self) -> Admission:
@@ -109,7 +111,26 @@ class Frames:
         interval = int(self.record["reading"][0]) == INTERVAL
         grid = self.reading.kind == "region"
         rules = self.ties, self.missing, self.slots, interval, grid
-        return Sequencer(self.axis, self.bound_type, *rules, self.combined, self.reading)
+        return Sequencer(
+            self.axis, self.bound_type, *rules, self.combined, self.reading, self._lead
+        )
+
+    @property
+    def _lead(self) -> int:
+        """How many empty slots in a row are looked at one by one.
+
+        Where frames are cut at most those that may still fit, where they are reported in fragments
+        all; what is carried counts only when it has led to a row.
+        """
+        asked = self.record[0]
+        if self.slots is None or self.missing in ("break", "carry"):
+            return 1
+        if asked["fragments"] >= 0:
+            return EVER
+        fitting = [int(asked["max_count"]), int(asked["max_duration"]) // self.slots.period + 2]
+        limited = int(asked["max_count"]) >= 0, int(asked["max_duration"]) >= 0
+        most = [n for n, given in zip(fitting, limited, strict=True) if given and asked["cut"]]
+        return max(1, min(most, default=1))
 
     @cached_property
     def memory(self) -> Memory:

@@ -20,11 +20,13 @@ from muntin.operators.kernels.sorting import by_key_and_order
 from muntin.operators.kernels.ticks import from_order, order_of_ticks
 from muntin.operators.protocol import EVER
 from muntin.semantics.axis import Axis
-from muntin.semantics.errors import TieError
+from muntin.semantics.errors import EmptySlotsError, TieError
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]
+#: So many empty slots are framed one by one in a step, where each of them counts on its own.
+MOST_SLOTS = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,7 @@ class Sequencer:
     grid: bool = False  # rows have a second place, ``real``
     combined: Combined | None = None
     reading: Reading | None = None
+    lead: int = 1  # so many empty slots in a row are framed one by one, the others as one
 
     def arrange(
         self, pool: pa.Table, key: Ints, keys: int, reached: Reached, before: pa.Table | None
@@ -193,20 +196,22 @@ class Sequencer:
             return plain, None
         assert reached.slot is not None
         slot = self.slots.of(ints(table["tick"]))
-        given = starts, slot, reached.slot, self._due(reached), int(self.missing == "break")
+        given = starts, slot, reached.slot, self._due(reached), self.lead
         new_starts, dealt = np.empty_like(starts), np.empty_like(reached.slot)
         none = np.empty(0, np.int64)
-        made = fill_slots(*given, none, none, new_starts, dealt)
+        made = fill_slots(*given, none, none, none, new_starts, dealt)
         if made == len(slot):
-            return plain, dealt
-        source, filled = np.empty(made, np.int64), np.empty(made, np.int64)
-        fill_slots(*given, source, filled, new_starts, dealt)
+            return replace(plain, columns={"reach": np.ones(made, np.int64)}), dealt
+        if made - len(slot) > MOST_SLOTS:
+            raise EmptySlotsError(made - len(slot), MOST_SLOTS)
+        source, filled, stands = np.empty((3, made), np.int64)
+        fill_slots(*given, source, filled, stands, new_starts, dealt)
         came = source >= 0
         order = order_of_ticks(self.slots.begin(filled), self.axis)
         order[came] = plain.order[source[came]]
         taken = np.full(made, verdict(self.missing), np.uint8)
         taken[came] = what[source[came]]
-        return Rows(new_starts, order, taken, table, source), dealt
+        return Rows(new_starts, order, taken, table, source, columns={"reach": stands}), dealt
 
     def _due(self, reached: Reached) -> Ints:
         """For each key the slot behind the last in which a row must have come by now."""

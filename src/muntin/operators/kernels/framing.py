@@ -343,14 +343,15 @@ def _missing(
         return n
     if what == BREAKS:
         return broken(asked, state, key, order, found, n)
+    rows = reach if asked.slotted else 1
     if what != SATISFIES:
         state.gone = order if state.pending == 0 else state.gone
         state.ahead = reach if state.pending == 0 else max(state.ahead, reach)
-        state.pending += 1
+        state.pending += rows
         return n
-    if _cut_before(asked, state, order, reach, 1):
+    if _cut_before(asked, state, order, reach, rows):
         return close(asked, state, key, order, FINAL, found, n)
-    state.missed += 1
+    state.missed += rows
     state.last, state.high = order, row + 1
     state.reach = max(state.reach, reach)
     if asked.fragments >= 0:

@@ -42,11 +42,12 @@ FINAL, PARTIAL = range(2)
 
 _WHOLE, _REAL = np.int64, np.float64
 
-#: What the user asked for. Lengths are in ticks, and as doubles for axes of doubles.
+#: What the user asked for. Lengths are in ticks, and as doubles for axes of doubles. Rows that are
+#: ``slotted`` say as their reach how many slots of a schedule they stand for.
 ASKED = np.dtype(
     [
         *((name, _WHOLE) for name in ("kind", "minimal", "reading", "liberal", "cut", "restart")),
-        *((name, _WHOLE) for name in ("doubles", "whole", "every_candidate")),
+        *((name, _WHOLE) for name in ("doubles", "whole", "every_candidate", "slotted")),
         *((name, _WHOLE) for name in ("min_count", "max_count", "least_rows")),
         *((name, _WHOLE) for name in ("min_duration", "max_duration", "fragments")),
         *((name, _REAL) for name in ("min_length", "max_length", "fragment_length")),

@@ -72,6 +72,8 @@ class Layout:
         on = self.framing.on
         if len(tied) == 1:
             return tied[0]
+        # In a slot rows lie apart, and that counts where nothing else tells them apart.
+        tied = sorted(tied, key=lambda row: row[on])
         match self.framing.ties:
             case "fail":
                 raise TieError(key, tied[1][on])
