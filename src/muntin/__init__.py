@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from muntin.semantics.errors import (
         ArgumentError,
         CheckpointError,
+        EmptySlotsError,
         ExpressionError,
         MuntinError,
         OwnAggregateError,
@@ -134,6 +135,7 @@ __all__ = [
     "Composed",
     "Context",
     "Disorder",
+    "EmptySlotsError",
     "ExponentialHistogram",
     "ExpressionError",
     "Filled",

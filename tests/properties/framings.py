@@ -173,12 +173,13 @@ class FrameCase(Arrivals):
 
     @property
     def _combined(self) -> Combined | None:
-        """Every column as the greatest or the least of rows that tie."""
-        how = self.framing.ties
+        """What every column becomes of rows that tie."""
         if not self.framing.combines_ties:
             return None
-        slots = zip(SLOTS, SLOT_TYPES, strict=True)
-        calls = [Call(str(how), name, (0,), (type_,), True) for name, type_ in slots]
+        calls = [
+            Call(self._tied_by(name), name, (0,), (type_,), True)
+            for name, type_ in zip(SLOTS, SLOT_TYPES, strict=True)
+        ]
         derived: list[tuple[str, Node]] = [
             (f"s{self._slot(p)}", Slot(p)) for p in range(len(SLOTS))
         ]
@@ -199,9 +200,15 @@ class FrameCase(Arrivals):
 
     def combine(self, rows: Sequence[Row]) -> Row:
         """Rows that tie as one."""
-        evaluate = aggregation.FUNCTIONS[str(self.framing.ties)]
         first = min(rows, key=lambda row: row["on"])
-        return {**first, **{name: evaluate([row[name] for row in rows]) for name in SLOTS}}
+        how = {name: aggregation.FUNCTIONS[self._tied_by(name)] for name in SLOTS}
+        return {**first, **{n: evaluate([row[n] for row in rows]) for n, evaluate in how.items()}}
+
+    def _tied_by(self, column: str) -> str:
+        """The aggregate that a column of rows that tie becomes."""
+        how = self.framing.ties
+        named = dict(how)[column] if isinstance(how, tuple) else str(how)
+        return "avg" if named == "mean" else named
 
     @property
     def _measured(self) -> tuple[Call, ...]:
@@ -390,6 +397,17 @@ def _values(seed: int) -> dict[str, Any]:
 VALUES = [_values(seed) for seed in range(200)]
 
 
+#: Rows that tie as one, by column; types stay what they are.
+BY_COLUMN = {"v": "mean", "i": "sum", "s": "min", "b": "max", "d": "max"}
+
+
+@st.composite
+def schedules(draw: st.DrawFn, domain: Domain) -> Schedule:
+    """Slots of a few units, from the epoch or from somewhere among the rows."""
+    origin = draw(st.none() | st.integers(-3, 9).map(ON_TYPES[domain][2]))
+    return Schedule(LENGTHS[domain](draw(st.integers(2, 5))), origin)
+
+
 @st.composite
 def framings(draw: st.DrawFn, domain: Domain, only: Sequence[Kind] = ()) -> tuple[Framing, str]:
     """A framing that does not contradict itself, and its column."""
@@ -418,9 +436,9 @@ def framings(draw: st.DrawFn, domain: Domain, only: Sequence[Kind] = ()) -> tupl
         "fragments": sometimes(few.map(length)),
         "missing": draw(st.sampled_from(["break", "satisfy", "carry", *BRIDGES])),
         "bounds": draw(st.sampled_from(["conservative", "liberal"])),
-        "ties": draw(st.sampled_from(["fail", "first", "last", "max", "min"])),
+        "ties": draw(st.sampled_from(["fail", "first", "last", "max", "min", BY_COLUMN])),
         "readings": draw(st.sampled_from(["point", "point", "until_next", "interval"])),
-        "schedule": sometimes(st.integers(2, 5).map(lambda n: Schedule(length(n))), 2),
+        "schedule": sometimes(schedules(domain), 2),
     }
     computed = isinstance(kind, Crossing) and not measures.is_plain(kind.aggregate)  # type: ignore[arg-type]
     if computed or column in OTHERS:

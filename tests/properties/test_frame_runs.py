@@ -78,7 +78,8 @@ def stepped(case: FrameCase, tasks: Sequence[list[Row]]) -> tuple[list[Row], boo
     # Runs of few rows do not pay, but are just as right.
     with patch.object(runs, "_ROWS_PER_RUN", 1):
         routed = [work.route(case.table(rows)) for rows in tasks]
-    end = Punctuation(None, None, None, ended=True)
+    largest = max((part.progress for part in routed if part.progress is not None), default=None)
+    end = Punctuation(None, None, largest, ended=True)
     rows = Read(part.rows for part in routed if part.rows is not None)
     step = work.step(MemoryState(), [part.partial for part in routed], end, rows)
     return [renamed(row) for row in step.results.to_pylist()], rows.seen

@@ -264,7 +264,7 @@ def test_a_frame_is_reported_when_punctuation_makes_it_certain(spark: SparkSessi
 def test_a_schedule_closes_frames_without_punctuation(spark: SparkSession) -> None:
     """
     slot          0   1   2 |  3   4   5 | .     six slots of 10
-    x             3  12  25 | 31  47  52 |
+    x             3  12  25 | 31  47   . |
     v             1   1   9 |  1   1   . |       below 5; nothing came in slot 5
     punctuation  10         |            | 60
     """

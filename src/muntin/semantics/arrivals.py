@@ -20,10 +20,16 @@ class Arrivals:
     held: dict[Key, list[Row]] = field(default_factory=dict)
     told: dict[Key | None, int] = field(default_factory=dict)  # None is all keys
     largest: int | None = None  # tick of the whole input, late rows and all
+    steps: list[Mapping[Key | None, int]] = field(default_factory=list)  # told after each batch
 
     def complete(self, key: Key) -> int | None:
         """Up to where a key is complete, by its own punctuation or by the stream's."""
-        return max((self.told[name] for name in (None, key) if name in self.told), default=None)
+        return _complete(self.told, key)
+
+    def completed(self, key: Key) -> list[int]:
+        """Up to where a key was complete after each micro-batch, where anything was known."""
+        known = [_complete(told, key) for told in self.steps]
+        return [tick for tick in known if tick is not None]
 
 
 def arrive(
@@ -54,7 +60,12 @@ def arrive(
                 outcome.used += 1
                 made.held.setdefault(key, []).append(row)
         made.told = _after(made.told, batch, axis)
+        made.steps.append(made.told)
     return made
+
+
+def _complete(told: Mapping[Key | None, int], key: Key) -> int | None:
+    return max((told[name] for name in (None, key) if name in told), default=None)
 
 
 def without_place(axis: Axis, value: Any) -> str | None:

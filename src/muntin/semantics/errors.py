@@ -77,6 +77,17 @@ class TieError(MuntinError, ValueError):
         )
 
 
+class EmptySlotsError(MuntinError, ValueError):
+    """So many slots of a schedule have no row that they cannot be framed one by one."""
+
+    def __init__(self, empty: int, most: int) -> None:
+        super().__init__(
+            f"{empty:,} slots of the schedule have no row, and with fragments= and this missing= "
+            f"each of them is framed on its own, at most {most:,} in a micro-batch; look for a row "
+            "far before all others, or leave out fragments=, or use missing='break' or 'carry'"
+        )
+
+
 class RequirementError(MuntinError, RuntimeError):
     """The Spark session lacks something a run needs; the message has the line to paste."""
 

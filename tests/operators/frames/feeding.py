@@ -39,6 +39,8 @@ class Fed:
         read = pc.greater(value, 0) if self.truth else value
         more = {"f0": read, "lacks": pc.is_null(value), "opens": pc.equal(value, 1)}
         more |= {"m0": value, "m1": rows["on"]}
+        if "reach" in rows.column_names:
+            more["until"] = rows["reach"].combine_chunks()
         for name, column in more.items():
             rows = rows.append_column(name, column)
         return self.frames.route(rows)

@@ -49,32 +49,30 @@ def slots_of_keys(draw: st.DrawFn) -> list[KeySlots]:
     return made
 
 
-def filled(keys: list[KeySlots], ends_only: bool) -> tuple[list[list[tuple[int, int]]], list[int]]:
-    """What each key's slots become: pairs of slot and source; and the last slot dealt with."""
+def filled(keys: list[KeySlots], lead: int) -> tuple[list[list[tuple[int, int, int]]], list[int]]:
+    """What each key's slots become: slot, source, how many it stands for; the last dealt with."""
     starts = ints([0, *itertools.accumulate(len(rows) for rows, _, _ in keys)])
     given_ = (
         starts,
         ints([slot for rows, _, _ in keys for slot in rows]),
         ints([NEVER if before is None else before for _, before, _ in keys]),
         ints([NEVER if until is None else until for _, _, until in keys]),
-        int(ends_only),
+        lead,
     )
     none, new_starts, dealt = ints([]), np.empty_like(starts), np.empty(len(keys), np.int64)
-    made = fill_slots(*given_, none, none, new_starts, dealt)
-    source, slot = np.empty(made, np.int64), np.empty(made, np.int64)
-    assert fill_slots(*given_, source, slot, new_starts, dealt) == made
-    found = [
-        list(zip(slot[low:high].tolist(), source[low:high].tolist(), strict=True))
-        for low, high in itertools.pairwise(new_starts.tolist())
-    ]
+    made = fill_slots(*given_, none, none, none, new_starts, dealt)
+    source, slot, stands = np.empty((3, made), np.int64)
+    assert fill_slots(*given_, source, slot, stands, new_starts, dealt) == made
+    told = list(zip(slot.tolist(), source.tolist(), stands.tolist(), strict=True))
+    found = [told[low:high] for low, high in itertools.pairwise(new_starts.tolist())]
     return found, dealt.tolist()
 
 
-@given(slots_of_keys(), st.booleans())
+@given(slots_of_keys(), st.integers(1, 4) | st.just(2**63 - 1))
 def test_empty_slots_lie_between_rows_and_up_to_what_is_due(
-    keys: list[KeySlots], ends_only: bool
+    keys: list[KeySlots], lead: int
 ) -> None:
-    found, dealt = filled(keys, ends_only)
+    found, dealt = filled(keys, lead)
     first = 0
     for (rows, before, until), mine, last in zip(keys, found, dealt, strict=True):
         source = {slot: first + place for place, slot in enumerate(rows)}
@@ -87,11 +85,14 @@ def test_empty_slots_lie_between_rows_and_up_to_what_is_due(
             assert last == stop - 1
         else:
             assert last == NEVER
-        if ends_only:  # of neighbouring empty slots the first and the last
-            wanted = [
-                s for s in wanted if s in source or not {s - 1, s + 1} <= {*wanted} - {*source}
-            ]
-        assert mine == [(slot, source.get(slot, -1)) for slot in wanted]
+        told: list[tuple[int, int, int]] = []
+        for is_row, run in itertools.groupby(wanted, source.__contains__):
+            slots = list(run)
+            single = slots if is_row or len(slots) <= lead else slots[:lead]
+            told += [(slot, source.get(slot, -1), 1) for slot in single]
+            if len(single) < len(slots):  # the last of neighbouring empty slots is for the others
+                told.append((slots[-1], -1, len(slots) - len(single)))
+        assert mine == told
 
 
 @given(slots_of_keys(), st.data())

@@ -87,6 +87,12 @@ SLOTS = schedule(20)
             "next one",
         ),
         (
+            THRESHOLD,
+            {"cut": True, "max_count": 5, "bounds": "liberal"},
+            "cut and liberal contradict each other: where a frame is cut, the row beside it "
+            "satisfies as well",
+        ),
+        (
             BETWEEN,
             {"cut": True, "max_count": 5},
             "cut and between contradict each other: between says itself where a frame ends",
@@ -503,13 +509,14 @@ def test_a_missing_policy_without_a_name_is_a_condition() -> None:
 
 def test_how_a_framing_prints() -> None:
     assert str(Framing(THRESHOLD, "ts")) == "FRAME threshold(x > 3) WATTR ts"
+    cut = Framing(THRESHOLD, "ts", max_count=5, cut=True, readings="until_next")
+    assert str(cut) == ("FRAME threshold(x > 3) WATTR ts max_count=5 readings=until_next cut")
     assert str(
         Framing(
             THRESHOLD,
             "ts",
             min_count=2,
             max_duration="5 minutes",
-            cut=True,
             missing="carry",
             bounds="liberal",
             ties="last",
@@ -518,7 +525,7 @@ def test_how_a_framing_prints() -> None:
         )
     ) == (
         "FRAME threshold(x > 3) WATTR ts max_duration=5 minutes min_count=2 bounds=liberal "
-        "ties=last missing=carry cut tie_order=seq schedule every 20 seconds"
+        "ties=last missing=carry tie_order=seq schedule every 20 seconds"
     )
     assert str(
         Framing(DELTA, "ts", scheme=cover(), readings="interval", until="end_ts", longest=True)

@@ -21,9 +21,9 @@ from muntin.operators.frames.operator import Moment, walked
 from muntin.operators.frames.rows import Rows
 from muntin.operators.kernels.density import decided, flag, needed, over, windows_of
 from muntin.operators.kernels.grouping import find_keys
-from muntin.operators.kernels.records import NEVER, OPEN, POINT, is_open
+from muntin.operators.kernels.records import NEVER, OPEN, POINT, UNTIL_NEXT, is_open
 from muntin.operators.kernels.ticks import shift_order
-from muntin.operators.protocol import Changes, forget
+from muntin.operators.protocol import EVER, Changes, forget
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -53,9 +53,12 @@ class Dense(Holding):
         framed = self.memory.whole(now.keyed, now.remembered, "framed")
         new = self._told(rows, np.where(framed == NEVER, 0, framed), told)
         records = self.memory.records(now.keyed, now.remembered)
+        new = self._to_the_end(now, new, records)
         found = walked(self.record, new, records, now.ended)
         if not now.ended:
-            found = self._with_quiet(found, new, records, over(*known))
+            horizon = self._untold(rows, told, self._complete(now))
+            found, _ = self._with_quiet(now, found, records, horizon)
+            found = self._with_over(found, new, records, over(*known), horizon)
         joined = self._joined(now, new)
         results = self._results(now.keyed, found, joined)
         first = needed(*known)
@@ -106,14 +109,26 @@ class Dense(Holding):
         (values,) = measured.of_stretches(measured.lifted(rows.table), low, high)
         return meets(values, self.sign, self.limit)
 
-    def _with_quiet(
-        self, found: np.ndarray, rows: Rows, records: np.ndarray, quiet: Mask
+    def _untold(self, rows: Rows, told: Ints, complete: Ints) -> Ints:
+        """Where the next row to be framed may lie: the first that is not told, or punctuation."""
+        first = rows.starts[:-1] + told
+        held = np.append(rows.order, EVER)[np.minimum(first, len(rows))]
+        return np.minimum(complete, np.where(first < rows.starts[1:], held, EVER))
+
+    @property
+    def _told_by_punctuation(self) -> bool:
+        """Windows to come decide about rows, so punctuation says little of open frames."""
+        return False
+
+    def _with_over(
+        self, found: np.ndarray, rows: Rows, records: np.ndarray, quiet: Mask, horizon: Ints
     ) -> np.ndarray:
         """Also the open frames that no row to come can join, where nothing else has to be known."""
         asked = self.record[0]
-        if asked["reading"] != POINT or asked["liberal"]:
+        if asked["reading"] == UNTIL_NEXT or asked["liberal"]:
             return found
-        keys = np.flatnonzero(quiet & (records["mode"] == OPEN))
+        ends = (asked["reading"] == POINT) | (records["reach"] <= horizon)
+        keys = np.flatnonzero(quiet & ends & (records["mode"] == OPEN))
         if not len(keys):
             return found
         none = Rows(np.zeros(len(keys) + 1, np.int64), rows.order[:0], rows.what[:0], rows.table)

@@ -15,14 +15,13 @@ from muntin.operators.frames.operator import Frames, Moment
 from muntin.operators.frames.rows import Rows, spread
 from muntin.operators.kernels.records import NEVER
 from muntin.operators.kernels.sorting import by_key_and_order
-from muntin.operators.kernels.ticks import order_of_ticks
 from muntin.operators.keyed import Keyed
 from muntin.operators.protocol import EVER, Changes, State, forget
 
 Ints = npt.NDArray[np.int64]
 HELD = "held"
 #: The columns of a held row that are not those of a row on its way.
-_OWN = {"what": pa.uint8(), "gap": pa.uint8(), "came": pa.bool_()}
+_OWN = {"what": pa.uint8(), "gap": pa.uint8(), "came": pa.bool_(), "stands": pa.int64()}
 
 
 @dataclass(frozen=True)
@@ -70,6 +69,7 @@ class Holding(Frames):
     def _framed(self, now: Moment) -> tuple[pa.Table, Changes, Ints]:
         both, key, rows = self._gathered(now)
         records = self.memory.records(now.keyed, now.remembered)
+        rows = self._to_the_end(now, rows, records)
         memory = {n: self.memory.whole(now.keyed, now.remembered, n) for n in self.remembered_names}
         told = self.tell(rows, memory, now.keyed, self._complete(now), now.ended)
         found = self._numbered(told.found, records)
@@ -96,12 +96,6 @@ class Holding(Frames):
         held = np.append(rows.order, EVER)[np.minimum(first, len(rows))]
         return np.where(needed < rows.starts[1:], held, EVER)
 
-    def _complete(self, now: Moment) -> Ints:
-        """The order below which no row of a key will come, NEVER where nothing is known."""
-        _, complete = now.punctuation.of(now.keyed.keys)
-        known = np.where(complete == NEVER, 0, np.maximum(complete, -self.axis.limit))
-        return np.where(complete == NEVER, NEVER, order_of_ticks(known, self.axis))
-
     def _gathered(self, now: Moment) -> tuple[pa.Table, Ints, Rows]:
         """Held rows and new ones in order, as they are held; their keys; and for the kernels."""
         new = now.arranged.rows
@@ -122,6 +116,8 @@ class Holding(Frames):
         columns |= {"order": pa.array(rows.order), "what": pa.array(rows.what)}
         gap = rows.gap if len(rows.gap) else np.zeros(len(rows), np.uint8)
         columns |= {"gap": pa.array(gap), "came": pa.array(source >= 0)}
+        stands = rows.read("reach") if self.slots is not None else np.ones(len(rows), np.int64)
+        columns |= {"stands": pa.array(stands)}
         return pa.table({name: columns[name] for name in self.held_schema.names})
 
     def _rows(self, held: pa.Table, starts: Ints) -> Rows:
@@ -135,7 +131,8 @@ class Holding(Frames):
             np.ascontiguousarray(held[name].to_numpy()) for name in ("order", "what", "gap")
         )
         gap = gap if self.sequencer.interval else gap[:0]
-        return Rows(starts, order, what, table, source, gap)
+        stands = {"reach": held["stands"].to_numpy()} if self.slots is not None else {}
+        return Rows(starts, order, what, table, source, gap, stands)
 
     def _numbered(self, found: np.ndarray, records: np.ndarray) -> np.ndarray:
         """Frames with the next ids of their keys."""

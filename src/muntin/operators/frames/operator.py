@@ -25,11 +25,12 @@ from muntin.operators.frames.contents import OPEN_CELLS, Contents, Joined
 from muntin.operators.frames.memory import KEYS, Buckets, Memory
 from muntin.operators.frames.missing import Bridge, Missing
 from muntin.operators.frames.reading import Reading
-from muntin.operators.frames.rows import Rows
+from muntin.operators.frames.rows import Rows, held_until
 from muntin.operators.frames.sequence import Arranged, Reached, Sequencer, Slots
 from muntin.operators.frames.ties import Ties
-from muntin.operators.kernels.records import FOUND, INTERVAL, NEVER, is_open
-from muntin.operators.kernels.ticks import from_order, to_ticks
+from muntin.operators.kernels.quiet import MOST_QUIET, look_at_quiet
+from muntin.operators.kernels.records import FOUND, INTERVAL, NEVER, POINT, UNTIL_NEXT, is_open
+from muntin.operators.kernels.ticks import from_order, order_of_ticks, to_ticks
 from muntin.operators.kernels.walking import walk
 from muntin.operators.keyed import Keyed
 from muntin.operators.protocol import EVER, Changes, Open, Punctuation, Routed, State, Step, forget
@@ -93,7 +94,9 @@ class Frames:
     @cached_property
     def record(self) -> np.ndarray:
         """The framing as kernels take it."""
-        return record(self.asked)
+        made = record(self.asked)
+        made["slotted"] = self.slots is not None
+        return made
 
     @cached_property
     def admission(self) -> Admission:
@@ -108,7 +111,26 @@ class Frames:
         interval = int(self.record["reading"][0]) == INTERVAL
         grid = self.reading.kind == "region"
         rules = self.ties, self.missing, self.slots, interval, grid
-        return Sequencer(self.axis, self.bound_type, *rules, self.combined, self.reading)
+        return Sequencer(
+            self.axis, self.bound_type, *rules, self.combined, self.reading, self._lead
+        )
+
+    @property
+    def _lead(self) -> int:
+        """How many empty slots in a row are looked at one by one.
+
+        Where frames are cut at most those that may still fit, where they are reported in fragments
+        all; what is carried counts only when it has led to a row.
+        """
+        asked = self.record[0]
+        if self.slots is None or self.missing in ("break", "carry"):
+            return 1
+        if asked["fragments"] >= 0:
+            return EVER
+        fitting = [int(asked["max_count"]), int(asked["max_duration"]) // self.slots.period + 2]
+        limited = int(asked["max_count"]) >= 0, int(asked["max_duration"]) >= 0
+        most = [n for n, given in zip(fitting, limited, strict=True) if given and asked["cut"]]
+        return max(1, min(most, default=1))
 
     @cached_property
     def memory(self) -> Memory:
@@ -267,8 +289,9 @@ class Frames:
     def _framed(self, now: Moment) -> tuple[pa.Table, Changes, Ints]:
         """The frames that are certain now, what to remember, and where what is open began."""
         records = self.memory.records(now.keyed, now.remembered)
-        rows = self._coded(now, records)
+        rows = self._to_the_end(now, self._coded(now, records), records)
         found, own = self._walk(now, rows, records)
+        found, told = self._with_quiet(now, found, records, now.arranged.horizon)
         joined = None
         if self.calls:
             kept_of = now.keyed.numbers[2]
@@ -278,7 +301,7 @@ class Frames:
         if now.ended:
             return results, forget(now.state, KEYS, OPEN_CELLS), since
         changes: Changes = {}
-        buckets = Buckets.of(now.keyed, self.key_names, np.diff(rows.starts) > 0)
+        buckets = Buckets.of(now.keyed, self.key_names, (np.diff(rows.starts) > 0) | told)
         if joined is not None:
             cells, opened = self.contents.kept(joined, records)
             changes |= buckets.write(now.state, OPEN_CELLS, cells, opened)
@@ -289,13 +312,59 @@ class Frames:
         changes |= buckets.write(now.state, KEYS, seen, np.flatnonzero(known))
         return results, changes, since
 
+    def _to_the_end(self, now: Moment, rows: Rows, records: np.ndarray) -> Rows:
+        """At the end of input also up to where rows hold that no other follows."""
+        if not now.ended:
+            return rows
+        known = np.maximum(records["previous"], self._complete(now))
+        return self._held_to(rows, known, now.punctuation.largest)
+
+    def _held_to(self, rows: Rows, known: Ints, largest: int | None) -> Rows:
+        """Where rows hold until the next, the last hold as far as the input is known to reach."""
+        if self.record["reading"][0] != UNTIL_NEXT:
+            return rows
+        if largest is not None:
+            known = np.maximum(known, self._order(np.array([largest])))
+        some = np.diff(rows.starts) > 0
+        last = np.append(rows.order, NEVER)[np.where(some, rows.starts[1:] - 1, len(rows))]
+        return held_until(rows, np.maximum(last, known))
+
+    def _complete(self, now: Moment) -> Ints:
+        """The order below which no row of a key will come, NEVER where nothing is known."""
+        _, complete = now.punctuation.of(now.keyed.keys)
+        known = np.where(complete == NEVER, 0, complete)
+        return np.where(complete == NEVER, NEVER, self._order(known))
+
+    def _order(self, tick: Ints) -> Ints:
+        return order_of_ticks(np.maximum(tick, -self.axis.limit), self.axis)
+
+    @property
+    def _told_by_punctuation(self) -> bool:
+        """Whether open frames are reported between rows; rows of a schedule come soon enough."""
+        return self.slots is None and self.record["reading"][0] != POINT
+
+    def _with_quiet(
+        self, now: Moment, found: np.ndarray, records: np.ndarray, horizon: Ints
+    ) -> tuple[np.ndarray, Mask]:
+        """Also what punctuation alone says of open frames; and of which keys it said something."""
+        if now.ended:
+            return found, np.zeros(len(records), np.bool_)
+        mode, reported = records["mode"].copy(), records["reported"].copy()
+        joins = np.maximum(horizon, self._complete(now)) if self.missing == "carry" else horizon
+        rules = int(self.missing == "break"), int(self._told_by_punctuation)
+        room = np.zeros(MOST_QUIET * len(records), FOUND)
+        n = look_at_quiet(self.record, horizon, joins, *rules, records, room)
+        both = np.concatenate([found, room[:n]])
+        told: Mask = (mode != records["mode"]) | (reported != records["reported"])
+        return both[np.argsort(both["key"], kind="stable")], told
+
     def _since(self, records: np.ndarray) -> Ints:
         """Where the next frame of each key begins if it is open by now, else EVER."""
         opened = is_open(records)
         if not self.record["liberal"][0]:
             return np.where(opened, records["first"], EVER)
-        # From the row before the first: that of an open frame, else the last there was.
-        before = np.where(opened, records["before"], records["previous"])
+        # From the row that bounds it: that of an open frame, else the last that may.
+        before = np.where(opened, records["before"], records["edge"])
         return np.where(before == NEVER, np.where(opened, records["first"], EVER), before)
 
     def _walk(

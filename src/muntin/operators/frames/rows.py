@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from muntin.operators.columns import ints
 from muntin.operators.frames.reading import COLUMNS
+from muntin.operators.kernels.records import BREAKS
 
 Ints = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
@@ -62,6 +63,24 @@ class Rows:
         counted = np.zeros(len(self.order) + 1, np.int64)
         np.cumsum(self.source >= 0, out=counted[1:])
         return counted
+
+
+def held_until(rows: Rows, until: Ints) -> Rows:
+    """The rows, and behind those of each key a missing one that ends what the last of them holds.
+
+    ``until`` says where; it lies no earlier than the last row.
+    """
+    last = rows.starts[1:]
+    source = np.arange(len(rows)) if rows.source is None else rows.source
+    return replace(
+        rows,
+        starts=rows.starts + np.arange(len(rows.starts)),
+        order=np.insert(rows.order, last, until),
+        what=np.insert(rows.what, last, BREAKS),
+        source=np.insert(source, last, -1),
+        gap=np.insert(rows.gap, last, BREAKS) if len(rows.gap) else rows.gap,
+        columns={name: np.insert(column, last, 0) for name, column in rows.columns.items()},
+    )
 
 
 def _empty(name: str) -> npt.NDArray[np.generic]:

@@ -19,7 +19,7 @@ from muntin.operators.columns import ints, key_fields
 from muntin.operators.frames.operator import Frames, walked
 from muntin.operators.frames.rows import Rows, lacking
 from muntin.operators.kernels.grouping import key_and_pane, key_codes
-from muntin.operators.kernels.records import BREAKS, INTERVAL, REAL, fresh
+from muntin.operators.kernels.records import BREAKS, INTERVAL, NEVER, REAL, fresh
 from muntin.operators.kernels.runs import find_runs
 from muntin.operators.kernels.sorting import by_key_and_order
 from muntin.operators.keyed import Keyed
@@ -104,14 +104,14 @@ class Runs(Frames):
         if not _apart(runs, key):
             plain = self.by_rows()
             return plain.step(state, [plain.route(table).partial for table in rows], punctuation)
-        found = self._found(runs, starts)
+        found = self._found(runs, starts, punctuation.largest)
         return Step(self._results(keyed, found, None), rows_used=int(ints(runs["n"]).sum()))
 
     def by_rows(self) -> Frames:
         """The operator that looks at every row."""
         return Frames(**{part.name: getattr(self, part.name) for part in fields(self)})
 
-    def _found(self, runs: pa.Table, starts: Ints) -> np.ndarray:
+    def _found(self, runs: pa.Table, starts: Ints, largest: int | None) -> np.ndarray:
         """The frames of runs, of which the framing function is shown the first and the last row."""
         first, last, count, whole = (ints(runs[name]) for name in _NUMBERS)
         shown = np.where(count > 1, 2, 1)
@@ -122,11 +122,13 @@ class Runs(Frames):
         order = np.where(is_first, first[run], last[run])
         what = np.where(lacking(runs)[run], BREAKS, REAL).astype(np.uint8)
         rows = Rows(behind[starts], order, what, pa.table({}), columns={"whole": whole[run]})
+        keys = len(starts) - 1
+        rows = self._held_to(rows, np.full(keys, NEVER), largest)
         asked = self.record.copy()
         asked["min_count"] = asked["max_count"] = -1  # of all rows, which are counted here
-        found = walked(asked, rows, fresh(len(starts) - 1), True)
+        found = walked(asked, rows, fresh(keys), True)
         before = np.concatenate([[0], np.cumsum(np.where(is_first, count[run], 0))])
-        found["n"] = before[found["high"]] - before[found["low"]]
+        found["n"] = before[rows.places[found["high"]]] - before[rows.places[found["low"]]]
         least, most = int(self.record["min_count"][0]), int(self.record["max_count"][0])
         found = found[(found["n"] >= least) & ((most < 0) | (found["n"] <= most))]
         found["id"] = np.arange(len(found)) - np.searchsorted(found["key"], found["key"])

@@ -18,12 +18,15 @@ from muntin.operators.kernels.records import BREAKS, NEVER, REAL, SATISFIES
 from muntin.operators.kernels.slots import fill_slots, follow_on
 from muntin.operators.kernels.sorting import by_key_and_order
 from muntin.operators.kernels.ticks import from_order, order_of_ticks
+from muntin.operators.protocol import EVER
 from muntin.semantics.axis import Axis
-from muntin.semantics.errors import TieError
+from muntin.semantics.errors import EmptySlotsError, TieError
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]
+#: So many empty slots are framed one by one in a step, where each of them counts on its own.
+MOST_SLOTS = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,7 @@ class Arranged:
     refused: pa.Table | None
     slot: Ints | None
     last_real: Ints  # for each key the row of ``rows.table`` that was its last real one, or -1
+    horizon: Ints  # for each key the order below which no row behind these can be, nor be missing
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,7 @@ class Sequencer:
     grid: bool = False  # rows have a second place, ``along``
     combined: Combined | None = None
     reading: Reading | None = None
+    lead: int = 1  # so many empty slots in a row are framed one by one, the others as one
 
     def arrange(
         self, pool: pa.Table, key: Ints, keys: int, reached: Reached, before: pa.Table | None
@@ -97,16 +102,28 @@ class Sequencer:
         place = self._sorted(pool.take(pa.array(row)), key[row], keys)
         table, key = pool.take(pa.array(row[place])), key[row][place]
         table, key, refused = self._settle(table, key)
+        first_held = np.full(keys, EVER)
         if waits(self.missing) and not reached.ended:
-            table, key, held = self._hold_back(table, key, keys)
+            table, key, held, held_key = self._hold_back(table, key, keys)
             waiting = pa.concat_tables([waiting, held.select(waiting.column_names)])
+            np.minimum.at(first_held, held_key, orders(held))
         starts = np.searchsorted(key, np.arange(keys + 1)).astype(np.int64)
         rows, slot = self._with_missing(table, starts, reached)
         rows = self._judged(rows, before)
         real = np.flatnonzero(~lacking(table))
         last_real = np.full(keys, -1, np.int64)
         last_real[key[real]] = real
-        return Arranged(rows, waiting, refused, slot, last_real)
+        horizon = np.minimum(self._horizon(reached, slot), first_held)
+        return Arranged(rows, waiting, refused, slot, last_real, horizon)
+
+    def _horizon(self, reached: Reached, dealt: Ints | None) -> Ints:
+        """Where rows may come: at the punctuation, or in the slot behind the last dealt with."""
+        tick = reached.complete
+        if self.slots is not None and dealt is not None:
+            behind = self.slots.begin(np.where(dealt == NEVER, 0, dealt) + 1)
+            tick = np.where(dealt == NEVER, NEVER, behind)
+        known = tick != NEVER
+        return np.where(known, order_of_ticks(np.where(known, tick, 0), self.axis), NEVER)
 
     def _sorted(self, rows: pa.Table, key: Ints, keys: int) -> Ints:
         if self.grid:
@@ -158,13 +175,16 @@ class Sequencer:
             made = made.append_column(name, column)
         return made
 
-    def _hold_back(self, table: pa.Table, key: Ints, keys: int) -> tuple[pa.Table, Ints, pa.Table]:
+    def _hold_back(
+        self, table: pa.Table, key: Ints, keys: int
+    ) -> tuple[pa.Table, Ints, pa.Table, Ints]:
         """Rows behind a key's last real one wait: what becomes of them depends on the next."""
         real = np.flatnonzero(~lacking(table))
         last = np.full(keys, -1, np.int64)
         last[key[real]] = real
         held = np.arange(len(key)) > last[key]
-        return table.filter(pa.array(~held)), key[~held], table.filter(pa.array(held))
+        rest = table.filter(pa.array(held)), key[held]
+        return table.filter(pa.array(~held)), key[~held], *rest
 
     def _with_missing(
         self, table: pa.Table, starts: Ints, reached: Reached
@@ -176,20 +196,22 @@ class Sequencer:
             return plain, None
         assert reached.slot is not None
         slot = self.slots.of(ints(table["tick"]))
-        given = starts, slot, reached.slot, self._due(reached), int(self.missing == "break")
+        given = starts, slot, reached.slot, self._due(reached), self.lead
         new_starts, dealt = np.empty_like(starts), np.empty_like(reached.slot)
         none = np.empty(0, np.int64)
-        made = fill_slots(*given, none, none, new_starts, dealt)
+        made = fill_slots(*given, none, none, none, new_starts, dealt)
         if made == len(slot):
-            return plain, dealt
-        source, filled = np.empty(made, np.int64), np.empty(made, np.int64)
-        fill_slots(*given, source, filled, new_starts, dealt)
+            return replace(plain, columns={"reach": np.ones(made, np.int64)}), dealt
+        if made - len(slot) > MOST_SLOTS:
+            raise EmptySlotsError(made - len(slot), MOST_SLOTS)
+        source, filled, stands = np.empty((3, made), np.int64)
+        fill_slots(*given, source, filled, stands, new_starts, dealt)
         came = source >= 0
         order = order_of_ticks(self.slots.begin(filled), self.axis)
         order[came] = plain.order[source[came]]
         taken = np.full(made, verdict(self.missing), np.uint8)
         taken[came] = what[source[came]]
-        return Rows(new_starts, order, taken, table, source), dealt
+        return Rows(new_starts, order, taken, table, source, columns={"reach": stands}), dealt
 
     def _due(self, reached: Reached) -> Ints:
         """For each key the slot behind the last in which a row must have come by now."""

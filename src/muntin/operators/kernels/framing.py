@@ -25,6 +25,7 @@ from muntin.operators.kernels.records import (
     DECREASING,
     DELTA,
     DENSITY,
+    DROP,
     EXTENDS,
     EXTENDS_LAST,
     FINAL,
@@ -69,7 +70,7 @@ def _as_long_as(asked: Any, first: int, last: int, ticks: int, length: float) ->
 
 
 @part
-def _longer_than(asked: Any, first: int, last: int, ticks: int, length: float) -> bool:
+def longer_than(asked: Any, first: int, last: int, ticks: int, length: float) -> bool:
     if asked.doubles:
         return double_of(last) - double_of(first) > length
     return last - first > ticks
@@ -79,7 +80,9 @@ def _longer_than(asked: Any, first: int, last: int, ticks: int, length: float) -
 def _measured_end(asked: Any, state: Any, behind: int) -> int:
     """Up to where the rows of a frame hold; ``behind`` is the row after it, or NEVER."""
     if asked.reading == INTERVAL:
-        return int(state.reach)
+        # Frames that share no row share no time, also where rows hold beyond the next one.
+        apart = behind != NEVER and not asked.every_candidate
+        return int(min(state.reach, behind)) if apart else int(state.reach)
     if asked.reading == UNTIL_NEXT and behind != NEVER:
         return behind
     return int(state.last)
@@ -102,7 +105,7 @@ def _too_much(asked: Any, state: Any, end: int) -> bool:
         return True
     if asked.max_duration < 0:
         return False
-    return _longer_than(asked, state.first, end, asked.max_duration, asked.max_length)
+    return longer_than(asked, state.first, end, asked.max_duration, asked.max_length)
 
 
 @part
@@ -130,10 +133,10 @@ def _emit(
 @part
 def close(asked: Any, state: Any, key: int, behind: int, status: int, found: Any, n: int) -> int:
     """Emit the frame if it meets the local conditions, and have none."""
-    if state.pending > 0:
-        behind = state.gone  # missing rows that the frame did not carry on to the next
-        state.pending = 0
-    end = _measured_end(asked, state, behind)
+    # Missing rows that the frame did not carry on to the next lie behind it; they bound it only
+    # where rows hold until the next one, because nobody knows that they do not satisfy.
+    end = _measured_end(asked, state, state.gone if state.pending > 0 else behind)
+    state.pending = 0
     fits = _enough(asked, state, end) and not _too_much(asked, state, end)
     if fits or asked.every_candidate:
         n = _emit(asked, state, key, state.first, end, status, found, n)
@@ -150,7 +153,7 @@ def close(asked: Any, state: Any, key: int, behind: int, status: int, found: Any
 @part
 def _begin(asked: Any, state: Any, order: int, reach: int, row: int) -> None:
     state.mode = OPEN
-    state.before = state.previous
+    state.before = state.edge
     state.first, state.last, state.reach = order, order, reach
     state.low, state.high = row, row + 1
     state.n, state.missed, state.pending = 1, 0, 0
@@ -269,9 +272,11 @@ def _opens_between(asked: Any, state: Any, flags: int) -> int:
 
 
 @part
-def _report(asked: Any, state: Any, key: int, found: Any, n: int) -> int:
-    """A fragment, when the frame has become certain or has grown enough since the last one."""
-    end = _measured_end(asked, state, NEVER)
+def report(asked: Any, state: Any, key: int, end: int, found: Any, n: int) -> int:
+    """A fragment, when the frame has become certain or has grown enough since the last one.
+
+    ``end`` is up to where it lasts for sure.
+    """
     if state.reported == NEVER:
         if not _enough(asked, state, end) or _too_much(asked, state, end):
             return n
@@ -294,7 +299,36 @@ def _cut_before(asked: Any, state: Any, order: int, reach: int, more: int) -> bo
     if asked.max_duration < 0:
         return False
     end = max(state.reach, reach) if asked.reading == INTERVAL else order
-    return _longer_than(asked, state.first, end, asked.max_duration, asked.max_length)
+    return longer_than(asked, state.first, end, asked.max_duration, asked.max_length)
+
+
+@part
+def _full(asked: Any, state: Any) -> bool:
+    """Whether the next row is cut off whatever it is; where it may drop the frame it is not."""
+    if not asked.cut or asked.restart == DROP:
+        return False
+    return bool(state.n + state.missed == asked.max_count)
+
+
+@part
+def _finish(asked: Any, state: Any, key: int, found: Any, n: int) -> int:
+    """No row will join: the frame is over, or waits for the row behind it to tell its end."""
+    waits = asked.reading == UNTIL_NEXT or asked.liberal
+    # Frames that overlap may end behind the next row.
+    if waits or (asked.reading == INTERVAL and not asked.every_candidate):
+        state.mode = COMPLETE
+        return n
+    return close(asked, state, key, NEVER, FINAL, found, n)
+
+
+@part
+def broken(asked: Any, state: Any, key: int, order: int, found: Any, n: int) -> int:
+    """A missing row ends the open frame."""
+    if asked.minimal:
+        state.mode, state.id = CLOSED, -1  # its condition does not hold yet
+        return n
+    status = PARTIAL if asked.kind == BETWEEN else FINAL
+    return close(asked, state, key, order, status, found, n)
 
 
 @part
@@ -314,23 +348,22 @@ def _missing(
     if state.mode != OPEN:
         return n
     if what == BREAKS:
-        status = PARTIAL if asked.kind == BETWEEN else FINAL
-        if asked.minimal:
-            state.mode, state.id = CLOSED, -1  # its condition does not hold yet
-            return n
-        return close(asked, state, key, order, status, found, n)
+        return broken(asked, state, key, order, found, n)
+    rows = reach if asked.slotted else 1
     if what != SATISFIES:
         state.gone = order if state.pending == 0 else state.gone
         state.ahead = reach if state.pending == 0 else max(state.ahead, reach)
-        state.pending += 1
+        state.pending += rows
         return n
-    if _cut_before(asked, state, order, reach, 1):
+    if _cut_before(asked, state, order, reach, rows):
         return close(asked, state, key, order, FINAL, found, n)
-    state.missed += 1
+    state.missed += rows
     state.last, state.high = order, row + 1
     state.reach = max(state.reach, reach)
     if asked.fragments >= 0:
-        n = _report(asked, state, key, found, n)
+        n = report(asked, state, key, order, found, n)
+    if _full(asked, state):
+        n = _finish(asked, state, key, found, n)
     return n
 
 
@@ -348,16 +381,19 @@ def settle(
     n: int,
 ) -> int:
     """What a row does whatever its value is: that it comes, is missing, or would be too much."""
-    if state.mode == COMPLETE:
+    bounds = what == REAL or what == BREAKS  # others may satisfy, for all that is known
+    if state.mode == COMPLETE and (bounds or not asked.liberal):
         n = close(asked, state, key, order, FINAL, found, n)
     if asked.reading == INTERVAL and state.mode == OPEN:
         held = max(state.reach, state.ahead) if state.pending > 0 else state.reach
         if order > held:
-            # What held between is not known: a row is missing where the last ceased to hold.
-            n = _missing(asked, state, key, held, held, gap, state.high - 1, found, n)
+            # What held between is not known: a row is missing from where the last ceased to hold.
+            n = _missing(asked, state, key, held, order, gap, state.high - 1, found, n)
     if what != REAL:
         n = _missing(asked, state, key, order, reach, what, row, found, n)
         state.previous = order
+        if bounds:
+            state.edge = order
         return n
     if state.mode == OPEN and _cut_before(asked, state, order, reach, state.pending + 1):
         n = close(asked, state, key, order, FINAL, found, n)
@@ -397,14 +433,11 @@ def decide(
         role = _opens(asked, state, counts, whole, real, weight)
         if role != _OUTSIDE:
             _begin(asked, state, order, reach, row)
-    state.previous = order
+    state.previous = state.edge = order
     if role != _OUTSIDE and asked.fragments >= 0:
-        n = _report(asked, state, key, found, n)
-    if role == _LAST:
-        if asked.reading == UNTIL_NEXT or asked.liberal:
-            state.mode = COMPLETE
-        else:
-            n = close(asked, state, key, NEVER, FINAL, found, n)
+        n = report(asked, state, key, order, found, n)
+    if role == _LAST or (role == _INSIDE and _full(asked, state)):
+        n = _finish(asked, state, key, found, n)
     return n
 
 

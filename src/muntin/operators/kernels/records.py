@@ -44,11 +44,12 @@ _WHOLE, _REAL = np.int64, np.float64
 
 #: What the user asked for. Lengths are in ticks, and as doubles for axes of doubles. An aggregate
 #: that is a whole number is compared with ``least``, the least that is not below the limit, of
-#: 128 bits: holds what reaches it, or, where ``below``, what does not. ``size`` is unsigned.
+#: 128 bits: holds what reaches it, or, where ``below``, what does not. ``size`` is unsigned. Rows
+#: that are ``slotted`` say as their reach how many slots of a schedule they stand for.
 ASKED = np.dtype(
     [
         *((name, _WHOLE) for name in ("kind", "minimal", "reading", "liberal", "cut", "restart")),
-        *((name, _WHOLE) for name in ("doubles", "whole", "every_candidate")),
+        *((name, _WHOLE) for name in ("doubles", "whole", "every_candidate", "slotted")),
         *((name, _WHOLE) for name in ("min_count", "max_count", "least_rows")),
         *((name, _WHOLE) for name in ("min_duration", "max_duration", "fragments")),
         *((name, _REAL) for name in ("min_length", "max_length", "fragment_length")),
@@ -62,13 +63,14 @@ ASKED = np.dtype(
         *((name, _REAL) for name in ("size_real", "limit")),
     ]
 )
-#: A key between two rows: its open frame, and what its kind remembers of that.
+#: A key between two rows: its open frame, and what its kind remembers of that. ``previous`` is the
+#: last row there was, ``edge`` the last that liberal bounds may reach to.
 STATE = np.dtype(
     [
         *((name, _WHOLE) for name in ("mode", "first", "last", "reach", "low", "high")),
         *(
             (name, _WHOLE)
-            for name in ("before", "previous", "n", "missed", "pending", "gone", "ahead")
+            for name in ("before", "previous", "edge", "n", "missed", "pending", "gone", "ahead")
         ),
         *((name, _WHOLE) for name in ("reported", "id", "next_id")),
         *((name, _WHOLE) for name in ("count", "least", "greatest", "at_first", "at_last")),
@@ -95,7 +97,7 @@ FOUND_ARRAY = array_of(FOUND)
 def fresh(keys: int) -> np.ndarray:
     """The state of keys of which nothing is known."""
     made = np.zeros(keys, STATE)
-    for name in ("before", "previous", "reported"):
+    for name in ("before", "previous", "edge", "reported"):
         made[name] = NEVER
     made["id"] = -1
     return made

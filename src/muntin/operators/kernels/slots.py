@@ -11,24 +11,26 @@ from muntin.operators.kernels.records import NEVER
 Ints = npt.NDArray[np.int64]
 
 
-@kernel(INT, INTS, INTS, INTS, INTS, INT, OUT_INTS, OUT_INTS, OUT_INTS, OUT_INTS)
+@kernel(INT, INTS, INTS, INTS, INTS, INT, OUT_INTS, OUT_INTS, OUT_INTS, OUT_INTS, OUT_INTS)
 def fill_slots(
     starts: Ints,
     slot: Ints,
     before: Ints,
     until: Ints,
-    ends_only: int,
+    lead: int,
     source: Ints,
     filled: Ints,
+    stands: Ints,
     new_starts: Ints,
     dealt: Ints,
 ) -> int:
     """Rows with the empty slots between them; ``source`` is the row, or -1 for an empty slot.
 
     ``before`` is the last slot that was dealt with for a key (NEVER if none) and ``until`` the
-    slot behind the last that is due. Where one missing row ends a frame as well as many do,
-    ``ends_only`` puts in the first and the last of them. ``new_starts`` is where keys then begin,
-    ``dealt`` the last slot of each that is dealt with. Call it with an empty ``source`` to count.
+    slot behind the last that is due. Of empty slots in a row ``lead`` are put in one by one, and
+    the last of them for all others: ``stands`` is how many slots a row stands for. ``new_starts``
+    is where keys then begin, ``dealt`` the last slot of each that is dealt with. Call it with an
+    empty ``source`` to count.
     """
     made = 0
     room = len(source)
@@ -39,19 +41,26 @@ def fill_slots(
             at_end = row == starts[key + 1]
             here = until[key] if at_end else slot[row]
             if last != NEVER and here > last + 1:
-                stride = max(1, here - last - 2) if ends_only else 1
-                for empty in range(last + 1, here, stride):
-                    if made < room:
-                        source[made] = -1
-                        filled[made] = empty
-                    made += 1
+                empty = here - last - 1
+                single = min(empty, lead)
+                rows = single + (1 if empty > single else 0)
+                if room:
+                    for place in range(rows):
+                        source[made + place] = -1
+                        filled[made + place] = last + 1 + place
+                        stands[made + place] = 1
+                    if empty > single:
+                        filled[made + single] = here - 1
+                        stands[made + single] = empty - single
+                made += rows
             if not at_end:
-                if made < room:
+                if room:
                     source[made] = row
                     filled[made] = here
+                    stands[made] = 1
                 made += 1
                 last = here
-            elif last != NEVER:
+            elif last != NEVER and here != NEVER:  # one below NEVER is no number
                 last = max(last, here - 1)
         dealt[key] = last
     new_starts[len(starts) - 1] = made

@@ -62,6 +62,13 @@ class Line:
         assert before[-1] is not None and after[0] is not None  # what is real is a row
         return "satisfy" if self.bridged(before[-1], after[0]) else "break"
 
+    def bounds(self, place: Place) -> bool:
+        """Whether a liberal frame beside it reaches to this place, and no further.
+
+        A missing row that may satisfy for all that is known is none that does not.
+        """
+        return place.real or self.policy(place) == "break"
+
     def starting(self, place: Place) -> bool:
         """Whether a frame may begin here as far as starts were given."""
         kind = self.framing.kind
@@ -134,7 +141,8 @@ class Candidates:
             return "missing"
         if last.real and not self.minimal and not self.holds(_real([*taken, last])):
             return "condition"
-        if self.line.framing.cut and self.line.local.beyond([*taken, *joining]):
+        both, local = [*taken, *joining], self.line.local
+        if self.line.framing.cut and local.beyond(both, local.reach(both)):
             return "cut"
         # Only a row that the frame would have taken falls inside it.
         if last.real and self.line.restarts(last):

@@ -42,21 +42,37 @@ class LocalConditions:
     framing: Framing
     measure: Measure
 
-    def end(self, places: Sequence[Place]) -> Any:
-        """Where a frame of these places ends, before any widening."""
+    def reach(self, places: Sequence[Place]) -> Any:
+        """Up to where places hold."""
         return max((place.held_until for place in places), key=self.measure.at)
 
-    def end_so_far(self, places: Sequence[Place]) -> Any:
-        """Where an open frame ends while nobody knows what follows."""
+    def end(self, places: Sequence[Place]) -> Any:
+        """Where a frame of these places ends, before any widening.
+
+        Frames that share no row share no time either: a row that holds beyond the one behind the
+        frame does not take the frame there.
+        """
+        reach, behind = self.reach(places), places[-1].behind
+        if self.framing.readings != "interval" or self.framing.overlapping or behind is None:
+            return reach
+        return min(reach, behind, key=self.measure.at)
+
+    def end_so_far(self, places: Sequence[Place], known: Any = None) -> Any:
+        """Where an open frame ends at the least, if its next place is not before ``known``."""
+        last = places[-1].on
+        if known is None or self.framing.readings == "point":
+            return last
+        sure = max(last, known, key=self.measure.at)
         if self.framing.readings == "until_next":
-            return places[-1].on
-        return self.end(places)
+            return sure
+        return min(sure, self.reach(places), key=self.measure.at)
 
     def duration(self, places: Sequence[Place]) -> Any:
         return self.measure.distance(places[0].on, self.end(places))
 
     def met(self, places: Sequence[Place]) -> bool:
-        return self.at_least(places, self.end(places)) and not self.beyond(places)
+        end = self.end(places)
+        return self.at_least(places, end) and not self.beyond(places, end)
 
     def at_least(self, places: Sequence[Place], end: Any) -> bool:
         """Whether the minimum is met by a frame that ends there."""
@@ -70,11 +86,12 @@ class LocalConditions:
         lasted = self.measure.distance(places[0].on, end)
         return bool(lasted >= self.measure.length(framing.min_duration))
 
-    def beyond(self, places: Sequence[Place]) -> bool:
-        """Whether a maximum is exceeded."""
+    def beyond(self, places: Sequence[Place], end: Any) -> bool:
+        """Whether a maximum is exceeded by a frame that ends there."""
         framing = self.framing
         if framing.max_count is not None and len(places) > framing.max_count:
             return True
         if framing.max_duration is None:
             return False
-        return bool(self.duration(places) > self.measure.length(framing.max_duration))
+        lasted = self.measure.distance(places[0].on, end)
+        return bool(lasted > self.measure.length(framing.max_duration))

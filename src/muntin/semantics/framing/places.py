@@ -21,8 +21,8 @@ class Place:
     """A row, or where one is missing.
 
     ``reading`` is what the kind reads of the row, ``held_until`` how far the row holds, and
-    ``index`` where it stands among the places of its key. A gap, which only a frame can tell, has
-    the index of the place before it.
+    ``index`` where it stands among the places of its key, and ``behind`` the ``on`` of the next. A
+    gap, which only a frame can tell, has the index of the place before it.
     """
 
     index: int
@@ -31,6 +31,7 @@ class Place:
     reading: Any
     real: bool
     held_until: Any
+    behind: Any = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,8 @@ class Layout:
         on = self.framing.on
         if len(tied) == 1:
             return tied[0]
+        # In a slot rows lie apart, and that counts where nothing else tells them apart.
+        tied = sorted(tied, key=lambda row: row[on])
         match self.framing.ties:
             case "fail":
                 raise TieError(key, tied[1][on])
@@ -94,10 +97,17 @@ class Layout:
         else:
             laid = self._slots(self.framing.schedule, rows, largest, complete)
         placed = [replace(place, index=index) for index, place in enumerate(laid)]
+        pairs = itertools.pairwise(placed)
+        placed = [*(replace(place, behind=after.on) for place, after in pairs), *placed[-1:]]
         if self.framing.readings != "until_next":
             return placed
-        held = [replace(place, held_until=after.on) for place, after in itertools.pairwise(placed)]
-        return [*held, *placed[-1:]]
+        known = self.axis.value(largest if complete is None else max(largest, complete))
+        # The last row holds as far as the input is known to reach.
+        last = placed[-1].on if placed[-1].on > known else known
+        return [
+            replace(place, held_until=last if place.behind is None else place.behind)
+            for place in placed
+        ]
 
     def _slots(
         self, schedule: Schedule, rows: Sequence[Row], largest: int, complete: int | None
@@ -128,10 +138,10 @@ class Layout:
 
 
 def gap_before(place: Place, held: Sequence[Place], at: Callable[[Any], Any]) -> list[Place]:
-    """The missing row where the rows held so far end before a place, if they do."""
+    """The missing row from where the rows held so far end up to a place, if they do before it."""
     if not held:
         return []
     reach = max((other.held_until for other in held), key=at)
     if at(place.on) <= at(reach):
         return []
-    return [Place(place.index - 1, reach, None, None, real=False, held_until=reach)]
+    return [Place(place.index - 1, reach, None, None, False, place.on, place.on)]

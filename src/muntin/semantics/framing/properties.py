@@ -210,6 +210,8 @@ class Framing:
             _clash("cut", "until_next", "how long a row holds is known only with the next one")
         if isinstance(self.kind, Between | Cluster | Region):
             _clash("cut", self.kind.word, f"{self.kind.word} says itself where a frame ends")
+        if self.bounds == "liberal":
+            _clash("cut", "liberal", "where a frame is cut, the row beside it satisfies as well")
 
     def _check_fragments(self) -> None:
         if self.fragments is None:

@@ -15,6 +15,7 @@ from muntin.semantics.axis import Axis
 from muntin.semantics.framing.candidates import Candidates, Line
 from muntin.semantics.framing.conditions import condition
 from muntin.semantics.framing.density_reference import clusters, in_stretches
+from muntin.semantics.framing.growing import growing
 from muntin.semantics.framing.kinds import Between
 from muntin.semantics.framing.looking_back import Cluster, Density, Region
 from muntin.semantics.framing.measure import LocalConditions, Measure
@@ -61,7 +62,8 @@ class FrameReference:
             rows, left_out = self._layout.one_each(key, arrived)
             outcome.refused += [(row, "tie") for row in left_out]
             outcome.used -= len(left_out)
-            self._report(outcome, key, self._found(rows, came.largest, came.complete(key)))
+            told = self._found(rows, came.largest, came.complete(key), came.completed(key))
+            self._report(outcome, key, told)
         return outcome
 
     def _refusal(self, row: Row) -> str | None:
@@ -87,8 +89,13 @@ class FrameReference:
     def _local(self) -> LocalConditions:
         return LocalConditions(self.framing, Measure(self.axis))
 
-    def _found(self, rows: Sequence[Row], largest: int, complete: int | None) -> list[list[Found]]:
-        """The frames of a key in order, each with its fragments."""
+    def _found(
+        self, rows: Sequence[Row], largest: int, complete: int | None, steps: Sequence[int]
+    ) -> list[list[Found]]:
+        """The frames of a key in order, each with its fragments.
+
+        ``steps`` are the punctuations of the micro-batches, ``complete`` the last of them.
+        """
         if isinstance(self.framing.kind, Region):
             return [[found] for found in self._regions(self.framing.kind, rows)]
         places = self._layout.places(rows, largest, complete)
@@ -96,7 +103,10 @@ class FrameReference:
         if self.framing.longest and frames:
             # max gives the first of those that last equally long.
             frames = [max(frames, key=lambda frame: self._local.duration(frame.places))]
-        return [list(self._rows_of(frame, places)) for frame in frames]
+        return [list(self._rows_of(frame, self._line(places), steps)) for frame in frames]
+
+    def _line(self, places: Sequence[Place]) -> Line:
+        return Line(self.framing, self._local, places, self.starts, self.bridged)
 
     def _frames(self, places: list[Place]) -> list[Frame]:
         """Frames by ``frame_start``, also those that do not meet the local conditions."""
@@ -107,7 +117,7 @@ class FrameReference:
         if isinstance(kind, Density):
             assert self.aggregate is not None, "density needs an aggregate"
             places = in_stretches(kind, self.aggregate, self._local.measure, places)
-        line = Line(self.framing, self._local, places, self.starts, self.bridged)
+        line = self._line(places)
         if isinstance(kind, Between):
             return list(from_start_to_end(line, kind))
         candidates = Candidates(line, condition(kind, self.aggregate))
@@ -115,34 +125,45 @@ class FrameReference:
             return list(one_after_another(candidates))
         return [Frame(candidate.places) for candidate in chosen(candidates)]
 
-    def _rows_of(self, frame: Frame, places: Sequence[Place]) -> Iterator[Found]:
+    def _rows_of(self, frame: Frame, line: Line, steps: Sequence[int]) -> Iterator[Found]:
         """What is reported of a frame: its fragments while it was open, then the whole."""
         first, last = frame.places[0], frame.places[-1]
         start, end = first.on, self._local.end(frame.places)
         if self.framing.bounds == "liberal":
-            start = places[first.index - 1].on if first.index else start
-            end = places[last.index + 1].on if last.index + 1 < len(places) else end
-        for held in self._fragments(frame.places):
-            yield _told_of(held, start, self._local.end_so_far(held), "partial")
+            before = [place for place in line.places[: first.index] if line.bounds(place)]
+            behind = [place for place in line.places[last.index + 1 :] if line.bounds(place)]
+            start = before[-1].on if before else start
+            end = behind[0].on if behind else end
+        for held, so_far in self._fragments(frame.places, line, steps):
+            yield _told_of(held, start, so_far, "partial")
         yield _told_of(frame.places, start, end, frame.status)
 
-    def _fragments(self, places: Sequence[Place]) -> Iterator[Sequence[Place]]:
+    def _fragments(
+        self, places: Sequence[Place], line: Line, steps: Sequence[int]
+    ) -> Iterator[tuple[Sequence[Place], Any]]:
         """The frame as it was when it became certain, and then each time it had grown enough."""
         if self.framing.fragments is None:
             return
         local, every = self._local, self._local.measure.length(self.framing.fragments)
         reported = None
-        for count in range(1, len(places) + 1):
-            if not places[count - 1].real and self.framing.missing == "carry":
-                continue  # it is taken together with the real row behind it
-            end = local.end_so_far(places[:count])
+        for held, end in growing(places, line, steps if self._told_by_punctuation else ()):
             if reported is None:
-                due = local.at_least(places[:count], end)
+                due = local.at_least(held, end)
             else:
                 due = local.measure.distance(reported, end) >= every
             if due:
                 reported = end
-                yield places[:count]
+                yield held, end
+
+    @property
+    def _told_by_punctuation(self) -> bool:
+        """Whether punctuation alone tells how long an open frame lasts at the least.
+
+        Rows of a schedule come soon enough. About rows of a density windows to come decide.
+        """
+        kind, framing = self.framing.kind, self.framing
+        holding = framing.readings != "point" and framing.schedule is None
+        return holding and not isinstance(kind, Density)
 
     def _regions(self, kind: Region, rows: Sequence[Row]) -> Iterator[Found]:
         grid = Grid(self.framing, rows, self.reading, self.along)

@@ -1,0 +1,190 @@
+"""When frames are reported: as soon as they are certain, and never earlier.
+
+What is certain after a micro-batch is what the reference finds however the stream goes on. So the
+rows that punctuation has passed are given to it again and again, each time with other rows behind
+them, and what is found every time is compared with what was reported by then.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import given
+
+from muntin.operators.protocol import Operator, Punctuation, Routed, State, Step
+from muntin.semantics.arrivals import Arrivals, arrive
+from muntin.semantics.framing.kinds import Between
+from muntin.semantics.framing.looking_back import Cluster, Density, Region
+from muntin.semantics.lengths import positive_length
+from muntin.semantics.reference import END, MicroBatch, Outcome
+from tests.properties.arriving import LENGTHS, renamed
+from tests.properties.framings import VALUES, FrameCase, Row, frame_cases
+from tests.thorough import examples
+
+#: Values of the rows that streams go on with.
+NEXT = [value for value in VALUES[:16] if value["v"] is None or value["v"] == value["v"]]
+Told = Counter[tuple[Any, ...]]
+
+
+@dataclass
+class Watched:
+    """An operator, and what each of its steps reports."""
+
+    work: Operator
+    told: list[list[Row]] = field(default_factory=list)
+
+    def route(self, rows: pa.Table) -> Routed:
+        return self.work.route(rows)
+
+    def step(
+        self,
+        state: State,
+        partials: Sequence[pa.Table],
+        punctuation: Punctuation,
+        rows: Sequence[pa.Table] = (),
+    ) -> Step:
+        made = self.work.step(state, partials, punctuation, rows)
+        self.told.append([renamed(row) for row in made.results.to_pylist()])
+        return made
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """A stream up to one of its micro-batches."""
+
+    case: FrameCase
+    batches: Sequence[MicroBatch]
+
+    def certain(self) -> Told:
+        """What the reference finds however the stream goes on."""
+        found: Told | None = None
+        for rows in self._futures():
+            batches = [*self._passed(), MicroBatch(rows, END)]
+            told = counted(self.case.reference().run(batches).results)
+            found = told if found is None else found & told
+        assert found is not None
+        return found
+
+    @property
+    def _known(self) -> Arrivals:
+        case = self.case
+        return arrive(Outcome(), self.batches, case.axis, "on", case.by, lambda row: None)
+
+    def _passed(self) -> list[MicroBatch]:
+        """The micro-batches with the rows that are final: what waits may yet be another row."""
+        known = self._known
+        if self._follows_on:
+            return list(self.batches)
+        return [
+            replace(batch, rows=[row for row in batch.rows if self._is_final(row, known)])
+            for batch in self.batches
+        ]
+
+    @property
+    def _follows_on(self) -> bool:
+        """Whether rows are final without punctuation: those of slots that are all there."""
+        return self.case.framing.schedule is not None and self.case.framing.ties == "fail"
+
+    def _is_final(self, row: Row, known: Arrivals) -> bool:
+        tick, complete = self.case.axis.tick(row["on"]), known.complete((row["k"],))
+        if row["on"] is None or row["on"] != row["on"] or tick is None:
+            return True  # it is refused
+        return complete is not None and self._slot(tick) < self._slot(complete)
+
+    def _slot(self, tick: int) -> int:
+        schedule, axis = self.case.framing.schedule, self.case.axis
+        if schedule is None:
+            return tick
+        return (tick - schedule.start(axis)) // schedule.period(axis)
+
+    def _futures(self) -> Iterator[list[Row]]:
+        """Rows that may come: none, one that may join or not, near or far, or two."""
+        yield []
+        for place, value in enumerate(NEXT):
+            yield self._coming(place % 3 if place % 5 else 40, [value])
+        for place, value in enumerate(NEXT[:4]):
+            yield self._coming(place % 2, [value, NEXT[-1 - place]])
+
+    def _coming(self, ahead: int, values: Sequence[Row]) -> list[Row]:
+        known = self._known
+        at = [self.case.axis.tick(row["on"]) for b in self.batches for row in b.rows if _on(row)]
+        lowest = min((tick for tick in at if tick is not None), default=0)
+        made = []
+        taken = set()
+        for row in (row for batch in self.batches for row in batch.rows if self._follows_on):
+            tick = self.case.axis.tick(row["on"]) if _on(row) else None
+            taken |= set() if tick is None else {(row["k"], self._slot(tick))}
+        for key in ("a", "b", None):
+            complete = known.complete((key,))
+            tick = (lowest - 2 * self._unit if complete is None else complete) + ahead * self._unit
+            for value in values:
+                until = self.case.axis.value(tick + value["tie"] % 4 * self._unit)
+                on = {"on": self.case.axis.value(tick), "until": until}
+                if (key, self._slot(tick)) not in taken:
+                    made.append({**value, **on, "k": key, "q": None, "mark": False})
+                tick += (
+                    1 + value["tie"] % 3 + (5 if self.case.framing.schedule else 0)
+                ) * self._unit
+        return made
+
+    @property
+    def _unit(self) -> int:
+        """The length of a small unit in ticks; ticks may be coarser."""
+        length = positive_length("unit", LENGTHS[self.case.domain](1))
+        return max(1, self.case.axis.length("unit", length))
+
+
+def _on(row: Row) -> bool:
+    return row["on"] is not None and row["on"] == row["on"]
+
+
+def counted(rows: Sequence[Row]) -> Told:
+    names = ("k", "frame_id", "frame_start", "frame_end", "n", "n_missing", "status")
+    return Counter(tuple(row[name] for name in names) for row in rows)
+
+
+def is_told_at_once(case: FrameCase) -> bool:
+    """Whether frames are reported in the micro-batch that makes them certain.
+
+    Frames that overlap or look at what is around them wait a little longer; rows of a schedule
+    that are there wait for the ones before them.
+    """
+    framing = case.framing
+    around = isinstance(framing.kind, Density | Cluster | Region)
+    return not (framing.overlapping or around or framing.schedule is not None)
+
+
+@examples(200)
+@given(frame_cases().filter(lambda case: not case.framing.longest))
+def test_frames_are_reported_when_they_are_certain(case: FrameCase) -> None:
+    case = replace(case, calls=())
+    watched = Watched(case.operator())
+    case.run(watched)  # type: ignore[arg-type]
+    batches = case.punctuated()
+    told: Told = Counter()
+    for place, batch in enumerate(watched.told[:-1]):
+        told += counted(batch)
+        certain = Prefix(case, batches[: place + 1]).certain()
+        assert told <= certain, "earlier than certain"
+        assert told == certain or not is_told_at_once(case), "later than certain"
+
+
+@examples(300)
+@given(frame_cases().filter(lambda case: case.framing.fragments is not None))
+def test_fragments_lead_to_their_frame(case: FrameCase) -> None:
+    case = replace(case, calls=())
+    frames = defaultdict(list)
+    for row in case.run().results:
+        frames[row["k0"], row["frame_id"]].append(row)
+    for told in frames.values():
+        assert len({row["frame_start"] for row in told}) == 1
+        ends = [row["frame_end"] for row in told]
+        assert ends == sorted(ends)
+        assert [row["n"] for row in told] == sorted(row["n"] for row in told)
+        assert all(row["status"] == "partial" for row in told[:-1])
+        # What never came may have been the end of a between.
+        assert told[-1]["status"] == "final" or isinstance(case.framing.kind, Between)
