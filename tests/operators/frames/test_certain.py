@@ -86,10 +86,10 @@ def test_a_full_frame_is_over_at_once() -> None:
     assert fed.frames(end=True) == [(2, 4, 4, 1, 0, "final")]
     missing = feeding(HOLDS, max_count=2, cut=True, missing="satisfy")
     assert missing.frames(line("1 ?"), upto=2) == [(0, 0, 1, 1, 1, "final")]
-    # A start may yet drop it.
+    # A start behind it does not fall inside, so it drops nothing.
     dropped = feeding(Delta("v", 9, start="v = 1", restart="drop"), max_count=2, cut=True)
-    assert dropped.frames(line("1 2"), upto=2) == []
-    assert dropped.frames(line("1", 2), end=True) == [(0, 2, 2, 1, 0, "final")]
+    assert dropped.frames(line("1 2"), upto=2) == [(0, 0, 1, 2, 0, "final")]
+    assert dropped.frames(line("1", 2), end=True) == [(1, 2, 2, 1, 0, "final")]
 
 
 # on     0 1 2 3 4 5       at most three long

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -44,6 +45,10 @@ NUMBERS = [-np.inf, -1.5, -0.5, 0.0, 0.5, 1.0, 2.5, 3.0, np.inf]
 @st.composite
 def asked(draw: st.DrawFn) -> np.ndarray:
     """What may be asked for of which the ends never fall back."""
+    sign = draw(st.sampled_from([LESS, AT_MOST, MORE, AT_LEAST]))
+    limit = draw(st.sampled_from([-0.5, 0.0, 1.0, 2.0, 3.5]))
+    # The least integer that is not below the limit, or above it where it has to be.
+    least = math.ceil(limit) if sign in (LESS, AT_LEAST) else math.floor(limit) + 1
     fields: dict[str, Any] = {
         "kind": draw(st.sampled_from([DELTA, AGGREGATE])),
         "minimal": draw(st.booleans()),
@@ -51,8 +56,12 @@ def asked(draw: st.DrawFn) -> np.ndarray:
         "every_candidate": 1,
         "whole": draw(st.booleans()),
         "function": draw(st.sampled_from([COUNT, MIN, MAX, LAST])),
-        "sign": draw(st.sampled_from([LESS, AT_MOST, MORE, AT_LEAST])),
-        "limit_high": draw(st.sampled_from([-0.5, 0.0, 1.0, 2.0, 3.5])),
+        "sign": sign,
+        "below": sign in (LESS, AT_MOST),
+        "limit": limit,
+        "least_upper": least >> 64,
+        "least_lower": least,
+        "slotted": draw(st.booleans()),
         "size": draw(st.integers(1, 4)),
         "size_real": draw(st.sampled_from([0.5, 1.0, 2.25])),
     }
@@ -85,7 +94,8 @@ def rows(draw: st.DrawFn, whole: bool) -> tuple[Any, ...]:
     none, no_gap = np.empty(0), np.empty(0, np.uint8)
     since = starts[:-1] + [draw(st.integers(0, length)) for length in lengths]
     columns = order, np.array(what, np.uint8), *flags, wholes, reals, none
-    return starts, *columns, np.empty(0, np.int64), no_gap, since
+    slots = np.array(each(st.integers(1, 5)), np.int64)
+    return starts, *columns, slots, no_gap, since
 
 
 @examples(2000)

@@ -25,7 +25,6 @@ from muntin.operators.kernels.records import (
     DECREASING,
     DELTA,
     DENSITY,
-    DROP,
     EXTENDS,
     EXTENDS_LAST,
     FINAL,
@@ -304,10 +303,8 @@ def _cut_before(asked: Any, state: Any, order: int, reach: int, more: int) -> bo
 
 @part
 def _full(asked: Any, state: Any) -> bool:
-    """Whether the next row is cut off whatever it is; where it may drop the frame it is not."""
-    if not asked.cut or asked.restart == DROP:
-        return False
-    return bool(state.n + state.missed == asked.max_count)
+    """Whether the next row is cut off whatever it is."""
+    return bool(asked.cut and state.n + state.missed == asked.max_count)
 
 
 @part

@@ -117,25 +117,37 @@ def _push(line: Ints, head: int, tail: int, row: int, whole: Ints, real: Floats,
 
 
 @part
-def _summed(what: Bytes, counts: Bytes, reals: Ints, counted: Ints, taken: Ints) -> None:
-    """How many rows before each are real, and counted; and the last that a frame takes by itself.
+def _summed(
+    asked: Any,
+    what: Bytes,
+    counts: Bytes,
+    reach: Ints,
+    reals: Ints,
+    missed: Ints,
+    counted: Ints,
+    taken: Ints,
+) -> None:
+    """How many rows before each are real, missing, and counted; and the last that a frame takes.
 
     A row that is carried is taken only with a real one behind it.
     """
     for row in range(len(what)):
         real = what[row] == REAL
         reals[row + 1] = reals[row] + real
+        missed[row + 1] = missed[row]
+        if not real:
+            missed[row + 1] += reach[row] if asked.slotted else 1
         counted[row + 1] = counted[row] + (real and (not len(counts) or counts[row] != 0))
         taken[row] = taken[row - 1] if what[row] == CARRIED and row > 0 else row
 
 
 @part
-def _lay(state: Any, order: Ints, low: int, high: int, reals: Ints) -> None:
+def _lay(state: Any, order: Ints, low: int, high: int, reals: Ints, missed: Ints) -> None:
     """A frame of these rows, as the walk would have left it."""
     state.first, state.last, state.reach = order[low], order[high - 1], order[high - 1]
     state.low, state.high = low, high
     state.n = reals[high] - reals[low]
-    state.missed, state.pending = high - low - state.n, 0
+    state.missed, state.pending = missed[high] - missed[low], 0
     state.before, state.next_id, state.id = NEVER, 0, -1
 
 
@@ -179,9 +191,9 @@ def candidates_in_one_pass(
     rows = int(starts[len(starts) - 1])
     one = np.zeros(1, STATE)
     made = np.zeros(MOST, FOUND)
-    reals, counted = np.zeros(rows + 1, np.int64), np.zeros(rows + 1, np.int64)
-    taken = np.empty(rows, np.int64)
-    _summed(what, counts, reals, counted, taken)
+    reals, missed = np.zeros(rows + 1, np.int64), np.zeros(rows + 1, np.int64)
+    counted, taken = np.zeros(rows + 1, np.int64), np.empty(rows, np.int64)
+    _summed(asked, what, counts, reach, reals, missed, counted, taken)
     # Rows that may yet be the least or the greatest of a frame, those of the oldest first.
     low_line, high_line = np.empty(rows + 1, np.int64), np.empty(rows + 1, np.int64)
     needs_value = asked.kind != DELTA and asked.function != COUNT and not asked.minimal
@@ -235,7 +247,7 @@ def candidates_in_one_pass(
                 continue  # alone too much, or broken off before its condition held
             else:
                 high = taken[cursor - 1] + 1
-            _lay(state, order, first, high, reals)
+            _lay(state, order, first, high, reals, missed)
             if known:
                 behind = order[high] if high < stop else NEVER
                 close(asked, state, key, behind, FINAL, made, 0)

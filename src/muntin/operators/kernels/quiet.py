@@ -16,7 +16,6 @@ from muntin.operators.kernels.framing import broken, close, longer_than, report
 from muntin.operators.kernels.records import (
     ASKED_ARRAY,
     COMPLETE,
-    DROP,
     FINAL,
     FOUND_ARRAY,
     INTERVAL,
@@ -45,7 +44,7 @@ def _sure_end(asked: Any, state: Any, horizon: int) -> int:
 @part
 def _past_cut(asked: Any, state: Any, joins: int) -> bool:
     """Whether a row that comes is cut off, wherever it lies."""
-    if not asked.cut or asked.max_duration < 0 or asked.restart == DROP:
+    if not asked.cut or asked.max_duration < 0:
         return False
     return longer_than(asked, state.first, joins, asked.max_duration, asked.max_length)
 
