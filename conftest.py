@@ -32,7 +32,9 @@ settings.load_profile("muntin")
 
 
 #: Folders whose files take long.
-LONG = ("tests/cli/", "tests/spark/", "tests/properties/", "tests/examples/", "tests/benchmarks/")
+LONG = tuple(
+    f"tests/{name}/" for name in ("cli", "spark", "engine", "properties", "examples", "benchmarks")
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

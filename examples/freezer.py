@@ -1,8 +1,8 @@
 """Why was the freezer too warm? Warm periods, filled with door events and with the day before.
 
 Run it with ``python examples/freezer.py``. A reading a minute says little about the time between,
-so the periods have liberal bounds: from the minute before the first warm reading to the one after
-the last. Two things are put beside each of them in one pass: what the door did, and how warm it was
+so the periods have liberal bounds: from the last reading before them that was cold to the next one
+behind. Two things are put beside each of them in one pass: what the door did, and how warm it was
 at the same time of the day before, since a freezer that defrosts is warm every day.
 """
 

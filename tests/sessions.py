@@ -23,11 +23,17 @@ SETTINGS = {
     ),
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
 }
-#: Tests end before the second compiler of the JVM, and threads for garbage, would pay.
-JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djdk.lang.Process.launchMechanism=VFORK"
+#: Tests end before the second compiler of the JVM, and threads for garbage, would pay; room from
+#: the start saves the first collections, and the classes of Spark need not be verified.
+JAVA = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms600m -Xmn350m -XX:MetaspaceSize=512m "
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote "
+    "-Djdk.lang.Process.launchMechanism=VFORK"
+)
 #: For sessions with a JVM of their own.
 LOCAL = {
     "spark.driver.extraJavaOptions": JAVA,
+    "spark.executor.extraJavaOptions": JAVA,
     "spark.driver.memory": "3g",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",

@@ -79,6 +79,7 @@ def test_a_pipe_that_does_not_end_and_ctrl_c(tmp_path: Path) -> None:
     assert f"muntin run {file} --stream --checkpoint {checkpoint}" in said
 
 
+@pytest.mark.slow  # how long it takes is a figure; what it answers is tested elsewhere
 @pytest.mark.skipif(not DAY.exists(), reason="the freeway data is not on this machine")
 def test_the_freeway_day_is_answered_soon(tmp_path: Path) -> None:
     file = tmp_path / "q.sql"

@@ -30,10 +30,9 @@ def plain(rows: pa.Table) -> Rows:
 
 
 def warm(readings: Rows) -> Rows:
-    """Runs of warm readings that last a minute, with the minutes before and after them.
+    """Runs of warm readings that last a minute, from the last cold reading to the next.
 
-    A reading that is missing does not end a run; but there are no minutes before the first reading
-    of a freezer, nor after the last of all.
+    A reading that is missing neither ends a run nor bounds it: nobody knows whether it was warm.
     """
     answer: Rows = []
     for name in FREEZERS.names:
@@ -45,13 +44,13 @@ def warm(readings: Rows) -> Rows:
             else:
                 runs.append([])
         lasting = [run for run in runs if run and run[-1]["ts"] - run[0]["ts"] >= MINUTE]
-        latest = max(row["ts"] for row in readings)
+        cold = [row["ts"] for row in own if row["temperature"] <= TOO_WARM]
         answer += [
             {
                 "freezer": name,
                 "frame_id": number,
-                "frame_start": max(run[0]["ts"] - MINUTE, own[0]["ts"]),
-                "frame_end": min(run[-1]["ts"] + MINUTE, latest),
+                "frame_start": max((ts for ts in cold if ts < run[0]["ts"]), default=run[0]["ts"]),
+                "frame_end": min((ts for ts in cold if ts > run[-1]["ts"]), default=run[-1]["ts"]),
                 "status": "final",
                 "warmest": max(row["temperature"] for row in run),
             }

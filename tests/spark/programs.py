@@ -12,6 +12,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from tests.sessions import JAVA
+
 #: Seconds that a program may take; a test that waits for one has a longer timeout of its own.
 PATIENCE = 600
 
@@ -20,7 +22,8 @@ def start(program: Path, *arguments: str, **environment: str) -> subprocess.Pope
     """A Python program in a process group of its own, so that its JVM can be killed with it."""
     return subprocess.Popen(
         [sys.executable, str(program), *arguments],
-        env={**os.environ, "PYTHONPATH": _with_root(), **environment},
+        # A server of Spark Connect takes no options of Java from its client.
+        env={**os.environ, "PYTHONPATH": _with_root(), "SPARK_SUBMIT_OPTS": JAVA, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

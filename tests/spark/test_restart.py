@@ -23,7 +23,7 @@ from muntin.semantics.reference import Evaluate, Outcome, Reference
 from muntin.semantics.sequence import RowWindow, SequenceSpec, Session
 from muntin.semantics.sequence_reference import SequenceReference
 from muntin.semantics.window import Window
-from muntin.testing import assert_same_rows, replay
+from muntin.testing import Replay, assert_same_rows, replay
 from tests.spark.program_kill import Stop, started
 from tests.spark.programs import PATIENCE, kill, start, wait_for
 
@@ -130,7 +130,7 @@ def wanted_of(query: str, batches: list[list[dict[str, Any]]]) -> Outcome:
 @pytest.mark.parametrize(
     "stops",
     [
-        [Stop("windows", 1, "before"), Stop("filled", 3, "after")],
+        [Stop("windows", 1, "before"), Stop("filled", 2, "after")],
         pytest.param(
             [
                 Stop("windows", 3, "after"),
@@ -148,7 +148,7 @@ def wanted_of(query: str, batches: list[list[dict[str, Any]]]) -> Outcome:
 def test_kill_9_loses_and_doubles_nothing(
     spark: SparkSession, tmp_path: Path, stops: list[Stop]
 ) -> None:
-    batches = arrivals(6)
+    batches = arrivals(max(stop.batch for stop in stops) + 2)
     replay(spark, batches, SCHEMA, tasks=2, folder=tmp_path)
     process = start(PROGRAM, str(tmp_path), *map(str, stops))
     for stop in stops:
@@ -184,6 +184,17 @@ def test_a_restart_with_other_partitions_goes_on(spark: SparkSession, tmp_path: 
     assert_same_rows(made.results, expected(batches).results)
 
 
+@pytest.fixture(scope="module")
+def paused(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Replay:
+    """A replay that goes on where a query has stopped."""
+    batches = arrivals(2)
+    played = replay(spark, batches[:1], SCHEMA, end=False, folder=tmp_path_factory.mktemp("paused"))
+    stream = played.stream("x", "k", mt.slack(5))
+    played.play(stream.window(range=20, slide=7).plan("sum(v) AS total"))
+    played.extend(batches[1:], end=False)
+    return played
+
+
 @pytest.mark.parametrize(
     ("range_", "aggregate", "column", "shards", "differs"),
     [
@@ -194,19 +205,8 @@ def test_a_restart_with_other_partitions_goes_on(spark: SparkSession, tmp_path: 
     ],
 )
 def test_another_query_on_the_checkpoint_is_refused(
-    spark: SparkSession,
-    tmp_path: Path,
-    range_: int,
-    aggregate: str,
-    column: str,
-    shards: int | None,
-    differs: str,
+    paused: Replay, range_: int, aggregate: str, column: str, shards: int | None, differs: str
 ) -> None:
-    batches = arrivals(2)
-    played = replay(spark, batches[:1], SCHEMA, end=False, folder=tmp_path)
-    stream = played.stream("x", "k", mt.slack(5))
-    played.play(stream.window(range=20, slide=7).plan("sum(v) AS total"))
-    played.extend(batches[1:], end=False)
-    other = played.stream("x", column, mt.slack(5), shards=shards)
+    other = paused.stream("x", column, mt.slack(5), shards=shards)
     with pytest.raises(StreamingQueryException, match=f"(?s)belongs to another query.*{differs}"):
-        played.play(other.window(range=range_, slide=7).plan(aggregate))
+        paused.play(other.window(range=range_, slide=7).plan(aggregate))
