@@ -28,7 +28,7 @@ CHUNK_BYTES = 2**20
 #: The tables whose rows are parts of windows that are open.
 _OPEN = frozenset({PANES, CELLS, SESSIONS})
 #: How state is laid out. Raise it when a new layout cannot read an old one.
-FORMAT = 2
+FORMAT = 3
 
 
 class HeadState(Protocol):
