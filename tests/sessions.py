@@ -24,9 +24,11 @@ SETTINGS = {
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
 }
 #: Tests end before the second compiler of the JVM, and threads for garbage, would pay; room from
-#: the start saves the first collections, and the classes of Spark need not be verified.
+#: the start saves the first collections (and with one compiler there is little room for code, which
+#: is then thrown away and compiled again); the classes of Spark need not be verified.
 JAVA = (
     "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms600m -Xmn350m -XX:MetaspaceSize=512m "
+    "-XX:ReservedCodeCacheSize=240m "
     "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote "
     "-Djdk.lang.Process.launchMechanism=VFORK"
 )

@@ -78,7 +78,7 @@ def test_near_and_where(speeds: DataFrame, owners: DataFrame) -> None:
 
 
 def test_a_table_is_read_again(spark: SparkSession, tmp_path: Path) -> None:
-    """A file that is added while the query runs is seen."""
+    """A file that is added while the query runs is seen, also when the query was started again."""
     folder, rows = tmp_path / "owners", tmp_path / "rows"
     folder.mkdir()
     _owner(folder, "one", "a", "Ada")
@@ -86,29 +86,30 @@ def test_a_table_is_read_again(spark: SparkSession, tmp_path: Path) -> None:
     df = spark.readStream.schema(SCHEMA).json(str(rows))
     stream = mt.stream(df, "ts", "car", mt.ordered())
     found = stream.lookup(spark.read.parquet(str(folder)), refresh="1 second")
-    query = (
-        found.df.writeStream.format("memory")
-        .queryName("owners")
-        .option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .start()
-    )
-    try:
-        query.processAllAvailable()
-        _owner(folder, "two", "b", "Bob")
-        seen = _until(spark, rows, query, "Bob")
-    finally:
-        query.stop()
-    assert seen
-    assert spark.table("owners").collect()[0].owner is None
+    for run, (car, owner) in enumerate([("b", "Bob"), ("c", "Cid")]):
+        query = (
+            found.df.writeStream.format("memory")
+            .queryName(f"owners{run}")
+            .option("checkpointLocation", str(tmp_path / f"checkpoint{run}"))
+            .start()
+        )
+        try:
+            query.processAllAvailable()
+            _owner(folder, owner, car, owner)
+            seen = _until(spark, rows, query, car, owner)
+        finally:
+            query.stop()
+        assert seen
+        assert spark.table(query.name).orderBy("ts").collect()[0].owner == (None, "Bob")[run]
     assert "read again after 1 s" in found.explanation
 
 
-def _until(spark: SparkSession, rows: Path, query: StreamingQuery, owner: str) -> bool:
+def _until(spark: SparkSession, rows: Path, query: StreamingQuery, car: str, owner: str) -> bool:
     """Rows go on coming until one is told with an owner; at most a minute."""
-    for number in range(1, 60):
-        _speed(rows, number, "b")
+    for _ in range(60):
+        _speed(rows, len(list(rows.glob("*.json"))), car)
         query.processAllAvailable()
-        if any(row.owner == owner for row in spark.table("owners").collect()):
+        if any(row.owner == owner for row in spark.table(query.name).collect()):
             return True
         time.sleep(1)
     return False

@@ -31,7 +31,7 @@ def test_batch_and_streams_run_without_installing(kind: str, tmp_path: Path) -> 
 
 def test_the_package_is_small_enough_to_travel_in_a_function() -> None:
     """PySpark sends functions beyond 1 MiB another way, which workers that start streams lack."""
-    assert len(package()[1]) < 3 * 2**18
+    assert len(package()[1]) < 2**19
 
 
 LOADS = """

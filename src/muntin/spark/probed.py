@@ -6,6 +6,7 @@ Every row looks its matches up; nothing is held, and nothing waits. Spark is goo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pyspark.errors import AnalysisException
@@ -22,7 +23,7 @@ from muntin.spark.compile_history import plus
 from muntin.spark.compile_input import Source
 from muntin.spark.expressions import condition, problem
 from muntin.spark.other import Key, matching, other_source, shared_axis
-from muntin.spark.refreshed import Refreshing, Table
+from muntin.spark.refreshed import Refreshed
 
 #: What a row that probes can be reported with; a table's own rows are never reported alone.
 HOWS = ("inner", "left", "semi", "anti")
@@ -48,13 +49,16 @@ class Probed:
     def df(self) -> DataFrame:
         """The results: the columns of the stream, then those of the table."""
         left, right = self.own.df, self.table.df
-        if self.refresh is not None:
-            table = Table.of(right)
-            right = table.df
-            left = Refreshing(table, self.refresh).watched(left)
+        if self._refreshed is not None:
+            left, right = self._refreshed.watched(left), self._refreshed.table.df
         sides = left.alias("left"), right.alias("right")
         joined = sides[0].join(sides[1], self._matches(), self.how)
         return joined.select(*self._told())
+
+    @cached_property
+    def _refreshed(self) -> Refreshed | None:
+        """One for all the times that results are asked for."""
+        return None if self.refresh is None else Refreshed(self.table.df, self.refresh)
 
     def _matches(self) -> SparkColumn:
         made = F.lit(True)

@@ -10,18 +10,16 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import Thread
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.streaming.listener import (
-    QueryIdleEvent,
-    QueryProgressEvent,
-    QueryStartedEvent,
-    QueryTerminatedEvent,
-    StreamingQueryListener,
-)
+
+#: Seconds between two looks, if a table is to be read anew more often than that.
+SHORTEST = 0.1
 
 
 @dataclass(frozen=True)
@@ -60,57 +58,38 @@ def folders_of(files: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-class Refresher(StreamingQueryListener):
-    """Refreshes a table as long as queries that read it run, at most every so many seconds.
+class Refreshed:
+    """A table that is read anew every so many seconds, while queries that read it run.
 
-    A query is known by what it observes. After the last of them the listener leaves.
+    A query is known by what it observes. Spark would tell a listener in Python of every
+    micro-batch of every query, which costs more than a small micro-batch does; a thread that looks
+    from time to time costs little. It ends with the session: a query may be started again.
     """
 
-    def __init__(self, table: Table, seconds: float, name: str) -> None:
-        self.table = table
-        self.seconds = seconds
-        self.name = name
-        self.last = time.monotonic()
-        self.queries: set[uuid.UUID] = set()
-
-    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802  (Spark's name)
-        """Nothing is known of a query before its first micro-batch."""
-
-    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
-        if self.name in event.progress.observedMetrics:
-            self.queries.add(event.progress.runId)
-            self._look()
-
-    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
-        if event.runId in self.queries:
-            self._look()
-
-    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
-        if event.runId in self.queries:
-            self.queries.discard(event.runId)
-            if not self.queries:
-                self.table.df.sparkSession.streams.removeListener(self)
-
-    def _look(self) -> None:
-        if time.monotonic() - self.last < self.seconds:
-            return
-        try:
-            self.table.refresh()
-        except PySparkException:
-            return  # the files are being written; the next micro-batch tries again
-        self.last = time.monotonic()
-
-
-@dataclass(frozen=True)
-class Refreshing:
-    """How a stream is told to observe itself, so that its table is refreshed."""
-
-    table: Table
-    seconds: float
-    name: str = field(default_factory=lambda: f"refreshed:{uuid.uuid4().hex}")
+    def __init__(self, df: DataFrame, seconds: float) -> None:
+        self.table = Table.of(df)
+        self._seconds = max(seconds, SHORTEST)
+        self._name = f"refreshed:{uuid.uuid4().hex}"
+        Thread(target=self._look_often, name=self._name, daemon=True).start()
 
     def watched(self, streaming: DataFrame) -> DataFrame:
         """The same rows, whose query keeps the table fresh."""
-        listener = Refresher(self.table, self.seconds, self.name)
-        streaming.sparkSession.streams.addListener(listener)
-        return streaming.observe(self.name, F.count(F.lit(1)).alias("rows"))
+        return streaming.observe(self._name, F.count(F.lit(1)).alias("rows"))
+
+    def _look_often(self) -> None:
+        while True:
+            time.sleep(self._seconds)
+            try:
+                is_read = self._is_read()
+            except Exception:  # of Spark, py4j or the network: the session cannot be asked any more
+                return
+            if is_read:
+                # Files may be being written; the next look tries again.
+                with suppress(PySparkException):
+                    self.table.refresh()
+
+    def _is_read(self) -> bool:
+        """Whether a query that observes this table has run a micro-batch and still runs."""
+        running = self.table.df.sparkSession.streams.active
+        done = (query.lastProgress for query in running)
+        return any(self._name in told.observedMetrics for told in done if told is not None)
