@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from muntin.aggregates.expressions import Both, NotNull, Sql
 from muntin.aggregates.functions import Aggregate
-from muntin.aggregates.text import Column, parse_column, parse_condition, placeholder
+from muntin.aggregates.text import Column, numbered, parse_column, parse_condition, placeholder
 from muntin.semantics.errors import ExpressionError, MuntinError
 
 A, B = placeholder(0), placeholder(1)
@@ -489,6 +489,7 @@ def test_any_text_is_a_column_or_an_error_of_ours(text: str) -> None:
     else:
         assert column.aggregates
         if column.outer is not None:
+            assert numbered(column.outer, 0) == column.outer
             again = parse_condition(column.outer)
             assert parse_condition(again) == again
     try:
@@ -497,6 +498,14 @@ def test_any_text_is_a_column_or_an_error_of_ours(text: str) -> None:
         assert text in str(error)
     else:
         assert isinstance(written, str)
+
+
+def test_aggregates_are_numbered_and_nothing_else_is() -> None:
+    column = parse_column(f"concat(max(a), '{A}', min(a), 'é', max(a), seg) AS y", ["seg"])
+    assert column.outer == f"CONCAT({A}, '{A}', {B}, 'é', {A}, seg)"
+    ninth, tenth = placeholder(9), placeholder(10)
+    moved = f"CONCAT({ninth}, '{A}', {tenth}, 'é', {ninth}, seg)"
+    assert numbered(column.outer, 9) == moved
 
 
 def test_a_key_that_has_the_name_of_a_placeholder_is_refused() -> None:

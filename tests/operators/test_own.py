@@ -18,6 +18,7 @@ from muntin.operators import own as own_module
 from muntin.operators.kernels.grouping import Groups
 from muntin.operators.reduction import combine, gather, slide
 from tests.aggregates.examples import Columns, Gathered, Ints, Longest, Squares
+from tests.thorough import examples
 
 INTEGERS = st.one_of(st.none(), st.integers(-(2**31), 2**31))
 TEXTS = st.one_of(st.none(), st.text("abc", max_size=4))
@@ -61,7 +62,7 @@ def present(values: Sequence[Any]) -> list[Any]:
 def test_stretches(case: Any) -> None:
     own, type_, drawn, expected = case
 
-    @settings(max_examples=700)
+    @examples(700)
     @given(st.lists(drawn, min_size=1, max_size=40), st.data())
     def check(values: list[Any], data: st.DataObject) -> None:
         low, high = data.draw(stretches(len(values)))

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,21 +20,39 @@ from muntin.spark.exchange import decode
 from muntin.spark.streaming import COUNTS, RESULTS, refused_tag
 from muntin.testing import Played
 
+PARTITIONS = "spark.sql.shuffle.partitions"
 
-def play(plan: mt.Plan) -> Played:
-    """Run a plan from the beginning to the end of its replays."""
+
+def play(plan: mt.Plan, *, spread: int = 1) -> Played:
+    """Run a plan from the beginning to the end of its replays.
+
+    Each partition that the state is spread over costs files and tasks of its own in every
+    micro-batch. Random cases have two, and so have the tests of restarts, kills and clusters.
+    """
     rows: list[Row] = []
     folder = Path(tempfile.mkdtemp(prefix="muntin-play-"))
     tagged = plan.tagged(keep_refused=True)
-    query = (
+    ready = (
         tagged.writeStream.foreachBatch(lambda batch, number: rows.extend(batch.collect()))
         .option("checkpointLocation", str(folder))
         .trigger(availableNow=True)
-        .start()
     )
+    with partitions(tagged.sparkSession, spread):
+        query = ready.start()  # which takes the settings of now along
     query.awaitTermination()
     shutil.rmtree(folder)
     return _played(tagged.sparkSession, plan, rows)
+
+
+@contextmanager
+def partitions(spark: SparkSession, count: int) -> Iterator[None]:
+    """Shuffles and states of so many partitions, where a query starts inside."""
+    before = str(spark.conf.get(PARTITIONS))
+    spark.conf.set(PARTITIONS, str(count))
+    try:
+        yield
+    finally:
+        spark.conf.set(PARTITIONS, before)
 
 
 def _played(spark: SparkSession, plan: mt.Plan, rows: Sequence[Row]) -> Played:

@@ -22,7 +22,7 @@ def session(kind: str) -> SparkSession:
     if kind == "connect":
         builder = SparkSession.builder.remote("local[2]")
     else:
-        builder = SparkSession.builder.master("local-cluster[2,1,1024]")
+        builder = SparkSession.builder.master("local-cluster[1,2,1024]")
     made: SparkSession = configured(builder, partitions=2, remote=kind == "connect").getOrCreate()
     return made
 

@@ -52,7 +52,8 @@ def found(line: DataFrame) -> list[Row]:
 
 def layers(chart: Any) -> list[list[dict[str, Any]]]:
     """The data of each layer, of a chart of one key."""
-    spec = chart if isinstance(chart, dict) else chart.to_dict()
+    # Altair checks a whole chart against its schema each time; files and notebooks have it checked.
+    spec = chart if isinstance(chart, dict) else chart.to_dict(validate=False)
     sets = spec.get("datasets", {})
     found = [layer["data"] for layer in spec["layer"]]
     return [data["values"] if "values" in data else sets[data["name"]] for data in found]

@@ -201,7 +201,7 @@ def paused(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Rep
         (30, "sum(v) AS total", "k", None, "window RANGE 20 SLIDE 7.* there, RANGE 30 SLIDE 7"),
         (20, "max(v) AS total", "k", None, "aggregates sum\\(v\\) there, max\\(v\\) here"),
         (20, "sum(v) AS total", "x", None, "schema .*by k string.* there, .*by x bigint"),
-        (20, "sum(v) AS total", "k", 3, "shard count 16 there, 3 here"),
+        (20, "sum(v) AS total", "k", 3, "shard count 4 there, 3 here"),
     ],
 )
 def test_another_query_on_the_checkpoint_is_refused(

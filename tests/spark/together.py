@@ -52,7 +52,7 @@ def check_streams(
     def stream(case: Drawn) -> None:
         streamed = prepare(case)
         try:
-            check(case, play(streamed.plan))
+            check(case, play(streamed.plan, spread=2))
         finally:
             for replay in streamed.replays:
                 replay.remove()

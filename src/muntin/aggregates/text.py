@@ -16,6 +16,7 @@ from typing import TypeVar
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import TokenType
 
 from muntin.aggregates import constants
 from muntin.aggregates.correlating import columnwise, correlate
@@ -90,6 +91,20 @@ def placeholder(place: int) -> str:
 
 def _reserved(name: str) -> bool:
     return name.casefold().startswith(placeholder(0)[:-1])
+
+
+def numbered(outer: str, first: int) -> str:
+    """The SQL of a result column, its aggregates numbered from ``first`` on.
+
+    >>> numbered("__muntin_aggregate_0 / __muntin_aggregate_1", 4)
+    '__muntin_aggregate_4 / __muntin_aggregate_5'
+    """
+    written = outer
+    for token in reversed(sqlglot.tokenize(outer, read=_DIALECT)):
+        if token.token_type is TokenType.VAR and _reserved(token.text):
+            place = int(token.text.removeprefix(placeholder(0)[:-1]))
+            written = written[: token.start] + placeholder(first + place) + written[token.end + 1 :]
+    return written
 
 
 def parse_column(text: str, known: Sequence[str], own: Own = _NONE) -> Column:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from muntin.aggregates.text import placeholder
+from muntin.aggregates.text import numbered, placeholder
 from muntin.semantics.errors import ArgumentError
 from muntin.spark.expressions import named
 
@@ -51,32 +52,29 @@ class Naming:
         if self.shifts:
             texts = F.array(*(F.lit(text) for text in self.shifts))
             flat = flat.withColumn("shift", F.get(texts, F.col("shifted").cast("int")))
-        keys = [F.col(f"k{place}").alias(name) for place, name in enumerate(self.by)]
-        bounds = [F.col(name).alias(self.prefix + name) for name in self.bounds]
-        made: list[Column] = []
-        place = 0
-        for name, count, outer in self.results:
-            if outer is None:
-                made.append(F.col(f"r{place}").alias(name))
-            else:
-                flat = self._evaluated(flat, outer, place, count)
-                made.append(F.col(f"e{place}").alias(name))
-            place += count
-        told = flat.select(*keys, *bounds, *made).withColumnsRenamed(dict(self.instead))
+        told = self._told(flat).withColumnsRenamed(dict(self.instead))
         if not self.first:
             return told
         rest = [name for name in told.columns if name not in self.first]
         return told.select(*(named(name) for name in (*self.first, *rest)))
 
-    def _evaluated(self, flat: DataFrame, outer: str, first: int, count: int) -> DataFrame:
-        """The flat results with one more column: an expression over aggregates."""
-        names = {f"r{first + place}": placeholder(place) for place in range(count)}
-        names |= {f"k{place}": name for place, name in enumerate(self.by)}
-        names |= {name: self.prefix + name for name in self.bounds}
-        value = F.expr(outer).alias(f"e{first}")
-        forth = [F.col(name).alias(names.get(name, name)) for name in flat.columns]
-        back = [named(names.get(name, name)).alias(name) for name in flat.columns]
-        return flat.select(*forth).select(*back, value)
+    def _told(self, flat: DataFrame) -> DataFrame:
+        """The keys, the bounds and the results."""
+        before = {f"k{place}": name for place, name in enumerate(self.by)}
+        before |= {name: self.prefix + name for name in self.bounds}
+        places = [0, *accumulate(count for _, count, _ in self.results)]
+        beside = [F.col(own).alias(name) for own, name in before.items()]
+        if all(outer is None for _, _, outer in self.results):
+            plain = zip(places, self.results, strict=False)
+            return flat.select(*beside, *(F.col(f"r{n}").alias(name) for n, (name, *_) in plain))
+        # Outer expressions know the aggregates by placeholders, and keys and bounds by their names.
+        aggregates = [F.col(f"r{place}").alias(placeholder(place)) for place in range(places[-1])]
+        made = [
+            F.expr(placeholder(place) if outer is None else numbered(outer, place)).alias(name)
+            for place, (name, _, outer) in zip(places, self.results, strict=False)
+        ]
+        known = flat.select(*beside, *aggregates)
+        return known.select(*(named(name) for name in before.values()), *made)
 
 
 @dataclass(frozen=True)

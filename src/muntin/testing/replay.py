@@ -32,6 +32,9 @@ from muntin.spark.write import progress, write
 
 #: As punctuation: the stream is over.
 END = "end"
+#: The state of a replay is in fewer of them than usual, because every shard takes part in every
+#: micro-batch. Results do not depend on it.
+SHARDS = 4
 #: File times, on which Spark's file source orders files, are this far apart.
 _SECOND = 1_000_000_000
 
@@ -73,11 +76,11 @@ class Replay:
         on: str,
         by: str | Sequence[str] | None = None,
         disorder: Disorder | None = None,
-        shards: int | None = None,
+        shards: int | None = SHARDS,
         functions: Mapping[str, OwnAggregate] | None = None,
         schedule: object = None,
     ) -> Stream:
-        """``mt.stream`` over this replay, told of its punctuation."""
+        """``mt.stream`` over this replay, told of its punctuation; ``shards=None``: the usual."""
         return stream(
             self.df,
             on,
