@@ -17,7 +17,8 @@ from muntin.operators.frames.contents import OPEN_CELLS, Contents, Joined
 from muntin.operators.frames.holding import HELD, Holding
 from muntin.operators.frames.meeting import meets
 from muntin.operators.frames.memory import KEYS, Buckets
-from muntin.operators.frames.operator import Moment, walked
+from muntin.operators.frames.moment import Moment
+from muntin.operators.frames.operator import walked
 from muntin.operators.frames.rows import Rows
 from muntin.operators.kernels.density import decided, flag, needed, over, windows_of
 from muntin.operators.kernels.grouping import find_keys
@@ -48,16 +49,16 @@ class Dense(Holding):
 
     def _framed(self, now: Moment) -> tuple[pa.Table, Changes, Ints]:
         both, key, rows = self._gathered(now)
-        known = rows.starts, rows.order, self._complete(now), now.ended, self.axis, self.per
+        known = rows.starts, rows.order, self.certainty.complete(now), now.ended, self.axis, self.per
         told = decided(*known)
         framed = self.memory.whole(now.keyed, now.remembered, "framed")
         new = self._told(rows, np.where(framed == NEVER, 0, framed), told)
         records = self.memory.records(now.keyed, now.remembered)
-        new = self._to_the_end(now, new, records)
+        new = self.certainty.to_the_end(now, new, records)
         found = walked(self.record, new, records, now.ended)
         if not now.ended:
-            horizon = self._untold(rows, told, self._complete(now))
-            found, _ = self._with_quiet(now, found, records, horizon)
+            horizon = self._untold(rows, told, self.certainty.complete(now))
+            found, _ = self.certainty.with_quiet(now, found, records, horizon)
             found = self._with_over(found, new, records, over(*known), horizon)
         joined = self._joined(now, new)
         results = self._results(now.keyed, found, joined)

@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from muntin.operators.columns import key_fields
 from muntin.operators.frames.memory import KEYS, Buckets, Memory
-from muntin.operators.frames.operator import Frames, Moment
+from muntin.operators.frames.moment import Moment
+from muntin.operators.frames.operator import Frames
 from muntin.operators.frames.rows import Rows, spread
 from muntin.operators.kernels.records import NEVER
 from muntin.operators.kernels.sorting import by_key_and_order
@@ -69,9 +70,9 @@ class Holding(Frames):
     def _framed(self, now: Moment) -> tuple[pa.Table, Changes, Ints]:
         both, key, rows = self._gathered(now)
         records = self.memory.records(now.keyed, now.remembered)
-        rows = self._to_the_end(now, rows, records)
+        rows = self.certainty.to_the_end(now, rows, records)
         memory = {n: self.memory.whole(now.keyed, now.remembered, n) for n in self.remembered_names}
-        told = self.tell(rows, memory, now.keyed, self._complete(now), now.ended)
+        told = self.tell(rows, memory, now.keyed, self.certainty.complete(now), now.ended)
         found = self._numbered(told.found, records)
         results = self._results_of(now.keyed, found, rows)
         since = self._held_since(rows, told.needed)

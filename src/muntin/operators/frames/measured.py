@@ -20,7 +20,8 @@ from muntin.operators.columns import key_fields
 from muntin.operators.frames.contents import Contents, Joined
 from muntin.operators.frames.meeting import meets
 from muntin.operators.frames.memory import Memory
-from muntin.operators.frames.operator import Frames, Moment
+from muntin.operators.frames.moment import Moment
+from muntin.operators.frames.operator import Frames
 from muntin.operators.frames.rows import Rows
 from muntin.operators.kernels.framing import MOST
 from muntin.operators.kernels.records import (

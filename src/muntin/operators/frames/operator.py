@@ -24,13 +24,13 @@ from muntin.operators.frames.combined import Combined
 from muntin.operators.frames.contents import OPEN_CELLS, Contents, Joined
 from muntin.operators.frames.memory import KEYS, Buckets, Memory
 from muntin.operators.frames.missing import Bridge, Missing
+from muntin.operators.frames.moment import Certainty, Moment
 from muntin.operators.frames.reading import Reading
-from muntin.operators.frames.rows import Rows, held_until
+from muntin.operators.frames.rows import Rows
 from muntin.operators.frames.sequence import Arranged, Reached, Sequencer, Slots
 from muntin.operators.frames.ties import Ties
-from muntin.operators.kernels.quiet import MOST_QUIET, look_at_quiet
-from muntin.operators.kernels.records import FOUND, INTERVAL, NEVER, POINT, UNTIL_NEXT, is_open
-from muntin.operators.kernels.ticks import from_order, order_of_ticks, to_ticks
+from muntin.operators.kernels.records import FOUND, INTERVAL, NEVER, POINT, is_open
+from muntin.operators.kernels.ticks import from_order, to_ticks
 from muntin.operators.kernels.walking import walk
 from muntin.operators.keyed import Keyed
 from muntin.operators.protocol import EVER, Changes, Open, Punctuation, Routed, State, Step, forget
@@ -38,27 +38,7 @@ from muntin.operators.waiting import PENDING, due, hold
 from muntin.semantics.axis import Axis, Domain
 
 Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 STATUS = pa.array(["final", "partial"])
-
-
-@dataclass(frozen=True)
-class Moment:
-    """Everything that a step knows when its rows are in order.
-
-    ``keyed`` numbers the keys of ``remembered``, of the rows, and of what is ``kept`` of others.
-    """
-
-    state: State
-    keyed: Keyed
-    remembered: pa.Table
-    kept: pa.Table
-    arranged: Arranged
-    punctuation: Punctuation
-
-    @property
-    def ended(self) -> bool:
-        return self.punctuation.ended
 
 
 @dataclass(frozen=True)
@@ -131,6 +111,10 @@ class Frames:
         limited = int(asked["max_count"]) >= 0, int(asked["max_duration"]) >= 0
         most = [n for n, given in zip(fitting, limited, strict=True) if given and asked["cut"]]
         return max(1, min(most, default=1))
+
+    @cached_property
+    def certainty(self) -> Certainty:
+        return Certainty(self.axis, self.record, self.missing, self._told_by_punctuation)
 
     @cached_property
     def memory(self) -> Memory:
@@ -289,9 +273,9 @@ class Frames:
     def _framed(self, now: Moment) -> tuple[pa.Table, Changes, Ints]:
         """The frames that are certain now, what to remember, and where what is open began."""
         records = self.memory.records(now.keyed, now.remembered)
-        rows = self._to_the_end(now, self._coded(now, records), records)
+        rows = self.certainty.to_the_end(now, self._coded(now, records), records)
         found, own = self._walk(now, rows, records)
-        found, told = self._with_quiet(now, found, records, now.arranged.horizon)
+        found, told = self.certainty.with_quiet(now, found, records, now.arranged.horizon)
         joined = None
         if self.calls:
             kept_of = now.keyed.numbers[2]
@@ -312,51 +296,10 @@ class Frames:
         changes |= buckets.write(now.state, KEYS, seen, np.flatnonzero(known))
         return results, changes, since
 
-    def _to_the_end(self, now: Moment, rows: Rows, records: np.ndarray) -> Rows:
-        """At the end of input also up to where rows hold that no other follows."""
-        if not now.ended:
-            return rows
-        known = np.maximum(records["previous"], self._complete(now))
-        return self._held_to(rows, known, now.punctuation.largest)
-
-    def _held_to(self, rows: Rows, known: Ints, largest: int | None) -> Rows:
-        """Where rows hold until the next, the last hold as far as the input is known to reach."""
-        if self.record["reading"][0] != UNTIL_NEXT:
-            return rows
-        if largest is not None:
-            known = np.maximum(known, self._order(np.array([largest])))
-        some = np.diff(rows.starts) > 0
-        last = np.append(rows.order, NEVER)[np.where(some, rows.starts[1:] - 1, len(rows))]
-        return held_until(rows, np.maximum(last, known))
-
-    def _complete(self, now: Moment) -> Ints:
-        """The order below which no row of a key will come, NEVER where nothing is known."""
-        _, complete = now.punctuation.of(now.keyed.keys)
-        known = np.where(complete == NEVER, 0, complete)
-        return np.where(complete == NEVER, NEVER, self._order(known))
-
-    def _order(self, tick: Ints) -> Ints:
-        return order_of_ticks(np.maximum(tick, -self.axis.limit), self.axis)
-
     @property
     def _told_by_punctuation(self) -> bool:
         """Whether open frames are reported between rows; rows of a schedule come soon enough."""
         return self.slots is None and self.record["reading"][0] != POINT
-
-    def _with_quiet(
-        self, now: Moment, found: np.ndarray, records: np.ndarray, horizon: Ints
-    ) -> tuple[np.ndarray, Mask]:
-        """Also what punctuation alone says of open frames; and of which keys it said something."""
-        if now.ended:
-            return found, np.zeros(len(records), np.bool_)
-        mode, reported = records["mode"].copy(), records["reported"].copy()
-        joins = np.maximum(horizon, self._complete(now)) if self.missing == "carry" else horizon
-        rules = int(self.missing == "break"), int(self._told_by_punctuation)
-        room = np.zeros(MOST_QUIET * len(records), FOUND)
-        n = look_at_quiet(self.record, horizon, joins, *rules, records, room)
-        both = np.concatenate([found, room[:n]])
-        told: Mask = (mode != records["mode"]) | (reported != records["reported"])
-        return both[np.argsort(both["key"], kind="stable")], told
 
     def _since(self, records: np.ndarray) -> Ints:
         """Where the next frame of each key begins if it is open by now, else EVER."""

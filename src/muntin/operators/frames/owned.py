@@ -14,7 +14,8 @@ import pyarrow as pa
 from muntin.aggregates.own_framing import CompiledFraming, FramingFunction, OwnFraming
 from muntin.operators.columns import key_fields
 from muntin.operators.frames.memory import Memory
-from muntin.operators.frames.operator import Frames, Moment
+from muntin.operators.frames.moment import Moment
+from muntin.operators.frames.operator import Frames
 from muntin.operators.frames.rows import Rows
 from muntin.operators.kernels.framing import MOST
 from muntin.operators.kernels.own_framing import (

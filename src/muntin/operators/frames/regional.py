@@ -13,7 +13,7 @@ import pyarrow as pa
 from muntin.operators.columns import key_fields
 from muntin.operators.frames.holding import HELD, Holding
 from muntin.operators.frames.memory import KEYS, Buckets
-from muntin.operators.frames.operator import Moment
+from muntin.operators.frames.moment import Moment
 from muntin.operators.kernels.grouping import find_keys
 from muntin.operators.kernels.records import FINAL, FOUND
 from muntin.operators.keyed import Keyed

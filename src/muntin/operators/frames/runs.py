@@ -123,7 +123,7 @@ class Runs(Frames):
         what = np.where(lacking(runs)[run], BREAKS, REAL).astype(np.uint8)
         rows = Rows(behind[starts], order, what, pa.table({}), columns={"whole": whole[run]})
         keys = len(starts) - 1
-        rows = self._held_to(rows, np.full(keys, NEVER), largest)
+        rows = self.certainty.held_to(rows, np.full(keys, NEVER), largest)
         asked = self.record.copy()
         asked["min_count"] = asked["max_count"] = -1  # of all rows, which are counted here
         found = walked(asked, rows, fresh(keys), True)

@@ -13,42 +13,28 @@ import numpy as np
 import numpy.typing as npt
 
 from muntin.aggregates.compiled import fused, part
-from muntin.operators.kernels.measures import forget, holds, remember, spread_within
 from muntin.operators.kernels.records import (
     ARMED,
     BETWEEN,
-    BOUNDARY,
     BREAKS,
     CLOSE,
     CLOSED,
     COMPLETE,
-    DECREASING,
-    DELTA,
-    DENSITY,
-    EXTENDS,
-    EXTENDS_LAST,
     FINAL,
-    INCREASING,
     INTERVAL,
     NEVER,
     NOWHERE,
     OPEN,
-    OPENS,
-    OPENS_LAST,
-    OWN,
     PARTIAL,
     REAL,
     SATISFIES,
-    THRESHOLD,
-    TREND,
     UNTIL_NEXT,
 )
+from muntin.operators.kernels.roles import INSIDE, LAST, OUTSIDE, as_first, as_next
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bytes = npt.NDArray[np.uint8]
-#: What a row does to a frame: it is outside, inside, or inside and the last.
-_OUTSIDE, _INSIDE, _LAST = range(3)
 #: The most frames that one row can bring.
 MOST = 4
 _MAGNITUDE = 2**63 - 1
@@ -170,104 +156,6 @@ def _grow(state: Any, order: int, reach: int, row: int) -> None:
     state.last = order
     state.reach = max(state.reach, reach)
     state.high = row + 1
-
-
-@part
-def _related(asked: Any, state: Any, whole: int) -> bool:
-    """Trend: whether a value follows the one before it as asked."""
-    if asked.direction == INCREASING:
-        return whole > state.at_last or (not asked.strict and whole == state.at_last)
-    if asked.direction == DECREASING:
-        return whole < state.at_last or (not asked.strict and whole == state.at_last)
-    return bool(whole == state.at_last)
-
-
-@part
-def _taken(asked: Any, state: Any, counts: int, whole: int, real: float, weight: float) -> bool:
-    """Delta and aggregate: take a row's value in; whether the condition holds with it."""
-    if asked.kind == DELTA:
-        return spread_within(asked, state, whole, real)
-    if counts:
-        remember(asked, state, whole, real, weight)
-    return holds(asked, state)
-
-
-@part
-def _role(answer: int, inside: int, last: int) -> int:
-    """What a user's own framing function has said of a row."""
-    if not answer & inside:
-        return _OUTSIDE
-    return _LAST if answer & last else _INSIDE
-
-
-@part
-def _extends(asked: Any, state: Any, counts: int, whole: int, real: float, weight: float) -> int:
-    """What a real row is to the open frame."""
-    kind = asked.kind
-    if kind == THRESHOLD:
-        return _INSIDE if whole else _OUTSIDE
-    if kind == BOUNDARY:
-        return _INSIDE if whole == state.at_last else _OUTSIDE
-    if kind == TREND:
-        inside = _related(asked, state, whole)
-        state.at_last = whole
-        return _INSIDE if inside else _OUTSIDE
-    if kind == DENSITY:
-        return _INSIDE if whole == 1 else _OUTSIDE
-    if kind == OWN:
-        return _role(whole, EXTENDS, EXTENDS_LAST)
-    if kind == BETWEEN:
-        if whole & 2:
-            return _LAST if asked.with_end else _OUTSIDE
-        return _INSIDE
-    holding = _taken(asked, state, counts, whole, real, weight)
-    if asked.minimal:
-        # Of a minimal delta frame the condition is that it is *not* within its size.
-        over = not holding if kind == DELTA else holding
-        return _LAST if over else _INSIDE
-    return _INSIDE if holding else _OUTSIDE
-
-
-@part
-def _opens(asked: Any, state: Any, counts: int, whole: int, real: float, weight: float) -> int:
-    """What a real row is to a frame that it would open; a state that is ARMED stays so."""
-    kind = asked.kind
-    if kind in (THRESHOLD, DENSITY):
-        return _INSIDE if whole else _OUTSIDE
-    if kind == BETWEEN:
-        return _opens_between(asked, state, whole)
-    if kind == OWN:
-        return _role(whole, OPENS, OPENS_LAST)
-    if kind in (BOUNDARY, TREND):
-        state.at_last = whole
-        return _INSIDE
-    forget(state)
-    holding = _taken(asked, state, counts, whole, real, weight)
-    if kind == DELTA:
-        return _INSIDE  # one row has not moved
-    if asked.minimal:
-        return _LAST if holding else _INSIDE
-    return _INSIDE if holding else _OUTSIDE
-
-
-@part
-def _opens_between(asked: Any, state: Any, flags: int) -> int:
-    starts, ends = flags & 1, flags & 2
-    if state.mode == ARMED:
-        if not ends:
-            return _INSIDE
-        state.mode = CLOSED
-        if asked.with_end:
-            return _LAST
-    if not starts:
-        return _OUTSIDE
-    if ends:
-        # A row that is both is a frame of its own, unless both ends are left out.
-        return _LAST if asked.with_start or asked.with_end else _OUTSIDE
-    if asked.with_start:
-        return _INSIDE
-    state.mode = ARMED
-    return _OUTSIDE
 
 
 @part
@@ -414,26 +302,26 @@ def decide(
     n: int,
 ) -> int:
     """What the value of a real row does: it extends the frame, closes it, or opens one."""
-    role = _OUTSIDE
+    role = OUTSIDE
     if state.mode == OPEN:
-        role = _extends(asked, state, counts, whole, real, weight)
+        role = as_next(asked, state, counts, whole, real, weight)
         # A start falls inside only where the frame would have taken the row.
-        starts = role != _OUTSIDE and asked.restart != NOWHERE and opens
-        if role == _OUTSIDE or (starts and asked.restart == CLOSE):
+        starts = role != OUTSIDE and asked.restart != NOWHERE and opens
+        if role == OUTSIDE or (starts and asked.restart == CLOSE):
             n = close(asked, state, key, order, FINAL, found, n)
-            role = _OUTSIDE
+            role = OUTSIDE
         elif starts:
-            state.mode, state.id, role = CLOSED, -1, _OUTSIDE
+            state.mode, state.id, role = CLOSED, -1, OUTSIDE
         else:
             _grow(state, order, reach, row)
-    if role == _OUTSIDE and (asked.restart == NOWHERE or opens):
-        role = _opens(asked, state, counts, whole, real, weight)
-        if role != _OUTSIDE:
+    if role == OUTSIDE and (asked.restart == NOWHERE or opens):
+        role = as_first(asked, state, counts, whole, real, weight)
+        if role != OUTSIDE:
             _begin(asked, state, order, reach, row)
     state.previous = state.edge = order
-    if role != _OUTSIDE and asked.fragments >= 0:
+    if role != OUTSIDE and asked.fragments >= 0:
         n = report(asked, state, key, order, found, n)
-    if role == _LAST or (role == _INSIDE and _full(asked, state)):
+    if role == LAST or (role == INSIDE and _full(asked, state)):
         n = _finish(asked, state, key, found, n)
     return n
 
