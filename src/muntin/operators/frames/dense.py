@@ -49,7 +49,8 @@ class Dense(Holding):
 
     def _framed(self, now: Moment) -> tuple[pa.Table, Changes, Ints]:
         both, key, rows = self._gathered(now)
-        known = rows.starts, rows.order, self.certainty.complete(now), now.ended, self.axis, self.per
+        complete = self.certainty.complete(now)
+        known = rows.starts, rows.order, complete, now.ended, self.axis, self.per
         told = decided(*known)
         framed = self.memory.whole(now.keyed, now.remembered, "framed")
         new = self._told(rows, np.where(framed == NEVER, 0, framed), told)
@@ -57,7 +58,7 @@ class Dense(Holding):
         new = self.certainty.to_the_end(now, new, records)
         found = walked(self.record, new, records, now.ended)
         if not now.ended:
-            horizon = self._untold(rows, told, self.certainty.complete(now))
+            horizon = self._untold(rows, told, complete)
             found, _ = self.certainty.with_quiet(now, found, records, horizon)
             found = self._with_over(found, new, records, over(*known), horizon)
         joined = self._joined(now, new)
