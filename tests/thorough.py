@@ -1,4 +1,4 @@
-"""How many examples a property has: all of them in ``make soak``, a quarter in ``make test``.
+"""How many examples a property has: all of them in ``make soak``, an eighth in ``make test``.
 
 Those of ``make test`` are the same in every run, and those of ``make soak`` begin with them.
 """
@@ -10,7 +10,7 @@ from hypothesis import settings
 
 def share(count: int) -> int:
     """As many of the examples as this run has."""
-    return count if settings.get_current_profile_name() == "soak" else count // 4
+    return count if settings.get_current_profile_name() == "soak" else -(-count // 8)
 
 
 def examples(count: int) -> settings:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from muntin.aggregates.own_framing import CompiledFraming, FramingFunction, OwnFraming, own_kind
 from muntin.operators.frames.build import build
@@ -16,6 +16,7 @@ from muntin.semantics.framing.properties import Framing
 from muntin.testing import assert_same_rows
 from tests.properties.arriving import renamed
 from tests.properties.framings import FrameCase, frame_cases
+from tests.thorough import examples
 
 
 class Unchanged(FramingFunction):
@@ -63,7 +64,7 @@ def is_plain(case: FrameCase) -> bool:
 
 @pytest.mark.parametrize("own", [Unchanged(), CompiledUnchanged()], ids=lambda own: own.name)
 def test_an_own_function_is_as_good_as_a_kind(own: OwnFraming) -> None:
-    @settings(max_examples=100)
+    @examples(400)
     @given(frame_cases(kinds=(Boundary("v"),)).filter(is_plain))
     def check(case: FrameCase) -> None:
         typed = replace(case.typed(), digest=own.name)
