@@ -86,7 +86,10 @@ def stepped(case: FrameCase, tasks: Sequence[list[Row]]) -> tuple[list[Row], boo
 
 
 def in_order(case: FrameCase) -> list[Row]:
-    return sorted(case.data(), key=lambda row: case.axis.tick(row["on"]) or 0)
+    """By ``on`` and not by ticks, of which doubles may share one; then those that have no place."""
+    rows = case.data()
+    placed = [row for row in rows if case.axis.tick(row["on"]) is not None]
+    return sorted(placed, key=lambda row: row["on"]) + [row for row in rows if row not in placed]
 
 
 @examples(600)
