@@ -2,12 +2,14 @@
 
 Kernels know few aggregates. Of the others it is enough that what they keep is bounded: a partial
 row of the open frame is remembered with its record. Rows are applied one after the other, as
-kernels do, with answers that are computed for many rows at once. It is slower, and gives the same.
+kernels do, with answers that are computed for many rows and keys at once. It is slower, and gives
+the same.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
@@ -28,6 +30,8 @@ from muntin.operators.kernels.records import (
     EXTENDS,
     EXTENDS_LAST,
     FOUND,
+    INTERVAL,
+    NOWHERE,
     OPEN,
     OPENS,
     OPENS_LAST,
@@ -40,6 +44,8 @@ Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 #: For so many rows of a frame answers are computed at once, and then for twice as many.
 _AT_ONCE = 16
+#: No frame is known about; -1 is one that began before these rows.
+_NONE = -2
 
 
 @dataclass(frozen=True)
@@ -105,44 +111,62 @@ class Measured(Frames):
         return Joined.of(self.measuring, len(now.keyed), kept, opened, with_value)
 
 
-@dataclass
 class _ByRow:
-    """The framing function applied to one row after the other, each with its answer."""
+    """The framing function applied to one row after the other, each with its answer.
 
-    work: Measured
-    rows: Rows
-    joined: Joined
-    records: np.ndarray
-    #: The frame that answers are known for, by its key and first row, up to which row, and them.
-    frame: tuple[int, int] = (-1, -1)
-    until: int = 0
-    width: int = _AT_ONCE
-    met: Mask = field(default_factory=lambda: np.zeros(0, np.bool_))
+    Keys go on until they need to know more of their open frame. That is then computed for all keys
+    in one call, which takes little longer than for one of them.
+    """
+
+    def __init__(self, work: Measured, rows: Rows, joined: Joined, records: np.ndarray) -> None:
+        self.work, self.rows, self.joined, self.records = work, rows, joined, records
+        self.minimal = bool(work.record["minimal"][0])
+        self.met = np.zeros(len(rows), np.bool_)
+        self.said = self._alone()
+        self.next = rows.starts[:-1].tolist()
+        #: Of each key the frame that is known about, by its first row, and up to which row; and of
+        #: how many rows more it will be known then.
+        self.frame = np.full(len(records), _NONE)
+        self.until = rows.starts[:-1].copy()
+        self.width = np.full(len(records), _AT_ONCE)
+        self.found = [np.zeros(0, FOUND)]
 
     def run(self, ended: bool) -> np.ndarray:
-        rows, records = self.rows, self.records
-        self.met = np.zeros(len(rows), np.bool_)
-        said = self._alone()
-        _, order, what, opens, counts, _, real, weight, reach, gap = rows.arrays
-        room, parts = np.zeros(2 * MOST, FOUND), [np.zeros(0, FOUND)]
+        waiting = list(range(len(self.records)))
+        while waiting:
+            waiting = [key for key in waiting if self._waits(key, ended)]
+            self._look_ahead(waiting)
+        found = np.concatenate(self.found)
+        return found[np.argsort(found["key"], kind="stable")]
 
-        def apply(key: int, row: int, stop: int, over: bool) -> None:
-            at, place = np.array([row, stop], np.int64), np.array([0, row], np.int64)
-            given = self.work.record, at, order, what, opens, counts, said, real, weight, reach
-            n = walk(*given, gap, int(over), records[key : key + 1], room, place)
+    def _waits(self, key: int, ended: bool) -> bool:
+        """Go on with a key; whether it needs to know more, or has come to its end."""
+        what, modes, stop = self.rows.what, self.records["mode"], int(self.rows.starts[key + 1])
+        while (row := self.next[key]) < stop:
+            upto = row + 1
+            if what[row] == REAL and modes[key] == OPEN:
+                low = self.records["low"][key]
+                if low != self.frame[key]:
+                    self.frame[key], self.until[key], self.width[key] = low, row, _AT_ONCE
+                if row >= self.until[key]:
+                    return True
+                upto = self._together(row, int(self.until[key]))
+            self._apply(key, row, upto)
+            self.next[key] = upto
+        if ended:
+            self._apply(key, stop, stop, over=True)
+        return False
+
+    def _apply(self, key: int, row: int, stop: int, *, over: bool = False) -> None:
+        _, order, what, opens, counts, _, real, weight, reach, gap = self.rows.arrays
+        room = np.zeros(2 * MOST, FOUND)
+        at, place = np.array([row, stop], np.int64), np.array([0, row], np.int64)
+        given = self.work.record, at, order, what, opens, counts, self.said, real, weight, reach
+        while place[0] == 0:
+            n = walk(*given, gap, int(over), self.records[key : key + 1], room, place)
             if n:
-                parts.append(room[:n].copy())
-                parts[-1]["key"] = key
-
-        for key in range(len(records)):
-            first, stop = int(rows.starts[key]), int(rows.starts[key + 1])
-            for row in range(first, stop):
-                if what[row] == REAL and records["mode"][key] == OPEN:
-                    said[row] |= self._together(key, row, stop)
-                apply(key, row, row + 1, over=False)
-            if ended:
-                apply(key, stop, stop, over=True)
-        return np.concatenate(parts)
+                room["key"] = key
+                self.found.append(room[:n].copy())
 
     def _alone(self) -> Ints:
         """What each row is to a frame that it would open."""
@@ -150,28 +174,59 @@ class _ByRow:
         real = np.flatnonzero(self.rows.what == REAL)
         key = np.searchsorted(self.rows.starts, real, side="right") - 1
         met = self.work.meets(self.joined.cells, *self.joined.stretch(key, real, real + 1))
-        if self.work.record["minimal"][0]:
-            made[real] = np.where(met, OPENS | OPENS_LAST, OPENS)
-        else:
-            made[real] = np.where(met, OPENS, 0)
+        last, outside = (OPENS | OPENS_LAST, OPENS) if self.minimal else (OPENS, 0)
+        made[real] = np.where(met, last, outside)
         return made
 
-    def _together(self, key: int, row: int, stop: int) -> int:
-        """What a row is to the open frame."""
-        frame = key, int(self.records["low"][key])
-        if frame != self.frame:
-            self.frame, self.until, self.width = frame, row, _AT_ONCE
-        if row >= self.until:
-            self._look_ahead(*frame, row, stop)
-        if self.work.record["minimal"][0]:
-            return EXTENDS | EXTENDS_LAST if self.met[row] else EXTENDS
-        return EXTENDS if self.met[row] else 0
+    def _together(self, row: int, until: int) -> int:
+        """Say what rows are to the open frame, from one on that is; where they end.
 
-    def _look_ahead(self, key: int, low: int, row: int, stop: int) -> None:
-        """Whether the condition holds for the frame up to each of the next rows."""
-        self.until = min(row + self.width, stop)
-        self.width *= 2
-        ahead = row + np.flatnonzero(self.rows.what[row : self.until] == REAL)
-        same = np.full(len(ahead), 1, np.int64)
-        stretches = self.joined.stretch(key * same, low * same, ahead + 1)
-        self.met[ahead] = self.work.meets(self.joined.cells, *stretches)
+        To call a kernel takes longer than what it does for a row: those behind it come along that
+        are sure to find the same frame open.
+        """
+        upto = self._last_together(row, until) if self._may_come_along else row + 1
+        last, outside = (EXTENDS | EXTENDS_LAST, EXTENDS) if self.minimal else (EXTENDS, 0)
+        self.said[row:upto] |= np.where(self.met[row:upto], last, outside)
+        return upto
+
+    @cached_property
+    def _may_come_along(self) -> bool:
+        """Whether values alone end a frame: no maximum cuts it, no start, and no time between."""
+        asked = self.work.record[0]
+        by_others = asked["cut"] or asked["restart"] != NOWHERE or asked["reading"] == INTERVAL
+        return not by_others
+
+    def _last_together(self, row: int, until: int) -> int:
+        """Behind the row that ends the frame, or before one that is missing, as far as is known."""
+        real, met = self.rows.what[row:until] == REAL, self.met[row:until]
+        ends = np.flatnonzero(~real | (met if self.minimal else ~met))
+        if not len(ends):
+            return until
+        return row + int(ends[0]) + int(real[ends[0]])
+
+    def _look_ahead(self, keys: Sequence[int]) -> None:
+        """Whether the condition holds for open frames up to each of the next rows."""
+        if not keys:
+            return
+        of = np.array(keys)
+        row = np.array([self.next[key] for key in keys])
+        self.until[of] = np.minimum(row + self.width[of], self.rows.starts[of + 1])
+        self.width[of] *= 2
+        count = self.until[of] - row
+        ahead = np.repeat(row - np.cumsum(count) + count, count) + np.arange(count.sum())
+        key = np.repeat(of, count)
+        real = self.rows.what[ahead] == REAL
+        ahead, key = ahead[real], key[real]
+        low, high = self.joined.stretch(key, self.frame[key], ahead + 1)
+        cells, shift = _gathered(self.joined.cells, key, low, high)
+        self.met[ahead] = self.work.meets(cells, low - shift, high - shift)
+
+
+def _gathered(cells: pa.Table, key: Ints, low: Ints, high: Ints) -> tuple[pa.Table, Ints]:
+    """The cells that stretches of keys cover, and how far each stretch has moved there."""
+    begins = np.append(True, key[1:] != key[:-1])
+    first, stop = low[begins], high[np.append(begins[1:], True)]
+    size = stop - first
+    moved = first - np.cumsum(size) + size
+    place = np.repeat(moved, size) + np.arange(size.sum())
+    return cells.take(pa.array(place)), moved[np.cumsum(begins) - 1]
