@@ -1,6 +1,7 @@
 """How many examples a property has: all of them in ``make soak``, an eighth in ``make test``.
 
-Those of ``make test`` are the same in every run, and those of ``make soak`` begin with them.
+Those of ``make test`` are the same in every run. They are not the first of ``make soak``: what
+Hypothesis draws depends on how many it is to draw.
 """
 
 from __future__ import annotations

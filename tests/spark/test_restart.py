@@ -24,6 +24,7 @@ from muntin.semantics.sequence import RowWindow, SequenceSpec, Session
 from muntin.semantics.sequence_reference import SequenceReference
 from muntin.semantics.window import Window
 from muntin.testing import Replay, assert_same_rows, replay
+from tests.spark.playing import partitions
 from tests.spark.program_kill import Stop, started
 from tests.spark.programs import PATIENCE, kill, start, wait_for
 
@@ -174,13 +175,9 @@ def test_a_restart_with_other_partitions_goes_on(spark: SparkSession, tmp_path: 
         return stream.window(range=20, slide=7).plan("sum(v) AS total", "count(*) AS n")
 
     played.play(plan())
-    before = spark.conf.get("spark.sql.shuffle.partitions")
-    spark.conf.set("spark.sql.shuffle.partitions", "5")
-    try:
-        played.extend(batches[2:])
+    played.extend(batches[2:])
+    with partitions(spark, 5):
         made = played.play(plan())
-    finally:
-        spark.conf.set("spark.sql.shuffle.partitions", str(before))
     assert_same_rows(made.results, expected(batches).results)
 
 

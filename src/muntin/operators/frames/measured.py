@@ -123,6 +123,10 @@ class _ByRow:
         self.minimal = bool(work.record["minimal"][0])
         self.met = np.zeros(len(rows), np.bool_)
         self.said = self._alone()
+        # As kernels take them, with what is said of a row in the place of its value; once, because
+        # rows make these columns anew each time they are asked.
+        _, order, what, opens, counts, _, real, weight, reach, gap = rows.arrays
+        self.columns = order, what, opens, counts, self.said, real, weight, reach, gap
         self.next = rows.starts[:-1].tolist()
         #: Of each key the frame that is known about, by its first row, and up to which row; and of
         #: how many rows more it will be known then.
@@ -158,12 +162,11 @@ class _ByRow:
         return False
 
     def _apply(self, key: int, row: int, stop: int, *, over: bool = False) -> None:
-        _, order, what, opens, counts, _, real, weight, reach, gap = self.rows.arrays
         room = np.zeros(2 * MOST, FOUND)
         at, place = np.array([row, stop], np.int64), np.array([0, row], np.int64)
-        given = self.work.record, at, order, what, opens, counts, self.said, real, weight, reach
+        given = self.work.record, at, *self.columns, int(over), self.records[key : key + 1]
         while place[0] == 0:
-            n = walk(*given, gap, int(over), self.records[key : key + 1], room, place)
+            n = walk(*given, room, place)
             if n:
                 room["key"] = key
                 self.found.append(room[:n].copy())
