@@ -25,7 +25,7 @@ demo: $(STAMP) java ## Run the freeway example
 # Two processes, each with a Spark session of its own for the files it gets: much of a stream's
 # time is waiting, and most of the other tests are one thread.
 test: $(STAMP) java ## Run the tests, without the slow ones
-	$(BIN)/python -m tests.kernels
+	$(BIN)/python -m tests.compile_kernels
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 # A soak test that needs longer than an hour says so with its own timeout mark.

@@ -33,7 +33,11 @@ settings.load_profile("muntin")
 
 #: Folders whose files take long.
 LONG = tuple(
-    f"tests/{name}/" for name in ("cli", "spark", "engine", "properties", "examples", "benchmarks")
+    f"tests/{name}/"
+    for name in (
+        *("cli", "drivers", "session", "properties", "examples", "benchmarks", "frames", "fill"),
+        *("join", "resample", "rows", "disorder", "connectors", "expressions", "aggregates"),
+    )
 )
 
 

@@ -15,11 +15,11 @@ from pyspark.sql import functions as F  # noqa: N812
 
 import muntin as mt
 from benchmarks.measure import Report, Table, draining, medians, must_agree, say, turns
-from muntin.aggregates.binding import Call
+from muntin.aggregates.bind import Call
 from muntin.operators.protocol import MemoryState, Punctuation
-from muntin.operators.windows import Windows
-from muntin.semantics.axis import Domain
-from muntin.semantics.window import Window
+from muntin.operators.windows.operator import Windows
+from muntin.specs.axis import Domain
+from muntin.specs.windows import Window
 
 #: Ticks of a pane, everywhere: a second.
 PANE = 1_000_000

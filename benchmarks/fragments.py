@@ -11,17 +11,17 @@ import pandas as pd
 import pyarrow as pa
 
 from benchmarks.measure import Report, Table
-from muntin.aggregates.binding import Call
-from muntin.operators.filling.fill import Fill, Reach
-from muntin.operators.filling.operator import Filled
-from muntin.operators.filling.segments import Segments
+from muntin.aggregates.bind import Call
+from muntin.operators.fill.operator import Filled
+from muntin.operators.fill.segments import Segments
+from muntin.operators.fill.source import Fill, Reach
 from muntin.operators.frames.build import Typed, build
-from muntin.operators.joint import Arrived
+from muntin.operators.joint_protocol import Arrived
 from muntin.operators.protocol import MemoryState, Punctuation
-from muntin.semantics.axis import Axis, Domain
-from muntin.semantics.filling import CLOSED
-from muntin.semantics.framing.kinds import Threshold
-from muntin.semantics.framing.properties import Framing
+from muntin.specs.axis import Axis, Domain
+from muntin.specs.fill import CLOSED
+from muntin.specs.frames.framing import Framing
+from muntin.specs.frames.kinds import Threshold
 
 SECOND = 1_000_000
 AXIS = Axis(Domain.TIMESTAMP)

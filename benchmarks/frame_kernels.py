@@ -14,13 +14,13 @@ import pyarrow as pa
 
 import muntin as mt
 from benchmarks.measure import Report, Table, Target, medians, say, turns
+from muntin.kernels.frames.records import REAL, fresh
 from muntin.operators.frames.build import Typed, build
 from muntin.operators.frames.operator import Frames, walked
-from muntin.operators.frames.rows import Rows
-from muntin.operators.kernels.records import REAL, fresh
-from muntin.semantics.axis import Domain
-from muntin.semantics.framing.kinds import Kind
-from muntin.semantics.framing.properties import Framing
+from muntin.operators.frames.ordered_rows import Rows
+from muntin.specs.axis import Domain
+from muntin.specs.frames.framing import Framing
+from muntin.specs.frames.kinds import Kind
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

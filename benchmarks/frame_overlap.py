@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.measure import Report, Table, Target, medians, turns
-from muntin.operators.frames.asked import record
-from muntin.operators.kernels.monotone import candidates_in_one_pass
-from muntin.operators.kernels.records import DELTA, FOUND, REAL
-from muntin.operators.kernels.walking import candidates
+from muntin.kernels.frames.overlapping_fast import candidates_in_one_pass
+from muntin.kernels.frames.records import DELTA, FOUND, REAL
+from muntin.kernels.frames.walk import candidates
+from muntin.operators.frames.kernel_record import record
 
 #: So many rows of one key, in frames of so many rows from their first.
 ROWS, QUICK_ROWS = 100_000, 20_000

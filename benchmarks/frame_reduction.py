@@ -21,9 +21,9 @@ import muntin as mt
 from benchmarks.measure import Report, Table, say
 from muntin.operators.frames.build import Typed, build
 from muntin.operators.protocol import MemoryState, Punctuation
-from muntin.semantics.axis import Domain
-from muntin.semantics.framing.kinds import Kind
-from muntin.semantics.framing.properties import Framing
+from muntin.specs.axis import Domain
+from muntin.specs.frames.framing import Framing
+from muntin.specs.frames.kinds import Kind
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

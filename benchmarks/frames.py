@@ -27,8 +27,8 @@ from benchmarks.measure import (
     told,
     turns,
 )
-from muntin.aggregates.own_framing import OwnFraming
-from muntin.semantics.framing.kinds import Kind
+from muntin.specs.frames.kinds import Kind
+from muntin.specs.frames.own_function import OwnFraming
 
 #: The condition of threshold frames, and the length of appendix G's windows in seconds.
 WHERE, LEAST = "v > 70", 10

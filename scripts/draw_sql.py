@@ -1,7 +1,7 @@
 """Draws the pictures of the pages about SQL, docs/img/sql-*.svg: ``python scripts/draw_sql.py``.
 
 Windows are computed from their specifications, so that a picture shows what a query answers. The
-rows are those of tests/engine/tables.py.
+rows are those of tests/session/tables.py.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from muntin.engine.graph import Graph, Node
-from muntin.engine.svg import drawn
-from muntin.semantics.axis import Axis, Domain
-from muntin.semantics.sequence import RowWindow
-from muntin.semantics.window import Window
+from muntin.planner.explain_graph import Graph, Node
+from muntin.planner.explain_svg import drawn
+from muntin.specs.axis import Axis, Domain
+from muntin.specs.row_windows import RowWindow
+from muntin.specs.windows import Window
 
 #: k, x, v
 ROWS = [("a", 0, 5), ("b", 1, 7), ("a", 2, 6), ("a", 5, 1), ("b", 6, 2), ("a", 8, 9), ("b", 9, 4)]

@@ -12,7 +12,7 @@ import pandas as pd
 from benchmarks.measure import Report, Table, Target, say
 from benchmarks.section8.disorder import SECOND, Network
 from benchmarks.section8.policies import Quality, Query, judge, truth, with_external, with_slack
-from muntin.semantics.disorder import Late
+from muntin.specs.disorder import Late
 
 RANGE = 64 * SECOND
 #: From 0.32 s to 3.2 s.

@@ -13,16 +13,16 @@ import pandas as pd
 import pyarrow as pa
 
 from benchmarks.measure import Report, Table, medians, say, turns
-from muntin.aggregates.binding import Call
-from muntin.aggregates.compiled import INT, INTS, NONE, OUT_INTS, kernel
-from muntin.operators.kernels.reduce import least_by_group
-from muntin.operators.kernels.sliding import slide_least
+from muntin.aggregates.bind import Call
+from muntin.kernels.compile import INT, INTS, NONE, OUT_INTS, kernel
+from muntin.kernels.reduce import least_by_group
+from muntin.kernels.sliding import slide_least
+from muntin.operators.progress.progress import Heard, Progress
+from muntin.operators.progress.slack import Punctuator
 from muntin.operators.protocol import MemoryState
-from muntin.operators.punctuators.progress import Heard, Progress
-from muntin.operators.punctuators.slack import Punctuator
-from muntin.operators.windows import Windows
-from muntin.semantics.axis import Domain
-from muntin.semantics.window import Window
+from muntin.operators.windows.operator import Windows
+from muntin.specs.axis import Domain
+from muntin.specs.windows import Window
 
 Ints = npt.NDArray[np.int64]
 RANGE = 4_000

@@ -16,14 +16,14 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.section8.disorder import SECOND, Arrivals, Floats, Ints
-from muntin.aggregates.binding import Call
+from muntin.aggregates.bind import Call
+from muntin.operators.progress.progress import Heard, Progress
+from muntin.operators.progress.slack import Punctuator
 from muntin.operators.protocol import MemoryState
-from muntin.operators.punctuators.progress import Heard, Progress
-from muntin.operators.punctuators.slack import Punctuator
-from muntin.operators.windows import Windows
-from muntin.semantics.axis import Domain
-from muntin.semantics.disorder import Late
-from muntin.semantics.window import Window
+from muntin.operators.windows.operator import Windows
+from muntin.specs.axis import Domain
+from muntin.specs.disorder import Late
+from muntin.specs.windows import Window
 
 #: A micro-batch: its rows from and to, and the punctuation from outside that comes with the last.
 MicroBatch = tuple[int, int, int | None]

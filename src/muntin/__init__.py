@@ -13,16 +13,6 @@ if TYPE_CHECKING:
     # What is public and where it lives. A name is imported when it is first asked for: a worker
     # needs few of these modules, and whoever starts one waits for all it imports.
     from muntin.aggregates.correlated import correlated
-    from muntin.aggregates.framing import (
-        aggregate,
-        between,
-        boundary,
-        delta,
-        density,
-        region,
-        threshold,
-        trend,
-    )
     from muntin.aggregates.functions import (
         Aggregate,
         all,
@@ -50,14 +40,13 @@ if TYPE_CHECKING:
         var_samp,
         weighted_avg,
     )
-    from muntin.aggregates.own import (
+    from muntin.aggregates.own_aggregate import (
         OwnAggregate,
         grouped_count,
         grouped_max,
         grouped_min,
         grouped_sum,
     )
-    from muntin.aggregates.own_framing import CompiledFraming, FramingFunction
     from muntin.aggregates.sketches import approx_count_distinct, approx_quantile, approx_top_k
     from muntin.aggregates.synopses.composed import Composable, Composed
     from muntin.aggregates.synopses.extremes import SlidingExtreme
@@ -72,17 +61,7 @@ if TYPE_CHECKING:
         value_histogram,
     )
     from muntin.aggregates.synopses.summary import ExponentialHistogram, Summary
-    from muntin.engine.sql import sql
-    from muntin.semantics.disorder import (
-        Disorder,
-        each,
-        ordered,
-        per_key,
-        per_partition,
-        punctuated,
-        slack,
-    )
-    from muntin.semantics.errors import (
+    from muntin.errors import (
         ArgumentError,
         CheckpointError,
         EmptySlotsError,
@@ -97,32 +76,53 @@ if TYPE_CHECKING:
         UnknownColumnError,
         UnsupportedTypeError,
     )
-    from muntin.semantics.framing.properties import Framing
-    from muntin.semantics.framing.schedule import Schedule, schedule
-    from muntin.semantics.framing.scheme import Scheme, adjacent, cover
-    from muntin.semantics.idle import clock, follow, wait
-    from muntin.semantics.sequence import (
+    from muntin.parser.errors import SqlError
+    from muntin.session.sql import sql
+    from muntin.spark.api.combine import combine
+    from muntin.spark.api.control import control, end, heartbeat, punctuate
+    from muntin.spark.api.fill import Filled
+    from muntin.spark.api.frame_kinds import (
+        aggregate,
+        between,
+        boundary,
+        delta,
+        density,
+        region,
+        threshold,
+        trend,
+    )
+    from muntin.spark.api.frames import Frames
+    from muntin.spark.api.join import Joined
+    from muntin.spark.api.lookup import Probed
+    from muntin.spark.api.merge import merge
+    from muntin.spark.api.resample import Resampled
+    from muntin.spark.api.stored_frames import Stored, frames
+    from muntin.spark.api.stream import Stream, stream
+    from muntin.spark.api.windows import Windowed
+    from muntin.spark.plan.plan import Plan
+    from muntin.spark.queries.write import progress, write
+    from muntin.specs.disorder import (
+        Disorder,
+        each,
+        ordered,
+        per_key,
+        per_partition,
+        punctuated,
+        slack,
+    )
+    from muntin.specs.frames.framing import Framing
+    from muntin.specs.frames.own_function import CompiledFraming, FramingFunction
+    from muntin.specs.frames.schedule import Schedule, schedule
+    from muntin.specs.frames.schemes import Scheme, adjacent, cover
+    from muntin.specs.idle import clock, follow, wait
+    from muntin.specs.row_windows import (
         Landmarks,
         RowWindow,
         Session,
         SlideOnWindow,
         TupleWindow,
     )
-    from muntin.semantics.window import Context, Landmark, Window
-    from muntin.spark.combined import combine
-    from muntin.spark.control import control, end, heartbeat, punctuate
-    from muntin.spark.filled import Filled
-    from muntin.spark.frames import Frames
-    from muntin.spark.joined import Joined
-    from muntin.spark.merged import merge
-    from muntin.spark.plan import Plan
-    from muntin.spark.probed import Probed
-    from muntin.spark.resampled import Resampled
-    from muntin.spark.stored import Stored, frames
-    from muntin.spark.stream import Stream, stream
-    from muntin.spark.windowed import Windowed
-    from muntin.spark.write import progress, write
-    from muntin.sql.errors import SqlError
+    from muntin.specs.windows import Context, Landmark, Window
 
 __version__ = "0.1.0"
 
@@ -279,6 +279,6 @@ sys.modules[__name__].__class__ = _FrontDoor
 
 def load_ipython_extension(shell: object) -> None:
     """``%load_ext muntin`` in a notebook: cells that begin with ``%%muntin`` are SQL."""
-    from muntin.engine.magic import register
+    from muntin.session.notebook import register
 
     register(shell)

@@ -10,13 +10,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin.aggregates.own import (
+from muntin.aggregates.own_aggregate import (
     OwnAggregate,
     grouped_count,
     grouped_max,
     grouped_sum,
 )
-from muntin.semantics.errors import UnsupportedTypeError
+from muntin.errors import UnsupportedTypeError
 
 Ints = npt.NDArray[np.int64]
 Columns = Sequence[pa.Array]

@@ -8,9 +8,12 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from muntin.aggregates.binding import Call, bind, slots_of
+from muntin.aggregates.bind import Call, bind, slots_of
 from muntin.aggregates.correlated import correlated
-from muntin.aggregates.correlation import (
+from muntin.aggregates.functions import Aggregate, Correlated
+from muntin.aggregates.parse import parse_column
+from muntin.errors import ArgumentError, ExpressionError, UnsupportedTypeError
+from muntin.expressions.nodes import (
     All,
     Arithmetic,
     Comparison,
@@ -20,9 +23,6 @@ from muntin.aggregates.correlation import (
     Slot,
     level,
 )
-from muntin.aggregates.functions import Aggregate, Correlated
-from muntin.aggregates.text import parse_column
-from muntin.semantics.errors import ArgumentError, ExpressionError, UnsupportedTypeError
 
 
 def asked(text: str) -> Correlated:

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muntin.aggregates.binding import slots_of
+from muntin.aggregates.bind import slots_of
 from muntin.aggregates.correlated import correlated
-from muntin.aggregates.focus import HEURISTICS, STRATEGIES, Focus, Limit
-from muntin.aggregates.focused import FocusedKind, synopsis_kind
-from muntin.semantics.errors import ArgumentError
+from muntin.aggregates.focused.aggregate import FocusedKind, synopsis_kind
+from muntin.aggregates.focused.question import HEURISTICS, STRATEGIES, Focus, Limit
+from muntin.errors import ArgumentError
 from tests.thorough import examples
 
 Row = tuple[int, float, float]

@@ -6,9 +6,9 @@ from dataclasses import FrozenInstanceError
 import pytest
 
 import muntin.aggregates.functions as mt
-from muntin.aggregates.expressions import Both, Name, Native, NotNull, Sql
 from muntin.aggregates.functions import Aggregate
-from muntin.semantics.errors import ArgumentError, ExpressionError
+from muntin.errors import ArgumentError, ExpressionError
+from muntin.expressions.spark_expressions import Both, Name, Native, NotNull, Sql
 
 OF_A_COLUMN: list[Callable[..., Aggregate]] = [
     mt.sum,

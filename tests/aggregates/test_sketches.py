@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin.aggregates.canonical import decoded, tally
-from muntin.aggregates.own import OwnAggregate, checked
+from muntin.aggregates.own_aggregate import OwnAggregate, checked
+from muntin.aggregates.parse import parse_column
 from muntin.aggregates.sketches import (
     ApproxCountDistinct,
     ApproxQuantile,
@@ -25,9 +25,9 @@ from muntin.aggregates.sketches import (
     approx_quantile,
     approx_top_k,
 )
-from muntin.aggregates.text import parse_column
-from muntin.semantics.aggregation import order
-from muntin.semantics.errors import ArgumentError, ExpressionError, UnsupportedTypeError
+from muntin.errors import ArgumentError, ExpressionError, UnsupportedTypeError
+from muntin.kernels.numbers.equal_values import decoded, tally
+from muntin.reference.aggregates import order
 
 VALUES: dict[pa.DataType, st.SearchStrategy[Any]] = {
     pa.bool_(): st.booleans(),

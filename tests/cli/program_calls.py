@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from muntin.cli.main import main
 from muntin.cli.options import SparkOptions, spark_options
 from muntin.cli.progress import Progress
-from muntin.cli.starting import session
+from muntin.cli.spark_session import session
 
 
 @click.command()

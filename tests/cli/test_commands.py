@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from muntin.cli.demo import NAMES, text_of
-from muntin.cli.exits import Exit
-from muntin.sql.parse import parse
+from muntin.cli.commands.demo import NAMES, text_of
+from muntin.cli.exit_codes import Exit
+from muntin.parser.parse import parse
 from tests.cli.conftest import Muntin
 
 FREEWAY = """

@@ -8,9 +8,9 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from muntin.cli.exits import Exit, exit_for
+from muntin.cli.exit_codes import Exit, exit_for
 from muntin.cli.main import COMMANDS, main
-from muntin.semantics.errors import (
+from muntin.errors import (
     ArgumentError,
     CheckpointError,
     ExpressionError,

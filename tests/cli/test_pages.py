@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from muntin.cli.demo import NAMES
-from muntin.cli.exits import Exit
+from muntin.cli.commands.demo import NAMES
+from muntin.cli.exit_codes import Exit
 from muntin.cli.main import COMMANDS
-from muntin.engine.simulated import SIMULATORS
-from muntin.engine.triggers.firing import ACTIONS
-from muntin.spark.sinks.opening import SINKS
-from muntin.spark.sources.opening import SOURCES
+from muntin.session.simulated_source import SIMULATORS
+from muntin.session.triggers.trigger import ACTIONS
+from muntin.spark.connectors.sinks.registry import SINKS
+from muntin.spark.connectors.sources.registry import SOURCES
 
 PAGES = Path(__file__).parents[2] / "docs" / "cli"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from muntin.cli.exits import Exit
+from muntin.cli.exit_codes import Exit
 from muntin.cli.main import main
 from tests.cli.processes import SMALL, WORDS, environment, ran
 

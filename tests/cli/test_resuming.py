@@ -9,8 +9,8 @@ from typing import Any
 import click
 from click.testing import CliRunner
 
-from muntin.cli import run
-from muntin.cli.resuming import resuming
+from muntin.cli.commands import run
+from muntin.cli.resume_command import resuming
 
 GIVEN = [
     *("--checkpoint", "c k", "--trigger", "10 seconds", "--dead-letter", "bad", "--format", "csv"),

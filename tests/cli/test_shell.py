@@ -13,8 +13,8 @@ from typing import Any, cast
 
 import pytest
 
-from muntin.cli.prompting import Completer, is_command, is_complete, read
-from muntin.cli.shell import Shell
+from muntin.cli.commands.sql import Shell
+from muntin.cli.prompt import Completer, is_command, is_complete, read
 from tests.cli.processes import SMALL, WORDS, environment
 
 

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from muntin.cli.stopping import cancelling, interrupts
+from muntin.cli.interrupts import cancelling, interrupts
 
 
 def test_work_is_cancelled() -> None:

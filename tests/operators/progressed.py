@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from muntin.operators.cuts import Cutting, Progressed, Run
 from muntin.operators.protocol import NEVER
+from muntin.operators.rows.cut import Cutting, Progressed, Run
 
 Ints = npt.NDArray[np.int64]
 

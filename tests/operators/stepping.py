@@ -8,19 +8,19 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin.aggregates.binding import Call
-from muntin.operators.ordered import Ordered
+from muntin.aggregates.bind import Call
+from muntin.operators.build import Typed, build
 from muntin.operators.protocol import NEVER, MemoryState, Operator, Punctuation, Step
-from muntin.operators.sessions import Sessions
-from muntin.semantics.axis import Axis, Domain
-from muntin.semantics.sequence import (
+from muntin.operators.rows.operator import Ordered
+from muntin.operators.windows.sessions import Sessions
+from muntin.specs.axis import Axis, Domain
+from muntin.specs.row_windows import (
     Landmarks,
     RowWindow,
     Session,
     SlideOnWindow,
     TupleWindow,
 )
-from muntin.spark.build import Typed, build
 
 INTEGER = Axis(Domain.INTEGER)
 _WHOLE = pa.int64()

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pyarrow as pa
 
-from muntin.operators.admission import Admission, behind
-from muntin.operators.columns import original_names
+from muntin.operators.common.admission import Admission, behind
+from muntin.operators.common.columns import original_names
 from muntin.operators.protocol import NEVER, Punctuation
-from muntin.semantics.axis import Axis, Domain
+from muntin.specs.axis import Axis, Domain
 
 DOUBLES = Axis(Domain.DOUBLE, 1)
 ADMISSION = Admission(DOUBLES, pa.float64(), origin=10)

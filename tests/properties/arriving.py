@@ -13,16 +13,16 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from muntin.operators.progress.build import punctuator
+from muntin.operators.progress.progress import Heard, Progress
+from muntin.operators.progress.slack import Punctuator
 from muntin.operators.protocol import MemoryState, Operator, Step
-from muntin.operators.punctuators.build import punctuator
-from muntin.operators.punctuators.progress import Heard, Progress
-from muntin.operators.punctuators.slack import Punctuator
-from muntin.operators.windows import LAYOUT
-from muntin.semantics.axis import Axis, Domain
-from muntin.semantics.disorder import Disorder, each, per_key, punctuated, slack
-from muntin.semantics.idle import Idle, clock, follow, wait
-from muntin.semantics.punctuation import Arrived, Rule
-from muntin.semantics.reference import MicroBatch
+from muntin.operators.windows.operator import LAYOUT
+from muntin.reference.disorder import Arrived, Rule
+from muntin.reference.windows import MicroBatch
+from muntin.specs.axis import Axis, Domain
+from muntin.specs.disorder import Disorder, each, per_key, punctuated, slack
+from muntin.specs.idle import Idle, clock, follow, wait
 
 EPOCH = datetime(2026, 1, 1)
 #: For each domain: the Arrow type of ``on``, that of window bounds, and values from small integers.

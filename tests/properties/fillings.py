@@ -9,13 +9,14 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from muntin.operators.filling.fill import Fill, Reach
-from muntin.operators.filling.operator import Filled
-from muntin.operators.filling.segments import Segments
-from muntin.semantics.arrivals import arrive
-from muntin.semantics.axis import Axis, Domain
-from muntin.semantics.errors import ArgumentError
-from muntin.semantics.filling import (
+from muntin.errors import ArgumentError
+from muntin.operators.fill.operator import Filled
+from muntin.operators.fill.segments import Segments
+from muntin.operators.fill.source import Fill, Reach
+from muntin.reference.arrivals import arrive
+from muntin.reference.windows import END, MicroBatch, Outcome, Reference
+from muntin.specs.axis import Axis, Domain
+from muntin.specs.fill import (
     CLOSED,
     HALF_OPEN,
     OPEN,
@@ -24,7 +25,6 @@ from muntin.semantics.filling import (
     FillReference,
     Segment,
 )
-from muntin.semantics.reference import END, MicroBatch, Outcome, Reference
 from tests.properties import harness
 from tests.properties.arriving import LENGTHS, ON_TYPES, Arrivals, arrivals, row_values
 from tests.properties.framings import VALUES, FrameCase, frame_cases

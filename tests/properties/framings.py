@@ -14,19 +14,22 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from muntin.aggregates.binding import Call
-from muntin.aggregates.correlation import Comparison, Node, Slot, Text
-from muntin.aggregates.expressions import Sql
+from muntin.aggregates.bind import Call
 from muntin.aggregates.functions import Aggregate
-from muntin.aggregates.text import parse_bridge
+from muntin.aggregates.parse import parse_bridge
+from muntin.errors import ArgumentError
+from muntin.expressions.nodes import Comparison, Node, Slot, Text
+from muntin.expressions.spark_expressions import Sql
 from muntin.operators.frames.build import Typed, build
-from muntin.operators.frames.combined import Combined
-from muntin.operators.frames.missing import Bridge
+from muntin.operators.frames.missing_rows import Bridge
+from muntin.operators.frames.tied_rows import Combined
 from muntin.operators.protocol import MemoryState, Operator, Punctuation
-from muntin.semantics import aggregation
-from muntin.semantics.axis import Axis, Domain
-from muntin.semantics.errors import ArgumentError
-from muntin.semantics.framing.kinds import (
+from muntin.reference import aggregates
+from muntin.reference.frames.frames import FrameReference
+from muntin.reference.windows import END, Evaluate, MicroBatch, Outcome
+from muntin.specs.axis import Axis, Domain
+from muntin.specs.frames.framing import Framing
+from muntin.specs.frames.kinds import (
     Between,
     Boundary,
     Crossing,
@@ -36,13 +39,10 @@ from muntin.semantics.framing.kinds import (
     Threshold,
     Trend,
 )
-from muntin.semantics.framing.levels import level
-from muntin.semantics.framing.looking_back import Cluster, Density, Region
-from muntin.semantics.framing.properties import Framing
-from muntin.semantics.framing.reference import FrameReference
-from muntin.semantics.framing.schedule import Schedule
-from muntin.semantics.framing.scheme import Scheme
-from muntin.semantics.reference import END, Evaluate, MicroBatch, Outcome
+from muntin.specs.frames.levels import level
+from muntin.specs.frames.row_kinds import Cluster, Density, Region
+from muntin.specs.frames.schedule import Schedule
+from muntin.specs.frames.schemes import Scheme
 from tests.properties import measures
 from tests.properties.arriving import (
     LENGTHS,
@@ -201,7 +201,7 @@ class FrameCase(Arrivals):
     def combine(self, rows: Sequence[Row]) -> Row:
         """Rows that tie as one."""
         first = min(rows, key=lambda row: row["on"])
-        how = {name: aggregation.FUNCTIONS[self._tied_by(name)] for name in SLOTS}
+        how = {name: aggregates.FUNCTIONS[self._tied_by(name)] for name in SLOTS}
         return {**first, **{n: evaluate([row[n] for row in rows]) for n, evaluate in how.items()}}
 
     def _tied_by(self, column: str) -> str:

@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from muntin.aggregates.binding import Call
-from muntin.operators.windows import Windows
-from muntin.semantics import aggregation
-from muntin.semantics.axis import Axis, Domain
-from muntin.semantics.reference import Evaluate
-from muntin.semantics.window import Edges, Landmark, Latch, Unfinished, Window
+from muntin.aggregates.bind import Call
+from muntin.operators.windows.operator import Windows
+from muntin.reference import aggregates
+from muntin.reference.windows import Evaluate
+from muntin.specs.axis import Axis, Domain
+from muntin.specs.windows import Edges, Landmark, Latch, Unfinished, Window
 from tests.properties.arriving import (
     LENGTHS,
     ON_TYPES,
@@ -126,27 +126,27 @@ def _evaluator(function: str, slot: str | None, options: tuple[Any, ...]) -> Eva
         if slot is None:
             return len(rows)
         if function in ("first", "last", "collect"):
-            return getattr(aggregation, function)([(row["on"], row[slot]) for row in rows])
+            return getattr(aggregates, function)([(row["on"], row[slot]) for row in rows])
         values = [row[slot] for row in rows]
         if function == "any":
-            return aggregation.any_true(values)
+            return aggregates.any_true(values)
         if function == "avg" and slot == "d":
-            return aggregation.mean(values, scale=6)
+            return aggregates.mean(values, scale=6)
         if options:
             return _with_constant(function, values, options[0])
-        return aggregation.FUNCTIONS[function](values)
+        return aggregates.FUNCTIONS[function](values)
 
     return evaluate
 
 
 def _with_constant(function: str, values: Sequence[Any], constant: Any) -> Any:
     if function == "top_k":
-        return aggregation.top_k(values, constant)
+        return aggregates.top_k(values, constant)
     if function == "heavy_hitters":
-        return aggregation.heavy_hitters(values, str(constant))
+        return aggregates.heavy_hitters(values, str(constant))
     if not isinstance(constant, tuple):
-        return aggregation.quantile(values, constant)
-    found = [aggregation.quantile(values, share) for share in constant]
+        return aggregates.quantile(values, constant)
+    found = [aggregates.quantile(values, share) for share in constant]
     return None if found[0] is None else found
 
 

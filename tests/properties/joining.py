@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from muntin.operators.joint import Arrived, Joint, JointStep, Scope
+from muntin.operators.joint_protocol import Arrived, Joint, JointStep, Scope
+from muntin.operators.progress.progress import Advanced, Heard, Progress
 from muntin.operators.protocol import MemoryState, Punctuation
-from muntin.operators.punctuators.progress import Advanced, Heard, Progress
 from tests.properties.arriving import Arrivals
 
 Row = dict[str, Any]

@@ -10,25 +10,25 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from muntin.aggregates.correlation import Comparison, Slot
-from muntin.operators.joining.asof import Nearest
-from muntin.operators.joining.kept import GONE
-from muntin.operators.joining.look import Look
-from muntin.operators.joining.operator import Paired
-from muntin.operators.joining.pairing import Pairing
-from muntin.operators.joining.reach import Around, Interval
-from muntin.operators.joining.side import Side
-from muntin.operators.joint import Arrived, Joint, JointStep, Sending
+from muntin.expressions.nodes import Comparison, Slot
+from muntin.operators.join.asof import Nearest
+from muntin.operators.join.asof_reach import Look
+from muntin.operators.join.held_rows import GONE
+from muntin.operators.join.operator import Paired
+from muntin.operators.join.pair_condition import Pairing
+from muntin.operators.join.reach import Around, Interval
+from muntin.operators.join.side import Side
+from muntin.operators.joint_protocol import Arrived, Joint, JointStep, Sending
 from muntin.operators.protocol import MemoryState
-from muntin.semantics.arrivals import arrive, without_place
-from muntin.semantics.axis import Axis, Domain
-from muntin.semantics.joining.asof import Asof, AsofReference
-from muntin.semantics.joining.distance import Distance
-from muntin.semantics.joining.how import HOWS, left_only
-from muntin.semantics.joining.reference import JoinReference
-from muntin.semantics.joining.zipper import Zipper
-from muntin.semantics.lengths import parse_length
-from muntin.semantics.reference import END, MicroBatch, Outcome
+from muntin.reference.arrivals import arrive, without_place
+from muntin.reference.join import JoinReference
+from muntin.reference.windows import END, MicroBatch, Outcome
+from muntin.specs.axis import Axis, Domain
+from muntin.specs.join.asof import Asof, AsofReference
+from muntin.specs.join.distance import Distance
+from muntin.specs.join.how import HOWS, left_only
+from muntin.specs.join.zipper import Zipper
+from muntin.specs.lengths import parse_length
 from tests.properties.arriving import (
     LENGTHS,
     ON_TYPES,

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from muntin.aggregates.binding import Call
+from muntin.aggregates.bind import Call
 from muntin.aggregates.functions import Aggregate
-from muntin.aggregates.own import OwnAggregate, grouped_sum
-from muntin.aggregates.text import parse_comparison
-from muntin.semantics import aggregation
-from muntin.semantics.reference import Evaluate
+from muntin.aggregates.own_aggregate import OwnAggregate, grouped_sum
+from muntin.aggregates.parse import parse_comparison
+from muntin.reference import aggregates
+from muntin.reference.windows import Evaluate
 from tests.properties.arriving import SLOT_TYPES, SLOTS
 
 TYPES = dict(zip(SLOTS, SLOT_TYPES, strict=True))
@@ -143,18 +143,18 @@ def evaluator(aggregate: Aggregate) -> Evaluate:
                 return sum(value is True for value in of[0])
             case "first" | "last":
                 pairs = [(row["on"], row[names(aggregate)[0]]) for row in rows]
-                return getattr(aggregation, aggregate.function)(pairs)
+                return getattr(aggregates, aggregate.function)(pairs)
             case "avg" if names(aggregate) == ["d"]:
-                return aggregation.mean(of[0], scale=6)
+                return aggregates.mean(of[0], scale=6)
             case "any":
-                return aggregation.any_true(of[0])
+                return aggregates.any_true(of[0])
             case "all":
-                return aggregation.all_true(of[0])
+                return aggregates.all_true(of[0])
             case "weighted_avg":
-                return aggregation.weighted_mean(list(zip(*of, strict=True)))
+                return aggregates.weighted_mean(list(zip(*of, strict=True)))
             case "own":
                 return _at_once(aggregate, of)
-        return aggregation.FUNCTIONS[aggregate.function](of[0])
+        return aggregates.FUNCTIONS[aggregate.function](of[0])
 
     return evaluate
 

@@ -8,14 +8,14 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from muntin.operators.joining.look import Look
-from muntin.operators.joint import Alone, Joint
-from muntin.operators.resampling.given import Given
-from muntin.operators.resampling.neighbours import Neighbours, numeric
-from muntin.operators.resampling.regular import Regular
-from muntin.semantics.axis import Domain
-from muntin.semantics.joining.asof import Asof
-from muntin.semantics.resampling import ResampleReference, Resampling
+from muntin.operators.join.asof_reach import Look
+from muntin.operators.joint_protocol import Alone, Joint
+from muntin.operators.resample.at_grid import Regular
+from muntin.operators.resample.at_instants import Given
+from muntin.operators.resample.neighbours import Neighbours, numeric
+from muntin.specs.axis import Domain
+from muntin.specs.join.asof import Asof
+from muntin.specs.resample import ResampleReference, Resampling
 from tests.properties.arriving import LENGTHS, ON_TYPES, RULES
 from tests.properties.joining import JointRan, at_once, joint_steps
 from tests.properties.joinings import COLUMNS, Joined, Row, TwoSides, two_sides

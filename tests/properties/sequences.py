@@ -12,12 +12,14 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from muntin.aggregates.binding import Call
-from muntin.aggregates.text import parse_column
+from muntin.aggregates.bind import Call
+from muntin.aggregates.parse import parse_column
+from muntin.operators.build import Typed, build
 from muntin.operators.protocol import Operator
-from muntin.semantics.axis import Axis, Domain
-from muntin.semantics.reference import Evaluate, Outcome
-from muntin.semantics.sequence import (
+from muntin.reference.rows import SequenceReference
+from muntin.reference.windows import Evaluate, Outcome
+from muntin.specs.axis import Axis, Domain
+from muntin.specs.row_windows import (
     Landmarks,
     RowWindow,
     SequenceSpec,
@@ -25,11 +27,9 @@ from muntin.semantics.sequence import (
     SlideOnWindow,
     TupleWindow,
 )
-from muntin.semantics.sequence_reference import SequenceReference
-from muntin.semantics.window import Unfinished, WindowSpec
-from muntin.spark.build import Typed, build
+from muntin.specs.windows import Unfinished, WindowSpec
+from tests.aggregates.correlations import call
 from tests.aggregates.examples import Squares
-from tests.operators.correlations import call
 from tests.properties.arriving import (
     LENGTHS,
     ON_TYPES,

@@ -7,9 +7,9 @@ from typing import Any
 
 from hypothesis import given
 
-from muntin.semantics.reference import Reference
+from muntin.reference.windows import Reference
 from muntin.testing import assert_same_rows
-from tests.operators.correlations import Asked, call, correlated
+from tests.aggregates.correlations import Asked, call, correlated
 from tests.properties.arriving import SLOTS
 from tests.properties.harness import Case, cases, operator, run_steps
 from tests.thorough import examples

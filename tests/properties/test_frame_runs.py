@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muntin.operators.frames import runs
-from muntin.operators.frames.runs import Runs, in_batch
+from muntin.errors import TieError
+from muntin.operators.frames import batch_runs
+from muntin.operators.frames.batch_runs import Runs, in_batch
 from muntin.operators.protocol import MemoryState, Punctuation
-from muntin.semantics.errors import TieError
-from muntin.semantics.framing.kinds import Boundary, Threshold
-from muntin.semantics.framing.properties import Framing
+from muntin.specs.frames.framing import Framing
+from muntin.specs.frames.kinds import Boundary, Threshold
 from muntin.testing import assert_same_rows
 from tests.properties.arriving import LENGTHS, renamed
 from tests.properties.framings import FrameCase, Row, frame_cases
@@ -76,7 +76,7 @@ def stepped(case: FrameCase, tasks: Sequence[list[Row]]) -> tuple[list[Row], boo
     work = in_batch(case.operator())
     assert isinstance(work, Runs)
     # Runs of few rows do not pay, but are just as right.
-    with patch.object(runs, "_ROWS_PER_RUN", 1):
+    with patch.object(batch_runs, "_ROWS_PER_RUN", 1):
         routed = [work.route(case.table(rows)) for rows in tasks]
     largest = max((part.progress for part in routed if part.progress is not None), default=None)
     end = Punctuation(None, None, largest, ended=True)

@@ -16,11 +16,11 @@ import pyarrow as pa
 from hypothesis import given
 
 from muntin.operators.protocol import Operator, Punctuation, Routed, State, Step
-from muntin.semantics.arrivals import Arrivals, arrive
-from muntin.semantics.framing.kinds import Between
-from muntin.semantics.framing.looking_back import Cluster, Density, Region
-from muntin.semantics.lengths import positive_length
-from muntin.semantics.reference import END, MicroBatch, Outcome
+from muntin.reference.arrivals import Arrivals, arrive
+from muntin.reference.windows import END, MicroBatch, Outcome
+from muntin.specs.frames.kinds import Between
+from muntin.specs.frames.row_kinds import Cluster, Density, Region
+from muntin.specs.lengths import positive_length
 from tests.properties.arriving import LENGTHS, renamed
 from tests.properties.framings import VALUES, FrameCase, Row, frame_cases
 from tests.thorough import examples

@@ -9,9 +9,9 @@ from typing import Any
 
 from hypothesis import given
 
-from muntin.operators.joint import Arrived
+from muntin.operators.joint_protocol import Arrived
 from muntin.operators.protocol import MemoryState, Punctuation
-from muntin.semantics.joining.how import left_only, pads_left, pads_right
+from muntin.specs.join.how import left_only, pads_left, pads_right
 from muntin.testing import assert_same_rows
 from tests.properties.joinings import (
     AsofCase,

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from muntin.aggregates.own_framing import CompiledFraming, FramingFunction, OwnFraming, own_kind
 from muntin.operators.frames.build import build
-from muntin.semantics.framing.kinds import Boundary
-from muntin.semantics.framing.properties import Framing
+from muntin.specs.frames.framing import Framing
+from muntin.specs.frames.kinds import Boundary
+from muntin.specs.frames.own_function import CompiledFraming, FramingFunction, OwnFraming, own_kind
 from muntin.testing import assert_same_rows
 from tests.properties.arriving import renamed
 from tests.properties.framings import FrameCase, frame_cases

@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import given
 
-from muntin.aggregates.binding import Call
-from muntin.aggregates.own import OwnAggregate
+from muntin.aggregates.bind import Call
+from muntin.aggregates.own_aggregate import OwnAggregate
 from muntin.aggregates.sketches import ApproxCountDistinct, ApproxQuantile, ApproxTopK
-from muntin.semantics.reference import Reference
+from muntin.reference.windows import Reference
 from muntin.testing import assert_same_rows
 from tests.aggregates.examples import Gathered, Longest, Squares
 from tests.properties.arriving import SLOT_TYPES, SLOTS

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from hypothesis import given
 
-from muntin.semantics.reference import Outcome, Reference
+from muntin.reference.windows import Outcome, Reference
 from muntin.testing import assert_same_rows
 from tests.properties.arriving import renamed
 from tests.properties.harness import (

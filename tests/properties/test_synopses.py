@@ -9,16 +9,16 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muntin.aggregates.binding import Call
-from muntin.aggregates.synopses.counting import ApproxAvg, ApproxCount, ApproxSum
+from muntin.aggregates.bind import Call
+from muntin.aggregates.synopses.count_sum_avg import ApproxAvg, ApproxCount, ApproxSum
 from muntin.aggregates.synopses.extremes import SlidingExtreme
-from muntin.operators.cuts import Cut, TupleCut
-from muntin.operators.synopses import Synopses
-from muntin.operators.value_cut import ValueCut
-from muntin.semantics.axis import Domain
-from muntin.semantics.reference import Evaluate
-from muntin.semantics.sequence import TupleWindow
-from muntin.semantics.window import Landmark, Window
+from muntin.operators.rows.cut import Cut, TupleCut
+from muntin.operators.rows.cut_values import ValueCut
+from muntin.operators.rows.synopses import Synopses
+from muntin.reference.windows import Evaluate
+from muntin.specs.axis import Domain
+from muntin.specs.row_windows import TupleWindow
+from muntin.specs.windows import Landmark, Window
 from muntin.testing import assert_same_rows
 from tests.properties.arriving import LENGTHS, ON_TYPES, arrivals, renamed, row_values
 from tests.properties.sequences import Row, SequenceCase

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from muntin.spark.packages import packages_for
+from muntin.spark.connectors.packages import packages_for
 from tests.servers.jars import fetch
 
 _NEAREST = (

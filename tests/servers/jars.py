@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from muntin.spark.packages import jars_folder
+from muntin.spark.connectors.packages import jars_folder
 
 #: Fetching a broker takes half a minute the first time; later it comes from Ivy's cache.
 _SECONDS = 240

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin.semantics.errors import ArgumentError
+from muntin.errors import ArgumentError
 from muntin.simulate.auction import AuctionHouse
 
 TABLES = ("persons", "auctions", "bids", "closings")

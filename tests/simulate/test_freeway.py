@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from muntin.semantics.errors import ArgumentError
+from muntin.errors import ArgumentError
 from muntin.simulate.freeway import Freeway, Incident, Slowdown
 
 

@@ -11,7 +11,7 @@ from pyspark.daemon import manager
 
 if __name__ == "__main__":
     import muntin
-    from muntin.spark import exchange, streaming  # noqa: F401
+    from muntin.spark.exchange import messages, stream_driver  # noqa: F401
 
     for name in muntin.__all__:
         getattr(muntin, name)  # which imports what it lives in

@@ -17,11 +17,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin.aggregates import double_double
-from muntin.aggregates.correlation import Kept
-from muntin.aggregates.decimals import limbs_of_decimals, limbs_of_integers
-from muntin.aggregates.lists import lists
-from muntin.aggregates.own import Checked
+from muntin.aggregates.own_aggregate import Checked
+from muntin.expressions.nodes import Kept
+from muntin.kernels.numbers import double_double
+from muntin.kernels.numbers.decimals import limbs_of_decimals, limbs_of_integers
+from muntin.kernels.numbers.lists import lists
 
 Ints = npt.NDArray[np.int64]
 

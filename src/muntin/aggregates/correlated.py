@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 from muntin.aggregates import functions
-from muntin.aggregates.correlation import Correlation
-from muntin.aggregates.expressions import AsDouble, Both, Expression, NotNull, Sql, Where
-from muntin.aggregates.focus import Focus, focus_of
+from muntin.aggregates.focused.question import Focus, focus_of
 from muntin.aggregates.functions import Aggregate, Column, Correlated
-from muntin.aggregates.text import parse_correlated
-from muntin.semantics.errors import ArgumentError
+from muntin.aggregates.parse import parse_correlated
+from muntin.errors import ArgumentError
+from muntin.expressions.nodes import Correlation
+from muntin.expressions.spark_expressions import AsDouble, Both, Expression, NotNull, Sql, Where
 
 _DEPENDENTS = {
     "count": functions.count,

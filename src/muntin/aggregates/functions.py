@@ -1,6 +1,6 @@
 """The aggregates that users write: ``mt.max("speed").alias("hi")``.
 
-An :class:`Aggregate` is a frozen description. :mod:`muntin.aggregates.binding` gives it types
+An :class:`Aggregate` is a frozen description. :mod:`muntin.aggregates.bind` gives it types
 and turns it into accumulators and a result column.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from muntin.aggregates.constants import positive_count, positive_share, quantile_shares
-from muntin.aggregates.correlation import Correlation
-from muntin.aggregates.expressions import Both, Expression, Name, Native, NotNull, Sql
-from muntin.aggregates.own import OwnAggregate, described
-from muntin.semantics.errors import ArgumentError
+from muntin.aggregates.arguments import positive_count, positive_share, quantile_shares
+from muntin.aggregates.own_aggregate import OwnAggregate, described
+from muntin.errors import ArgumentError
+from muntin.expressions.nodes import Correlation
+from muntin.expressions.spark_expressions import Both, Expression, Name, Native, NotNull, Sql
 
 #: SQL spellings and the aggregate each stands for.
 SYNONYMS = {
@@ -316,7 +316,7 @@ def _column(argument: str, given: Column) -> Expression:
 
 def _condition(argument: str, given: object) -> Expression:
     # Deferred: the parser builds aggregates itself.
-    from muntin.aggregates.text import parse_condition
+    from muntin.aggregates.parse import parse_condition
 
     if isinstance(given, str) and given:
         return Sql(parse_condition(given))

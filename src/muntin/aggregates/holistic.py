@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.aggregates.decimals import as_doubles
-from muntin.aggregates.lists import lists
+from muntin.kernels.numbers.decimals import as_doubles
+from muntin.kernels.numbers.lists import lists
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

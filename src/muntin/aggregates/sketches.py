@@ -22,11 +22,11 @@ from datasketches import (
     kll_doubles_sketch,
 )
 
-from muntin.aggregates.canonical import by_group, decoded, tally
 from muntin.aggregates.functions import Aggregate, Column, own
-from muntin.aggregates.ordering import orderable
-from muntin.aggregates.own import Columns, Ints, OwnAggregate, grouped_sum
-from muntin.semantics.errors import ArgumentError, UnsupportedTypeError
+from muntin.aggregates.own_aggregate import Columns, Ints, OwnAggregate, grouped_sum
+from muntin.errors import ArgumentError, UnsupportedTypeError
+from muntin.kernels.numbers.equal_values import by_group, decoded, tally
+from muntin.kernels.numbers.order_keys import orderable
 
 _BYTES = pa.large_binary()  # 2 GB of sketches are only 500,000 panes
 _HLL_8 = datasketches.tgt_hll_type.HLL_8

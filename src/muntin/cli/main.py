@@ -8,18 +8,18 @@ from types import MappingProxyType
 
 import click
 
-from muntin.cli import exits
-from muntin.cli.failing import from_spark
+from muntin.cli import exit_codes
 from muntin.cli.mistakes import as_json
 from muntin.cli.options import speaks_json
-from muntin.semantics.errors import MuntinError
+from muntin.cli.spark_errors import from_spark
+from muntin.errors import MuntinError
 
 #: The commands, the module of each, and what the list of commands says of it. The modules are
 #: imported when they are called: the list must not wait for all of them.
 COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "run": ("run", "Run a file of SQL, on a batch or as a stream."),
-        "sql": ("shell", "Type SQL and see results, live on streams."),
+        "sql": ("sql", "Type SQL and see results, live on streams."),
         "explain": ("explain", "Say how the queries of a file will run, without running them."),
         "check": ("check", "Find mistakes in a file, without running it."),
         "plot": ("plot", "Draw the frames or windows of a query."),
@@ -41,7 +41,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        found = importlib.import_module(f"muntin.cli.{COMMANDS[cmd_name][0]}").command
+        found = importlib.import_module(f"muntin.cli.commands.{COMMANDS[cmd_name][0]}").command
         assert isinstance(found, click.Command)
         return found
 
@@ -54,16 +54,16 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except MuntinError as error:
             _report(ctx, error, str(error))
-            ctx.exit(exits.exit_for(error))
+            ctx.exit(exit_codes.exit_for(error))
         except KeyboardInterrupt:
             click.echo("Stopped.", err=True)
-            ctx.exit(exits.Exit.INTERRUPTED)
+            ctx.exit(exit_codes.Exit.INTERRUPTED)
         except Exception as error:
             told = from_spark(error)
             if told is None:
                 raise
             _report(ctx, error, told)
-            ctx.exit(exits.Exit.FAILED)
+            ctx.exit(exit_codes.Exit.FAILED)
 
 
 def _report(ctx: click.Context, error: Exception, told: str) -> None:
@@ -73,7 +73,7 @@ def _report(ctx: click.Context, error: Exception, told: str) -> None:
 
 @click.command(
     cls=Commands,
-    epilog="Exit codes: " + "; ".join(f"{code.value} {code.meaning}" for code in exits.Exit) + ".",
+    epilog=f"Exit codes: {'; '.join(f'{code.value} {code.meaning}' for code in exit_codes.Exit)}.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="muntin")

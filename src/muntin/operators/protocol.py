@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.operators.kernels.grouping import find_keys
+from muntin.kernels.grouping import find_keys
 
 Ints = npt.NDArray[np.int64]
 #: Below every tick: what the punctuation is before there is any.

@@ -25,8 +25,8 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from muntin.semantics.errors import ArgumentError
-from muntin.simulate.drawing import (
+from muntin.errors import ArgumentError
+from muntin.simulate.random_draws import (
     Integers,
     check_above_zero,
     check_not_negative,

@@ -20,9 +20,9 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from muntin.semantics.errors import ArgumentError
-from muntin.simulate.arriving import Arriving
-from muntin.simulate.drawing import (
+from muntin.errors import ArgumentError
+from muntin.simulate.arrivals import Arriving
+from muntin.simulate.random_draws import (
     Floats,
     Integers,
     check_above_zero,

@@ -20,8 +20,8 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from muntin.simulate.arriving import Arriving
-from muntin.simulate.drawing import (
+from muntin.simulate.arrivals import Arriving
+from muntin.simulate.random_draws import (
     Floats,
     Integers,
     check_above_zero,

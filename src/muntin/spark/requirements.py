@@ -7,7 +7,7 @@ import importlib.util
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from muntin.semantics.errors import RequirementError
+from muntin.errors import RequirementError
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"

@@ -7,8 +7,8 @@ from pyarrow import types as arrow
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as spark
 
-from muntin.semantics.axis import Domain
-from muntin.semantics.errors import UnsupportedTypeError
+from muntin.errors import UnsupportedTypeError
+from muntin.specs.axis import Domain
 
 #: For rooms that name Spark's types and do not import Spark.
 __all__ = ["DataFrame", "SparkSession", "bound_type", "progressing", "to_arrow", "to_spark"]

@@ -21,14 +21,14 @@ import pyarrow.parquet as pq
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from muntin.aggregates.own import OwnAggregate
-from muntin.semantics.disorder import Disorder
-from muntin.semantics.errors import ArgumentError
-from muntin.spark.control import marked
-from muntin.spark.plan import Plan
-from muntin.spark.stream import Stream, stream
+from muntin.aggregates.own_aggregate import OwnAggregate
+from muntin.errors import ArgumentError
+from muntin.spark.api.control import marked
+from muntin.spark.api.stream import Stream, stream
+from muntin.spark.plan.plan import Plan
+from muntin.spark.queries.write import progress, write
 from muntin.spark.types import to_arrow
-from muntin.spark.write import progress, write
+from muntin.specs.disorder import Disorder
 
 #: As punctuation: the stream is over.
 END = "end"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from muntin.aggregates.synopsis import Floats, Ints, SynopsisKind
+from muntin.aggregates.synopses.protocol import Floats, Ints, SynopsisKind
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muntin.aggregates.synopses.buckets import Buckets, estimates, lows, units
-from muntin.aggregates.synopses.canonical import sizes
-from muntin.semantics.errors import ArgumentError
+from muntin.aggregates.synopses.canonical_form import sizes
+from muntin.errors import ArgumentError
 from tests.aggregates.synopses.streams import StepByStep, Stream, streams
 
 NONE = np.empty(0, np.int64)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muntin.aggregates.synopses.composed import Composed, ComposedHistogram
-from muntin.semantics.errors import ArgumentError
+from muntin.errors import ArgumentError
 from tests.aggregates.synopses.streams import Stream, answers, streams
 
 

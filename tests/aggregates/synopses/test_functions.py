@@ -10,13 +10,13 @@ import pytest
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.synopses import functions as mt
 from muntin.aggregates.synopses.composed import Composed
-from muntin.aggregates.synopses.counting import ApproxAvg, ApproxCount, ApproxSum
+from muntin.aggregates.synopses.count_sum_avg import ApproxAvg, ApproxCount, ApproxSum
 from muntin.aggregates.synopses.distinct import DistinctValues
 from muntin.aggregates.synopses.norms import Vector
+from muntin.aggregates.synopses.protocol import SynopsisKind
 from muntin.aggregates.synopses.tables import HashCounts, ValueHistogram
-from muntin.aggregates.synopsis import SynopsisKind
-from muntin.semantics.errors import ArgumentError
-from muntin.semantics.lengths import Duration, Number
+from muntin.errors import ArgumentError
+from muntin.specs.lengths import Duration, Number
 
 OWN = Vector(1.0)
 CASES: list[tuple[Aggregate, str, SynopsisKind]] = [

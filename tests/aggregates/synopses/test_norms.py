@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from muntin.aggregates.synopses.norms import TugOfWar, Vector, lp_norm
-from muntin.semantics.errors import ArgumentError
+from muntin.errors import ArgumentError
 
 N = 3000
 

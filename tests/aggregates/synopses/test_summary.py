@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from muntin.aggregates.synopses.counting import ApproxAvg, ApproxCount
+from muntin.aggregates.synopses.count_sum_avg import ApproxAvg, ApproxCount
 from muntin.aggregates.synopses.extremes import SlidingExtreme
 from muntin.aggregates.synopses.summary import Bucket, ExponentialHistogram, Summary
 from muntin.aggregates.synopses.tables import HashCounts
-from muntin.semantics.errors import ArgumentError
+from muntin.errors import ArgumentError
 
 
 def test_the_worked_example_by_hand() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muntin.aggregates.synopses.tables import HashCounts, ValueHistogram
-from muntin.semantics.errors import ArgumentError
+from muntin.errors import ArgumentError
 from tests.aggregates.synopses.streams import Stream, answers, streams
 
 VALUES = st.one_of(st.none(), st.sampled_from([0.0, 1.0, 2.5, 10.0, 11.0, -3.0]))

@@ -13,10 +13,10 @@ import struct
 
 import numpy as np
 
-from muntin.aggregates.synopses.canonical import LARGEST, sizes
-from muntin.aggregates.synopses.layout import answer, head_ages, relay
-from muntin.aggregates.synopsis import Floats, Ints
-from muntin.semantics.errors import ArgumentError
+from muntin.aggregates.synopses.bucket_layout import answer, head_ages, relay
+from muntin.aggregates.synopses.canonical_form import LARGEST, sizes
+from muntin.aggregates.synopses.protocol import Floats, Ints
+from muntin.errors import ArgumentError
 
 _HEAD = struct.Struct("<qqB")
 

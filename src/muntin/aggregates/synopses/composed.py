@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import pyarrow as pa
 
-from muntin.aggregates.synopses.answers import BOUNDED
-from muntin.aggregates.synopses.canonical import checked_k
-from muntin.aggregates.synopsis import Floats, Ints
-from muntin.semantics.errors import ArgumentError
+from muntin.aggregates.synopses.canonical_form import checked_k
+from muntin.aggregates.synopses.protocol import Floats, Ints
+from muntin.aggregates.synopses.result_column import BOUNDED
+from muntin.errors import ArgumentError
 
 
 class Composable(Protocol):

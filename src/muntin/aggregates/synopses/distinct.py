@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.aggregates.mixing import hash_doubles
-from muntin.aggregates.synopses.canonical import checked_k
-from muntin.aggregates.synopsis import Floats, Ints
+from muntin.aggregates.synopses.canonical_form import checked_k
+from muntin.aggregates.synopses.protocol import Floats, Ints
+from muntin.kernels.numbers.hashing import hash_doubles
 
 #: Bits of a bitmap: enough for 2^40 different values in each.
 _WIDTH = 40

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from muntin.aggregates.synopsis import Floats, Ints
+from muntin.aggregates.synopses.protocol import Floats, Ints
 
 
 @dataclass(frozen=True)

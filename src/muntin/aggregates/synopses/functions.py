@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from muntin.aggregates.expressions import Expression
 from muntin.aggregates.functions import Aggregate, Column, _column, count
 from muntin.aggregates.synopses.composed import Composable, Composed
-from muntin.aggregates.synopses.counting import ApproxAvg, ApproxCount, ApproxSum
+from muntin.aggregates.synopses.count_sum_avg import ApproxAvg, ApproxCount, ApproxSum
 from muntin.aggregates.synopses.distinct import DistinctValues
 from muntin.aggregates.synopses.norms import lp_norm as lp_norm_kind
+from muntin.aggregates.synopses.protocol import SynopsisKind
 from muntin.aggregates.synopses.tables import HashCounts, ValueHistogram
-from muntin.aggregates.synopsis import SynopsisKind
-from muntin.semantics.errors import ArgumentError
-from muntin.semantics.lengths import Duration, Length, Number, positive_length
+from muntin.errors import ArgumentError
+from muntin.expressions.spark_expressions import Expression
+from muntin.specs.lengths import Duration, Length, Number, positive_length
 
 
 @dataclass(frozen=True)

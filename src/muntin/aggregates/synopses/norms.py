@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from muntin.aggregates.mixing import Words, hash_doubles, mixed
-from muntin.aggregates.synopses.canonical import checked_number
+from muntin.aggregates.synopses.canonical_form import checked_number
 from muntin.aggregates.synopses.composed import Composable, Composed
-from muntin.aggregates.synopsis import Floats
-from muntin.semantics.errors import ArgumentError
+from muntin.aggregates.synopses.protocol import Floats
+from muntin.errors import ArgumentError
+from muntin.kernels.numbers.hashing import Words, hash_doubles, mixed
 
 _GROUPS = 5
 _P = "the norm's p is a number from 1 to 2"

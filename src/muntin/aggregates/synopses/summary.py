@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from muntin.aggregates.synopses.answers import result_column
 from muntin.aggregates.synopses.buckets import Buckets, units
-from muntin.aggregates.synopses.canonical import LARGEST, bucket_bound
-from muntin.aggregates.synopses.counting import ApproxSum, Sum
-from muntin.aggregates.synopsis import Floats, Ints, Synopsis, SynopsisKind
-from muntin.semantics.errors import ArgumentError
+from muntin.aggregates.synopses.canonical_form import LARGEST, bucket_bound
+from muntin.aggregates.synopses.count_sum_avg import ApproxSum, Sum
+from muntin.aggregates.synopses.protocol import Floats, Ints, Synopsis, SynopsisKind
+from muntin.aggregates.synopses.result_column import result_column
+from muntin.errors import ArgumentError
 
 #: Rows that wait to be fed in one run (EH-9); a question feeds them at once.
 _BUFFER = 1024

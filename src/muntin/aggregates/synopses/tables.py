@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from muntin.aggregates.mixing import hash_doubles
-from muntin.aggregates.synopses.canonical import checked_number
-from muntin.aggregates.synopses.counting import ApproxAvg, ApproxCount, ApproxSum
-from muntin.aggregates.synopsis import Floats, Ints, Synopsis, SynopsisKind
-from muntin.semantics.errors import ArgumentError
+from muntin.aggregates.synopses.canonical_form import checked_number
+from muntin.aggregates.synopses.count_sum_avg import ApproxAvg, ApproxCount, ApproxSum
+from muntin.aggregates.synopses.protocol import Floats, Ints, Synopsis, SynopsisKind
+from muntin.errors import ArgumentError
+from muntin.kernels.numbers.hashing import hash_doubles
 
 _KINDS: dict[str, type[ApproxCount] | type[ApproxSum] | type[ApproxAvg]] = {
     "count": ApproxCount,

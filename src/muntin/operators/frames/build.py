@@ -9,30 +9,30 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin.aggregates.binding import Bound, Call, bind
+from muntin.aggregates.bind import Bound, Call, bind
 from muntin.aggregates.functions import Aggregate
-from muntin.aggregates.own_framing import CompiledFraming, FramingFunction
-from muntin.operators.frames.asked import DECIDING, fields_of
-from muntin.operators.frames.clustered import Clustered
-from muntin.operators.frames.combined import Combined
-from muntin.operators.frames.dense import Dense
-from muntin.operators.frames.measured import Measured
-from muntin.operators.frames.meeting import comparable
-from muntin.operators.frames.missing import Bridge, Missing
+from muntin.errors import ArgumentError, UnsupportedTypeError
+from muntin.kernels.frames.clusters import Scan
+from muntin.operators.frames.aggregate_row_by_row import Measured
+from muntin.operators.frames.clusters import Clustered
+from muntin.operators.frames.compare_limit import comparable
+from muntin.operators.frames.density import Dense
+from muntin.operators.frames.kernel_record import DECIDING, fields_of
+from muntin.operators.frames.kind_columns import WHOLE_DIGITS, Reading, is_wide, scale_of
+from muntin.operators.frames.missing_rows import Bridge, Missing
 from muntin.operators.frames.operator import Frames
 from muntin.operators.frames.overlapping import Overlapping
-from muntin.operators.frames.owned import Owned
-from muntin.operators.frames.reading import WHOLE_DIGITS, Reading, is_wide, scale_of
-from muntin.operators.frames.regional import Regional
-from muntin.operators.frames.sequence import Slots
+from muntin.operators.frames.own_function import Owned
+from muntin.operators.frames.region_sweep import Limits
+from muntin.operators.frames.regions import Regional
+from muntin.operators.frames.sequencer import Slots
+from muntin.operators.frames.tied_rows import Combined
 from muntin.operators.frames.ties import Ties
-from muntin.operators.kernels.clusters import Scan
-from muntin.operators.regions import Limits
-from muntin.semantics.axis import Axis
-from muntin.semantics.errors import ArgumentError, UnsupportedTypeError
-from muntin.semantics.framing.kinds import Boundary, Crossing, Delta, Kind, OwnKind, Starting, Trend
-from muntin.semantics.framing.looking_back import Cluster, Density, Region
-from muntin.semantics.framing.properties import Framing
+from muntin.specs.axis import Axis
+from muntin.specs.frames.framing import Framing
+from muntin.specs.frames.kinds import Boundary, Crossing, Delta, Kind, OwnKind, Starting, Trend
+from muntin.specs.frames.own_function import CompiledFraming, FramingFunction
+from muntin.specs.frames.row_kinds import Cluster, Density, Region
 
 
 @dataclass(frozen=True)

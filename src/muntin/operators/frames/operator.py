@@ -15,27 +15,27 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin.aggregates.binding import Call
-from muntin.aggregates.ordering import order_doubles, tie_ranks
-from muntin.operators.admission import Admission, behind
-from muntin.operators.columns import key_fields
-from muntin.operators.frames.asked import Fields, record
-from muntin.operators.frames.combined import Combined
-from muntin.operators.frames.contents import OPEN_CELLS, Contents, Joined
-from muntin.operators.frames.memory import KEYS, Buckets, Memory
-from muntin.operators.frames.missing import Bridge, Missing
-from muntin.operators.frames.moment import Certainty, Moment
-from muntin.operators.frames.reading import Reading
-from muntin.operators.frames.rows import Rows
-from muntin.operators.frames.sequence import Arranged, Reached, Sequencer, Slots
+from muntin.aggregates.bind import Call
+from muntin.kernels.frames.records import FOUND, INTERVAL, NEVER, POINT, is_open
+from muntin.kernels.frames.walk import walk
+from muntin.kernels.numbers.order_keys import order_doubles, tie_ranks
+from muntin.kernels.ticks import from_order, to_ticks
+from muntin.operators.common.admission import Admission, behind
+from muntin.operators.common.columns import key_fields
+from muntin.operators.common.keys import Keyed
+from muntin.operators.common.pending_rows import PENDING, due, hold
+from muntin.operators.frames.frame_aggregates import OPEN_CELLS, Contents, Joined
+from muntin.operators.frames.kernel_record import Fields, record
+from muntin.operators.frames.key_memory import KEYS, Buckets, Memory
+from muntin.operators.frames.kind_columns import Reading
+from muntin.operators.frames.missing_rows import Bridge, Missing
+from muntin.operators.frames.ordered_rows import Rows
+from muntin.operators.frames.sequencer import Arranged, Reached, Sequencer, Slots
+from muntin.operators.frames.step_context import Certainty, Moment
+from muntin.operators.frames.tied_rows import Combined
 from muntin.operators.frames.ties import Ties
-from muntin.operators.kernels.records import FOUND, INTERVAL, NEVER, POINT, is_open
-from muntin.operators.kernels.ticks import from_order, to_ticks
-from muntin.operators.kernels.walking import walk
-from muntin.operators.keyed import Keyed
 from muntin.operators.protocol import EVER, Changes, Open, Punctuation, Routed, State, Step, forget
-from muntin.operators.waiting import PENDING, due, hold
-from muntin.semantics.axis import Axis, Domain
+from muntin.specs.axis import Axis, Domain
 
 Ints = npt.NDArray[np.int64]
 STATUS = pa.array(["final", "partial"])

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from muntin.operators.frames.holding import Holding, Told
-from muntin.operators.frames.rows import Rows
-from muntin.operators.kernels.monotone import candidates_in_one_pass, in_one_pass
-from muntin.operators.kernels.records import FOUND
-from muntin.operators.kernels.schemes import (
+from muntin.kernels.frames.overlapping_fast import candidates_in_one_pass, in_one_pass
+from muntin.kernels.frames.records import FOUND
+from muntin.kernels.frames.schemes import (
     choose_adjacent,
     choose_advancing,
     choose_all,
     choose_cover,
 )
-from muntin.operators.kernels.walking import candidates
-from muntin.operators.keyed import Keyed
+from muntin.kernels.frames.walk import candidates
+from muntin.operators.common.keys import Keyed
+from muntin.operators.frames.held_rows import Holding, Told
+from muntin.operators.frames.ordered_rows import Rows
 
 Ints = npt.NDArray[np.int64]
 

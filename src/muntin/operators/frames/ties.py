@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.aggregates.ordering import tie_ranks
+from muntin.kernels.numbers.order_keys import tie_ranks
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

@@ -1,0 +1,232 @@
+"""A user's own aggregate: a class that makes partial rows, merges them and finishes them.
+
+It runs where the built-in ones run: its partial rows are columns of a pane, they are made before
+the shuffle, travel, are kept in the state and become windows like any other (panes.txt 3.1).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin.errors import OwnAggregateError, UnsupportedTypeError
+
+Ints = npt.NDArray[np.int64]
+#: Columns of equal length: the arguments of some rows, or some partial rows.
+Columns = Sequence[pa.Array]
+
+
+class OwnAggregate:
+    """The base of a user's own aggregate.
+
+    Say in ``partials`` which columns a pane keeps, and how rows become partial rows, partial rows
+    become fewer, and a partial row becomes a result. Merging must not depend on order or on
+    how rows were put together; a row whose arguments are all null must count for nothing, because
+    that is what ``filter`` makes of rows it leaves out.
+
+    >>> class Squares(OwnAggregate):
+    ...     partials = (pa.float64(),)
+    ...
+    ...     def result(self, types):
+    ...         return pa.float64()
+    ...
+    ...     def partial(self, columns, groups, count):
+    ...         return [grouped_sum(pc.power(columns[0], 2.0), groups, count)]
+    ...
+    ...     def merge(self, partials, groups, count):
+    ...         return [grouped_sum(partials[0], groups, count)]
+    ...
+    ...     def finish(self, partials):
+    ...         return partials[0]
+    >>> squares = Squares()
+    >>> squares.partial([pa.array([1.0, 2.0, 3.0])], np.array([0, 1, 0]), 2)[0].to_pylist()
+    [10.0, 4.0]
+    """
+
+    #: The Arrow types of a partial row.
+    partials: Sequence[pa.DataType] = ()
+    #: Whether a partial row has a fixed size; False for a holistic aggregate, which keeps values.
+    bounded: bool = True
+    #: Whether there is a ``remove`` that undoes ``merge`` exactly.
+    differential: bool = False
+
+    @property
+    def name(self) -> str:
+        """What messages and result columns call it: the name of the class."""
+        return type(self).__name__
+
+    def typed(self, types: Sequence[pa.DataType]) -> OwnAggregate:
+        """The aggregate for arguments of these types, where what it keeps depends on them."""
+        return self
+
+    def result(self, types: Sequence[pa.DataType]) -> pa.DataType:
+        """The type of the result; raise ``UnsupportedTypeError`` where a type does not suit."""
+        raise NotImplementedError
+
+    def partial(self, columns: Columns, groups: Ints, count: int) -> Columns:
+        """Partial rows from rows, one for each group.
+
+        ``groups`` has a number from 0 to ``count - 1`` for every row; no group is empty.
+        """
+        raise NotImplementedError
+
+    def merge(self, partials: Columns, groups: Ints, count: int) -> Columns:
+        """Fewer partial rows, one for each group."""
+        raise NotImplementedError
+
+    def remove(self, whole: Columns, part: Columns) -> Columns:
+        """What was merged with ``part`` to give ``whole``, row by row; if ``differential``."""
+        raise NotImplementedError
+
+    def finish(self, partials: Columns) -> pa.Array:
+        """One result for each partial row."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Checked:
+    """An aggregate with its types known, each of its answers checked.
+
+    What goes wrong in a user's code is said with the aggregate and the method it went wrong in.
+    It is never asked about no rows at all.
+    """
+
+    own: OwnAggregate
+    label: str
+    type: pa.DataType
+    partials: tuple[pa.DataType, ...]
+
+    def partial(self, columns: Columns, groups: Ints, count: int) -> list[pa.Array]:
+        return self._partials("partial", count, columns, groups, count)
+
+    def merge(self, partials: Columns, groups: Ints, count: int) -> list[pa.Array]:
+        return self._partials("merge", count, partials, groups, count)
+
+    def remove(self, whole: Columns, part: Columns) -> list[pa.Array]:
+        return self._partials("remove", len(whole[0]), whole, part)
+
+    def finish(self, partials: Columns) -> pa.Array:
+        if len(partials[0]) == 0:
+            return pa.array([], self.type)
+        made = called(self.label, "finish", self.own.finish, partials)
+        return self._array("finish", "the result", made, self.type, len(partials[0]))
+
+    def _partials(self, method: str, rows: int, *given: object) -> list[pa.Array]:
+        if rows == 0:
+            return [pa.array([], type_) for type_ in self.partials]
+        made = called(self.label, method, getattr(self.own, method), *given)
+        if not isinstance(made, Sequence) or len(made) != len(self.partials):
+            got = f"{len(made)}" if isinstance(made, Sequence) else f"a {type(made).__name__}"
+            raise OwnAggregateError(
+                self.label, method, f"must return {len(self.partials)} columns, but returned {got}"
+            )
+        return [
+            self._array(method, f"column {place}", column, type_, rows)
+            for place, (column, type_) in enumerate(zip(made, self.partials, strict=True))
+        ]
+
+    def _array(
+        self, method: str, what: str, given: object, type_: pa.DataType, rows: int
+    ) -> pa.Array:
+        array = pa.array(given) if isinstance(given, np.ndarray) else given
+        array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        problem = None
+        if not isinstance(array, pa.Array):
+            problem = f"is a {type(array).__name__}, not an Arrow array"
+        elif array.type != type_:
+            problem = f"has type {array.type}, not {type_}"
+        elif len(array) != rows:
+            problem = f"has {len(array)} rows, not {rows}"
+        if problem is not None:
+            raise OwnAggregateError(self.label, method, f"made a mistake: {what} {problem}")
+        return array
+
+
+def checked(own: OwnAggregate, label: str, types: Sequence[pa.DataType]) -> Checked:
+    """An aggregate for arguments of these types, or an error where they do not suit."""
+    typed = called(label, "typed", own.typed, types)
+    if not isinstance(typed, OwnAggregate):
+        raise OwnAggregateError(label, "typed", "must return an OwnAggregate")
+    result = called(label, "result", typed.result, types)
+    if not isinstance(result, pa.DataType):
+        raise OwnAggregateError(label, "result", f"must return an Arrow type, not {result!r}")
+    if not typed.partials or not all(isinstance(type_, pa.DataType) for type_ in typed.partials):
+        raise OwnAggregateError(label, "partials", "must name Arrow types, at least one")
+    return Checked(typed, label, result, tuple(typed.partials))
+
+
+def called(label: str, method: str, function: Callable[..., object], *given: object) -> object:
+    """What a user's method returns, or an error that says whose it was."""
+    try:
+        return function(*given)
+    except UnsupportedTypeError as error:
+        raise UnsupportedTypeError(f"{label}: {error}") from error
+    except Exception as error:
+        raise OwnAggregateError(
+            label, method, f"failed: {type(error).__name__}: {error}"
+        ) from error
+
+
+def described(own: OwnAggregate, arguments: Sequence[str]) -> str:
+    """``GeometricMean(price)``; public fields follow, as ``Trimmed(price, share=0.1)``.
+
+    The same in every process: checkpoints are compared by it.
+    """
+    given: object = own
+    if dataclasses.is_dataclass(given) and not isinstance(given, type):
+        fields = {field.name: getattr(own, field.name) for field in dataclasses.fields(given)}
+    else:
+        fields = dict(getattr(own, "__dict__", {}))
+    written = [
+        f"{name}={_ADDRESS.sub('', repr(value))}"
+        for name, value in fields.items()
+        if not name.startswith("_")
+    ]
+    return f"{own.name}({', '.join([*arguments, *written])})"
+
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+def grouped_sum(values: pa.Array, groups: Ints, count: int) -> pa.Array:
+    """The sum of each group: bigint, double or a wide decimal; zero where all is null.
+
+    >>> grouped_sum(pa.array([1, 2, None]), np.array([0, 0, 1]), 2).to_pylist()
+    [3, 0]
+    """
+    return _grouped("sum", values, groups, count, pc.ScalarAggregateOptions(min_count=0))
+
+
+def grouped_count(values: pa.Array, groups: Ints, count: int) -> pa.Array:
+    """How many values each group has; nulls do not count."""
+    return _grouped("count", values, groups, count, pc.CountOptions(mode="only_valid"))
+
+
+def grouped_min(values: pa.Array, groups: Ints, count: int) -> pa.Array:
+    """The least value of each group; null where all is null; NaN only where all is NaN."""
+    return _grouped("min", values, groups, count, None)
+
+
+def grouped_max(values: pa.Array, groups: Ints, count: int) -> pa.Array:
+    """The greatest value of each group; null where all is null; NaN only where all is NaN."""
+    return _grouped("max", values, groups, count, None)
+
+
+def _grouped(how: str, values: pa.Array, groups: Ints, count: int, options: object) -> pa.Array:
+    # One null for each group before the values, so that groups come in order.
+    filler = pa.nulls(count, values.type)
+    table = pa.table(
+        {
+            "group": pa.array(np.concatenate([np.arange(count), groups])),
+            "value": pa.chunked_array([filler, values]),
+        }
+    )
+    made = table.group_by("group", use_threads=False).aggregate([("value", how, options)])
+    return made[f"value_{how}"].combine_chunks()

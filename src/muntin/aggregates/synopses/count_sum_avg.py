@@ -1,0 +1,153 @@
+"""``approx_count``, ``approx_sum`` and ``approx_avg`` by exponential histograms (EH-1 to EH-10)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from muntin.aggregates.synopses.buckets import Buckets, estimates, lows, units
+from muntin.aggregates.synopses.canonical_form import half_k
+from muntin.aggregates.synopses.protocol import Floats, Ints
+from muntin.aggregates.synopses.result_column import BOUNDED
+
+_LONG_AGO = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """``eps`` is the relative error; with ``bounds`` the answer has ``low`` and ``high`` too."""
+
+    eps: float
+    bounds: bool = False
+
+    def __post_init__(self) -> None:
+        half_k(self.eps)
+
+    @property
+    def result(self) -> pa.DataType:
+        return BOUNDED if self.bounds else pa.float64()
+
+
+class ApproxCount(_Kind):
+    """How many rows, or how many have a value: at most ``eps`` off, 0 if there are none."""
+
+    def new(self) -> Count:
+        return Count(self.bounds, Buckets(half_k(self.eps)))
+
+    def load(self, dumped: bytes) -> Count:
+        return Count(self.bounds, Buckets.load(half_k(self.eps), dumped))
+
+
+class ApproxSum(_Kind):
+    """The sum of whole numbers from 0: at most ``eps`` off, null if there are no values."""
+
+    def new(self) -> Sum:
+        return Sum(self.bounds, Buckets(half_k(self.eps)))
+
+    def load(self, dumped: bytes) -> Sum:
+        (newest,) = struct.unpack_from("<q", dumped)
+        return Sum(self.bounds, Buckets.load(half_k(self.eps), dumped[8:]), newest)
+
+
+class ApproxAvg(_Kind):
+    """The mean of whole numbers from 0: at most ``eps`` off, null if there are no values.
+
+    A sum over a count, each so much finer that their quotient keeps ``eps``:
+    (1 + e) / (1 - e) = 1 + eps for e = eps / (2 + eps).
+    """
+
+    @property
+    def _l(self) -> int:
+        return half_k(self.eps / (2 + self.eps))
+
+    def new(self) -> Avg:
+        return Avg(self.bounds, Buckets(self._l), Buckets(self._l))
+
+    def load(self, dumped: bytes) -> Avg:
+        (length,) = struct.unpack_from("<q", dumped)
+        summed, counted = dumped[8 : 8 + length], dumped[8 + length :]
+        return Avg(self.bounds, Buckets.load(self._l, summed), Buckets.load(self._l, counted))
+
+
+class Count:
+    """Counts rows; without a column every row counts."""
+
+    def __init__(self, bounds: bool, buckets: Buckets) -> None:
+        self.bounds = bounds
+        self.buckets = buckets
+
+    def run(
+        self, ticks: Ints, values: Sequence[Floats], starts: Ints, ends: Ints
+    ) -> Sequence[Floats]:
+        counted = present(values[0]) if values else np.ones(len(ticks), np.int64)
+        total, last = self.buckets.run(ticks, counted, starts, ends)
+        answers = [estimates(total, last), lows(total, last), total.astype(np.float64)]
+        return answers if self.bounds else answers[:1]
+
+    def forget(self, below: int) -> None:
+        self.buckets.forget(below)
+
+    def dump(self) -> bytes:
+        return self.buckets.dump()
+
+
+class Sum:
+    """Adds values; ``newest`` is the tick of the last one, zero or not."""
+
+    def __init__(self, bounds: bool, buckets: Buckets, newest: int = _LONG_AGO) -> None:
+        self.bounds = bounds
+        self.buckets = buckets
+        self.newest = newest
+
+    def run(
+        self, ticks: Ints, values: Sequence[Floats], starts: Ints, ends: Ints
+    ) -> Sequence[Floats]:
+        total, last = self.buckets.run(ticks, units(values[0]), starts, ends)
+        valued = np.concatenate([[self.newest], ticks[~np.isnan(values[0])]])
+        self.newest = int(valued[-1])
+        none = valued[np.searchsorted(valued[1:], ends)] < starts
+        answers = [estimates(total, last), lows(total, last), total.astype(np.float64)]
+        return [np.where(none, np.nan, answer) for answer in answers[: 3 if self.bounds else 1]]
+
+    def forget(self, below: int) -> None:
+        self.buckets.forget(below)
+
+    def dump(self) -> bytes:
+        return struct.pack("<q", self.newest) + self.buckets.dump()
+
+
+class Avg:
+    """A sum and a count over the same rows (EH-10)."""
+
+    def __init__(self, bounds: bool, summed: Buckets, counted: Buckets) -> None:
+        self.bounds = bounds
+        self.summed = summed
+        self.counted = counted
+
+    def run(
+        self, ticks: Ints, values: Sequence[Floats], starts: Ints, ends: Ints
+    ) -> Sequence[Floats]:
+        total, last = self.summed.run(ticks, units(values[0]), starts, ends)
+        rows, oldest = self.counted.run(ticks, present(values[0]), starts, ends)
+        with np.errstate(invalid="ignore"):  # 0 / 0, the mean of nothing, is NaN
+            answers = [estimates(total, last) / estimates(rows, oldest)]
+            if self.bounds:
+                answers += [lows(total, last) / rows, total / lows(rows, oldest)]
+        return answers
+
+    def forget(self, below: int) -> None:
+        self.summed.forget(below)
+        self.counted.forget(below)
+
+    def dump(self) -> bytes:
+        summed = self.summed.dump()
+        return struct.pack("<q", len(summed)) + summed + self.counted.dump()
+
+
+def present(values: Floats) -> Ints:
+    """1 where there is a value."""
+    return (~np.isnan(values)).astype(np.int64)

@@ -1,0 +1,48 @@
+"""``muntin demo NAME``: a simulated stream and a question, as SQL that is shown and run."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import click
+
+from muntin.cli import options
+
+#: The demonstrations, in the order in which to look at them.
+NAMES = ("freeway", "router", "freezer", "retail", "auction")
+
+
+def text_of(name: str) -> str:
+    """The SQL of a demonstration."""
+    return (files("muntin.cli.commands") / "demos" / f"{name}.sql").read_text()
+
+
+@click.command(epilog="Demonstrations: " + ", ".join(NAMES) + ".")
+@click.argument("name", type=click.Choice(NAMES))
+@click.option("--stream", is_flag=True, help="As a stream, micro-batch by micro-batch.")
+@click.option(
+    "--save",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the SQL to a file instead of running it.",
+)
+@click.option(
+    "--rows", default=options.SHOWN_ROWS, show_default=True, help="How many rows a table shows."
+)
+@options.JSON
+@options.spark_options
+@click.pass_context
+def command(ctx: click.Context, /, **given: Any) -> None:
+    """Run one of the demonstrations: a simulated stream, and SQL that asks it something."""
+    text = text_of(given["name"])
+    if given["save"] is not None:
+        given["save"].write_text(text)
+        click.echo(f"{given['save']}: run it with muntin run {given['save']}")
+        return
+    if not given["as_json"]:
+        click.echo(text)
+    from muntin.cli.commands.run import run_text
+
+    as_run = {"checkpoint": None, "trigger": None, "once": False, "dead_letter": None, "form": None}
+    run_text(ctx, text, {**as_run, **given, "file": given["name"]})

@@ -1,0 +1,70 @@
+"""``muntin explain FILE.sql``: how its queries will run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
+
+from muntin.cli import options
+from muntin.cli.progress import Progress
+
+
+@click.command()
+@options.FILE
+@options.STREAM
+@click.option("--query", "only", help="The name of one query; all of them unless it is given.")
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A file for the plan of one query, drawn as SVG.",
+)
+@options.JSON
+@options.spark_options
+def command(**given: Any) -> None:
+    """Say how the queries of a file will run, without running them.
+
+    For each query: windows and panes, operators, shards, and what is kept and whether that is
+    bounded.
+    """
+    from muntin.cli.spark_session import session
+    from muntin.parser.parse import parse
+    from muntin.session.requirements import called, streams
+
+    text = given["file"].read_text()
+    statements = parse(text)
+    streaming = streams(statements) if given["stream"] is None else given["stream"]
+    progress = Progress(as_json=given["as_json"])
+    with (
+        session(given["spark_options"], progress, called(statements)) as spark,
+        TemporaryDirectory(prefix="muntin-") as folder,
+    ):
+        from muntin.session.check import Check
+        from muntin.session.explain import explanations
+
+        check = Check(spark, Path(folder), streaming)
+        check.check(text)
+        for mistake in check.mistakes:
+            raise mistake
+        drawn = given["output"] is not None
+        found = explanations(check.session, statements, given["only"], "svg" if drawn else "text")
+    if drawn:
+        _draw(given["output"], found)
+        return
+    for name, plan in found.items():
+        said = (
+            json.dumps({"query": name, "plan": plan}) if given["as_json"] else f"{name}\n{plan}\n"
+        )
+        click.echo(said)
+
+
+def _draw(path: Path, found: dict[str, str]) -> None:
+    if len(found) != 1:
+        names = ", ".join(found) or "none"
+        raise click.UsageError(f"--output draws one query; choose with --query among {names}")
+    (drawn,) = found.values()
+    path.write_text(drawn)
+    click.echo(f"Picture: {path}")

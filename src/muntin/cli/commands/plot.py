@@ -1,0 +1,86 @@
+"""``muntin plot FILE.sql``: frames or windows of a query, as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from muntin.cli import options
+from muntin.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from muntin.parser.statements import Query
+
+
+@click.command()
+@options.FILE
+@click.option(
+    "--output",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The picture: .png, .svg or .html.",
+)
+@click.option("--query", "only", help="The name of the query; the last one unless it is given.")
+@click.option(
+    "--value",
+    help="The column to draw; else the one that frames read, or the first number of windows.",
+)
+@click.option("--key", multiple=True, help="A key to draw frames of; may be given several times.")
+@click.option("--title", help="Above the picture.")
+@click.option("--width", default=720, show_default=True, help="In pixels.")
+@click.option("--height", default=180, show_default=True, help="In pixels.")
+@options.spark_options
+def command(**given: Any) -> None:
+    """Draw the frames or windows of a query.
+
+    Frames are shaded over the values that they were found in; results of windows are lines along
+    window_end, one for every key. Needs pip install 'muntin[plot]'.
+    """
+    from muntin.cli.spark_session import session
+    from muntin.parser.parse import parse
+    from muntin.session.explain import named_queries
+    from muntin.session.requirements import called
+
+    text = given["file"].read_text()
+    statements = parse(text)
+    query = _chosen(dict(named_queries(statements)), given["only"])
+    progress = Progress()
+    with (
+        session(given["spark_options"], progress, called(statements)) as spark,
+        TemporaryDirectory(prefix="muntin-") as folder,
+        progress.during("Drawing"),
+    ):
+        from muntin.session.pipeline import Pipeline
+        from muntin.session.plot import draw_query
+
+        pipeline = Pipeline(spark, Path(folder), False, _unused, _unused)
+        pipeline.declare(statements, text)
+        draw_query(
+            pipeline.session,
+            query,
+            given["output"],
+            value=given["value"],
+            keys=given["key"],
+            title=given["title"],
+            width=given["width"],
+            height=given["height"],
+        )
+    click.echo(f"Picture: {given['output']}")
+
+
+def _chosen(queries: dict[str, Query], only: str | None) -> Query:
+    if not queries:
+        raise click.UsageError("the file has no query to draw")
+    if only is None:
+        return list(queries.values())[-1]
+    if only not in queries:
+        raise click.UsageError(f"there is no query {only}; there are {', '.join(queries)}")
+    return queries[only]
+
+
+def _unused(*given: object) -> Any:
+    """The sink of a pipeline that only declares."""
+    raise AssertionError("nothing is run")

@@ -1,0 +1,143 @@
+"""``muntin run FILE.sql``: the file as a pipeline, on a batch or as a stream."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from muntin.cli import options
+from muntin.cli.exit_codes import Exit
+from muntin.cli.output import FORMATS, Showing, showing
+from muntin.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from muntin.session.pipeline import Pipeline
+
+
+@click.command()
+@options.FILE
+@options.STREAM
+@click.option(
+    "--checkpoint",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="A folder from which a stream can be resumed.",
+)
+@click.option(
+    "--trigger",
+    metavar="INTERVAL",
+    help="How often a micro-batch runs, such as '10 seconds'; as soon as possible unless given.",
+)
+@click.option("--once", is_flag=True, help="Work on what is there, then pause the stream.")
+@click.option(
+    "--dead-letter",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="A folder for malformed rows; a stream with a checkpoint keeps them there.",
+)
+@click.option("--format", "form", type=click.Choice(FORMATS), help="Of results without INTO.")
+@click.option(
+    "--rows", default=options.SHOWN_ROWS, show_default=True, help="How many rows a table shows."
+)
+@options.JSON
+@options.spark_options
+@click.pass_context
+def command(ctx: click.Context, /, **given: Any) -> None:
+    """Run a file of SQL.
+
+    Results of a query without INTO are shown: as a table on a terminal, else as JSON lines. Ctrl-C
+    stops a stream after the current micro-batch and says how to resume it.
+    """
+    run_text(ctx, given["file"].read_text(), given)
+
+
+def run_text(ctx: click.Context, text: str, given: Mapping[str, Any]) -> None:
+    """Run a text with the options of ``muntin run``."""
+    from muntin.cli.spark_session import session
+    from muntin.parser.parse import parse
+    from muntin.session.requirements import called, streams
+
+    statements = parse(text)
+    streaming = streams(statements) if given["stream"] is None else given["stream"]
+    progress = Progress(as_json=given["as_json"])
+    with ExitStack() as stack:
+        spark = stack.enter_context(session(given["spark_options"], progress, called(statements)))
+        folder = given["checkpoint"]
+        if folder is None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="muntin-")))
+        shown = showing(
+            spark, given["form"], given["rows"], as_json=given["as_json"], progress=progress
+        )
+        from muntin.session.pipeline import Pipeline
+
+        pipeline = Pipeline(
+            spark,
+            folder,
+            streaming,
+            shown.sink,
+            shown.answer,
+            trigger=_trigger(given),
+            dead_letter=_letters(given, streaming),
+            whole=True,
+        )
+        _run(ctx, pipeline, text, shown, given, progress)
+
+
+def _trigger(given: Mapping[str, Any]) -> dict[str, object] | None:
+    if given["once"]:
+        return {"availableNow": True}
+    return None if given["trigger"] is None else {"processingTime": given["trigger"]}
+
+
+def _letters(given: Mapping[str, Any], streaming: bool) -> Path | None:
+    """Where malformed rows are written."""
+    folder, checkpoint = given["dead_letter"], given["checkpoint"]
+    if folder is None and streaming and checkpoint is not None:
+        return Path(checkpoint) / "malformed"
+    return folder if folder is None else Path(folder)
+
+
+def _run(
+    ctx: click.Context,
+    pipeline: Pipeline,
+    text: str,
+    shown: Showing,
+    given: Mapping[str, Any],
+    progress: Progress,
+) -> None:
+    from muntin.cli.interrupts import cancelling, interrupts
+    from muntin.cli.summary import Telling
+    from muntin.session.wait import wait
+
+    telling = Telling(given)
+    try:
+        with (
+            cancelling(pipeline.spark.interruptAll, shown.say) as pressed,
+            progress.during("Running", lambda: pipeline.batch.look().as_dict()),
+        ):
+            ran = pipeline.run(text)
+            read = pipeline.batch.end()
+            if pressed() and pipeline.running:
+                raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        for one in pipeline.running:
+            one.query.stop()
+        telling.cancelled(streaming=pipeline.streaming)
+        ctx.exit(Exit.INTERRUPTED)
+    if not ran:
+        raise click.UsageError(
+            f"{given['file']} has nothing to run: it needs a SELECT, or a CREATE QUERY ... INTO"
+        )
+    if not pipeline.running:
+        telling.malformed(pipeline)
+        telling.done(ran, read)
+        return
+    with interrupts(shown.say) as asked, shown.following():
+        ended = wait(pipeline, asked.asked, asked.hurry, shown.show)
+    progress.clear()
+    telling.end(ended, pipeline)
+    if ended.stopped:
+        ctx.exit(Exit.INTERRUPTED)

@@ -1,1 +1,0 @@
-"""Running the language: names, queries translated to plans, sessions."""

@@ -1,0 +1,232 @@
+"""Correlated aggregates: a condition on rows that looks at an aggregate of the same rows.
+
+``count(*) FILTER (WHERE duration >= avg(duration))`` depends on rows (*slots*, which Spark has
+evaluated) and on the window as a whole (*inner* aggregates). What Spark cannot evaluate before
+the window is known remains as a small tree of frozen values (prior-art-spec-2.md, CA-1 to CA-11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from muntin.expressions.condition_nodes import Part
+
+#: Comparisons, and what they become when their sides change places.
+COMPARISONS = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "<=>": "<=>"}
+#: What an inner or a dependent aggregate may be: those that need no order of rows.
+FUNCTIONS = (
+    "count",
+    "sum",
+    "avg",
+    "min",
+    "max",
+    "var_samp",
+    "var_pop",
+    "stddev_samp",
+    "stddev_pop",
+    "any",
+    "all",
+)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """What Spark evaluated for a row, by its place among the aggregate's slots."""
+
+    place: int
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A number: exact as written (a Decimal), or a double where it is written as one (1e3)."""
+
+    value: Decimal | float
+
+
+@dataclass(frozen=True)
+class Text:
+    """A constant text, to compare with."""
+
+    value: str
+
+
+@dataclass(frozen=True)
+class Inner:
+    """The independent aggregate (CA-6): over all rows, or over those that meet ``where`` (CA-5).
+
+    ``argument`` is a slot; None counts rows.
+    """
+
+    function: str
+    argument: int | None
+    where: Node | None = None
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """``left + right`` and the like; ``/`` divides doubles, ``div`` and ``%`` whole numbers too.
+
+    Times may be taken from each other, and moved by intervals, on the clocks of ``zone``.
+    """
+
+    sign: str
+    left: Node
+    right: Node
+    zone: str = "UTC"
+
+
+@dataclass(frozen=True)
+class Absolute:
+    operand: Node
+
+
+@dataclass(frozen=True)
+class Comparison:
+    sign: str
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True)
+class All:
+    """AND of SQL: false as soon as one is false, else null as soon as one is null."""
+
+    operands: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Negation:
+    operand: Node
+
+
+@dataclass(frozen=True)
+class Missing:
+    """IS NULL."""
+
+    operand: Node
+
+
+Node = (
+    Slot
+    | Constant
+    | Text
+    | Inner
+    | Arithmetic
+    | Absolute
+    | Comparison
+    | All
+    | Negation
+    | Missing
+    | Part
+)
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """The dependent aggregate (CA-6), its slot (None counts rows), and which rows it takes.
+
+    ``slots`` is how many slots it has; a call that has one more has a further condition there.
+    """
+
+    function: str
+    argument: int | None
+    where: Node
+    slots: int
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The kind of accumulator that keeps rows: they become a value only as a whole window."""
+
+    correlation: Correlation
+    types: tuple[pa.DataType, ...]
+    ansi: bool
+
+    @property
+    def where(self) -> Node:
+        """The condition, together with the one that ``Aggregate.filter`` added."""
+        plain = range(self.correlation.slots, len(self.types))
+        return conjunction([self.correlation.where, *map(Slot, plain)])
+
+
+def conjunction(operands: list[Node]) -> Node:
+    """All of them, nested conjunctions laid flat."""
+    flat: list[Node] = []
+    for operand in operands:
+        flat += operand.operands if isinstance(operand, All) else [operand]
+    return flat[0] if len(flat) == 1 else All(tuple(flat))
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    return tuple(_nodes(tuple(vars(node).values())))
+
+
+def _nodes(value: object) -> Iterator[Node]:
+    """The nodes among the fields of a node, which may be tuples of them."""
+    if isinstance(value, tuple):
+        for part in value:
+            yield from _nodes(part)
+    elif isinstance(value, Node):
+        yield value
+
+
+def walk(node: Node) -> Iterator[Node]:
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def level(node: Node) -> int:
+    """How deep aggregates are nested (CA-5): a condition of level n needs n + 1 passes."""
+    below = max((level(child) for child in children(node)), default=0)
+    return below + isinstance(node, Inner)
+
+
+def about_rows(node: Node) -> bool:
+    """Whether a value differs from row to row, and not just from window to window."""
+    if isinstance(node, Inner):
+        return False
+    return isinstance(node, Slot) or any(map(about_rows, children(node)))
+
+
+def moved(node: Node, places: tuple[int, ...]) -> Node:
+    """The same tree when slot ``i`` has become slot ``places[i]``."""
+    match node:
+        case Slot(place):
+            return Slot(places[place])
+        case Inner(function, argument, where):
+            own = None if argument is None else places[argument]
+            return Inner(function, own, None if where is None else moved(where, places))
+        case _:
+            fields: dict[str, Any] = {n: _moved(v, places) for n, v in vars(node).items()}
+            return type(node)(**fields)
+
+
+def _moved(value: object, places: tuple[int, ...]) -> object:
+    if isinstance(value, tuple):
+        return tuple(_moved(part, places) for part in value)
+    return moved(value, places) if isinstance(value, Node) else value
+
+
+def limit_of(node: Node) -> tuple[int, str, Node] | None:
+    """``slot sign value of the window``, or None where a condition is something else."""
+    if not isinstance(node, Comparison):
+        return None
+    if isinstance(node.left, Slot) and not about_rows(node.right):
+        return node.left.place, node.sign, node.right
+    if isinstance(node.right, Slot) and not about_rows(node.left):
+        return node.right.place, COMPARISONS[node.sign], node.left
+    return None
+
+
+def conjuncts(node: Node) -> tuple[Node, ...]:
+    return node.operands if isinstance(node, All) else (node,)

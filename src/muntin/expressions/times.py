@@ -1,0 +1,106 @@
+"""Times for whole columns: how far they are apart, and where intervals bring them.
+
+As in Spark, timestamps are read on the clocks of the session's zone: from noon to the noon of the
+day on which clocks change there are 24 hours, and a day after noon is noon.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin.expressions.values import Numbers, Ordered, Value, validity
+from muntin.specs.axis import Axis, Domain
+
+Ints = npt.NDArray[np.int64]
+_DAY = 24 * 3600 * 10**6
+_INTERVAL = pa.duration("us")
+#: What the values of times are stored as.
+NUMBERS = {
+    pa.date32(): pa.int32(),
+    pa.timestamp("us"): pa.int64(),
+    pa.timestamp("us", tz="UTC"): pa.int64(),
+}
+
+
+def arithmetic(sign: str, left: Ordered, right: Ordered, zone: str) -> Ordered:
+    """One of these types plus or minus another; which go together was checked before."""
+    if left.column.type == _INTERVAL and right.column.type != _INTERVAL:
+        left, right = right, left  # only an addition begins with an interval
+    by = _numbers(right.column)
+    if right.column.type != _INTERVAL:
+        return _made(_clock(left.column, zone) - _clock(right.column, zone), left, right, _INTERVAL)
+    by = by if sign == "+" else -by
+    type_ = left.column.type
+    if pa.types.is_date(type_):
+        return _made(_numbers(left.column) + by // _DAY, left, right, type_)
+    if type_ == pa.timestamp("us", tz="UTC"):
+        days = (np.abs(by) // _DAY) * np.sign(by)
+        noon = (
+            _days_later(_numbers(left.column), days, zone) if days.any() else _numbers(left.column)
+        )
+        return _made(noon + (by - days * _DAY), left, right, type_)
+    return _made(_numbers(left.column) + by, left, right, type_)
+
+
+def elapsed(unit: int, start: Value, end: Value, zone: str) -> Numbers:
+    """How many whole units lie between, towards zero."""
+    assert isinstance(start, Ordered) and isinstance(end, Ordered)  # checked before
+    apart = _clock(end.column, zone) - _clock(start.column, zone)
+    return Numbers(np.sign(apart) * (np.abs(apart) // unit), validity(start) & validity(end), 0)
+
+
+def dated(value: Value, zone: str) -> Ordered:
+    """The day that a time lies on."""
+    assert isinstance(value, Ordered)  # checked before
+    days = _clock(value.column, zone) // _DAY
+    return _made(days, value, value, pa.date32())
+
+
+def _made(values: Ints, left: Ordered, right: Ordered, type_: pa.DataType) -> Ordered:
+    valid = np.broadcast_to(validity(left) & validity(right), values.shape)
+    stored = pa.array(np.where(valid, values, 0), pa.int64()).cast(NUMBERS.get(type_, pa.int64()))
+    whole = pc.if_else(pa.array(valid), stored, pa.scalar(None, stored.type))
+    return Ordered(whole.cast(type_))
+
+
+def _numbers(column: pa.Array) -> Ints:
+    stored = column.cast(NUMBERS.get(column.type, pa.int64())).cast(pa.int64())
+    made: Ints = stored.fill_null(0).to_numpy(zero_copy_only=False)
+    return made
+
+
+def _clock(column: pa.Array, zone: str) -> Ints:
+    """What clocks show, in microseconds since they showed 1970; intervals as they are."""
+    values = _numbers(column)
+    if pa.types.is_date(column.type):
+        return values * _DAY
+    zoned = pa.types.is_timestamp(column.type) and column.type.tz is not None
+    return values + _ahead(values, zone) if zoned else values
+
+
+def _days_later(moments: Ints, days: Ints, zone: str) -> Ints:
+    """The same time of day so many days later; where it is skipped, later by what is skipped.
+
+    Of two such times it is the one that is as far ahead of UTC as the clock was.
+    """
+    ahead = _ahead(moments, zone)
+    shown = moments + ahead + days * _DAY
+    first = _ahead(shown - ahead, zone)
+    other = _ahead(shown - first, zone)
+    skipped = (first != ahead) & (other != first)
+    offset = np.where(first == ahead, ahead, np.where(skipped, np.minimum(first, other), first))
+    return shown - offset
+
+
+def _ahead(moments: Ints, zone: str) -> Ints:
+    """How far clocks are ahead of UTC at some moments."""
+    fixed = Axis(Domain.TIMESTAMP, zone=zone).fixed_offset
+    if fixed is not None:
+        return np.full_like(moments, fixed)
+    column = pa.array(moments, pa.timestamp("us", tz=zone))
+    shown = pc.local_timestamp(column).cast(pa.int64()).to_numpy(zero_copy_only=False)
+    made: Ints = shown - moments
+    return made

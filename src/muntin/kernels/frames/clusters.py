@@ -1,0 +1,279 @@
+"""Clusters: rows so close together that chance would rarely bring them (frames.txt, appendix H).
+
+A candidate is a stretch of at least two rows of a key whose chance ``P(N >= k - 1)``, N Poisson
+with mean ``rate * d / per``, is below ``p``. Least likely first, a candidate is a frame if it
+shares no row with one taken before.
+
+Rows come key by key in order; ``starts`` has the row where each key begins and, last, the number
+of rows. Candidates that rows to come may add begin at *open* rows, the last ones of a key. So a
+candidate that reaches an open row is uncertain, and so is one that shares a row with a less likely
+uncertain one; everything else is certain.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from muntin.kernels.compile import FLOATS, INT, INTS, NONE, OUT_INTS, kernel, part
+from muntin.kernels.numbers.order_keys import NOTHING, order_doubles
+from muntin.operators.protocol import NEVER
+from muntin.specs.axis import Axis, Domain
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Marks = npt.NDArray[np.uint8]
+#: Chances are compared as log10 in parts of this size.
+_PARTS = 1e9
+#: Far more than the error of a logarithm: what is beyond ``p`` by this is certainly beyond it.
+_SLACK = 1e-8
+_LOG_10 = math.log(10.0)
+_LOG_HALF = math.log10(0.5)
+#: What a row is while candidates are chosen.
+_FREE, _UNCERTAIN, _TAKEN = range(3)
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What a cluster is; lengths are in ticks. A maximum of count or duration bounds it."""
+
+    p: float
+    rate: float
+    per: int
+    min_count: int | None = None
+    max_count: int | None = None
+    min_duration: int | None = None
+    max_duration: int | None = None
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Frames that are certain, by key and start, each the rows ``low`` to ``high``, both inside.
+
+    ``needed`` is the first row of each key that must be given again with the next rows. It lies
+    behind every frame told.
+    """
+
+    key: Ints
+    low: Ints
+    high: Ints
+    needed: Ints
+
+
+class _Limits(NamedTuple):
+    """A scan as kernels take it: durations are differences of places."""
+
+    log_p: float
+    rate: float
+    min_count: int
+    max_count: int
+    min_duration: float
+    max_duration: float
+
+
+_TYPES: Any = numba.types
+_REAL = numba.float64
+_LIMITS = _TYPES.NamedTuple((_REAL, _REAL, INT, INT, _REAL, _REAL), _Limits)
+
+
+def clusters(
+    starts: Ints, order: Ints, complete: Ints, ended: bool, axis: Axis, scan: Scan
+) -> Clusters:
+    """The clusters that are certain when all rows to come have an order of at least ``complete``.
+
+    All rows given are final: no row to come lies before one of them.
+    """
+    place, reached = _places(starts, order, complete, axis)
+    limits = _limits(scan, axis)
+    opened = starts[1:].copy()
+    if not ended:
+        _open_rows(starts, place, reached, limits, opened)
+    key, low, high = (np.empty(len(order) // 2, np.int64) for _ in range(3))
+    needed = np.empty(len(opened), np.int64)
+    found = _scan(starts, place, opened, limits, key, low, high, needed)
+    return Clusters(key[:found], low[:found], high[:found], needed)
+
+
+def _limits(scan: Scan, axis: Axis) -> _Limits:
+    unit = float(10**axis.digits) if axis.domain is Domain.DOUBLE else 1.0
+    return _Limits(
+        log_p=math.log10(scan.p),
+        rate=scan.rate / (scan.per / unit),
+        min_count=max(2, scan.min_count or 2),
+        max_count=NOTHING if scan.max_count is None else scan.max_count,
+        min_duration=-math.inf if scan.min_duration is None else scan.min_duration / unit,
+        max_duration=math.inf if scan.max_duration is None else scan.max_duration / unit,
+    )
+
+
+def _places(starts: Ints, order: Ints, complete: Ints, axis: Axis) -> tuple[Floats, Floats]:
+    """Rows and punctuations as doubles whose differences are durations."""
+    told = complete != NEVER
+    reached = np.full(len(complete), -math.inf)
+    if axis.domain is Domain.DOUBLE:
+        reached[told] = order_doubles(complete[told])
+        return order_doubles(order), reached
+    # From the first row of its key: ticks from zero may be beyond what a double counts.
+    base = np.zeros(len(complete), np.int64)
+    some = starts[:-1] < starts[1:]
+    base[some] = order[starts[:-1][some]]
+    reached[told] = (complete[told] - base[told]).astype(np.float64)
+    return (order - np.repeat(base, np.diff(starts))).astype(np.float64), reached
+
+
+@part
+def _log_upper(least: int, mean: float) -> float:
+    """The natural logarithm of ``P(N >= least)``, above the mean: terms fall from the first on."""
+    term = total = 1.0
+    number = float(least)
+    while term > 1e-18 * total:
+        number += 1.0
+        term *= mean / number
+        total += term
+    return least * math.log(mean) - mean - math.lgamma(least + 1.0) + math.log(total)
+
+
+@part
+def _log_lower(most: int, mean: float) -> float:
+    """The natural logarithm of ``P(N <= most)``, below the mean: terms fall from the last on."""
+    term = total = 1.0
+    number = float(most)
+    while term > 1e-18 * total and number > 0.0:
+        term *= number / mean
+        number -= 1.0
+        total += term
+    return most * math.log(mean) - mean - math.lgamma(most + 1.0) + math.log(total)
+
+
+@part
+def log_chance(rows: int, mean: float) -> float:
+    """The decimal logarithm of ``P(N >= rows - 1)``, N Poisson with this mean.
+
+    The smaller tail is summed, so that nothing cancels; logarithms reach where chances are 0.0.
+    """
+    least = rows - 1
+    if least <= 0:
+        return 0.0
+    if mean <= 0.0:
+        return -math.inf
+    if least > mean:
+        return _log_upper(least, mean) / _LOG_10
+    return math.log1p(-math.exp(_log_lower(least - 1, mean))) / _LOG_10
+
+
+@kernel(NONE, INTS, FLOATS, FLOATS, _LIMITS, OUT_INTS)
+def _open_rows(starts: Ints, place: Floats, reached: Floats, limits: _Limits, opened: Ints) -> None:
+    """The first row of each key with which a row to come may form a candidate."""
+    for key in range(len(opened)):
+        row = stop = starts[key + 1]
+        while row > starts[key] and stop - row + 1 < limits.max_count:
+            duration = reached[key] - place[row - 1]
+            if duration > limits.max_duration:
+                break
+            # The largest cluster that ends with the next row is the least likely one.
+            if limits.max_count != NOTHING:
+                chance = log_chance(limits.max_count, limits.rate * duration)
+                if chance > limits.log_p + _SLACK:
+                    break
+            row -= 1
+        opened[key] = row
+
+
+@part
+def _roomier(pool: Floats) -> Floats:
+    wider = np.empty((2 * len(pool), 3))
+    wider[: len(pool)] = pool
+    return wider
+
+
+@part
+def _gather(
+    place: Floats, row: int, stop: int, limits: _Limits, pool: Floats
+) -> tuple[int, int, Floats]:
+    """The candidates that share rows, directly or through others, the first from ``row`` on.
+
+    Returns how many there are, the first row behind them, and the pool, which may have grown.
+    """
+    found = 0
+    reach = row
+    while row < stop and row <= reach:
+        for count in range(limits.min_count, min(limits.max_count, stop - row) + 1):
+            last = row + count - 1
+            duration = place[last] - place[row]
+            if duration > limits.max_duration:
+                break
+            if duration < limits.min_duration:
+                continue
+            mean = limits.rate * duration
+            # The median is at most log 2 below the mean: such a chance is one half or more.
+            if limits.log_p < _LOG_HALF and count - 1 <= mean - 0.7:
+                continue
+            chance = log_chance(count, mean)
+            if chance < limits.log_p:
+                if found == len(pool):
+                    pool = _roomier(pool)
+                pool[found, 0], pool[found, 1] = row, last
+                pool[found, 2] = np.rint(chance * _PARTS)
+                found += 1
+                reach = max(reach, last)
+        row += 1
+    return found, row, pool
+
+
+@part
+def _choose(pool: Floats, opened: int, mark: Marks, end: Ints) -> int:
+    """Takes candidates, which come by start; returns where the first uncertain one begins.
+
+    ``mark`` is what rows are, ``end`` the last row of the frame that begins at a row.
+    """
+    more_rows_first = np.argsort(pool[:, 0] - pool[:, 1], kind="mergesort")
+    ranked = more_rows_first[np.argsort(pool[more_rows_first, 2], kind="mergesort")]
+    uncertain = NOTHING
+    for candidate in ranked:
+        low, high = int(pool[candidate, 0]), int(pool[candidate, 1])
+        state = mark[low : high + 1].max()
+        if state == _TAKEN:
+            continue
+        if state == _UNCERTAIN or high >= opened:
+            mark[low : high + 1] = _UNCERTAIN
+            uncertain = min(uncertain, low)
+        else:
+            mark[low : high + 1] = _TAKEN
+            end[low] = high
+    return uncertain
+
+
+@kernel(INT, INTS, FLOATS, INTS, _LIMITS, OUT_INTS, OUT_INTS, OUT_INTS, OUT_INTS)
+def _scan(
+    starts: Ints,
+    place: Floats,
+    opened: Ints,
+    limits: _Limits,
+    out_key: Ints,
+    out_low: Ints,
+    out_high: Ints,
+    needed: Ints,
+) -> int:
+    """Finds the frames that are certain and start before all that is not; returns how many."""
+    pool = np.empty((64, 3))
+    mark, end = np.zeros(len(place), np.uint8), np.full(len(place), -1)
+    frames = 0
+    for key in range(len(opened)):
+        row = starts[key]
+        uncertain = NOTHING
+        while row < opened[key] and uncertain == NOTHING:
+            group = row
+            found, row, pool = _gather(place, group, starts[key + 1], limits, pool)
+            if found:
+                uncertain = _choose(pool[:found], opened[key], mark, end)
+            for low in range(group, min(row, uncertain)):
+                if end[low] >= 0:
+                    out_key[frames], out_low[frames], out_high[frames] = key, low, end[low]
+                    frames += 1
+        needed[key] = min(opened[key], uncertain)
+    return frames

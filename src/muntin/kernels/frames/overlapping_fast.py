@@ -1,0 +1,257 @@
+"""The frame from every row in one pass, for kinds whose ends never fall back.
+
+What ends such a frame also ends every one that began before it and is still open: the values lie
+too far apart, a count is reached, a row is too low. So the frame from the next row ends no earlier,
+and two cursors that only go forward find all of them. ``walking.candidates`` finds the same for
+every kind, walking anew from each row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from muntin.kernels.compile import BYTES, FLOATS, INT, INTS, fused, kernel, part
+from muntin.kernels.frames.measure import forget, holds, remember, spread_within
+from muntin.kernels.frames.records import (
+    AGGREGATE,
+    ASKED_ARRAY,
+    AT_LEAST,
+    BREAKS,
+    CARRIED,
+    COUNT,
+    DELTA,
+    FINAL,
+    FOUND,
+    FOUND_ARRAY,
+    INTERVAL,
+    LAST,
+    MAX,
+    MIN,
+    MORE,
+    NEVER,
+    REAL,
+    STATE,
+    UNTIL_NEXT,
+)
+from muntin.kernels.frames.step import MOST, beyond, close
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Bytes = npt.NDArray[np.uint8]
+
+
+def in_one_pass(record: np.ndarray) -> bool:
+    """Whether the ends of the frames that were asked for never fall back."""
+    asked = record[0]
+    if asked["reading"] == INTERVAL:
+        return False  # a gap that ends a frame may be bridged by an earlier row of a longer one
+    if asked["kind"] != AGGREGATE:
+        return bool(asked["kind"] == DELTA and not asked["from_first"])
+    # A frame ends when the value is high: "at least" of a minimal one, "at most" of a maximal one.
+    when_high = (asked["sign"] in (MORE, AT_LEAST)) == bool(asked["minimal"])
+    match asked["function"]:
+        case f if f in (COUNT, MAX):
+            return bool(when_high)
+        case f if f == MIN:
+            return not when_high
+        case f:
+            return bool(f == LAST)
+
+
+@fused
+def _ends(
+    asked: Any,
+    state: Any,
+    first: int,
+    row: int,
+    least: int,
+    greatest: int,
+    counted: int,
+    counts: int,
+    whole: Ints,
+    real: Floats,
+) -> bool:
+    """Whether this row ends a frame that no row before it did.
+
+    ``least`` and ``greatest`` are the rows with the least and the greatest value so far;
+    ``counted`` is how many rows were counted with this one.
+    """
+    if asked.kind == DELTA:
+        if row == first:
+            return False  # one row has not moved
+        state.count = 1
+        if asked.whole:
+            state.least, state.greatest = whole[least], whole[greatest]
+            return not spread_within(asked, state, whole[row], 0.0)
+        state.least_real, state.greatest_real = real[least], real[greatest]
+        return not spread_within(asked, state, 0, real[row])
+    if asked.function == COUNT:
+        state.count = counted
+    else:
+        # Of the rows before it none ended the frame, so that this one decides alone.
+        if not counts:
+            return False
+        forget(state)
+        value = whole[row] if len(whole) else 0
+        remember(asked, state, value, real[row] if len(real) else 0.0, 0.0)
+    return bool(holds(asked, state) == (asked.minimal != 0))
+
+
+@part
+def _push(line: Ints, head: int, tail: int, row: int, whole: Ints, real: Floats, up: int) -> int:
+    """Put a row at the end of a line of rows whose values fall (``up``: rise); the new end."""
+    while tail > head:
+        last = line[tail - 1]
+        if len(whole):
+            passed = whole[last] >= whole[row] if up else whole[last] <= whole[row]
+        else:
+            passed = real[last] >= real[row] if up else real[last] <= real[row]
+        if not passed:
+            break
+        tail -= 1
+    line[tail] = row
+    return tail + 1
+
+
+@part
+def _summed(
+    asked: Any,
+    what: Bytes,
+    counts: Bytes,
+    reach: Ints,
+    reals: Ints,
+    missed: Ints,
+    counted: Ints,
+    taken: Ints,
+) -> None:
+    """How many rows before each are real, missing, and counted; and the last that a frame takes.
+
+    A row that is carried is taken only with a real one behind it.
+    """
+    for row in range(len(what)):
+        real = what[row] == REAL
+        reals[row + 1] = reals[row] + real
+        missed[row + 1] = missed[row]
+        if not real:
+            missed[row + 1] += reach[row] if asked.slotted else 1
+        counted[row + 1] = counted[row] + (real and (not len(counts) or counts[row] != 0))
+        taken[row] = taken[row - 1] if what[row] == CARRIED and row > 0 else row
+
+
+@part
+def _lay(state: Any, order: Ints, low: int, high: int, reals: Ints, missed: Ints) -> None:
+    """A frame of these rows, as the walk would have left it."""
+    state.first, state.last, state.reach = order[low], order[high - 1], order[high - 1]
+    state.low, state.high = low, high
+    state.n = reals[high] - reals[low]
+    state.missed, state.pending = missed[high] - missed[low], 0
+    state.before, state.next_id, state.id = NEVER, 0, -1
+
+
+@kernel(
+    INT,
+    ASKED_ARRAY,
+    INTS,
+    INTS,
+    BYTES,
+    BYTES,
+    BYTES,
+    INTS,
+    FLOATS,
+    FLOATS,
+    INTS,
+    BYTES,
+    INT,
+    INT,
+    INTS,
+    FOUND_ARRAY,
+)
+def candidates_in_one_pass(
+    asked_: Any,
+    starts: Ints,
+    order: Ints,
+    what: Bytes,
+    opens: Bytes,
+    counts: Bytes,
+    whole: Ints,
+    real: Floats,
+    weight: Floats,
+    reach: Ints,
+    gap: Bytes,
+    ended: int,
+    give_up: int,
+    since: Ints,
+    found: Any,
+) -> int:
+    """As ``walking.candidates``, where :func:`in_one_pass` says so."""
+    asked = asked_[0]
+    rows = int(starts[len(starts) - 1])
+    one = np.zeros(1, STATE)
+    made = np.zeros(MOST, FOUND)
+    reals, missed = np.zeros(rows + 1, np.int64), np.zeros(rows + 1, np.int64)
+    counted, taken = np.zeros(rows + 1, np.int64), np.empty(rows, np.int64)
+    _summed(asked, what, counts, reach, reals, missed, counted, taken)
+    # Rows that may yet be the least or the greatest of a frame, those of the oldest first.
+    low_line, high_line = np.empty(rows + 1, np.int64), np.empty(rows + 1, np.int64)
+    needs_value = asked.kind != DELTA and asked.function != COUNT and not asked.minimal
+    for key in range(len(starts) - 1):
+        stop = starts[key + 1]
+        edge = since[key] - 1  # where the rows at hand end: at a missing row that breaks frames
+        cursor = since[key]  # the first row that the frame at hand has not taken
+        lows = low_end = highs = high_end = 0
+        for first in range(since[key], stop):
+            state = one[0]  # anew each time: a record alone does not keep its array alive
+            found[first].fits = -1
+            if first > edge:
+                edge = first
+                while edge < stop and what[edge] != BREAKS:
+                    edge += 1
+            cursor = max(cursor, first)
+            if what[first] != REAL or (len(opens) and not opens[first]):
+                continue
+            if needs_value and len(counts) and not counts[first]:
+                continue  # without a value a condition does not hold
+            while lows < low_end and low_line[lows] < first:
+                lows += 1
+            while highs < high_end and high_line[highs] < first:
+                highs += 1
+            over = False
+            while cursor < edge and not over:
+                if what[cursor] == REAL:
+                    over = _ends(
+                        asked,
+                        state,
+                        first,
+                        cursor,
+                        low_line[lows],
+                        high_line[highs],
+                        counted[cursor + 1] - counted[first],
+                        counts[cursor] if len(counts) else 1,
+                        whole,
+                        real,
+                    )
+                    if over:
+                        break
+                    if asked.kind == DELTA:
+                        low_end = _push(low_line, lows, low_end, cursor, whole, real, 1)
+                        high_end = _push(high_line, highs, high_end, cursor, whole, real, 0)
+                cursor += 1
+            known = over or edge < stop or ended
+            if over and asked.minimal:
+                high = cursor + 1
+                known = ended or high < stop or asked.reading != UNTIL_NEXT
+            elif (over and cursor == first) or (known and asked.minimal):
+                continue  # alone too much, or broken off before its condition held
+            else:
+                high = taken[cursor - 1] + 1
+            _lay(state, order, first, high, reals, missed)
+            if known:
+                behind = order[high] if high < stop else NEVER
+                close(asked, state, key, behind, FINAL, made, 0)
+                found[first] = made[0]
+            else:
+                found[first].fits = 0 if give_up and beyond(asked, state) else -2
+    return rows

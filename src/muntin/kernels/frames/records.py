@@ -1,0 +1,110 @@
+"""The records that framing kernels work on: what was asked, what is open, what was found.
+
+One record type each, so that kernels name what they read and write instead of numbering it. A
+record is also how the open frame of a key is kept between micro-batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from muntin.kernels.compile import array_of
+
+#: Below every order: there is no such row.
+NEVER = -(2**63)
+
+#: Kinds of frames (``Asked.kind``).
+THRESHOLD, BOUNDARY, DELTA, AGGREGATE, TREND, BETWEEN, DENSITY, OWN = range(8)
+#: What a user's own framing function says of a row, together in one number.
+EXTENDS, OPENS, EXTENDS_LAST, OPENS_LAST = 1, 2, 4, 8
+#: What a row is (``what``): real, or missing and how that is taken.
+REAL, BREAKS, SATISFIES, CARRIED = range(4)
+#: How the end of a frame is read (``Asked.reading``).
+POINT, UNTIL_NEXT, INTERVAL = range(3)
+#: Restart policies (``Asked.restart``); NOWHERE: any row may open a frame.
+NOWHERE, CLOSE, DROP = range(3)
+#: Directions of a trend (``Asked.direction``).
+INCREASING, DECREASING, FLAT = range(3)
+#: Comparisons (``Asked.sign``).
+LESS, AT_MOST, MORE, AT_LEAST = range(4)
+#: Aggregates that decide about a frame (``Asked.function``).
+COUNT, SUM, MIN, MAX, AVG, VAR_SAMP, VAR_POP, STDDEV_SAMP, STDDEV_POP, FIRST, LAST, WEIGHTED = (
+    range(12)
+)
+#: Modes of a key (``Open.mode``): no frame, one that is open, one that is complete but waits for
+#: the row behind it, and a ``between`` whose start was seen but is not inside.
+CLOSED, OPEN, COMPLETE, ARMED = range(4)
+#: Status of a frame (``Found.status``).
+FINAL, PARTIAL = range(2)
+
+_WHOLE, _REAL = np.int64, np.float64
+
+#: What the user asked for. Lengths are in ticks, and as doubles for axes of doubles. An aggregate
+#: that is a whole number is compared with ``least``, the least that is not below the limit, of
+#: 128 bits: holds what reaches it, or, where ``below``, what does not. ``size`` is unsigned. Rows
+#: that are ``slotted`` say as their reach how many slots of a schedule they stand for.
+ASKED = np.dtype(
+    [
+        *((name, _WHOLE) for name in ("kind", "minimal", "reading", "liberal", "cut", "restart")),
+        *((name, _WHOLE) for name in ("doubles", "whole", "every_candidate", "slotted")),
+        *((name, _WHOLE) for name in ("min_count", "max_count", "least_rows")),
+        *((name, _WHOLE) for name in ("min_duration", "max_duration", "fragments")),
+        *((name, _REAL) for name in ("min_length", "max_length", "fragment_length")),
+        *(
+            (name, _WHOLE)
+            for name in ("direction", "strict", "from_first", "with_start", "with_end")
+        ),
+        *((name, _WHOLE) for name in ("function", "sign", "size")),
+        *((name, _WHOLE) for name in ("least_upper", "least_lower", "below")),
+        *((name, _WHOLE) for name in ("decimals", "offset", "share", "strictly")),
+        *((name, _REAL) for name in ("size_real", "limit")),
+    ]
+)
+#: A key between two rows: its open frame, and what its kind remembers of that. ``previous`` is the
+#: last row there was, ``edge`` the last that liberal bounds may reach to.
+STATE = np.dtype(
+    [
+        *((name, _WHOLE) for name in ("mode", "first", "last", "reach", "low", "high")),
+        *(
+            (name, _WHOLE)
+            for name in ("before", "previous", "edge", "n", "missed", "pending", "gone", "ahead")
+        ),
+        *((name, _WHOLE) for name in ("reported", "id", "next_id")),
+        *((name, _WHOLE) for name in ("count", "least", "greatest", "at_first", "at_last")),
+        *((name, _WHOLE) for name in ("total_upper", "total_lower")),
+        *((name, _REAL) for name in ("least_real", "greatest_real", "first_real", "last_real")),
+        *((name, _REAL) for name in ("sum_high", "sum_low", "square_high", "square_low")),
+        *((name, _REAL) for name in ("weight_high", "weight_low")),
+    ]
+)
+#: A frame. Rows ``[low, high)`` are inside; ``low`` is -1 where it began before these rows. It
+#: holds from ``held_from`` to ``held_to``, whatever it is reported with.
+FOUND = np.dtype(
+    [
+        *((name, _WHOLE) for name in ("key", "low", "high", "start", "end", "n", "missed")),
+        *((name, _WHOLE) for name in ("id", "status", "fits", "held_from", "held_to")),
+    ]
+)
+
+ASKED_ARRAY = array_of(ASKED, readonly=True)
+STATE_ARRAY = array_of(STATE)
+FOUND_ARRAY = array_of(FOUND)
+
+
+def fresh(keys: int) -> np.ndarray:
+    """The state of keys of which nothing is known."""
+    made = np.zeros(keys, STATE)
+    for name in ("before", "previous", "edge", "reported"):
+        made[name] = NEVER
+    made["id"] = -1
+    return made
+
+
+def is_open(records: np.ndarray | Mapping[str, npt.NDArray[np.int64]]) -> npt.NDArray[np.bool_]:
+    """Which keys have a frame with rows in it."""
+    mode = records["mode"]
+    found: npt.NDArray[np.bool_] = (mode == OPEN) | (mode == COMPLETE)
+    return found

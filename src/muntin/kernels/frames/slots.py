@@ -1,0 +1,83 @@
+"""Rows that were due and did not come: the slots of a schedule (frames.txt, appendix C)."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from muntin.kernels.compile import INT, INTS, NONE, OUT_INTS, kernel
+from muntin.kernels.frames.records import NEVER
+
+Ints = npt.NDArray[np.int64]
+
+
+@kernel(INT, INTS, INTS, INTS, INTS, INT, OUT_INTS, OUT_INTS, OUT_INTS, OUT_INTS, OUT_INTS)
+def fill_slots(
+    starts: Ints,
+    slot: Ints,
+    before: Ints,
+    until: Ints,
+    lead: int,
+    source: Ints,
+    filled: Ints,
+    stands: Ints,
+    new_starts: Ints,
+    dealt: Ints,
+) -> int:
+    """Rows with the empty slots between them; ``source`` is the row, or -1 for an empty slot.
+
+    ``before`` is the last slot that was dealt with for a key (NEVER if none) and ``until`` the
+    slot behind the last that is due. Of empty slots in a row ``lead`` are put in one by one, and
+    the last of them for all others: ``stands`` is how many slots a row stands for. ``new_starts``
+    is where keys then begin, ``dealt`` the last slot of each that is dealt with. Call it with an
+    empty ``source`` to count.
+    """
+    made = 0
+    room = len(source)
+    for key in range(len(starts) - 1):
+        new_starts[key] = made
+        last = before[key]
+        for row in range(starts[key], starts[key + 1] + 1):
+            at_end = row == starts[key + 1]
+            here = until[key] if at_end else slot[row]
+            if last != NEVER and here > last + 1:
+                empty = here - last - 1
+                single = min(empty, lead)
+                rows = single + (1 if empty > single else 0)
+                if room:
+                    for place in range(rows):
+                        source[made + place] = -1
+                        filled[made + place] = last + 1 + place
+                        stands[made + place] = 1
+                    if empty > single:
+                        filled[made + single] = here - 1
+                        stands[made + single] = empty - single
+                made += rows
+            if not at_end:
+                if room:
+                    source[made] = row
+                    filled[made] = here
+                    stands[made] = 1
+                made += 1
+                last = here
+            elif last != NEVER and here != NEVER:  # one below NEVER is no number
+                last = max(last, here - 1)
+        dealt[key] = last
+    new_starts[len(starts) - 1] = made
+    return made
+
+
+@kernel(NONE, INTS, INTS, INTS, OUT_INTS)
+def follow_on(starts: Ints, slot: Ints, before: Ints, final: Ints) -> None:
+    """Mark rows final that follow final ones slot by slot: none that is due is missing.
+
+    ``before`` is the last slot that was dealt with, NEVER if there is none to follow.
+    """
+    for key in range(len(starts) - 1):
+        last = before[key]
+        for row in range(starts[key], starts[key + 1]):
+            if final[row] or (last != NEVER and slot[row] <= last + 1):
+                final[row] = 1
+                last = max(last, slot[row])
+            else:
+                break

@@ -1,0 +1,338 @@
+"""The framing function (frames.txt, Definition 5): one row applied to what is known of its key.
+
+For every row it decides whether to open a frame, to extend the one that is open, or to close and
+emit it; what it remembers of a key is one record. :mod:`muntin.kernels.frames.walk` applies
+it to rows one after the other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from muntin.kernels.compile import fused, part
+from muntin.kernels.frames.kinds import INSIDE, LAST, OUTSIDE, as_first, as_next
+from muntin.kernels.frames.records import (
+    ARMED,
+    BETWEEN,
+    BREAKS,
+    CLOSE,
+    CLOSED,
+    COMPLETE,
+    FINAL,
+    INTERVAL,
+    NEVER,
+    NOWHERE,
+    OPEN,
+    PARTIAL,
+    REAL,
+    SATISFIES,
+    UNTIL_NEXT,
+)
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Bytes = npt.NDArray[np.uint8]
+#: The most frames that one row can bring.
+MOST = 4
+_MAGNITUDE = 2**63 - 1
+
+
+@part
+def double_of(order: int) -> float:
+    """The double that an order stands for (the way back from ``doubles_order``)."""
+    bits = np.int64(order) ^ ((np.int64(order) >> np.int64(63)) & np.int64(_MAGNITUDE))
+    return float(np.int64(bits).view(np.float64))
+
+
+@part
+def _as_long_as(asked: Any, first: int, last: int, ticks: int, length: float) -> bool:
+    if asked.doubles:
+        return double_of(last) - double_of(first) >= length
+    return last - first >= ticks
+
+
+@part
+def longer_than(asked: Any, first: int, last: int, ticks: int, length: float) -> bool:
+    if asked.doubles:
+        return double_of(last) - double_of(first) > length
+    return last - first > ticks
+
+
+@part
+def _measured_end(asked: Any, state: Any, behind: int) -> int:
+    """Up to where the rows of a frame hold; ``behind`` is the row after it, or NEVER."""
+    if asked.reading == INTERVAL:
+        # Frames that share no row share no time, also where rows hold beyond the next one.
+        apart = behind != NEVER and not asked.every_candidate
+        return int(min(state.reach, behind)) if apart else int(state.reach)
+    if asked.reading == UNTIL_NEXT and behind != NEVER:
+        return behind
+    return int(state.last)
+
+
+@part
+def _enough(asked: Any, state: Any, end: int) -> bool:
+    """Whether a frame meets its minima."""
+    if state.n < asked.least_rows or state.n + state.missed < asked.min_count:
+        return False
+    if asked.min_duration < 0:
+        return True
+    return _as_long_as(asked, state.first, end, asked.min_duration, asked.min_length)
+
+
+@part
+def _too_much(asked: Any, state: Any, end: int) -> bool:
+    """Whether a frame is beyond its maxima."""
+    if 0 <= asked.max_count < state.n + state.missed:
+        return True
+    if asked.max_duration < 0:
+        return False
+    return longer_than(asked, state.first, end, asked.max_duration, asked.max_length)
+
+
+@part
+def beyond(asked: Any, state: Any) -> bool:
+    """Whether an open frame is beyond its maxima, and so no frame whatever follows."""
+    return _too_much(asked, state, _measured_end(asked, state, NEVER))
+
+
+@part
+def _emit(
+    asked: Any, state: Any, key: int, start: int, end: int, status: int, found: Any, n: int
+) -> int:
+    one = found[n]
+    one.key, one.low, one.high = key, state.low, state.high
+    one.start, one.end, one.status = start, end, status
+    one.held_from, one.held_to = state.first, end
+    one.n, one.missed, one.fits = state.n, state.missed, 1
+    if state.id < 0:
+        state.id = state.next_id
+        state.next_id += 1
+    one.id = state.id
+    return n + 1
+
+
+@part
+def close(asked: Any, state: Any, key: int, behind: int, status: int, found: Any, n: int) -> int:
+    """Emit the frame if it meets the local conditions, and have none."""
+    # Missing rows that the frame did not carry on to the next lie behind it; they bound it only
+    # where rows hold until the next one, because nobody knows that they do not satisfy.
+    end = _measured_end(asked, state, state.gone if state.pending > 0 else behind)
+    state.pending = 0
+    fits = _enough(asked, state, end) and not _too_much(asked, state, end)
+    if fits or asked.every_candidate:
+        n = _emit(asked, state, key, state.first, end, status, found, n)
+        one = found[n - 1]
+        one.fits = fits
+        if asked.liberal:
+            one.start = state.first if state.before == NEVER else state.before
+            one.end = state.last if behind == NEVER else behind
+    state.mode = CLOSED
+    state.id = -1
+    return n
+
+
+@part
+def _begin(asked: Any, state: Any, order: int, reach: int, row: int) -> None:
+    state.mode = OPEN
+    state.before = state.edge
+    state.first, state.last, state.reach = order, order, reach
+    state.low, state.high = row, row + 1
+    state.n, state.missed, state.pending = 1, 0, 0
+    state.reported, state.id = NEVER, -1
+
+
+@part
+def _grow(state: Any, order: int, reach: int, row: int) -> None:
+    """One more real row, and the missing ones that it carries."""
+    if state.pending > 0:
+        state.reach = max(state.reach, state.ahead)
+    state.missed += state.pending
+    state.pending = 0
+    state.n += 1
+    state.last = order
+    state.reach = max(state.reach, reach)
+    state.high = row + 1
+
+
+@part
+def report(asked: Any, state: Any, key: int, end: int, found: Any, n: int) -> int:
+    """A fragment, when the frame has become certain or has grown enough since the last one.
+
+    ``end`` is up to where it lasts for sure.
+    """
+    if state.reported == NEVER:
+        if not _enough(asked, state, end) or _too_much(asked, state, end):
+            return n
+    elif not _as_long_as(asked, state.reported, end, asked.fragments, asked.fragment_length):
+        return n
+    state.reported = end
+    start = state.first
+    if asked.liberal and state.before != NEVER:
+        start = state.before
+    return _emit(asked, state, key, start, end, PARTIAL, found, n)
+
+
+@part
+def _cut_before(asked: Any, state: Any, order: int, reach: int, more: int) -> bool:
+    """Whether ``more`` rows, the last of them here, would take the frame beyond a maximum."""
+    if not asked.cut:
+        return False
+    if 0 <= asked.max_count < state.n + state.missed + more:
+        return True
+    if asked.max_duration < 0:
+        return False
+    end = max(state.reach, reach) if asked.reading == INTERVAL else order
+    return longer_than(asked, state.first, end, asked.max_duration, asked.max_length)
+
+
+@part
+def _full(asked: Any, state: Any) -> bool:
+    """Whether the next row is cut off whatever it is."""
+    return bool(asked.cut and state.n + state.missed == asked.max_count)
+
+
+@part
+def _finish(asked: Any, state: Any, key: int, found: Any, n: int) -> int:
+    """No row will join: the frame is over, or waits for the row behind it to tell its end."""
+    waits = asked.reading == UNTIL_NEXT or asked.liberal
+    # Frames that overlap may end behind the next row.
+    if waits or (asked.reading == INTERVAL and not asked.every_candidate):
+        state.mode = COMPLETE
+        return n
+    return close(asked, state, key, NEVER, FINAL, found, n)
+
+
+@part
+def broken(asked: Any, state: Any, key: int, order: int, found: Any, n: int) -> int:
+    """A missing row ends the open frame."""
+    if asked.minimal:
+        state.mode, state.id = CLOSED, -1  # its condition does not hold yet
+        return n
+    status = PARTIAL if asked.kind == BETWEEN else FINAL
+    return close(asked, state, key, order, status, found, n)
+
+
+@part
+def _missing(
+    asked: Any,
+    state: Any,
+    key: int,
+    order: int,
+    reach: int,
+    what: int,
+    row: int,
+    found: Any,
+    n: int,
+) -> int:
+    if state.mode == ARMED and what == BREAKS:
+        state.mode = CLOSED
+    if state.mode != OPEN:
+        return n
+    if what == BREAKS:
+        return broken(asked, state, key, order, found, n)
+    rows = reach if asked.slotted else 1
+    if what != SATISFIES:
+        state.gone = order if state.pending == 0 else state.gone
+        state.ahead = reach if state.pending == 0 else max(state.ahead, reach)
+        state.pending += rows
+        return n
+    if _cut_before(asked, state, order, reach, rows):
+        return close(asked, state, key, order, FINAL, found, n)
+    state.missed += rows
+    state.last, state.high = order, row + 1
+    state.reach = max(state.reach, reach)
+    if asked.fragments >= 0:
+        n = report(asked, state, key, order, found, n)
+    if _full(asked, state):
+        n = _finish(asked, state, key, found, n)
+    return n
+
+
+@fused
+def settle(
+    asked: Any,
+    state: Any,
+    key: int,
+    row: int,
+    order: int,
+    what: int,
+    reach: int,
+    gap: int,
+    found: Any,
+    n: int,
+) -> int:
+    """What a row does whatever its value is: that it comes, is missing, or would be too much."""
+    bounds = what == REAL or what == BREAKS  # others may satisfy, for all that is known
+    if state.mode == COMPLETE and (bounds or not asked.liberal):
+        n = close(asked, state, key, order, FINAL, found, n)
+    if asked.reading == INTERVAL and state.mode == OPEN:
+        held = max(state.reach, state.ahead) if state.pending > 0 else state.reach
+        if order > held:
+            # What held between is not known: a row is missing from where the last ceased to hold.
+            n = _missing(asked, state, key, held, order, gap, state.high - 1, found, n)
+    if what != REAL:
+        n = _missing(asked, state, key, order, reach, what, row, found, n)
+        state.previous = order
+        if bounds:
+            state.edge = order
+        return n
+    if state.mode == OPEN and _cut_before(asked, state, order, reach, state.pending + 1):
+        n = close(asked, state, key, order, FINAL, found, n)
+    return n
+
+
+@fused
+def decide(
+    asked: Any,
+    state: Any,
+    key: int,
+    row: int,
+    order: int,
+    opens: int,
+    counts: int,
+    whole: int,
+    real: float,
+    weight: float,
+    reach: int,
+    found: Any,
+    n: int,
+) -> int:
+    """What the value of a real row does: it extends the frame, closes it, or opens one."""
+    role = OUTSIDE
+    if state.mode == OPEN:
+        role = as_next(asked, state, counts, whole, real, weight)
+        # A start falls inside only where the frame would have taken the row.
+        starts = role != OUTSIDE and asked.restart != NOWHERE and opens
+        if role == OUTSIDE or (starts and asked.restart == CLOSE):
+            n = close(asked, state, key, order, FINAL, found, n)
+            role = OUTSIDE
+        elif starts:
+            state.mode, state.id, role = CLOSED, -1, OUTSIDE
+        else:
+            _grow(state, order, reach, row)
+    if role == OUTSIDE and (asked.restart == NOWHERE or opens):
+        role = as_first(asked, state, counts, whole, real, weight)
+        if role != OUTSIDE:
+            _begin(asked, state, order, reach, row)
+    state.previous = state.edge = order
+    if role != OUTSIDE and asked.fragments >= 0:
+        n = report(asked, state, key, order, found, n)
+    if role == LAST or (role == INSIDE and _full(asked, state)):
+        n = _finish(asked, state, key, found, n)
+    return n
+
+
+@part
+def end(asked: Any, state: Any, key: int, found: Any, n: int) -> int:
+    """No row will come: what is open is final if its condition holds."""
+    if state.mode == COMPLETE:
+        return close(asked, state, key, NEVER, FINAL, found, n)
+    if state.mode == OPEN and not asked.minimal:
+        status = PARTIAL if asked.kind == BETWEEN else FINAL
+        return close(asked, state, key, NEVER, status, found, n)
+    state.mode = CLOSED
+    return n

@@ -1,0 +1,110 @@
+"""Numbering groups: rows with equal key columns, and rows with equal key and pane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin.kernels.compile import INT, INTS, OUT_INTS, kernel
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """A group number for every row, and for every group a row that belongs to it.
+
+    Groups are numbered in the order of what they are grouped by.
+    """
+
+    number: Ints
+    member: Ints
+
+    def __len__(self) -> int:
+        return len(self.member)
+
+
+def key_codes(columns: Sequence[pa.Array], rows: int) -> tuple[Ints, int]:
+    """A small number for each distinct key, equal for equal keys; null is a key like any other."""
+    codes = np.zeros(rows, np.int64)
+    size = 1
+    for column in columns:
+        encoded = pc.dictionary_encode(column, null_encoding="encode")
+        more = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        codes = codes * len(encoded.dictionary) + more
+        size *= max(1, len(encoded.dictionary))
+        if size > 4 * rows + 1024:
+            # Many column pairs do not occur; renumber so that the product cannot overflow.
+            groups = _by_sorting(codes)
+            codes, size = groups.number, len(groups)
+    return codes, size
+
+
+def find_keys(keys: pa.Table, among: pa.Table) -> Ints:
+    """For each row of ``keys`` the row of ``among`` with the same key, or -1.
+
+    Rows of ``keys`` may repeat; those of ``among`` are all different.
+    """
+    if not keys.column_names:
+        return np.zeros(keys.num_rows, np.int64) if among.num_rows else np.full(keys.num_rows, -1)
+    both = pa.concat_tables([among, keys])
+    codes, size = key_codes([column.combine_chunks() for column in both.columns], both.num_rows)
+    place = np.full(size, -1, np.int64)
+    place[codes[: among.num_rows]] = np.arange(among.num_rows)
+    found: Ints = place[codes[among.num_rows :]]
+    return found
+
+
+def greatest_of_keys(keys: pa.Table, ticks: Ints) -> tuple[pa.Table, Ints]:
+    """Every key once, with its greatest tick."""
+    columns = [column.combine_chunks() for column in keys.columns]
+    codes, size = key_codes(columns, keys.num_rows)
+    groups = key_and_pane(codes, size, np.zeros(keys.num_rows, np.int64))
+    greatest = np.full(len(groups), np.iinfo(np.int64).min)
+    np.maximum.at(greatest, groups.number, ticks)
+    return keys.take(pa.array(groups.member)), greatest
+
+
+def key_and_pane(codes: Ints, size: int, panes: Ints) -> Groups:
+    """Groups of equal key and pane."""
+    if len(codes) == 0:
+        return Groups(codes, codes)
+    least = panes.min()
+    span = int(panes.max()) - int(least) + 1
+    if span * size <= 8 * len(codes) + 65_536:
+        cell = codes * span + (panes - least)
+        number = np.empty(len(cell), np.int64)
+        member = np.empty(len(cell), np.int64)
+        first = np.full(span * size, -1, np.int64)
+        return Groups(number, member[: _number_cells(cell, first, number, member)])
+    if span >= 2**62 // size:
+        ranked = _by_sorting(panes)
+        return _by_sorting(codes * len(ranked) + ranked.number)
+    return _by_sorting(codes * span + (panes - least))
+
+
+@kernel(INT, INTS, OUT_INTS, OUT_INTS, OUT_INTS)
+def _number_cells(cell: Ints, first: Ints, number: Ints, member: Ints) -> int:
+    """Number the cells that occur in their order; ``first`` comes with -1 for every cell."""
+    for row in range(len(cell)):
+        if first[cell[row]] < 0:
+            first[cell[row]] = row
+    groups = 0
+    for place in range(len(first)):
+        if first[place] >= 0:
+            member[groups] = first[place]
+            first[place] = groups
+            groups += 1
+    for row in range(len(cell)):
+        number[row] = first[cell[row]]
+    return groups
+
+
+def _by_sorting(codes: Ints) -> Groups:
+    _, member, number = np.unique(codes, return_index=True, return_inverse=True)
+    return Groups(number.astype(np.int64), member.astype(np.int64))

@@ -1,0 +1,96 @@
+"""Pairs of doubles that together hold about 106 bits, for whole columns.
+
+A sum kept this way is the correctly rounded sum for all practical purposes, whatever the order
+in which rows, panes and tasks are added; so batch, stream and reference agree to the last bit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from muntin.kernels.compile import FLOATS, NONE, OUT_FLOATS, inline, kernel
+
+Floats = npt.NDArray[np.float64]
+Pair = tuple[Floats, Floats]
+_SPLITTER = 134_217_729.0  # 2**27 + 1: cuts a double into two halves of 26 bits
+
+
+def two_sum(left: Floats, right: Floats) -> Pair:
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = left + right
+        shadow = total - left
+        error = (left - (total - shadow)) + (right - shadow)
+    return total, np.where(np.isfinite(total), error, 0.0)
+
+
+@inline
+def product_exactly(left: float, right: float) -> tuple[float, float]:
+    """A product and its rounding error (Dekker)."""
+    product = left * right
+    shifted = _SPLITTER * left
+    left_high = shifted - (shifted - left)
+    left_low = left - left_high
+    shifted = _SPLITTER * right
+    right_high = shifted - (shifted - right)
+    right_low = right - right_high
+    error = (
+        ((left_high * right_high - product) + left_high * right_low) + left_low * right_high
+    ) + left_low * right_low
+    return product, error if np.isfinite(error) else 0.0
+
+
+@kernel(NONE, FLOATS, FLOATS, OUT_FLOATS, OUT_FLOATS)
+def _products(left: Floats, right: Floats, product: Floats, error: Floats) -> None:
+    for row in range(len(product)):
+        product[row], error[row] = product_exactly(left[row], right[row])
+
+
+def two_product(left: Floats, right: Floats) -> Pair:
+    """Products and their rounding errors; an error is 0 where halves would overflow."""
+    product, error = np.empty(len(left)), np.empty(len(left))
+    _products(np.ascontiguousarray(left), np.ascontiguousarray(right), product, error)
+    return product, error
+
+
+def square(values: Floats) -> Pair:
+    return two_product(values, values)
+
+
+def divide(pair: Pair, divisor: Floats) -> Floats:
+    """The double nearest to a pair over a double, by one step of correction."""
+    high, low, by = (np.ascontiguousarray(part) for part in (*pair, divisor))
+    out = np.empty(len(by), np.float64)
+    _divide(high, low, by, out)
+    return out
+
+
+@kernel(NONE, FLOATS, FLOATS, FLOATS, OUT_FLOATS)
+def _divide(high: Floats, low: Floats, divisor: Floats, out: Floats) -> None:
+    for row in range(len(out)):
+        # As NumPy divides: by zero to an infinity or NaN, and not to an error.
+        quotient = np.divide(high[row], divisor[row])
+        product, error = product_exactly(quotient, divisor[row])
+        rest = ((high[row] - product) - error) + low[row]
+        corrected = quotient + np.divide(rest, divisor[row])
+        out[row] = corrected if np.isfinite(quotient) and np.isfinite(corrected) else quotient
+
+
+def times(pair: Pair, factor: Floats) -> Pair:
+    high, error = two_product(pair[0], factor)
+    with np.errstate(invalid="ignore", over="ignore"):
+        return two_sum(high, error + pair[1] * factor)
+
+
+def minus_square(pair: Pair, root: Pair) -> Pair:
+    """``pair - root**2``, the one place where a subtraction is needed: at the very end."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        square_high, square_low = square(root[0])
+        square_low = square_low + 2 * root[0] * root[1] + root[1] * root[1]
+        high, error = two_sum(pair[0], -square_high)
+        return two_sum(high, error + (pair[1] - square_low))
+
+
+def of_integers(high: npt.NDArray[np.int64], low: npt.NDArray[np.int64]) -> Pair:
+    """``high * 2**32 + low`` as a pair."""
+    return two_sum(high.astype(np.float64) * 4_294_967_296.0, low.astype(np.float64))

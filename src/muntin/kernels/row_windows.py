@@ -1,0 +1,129 @@
+"""Windows over rows in order: where stretches of cells begin and end, key by key."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from muntin.kernels.compile import INT, INTS, NONE, OUT_INTS, kernel
+
+Ints = npt.NDArray[np.int64]
+
+
+@kernel(INT, INTS, INTS, INTS, INTS, INTS, INTS, OUT_INTS, OUT_INTS, OUT_INTS, OUT_INTS)
+def stretches(
+    run_starts: Ints,
+    run_key: Ints,
+    number: Ints,
+    key_windows: Ints,
+    window_low: Ints,
+    window_high: Ints,
+    out_run: Ints,
+    out_window: Ints,
+    out_low: Ints,
+    out_high: Ints,
+) -> int:
+    """The cells of each window, run by run; returns how many windows hold a cell.
+
+    A run is a stretch of cells whose numbers rise. ``key_windows[k]`` is the first window of key
+    ``k``; the windows of a key hold the numbers ``[low, high)``, both of which never fall. Call
+    it with empty outputs to count, and again with room to fill.
+    """
+    found = 0
+    room = len(out_window)
+    for run in range(len(run_key)):
+        stop = run_starts[run + 1]
+        low = high = run_starts[run]
+        key = run_key[run]
+        window = key_windows[key]
+        last = key_windows[key + 1]
+        while window < last:
+            while high < stop and number[high] < window_high[window]:
+                high += 1
+            while low < high and number[low] < window_low[window]:
+                low += 1
+            if low < high:
+                if found < room:
+                    out_run[found] = run
+                    out_window[found] = window
+                    out_low[found] = low
+                    out_high[found] = high
+                found += 1
+                window += 1
+            elif high < stop:
+                # Nothing here: go on where the next cell comes in, found by halving.
+                below, above = window, last
+                while above - below > 1:
+                    middle = (below + above) // 2
+                    if window_high[middle] > number[high]:
+                        above = middle
+                    else:
+                        below = middle
+                window = above
+            else:
+                break
+    return found
+
+
+@kernel(NONE, INTS, INTS, INTS, INTS, INTS, OUT_INTS)
+def first_beyond(
+    key_starts: Ints, rank: Ints, order: Ints, window_key: Ints, edge: Ints, out: Ints
+) -> None:
+    """For each window the least rank of its key whose order is beyond an edge.
+
+    Rows come key by key in order of rank; windows key by key with edges that never fall.
+    """
+    row = 0
+    previous = -1
+    for window in range(len(window_key)):
+        key = window_key[window]
+        if key != previous:
+            row = key_starts[key]
+            previous = key
+        while order[row] <= edge[window]:
+            row += 1
+        out[window] = rank[row]
+
+
+@kernel(NONE, INTS, INTS, INTS, INTS, OUT_INTS)
+def never_falling(key: Ints, order: Ints, value: Ints, reached: Ints, out: Ints) -> None:
+    """Marks with 1 the rows whose value is not below that of any row with a lower order.
+
+    Rows come key by key in order; ``reached`` has the greatest value of each key so far. A row
+    that falls does not count for those behind it.
+    """
+    last = -1
+    least = 0  # what rows at this order must reach
+    greatest = 0  # the greatest value up to and with this order
+    previous = 0
+    for row in range(len(key)):
+        if key[row] != last:
+            last = key[row]
+            least = greatest = reached[last]
+            previous = order[row]
+        elif order[row] != previous:
+            previous = order[row]
+            least = greatest
+        if value[row] >= least:
+            out[row] = 1
+            greatest = max(greatest, value[row])
+        else:
+            out[row] = 0
+
+
+@kernel(INT, INTS, INTS, INTS, OUT_INTS, OUT_INTS)
+def join_sessions(key: Ints, start: Ints, end: Ints, number: Ints, joined_end: Ints) -> int:
+    """Numbers the sessions that stretches ``[start, end]`` of a key join to, and where they end.
+
+    Stretches come key by key in order of their starts. One that starts just where the session
+    ends still belongs to it, as in Spark. Returns the number of sessions.
+    """
+    sessions = 0
+    for row in range(len(key)):
+        if row == 0 or key[row] != key[row - 1] or start[row] > joined_end[sessions - 1]:
+            joined_end[sessions] = end[row]
+            sessions += 1
+        elif end[row] > joined_end[sessions - 1]:
+            joined_end[sessions - 1] = end[row]
+        number[row] = sessions - 1
+    return sessions

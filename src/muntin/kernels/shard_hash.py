@@ -1,0 +1,64 @@
+"""Which shard a key belongs to.
+
+A hash of our own, because state is kept by shard: it must be the same for equal keys in every
+run, on every machine and in every version, and it is cheaper to compute here than to send along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.kernels.compile import BYTES, INTS, NONE, OUT_WORDS, kernel
+from muntin.kernels.numbers.decimals import words
+from muntin.kernels.numbers.hashing import Words, mixed
+from muntin.kernels.numbers.order_keys import order_keys
+
+_NULL = np.uint64(0x9E37_79B9_7F4A_7C15)
+
+
+def shard_of(columns: Sequence[pa.Array], rows: int, shards: int) -> npt.NDArray[np.int32]:
+    """The shard of every row by its key columns."""
+    hashed = np.zeros(rows, np.uint64)
+    for column in columns:
+        hashed = mixed(hashed * np.uint64(31) + _hash(column))
+    return (hashed % np.uint64(shards)).astype(np.int32)
+
+
+def _hash(column: pa.Array) -> Words:
+    if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
+        hashed = _hash_bytes(column)
+    elif pa.types.is_decimal(column.type):
+        low, high = words(column)
+        hashed = mixed(low + mixed(high.view(np.uint64)))
+    else:
+        hashed = mixed(order_keys(column).key.view(np.uint64))
+    if column.null_count:
+        hashed[column.is_null().to_numpy(zero_copy_only=False)] = _NULL
+    return hashed
+
+
+def _hash_bytes(column: pa.Array) -> Words:
+    whole = pa.concat_arrays([column]) if column.offset else column
+    _, offsets, data = whole.buffers()
+    ends = np.frombuffer(offsets, np.int32)[: len(column) + 1].astype(np.int64)
+    content = np.frombuffer(data, np.uint8) if data is not None and data.size else _NO_BYTES
+    out = np.empty(len(column), np.uint64)
+    _fnv(ends, content, out)
+    return mixed(out)
+
+
+_NO_BYTES = np.zeros(1, np.uint8)
+
+
+@kernel(NONE, INTS, BYTES, OUT_WORDS)
+def _fnv(ends: npt.NDArray[np.int64], content: npt.NDArray[np.uint8], out: Words) -> None:
+    """FNV-1a of each string."""
+    for row in range(len(out)):
+        value = np.uint64(0xCBF2_9CE4_8422_2325)
+        for place in range(ends[row], ends[row + 1]):
+            value = (value ^ np.uint64(content[place])) * np.uint64(0x0000_0100_0000_01B3)
+        out[row] = value

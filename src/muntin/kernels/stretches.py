@@ -1,0 +1,83 @@
+"""Which rows of a key lie between two orders, for many pairs of orders at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from muntin.kernels.compile import INTS, NONE, OUT_INTS, kernel
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+def stretches(starts: Ints, order: Ints, key: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+    """For every pair the rows ``[first, behind)`` of its key with ``low <= order <= high``.
+
+    ``starts`` has where the rows of each key, sorted by ``order``, begin, and last their number.
+    """
+    first, behind = np.empty(len(key), np.int64), np.empty(len(key), np.int64)
+    _search(starts, order, key, low, high, first, behind)
+    return first, behind
+
+
+def covered(rows: int, first: Ints, behind: Ints) -> Mask:
+    """Which rows lie in one of the stretches."""
+    change = np.zeros(rows + 1, np.int64)
+    np.add.at(change, first, 1)
+    np.add.at(change, behind, -1)
+    inside: Mask = np.cumsum(change[:-1]) > 0
+    return inside
+
+
+def members(first: Ints, behind: Ints) -> tuple[Ints, Ints]:
+    """Every pair of a stretch and a row in it, by their places."""
+    counts = behind - first
+    stretch = np.repeat(np.arange(len(first)), counts)
+    place = np.arange(len(stretch)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return stretch, np.repeat(first, counts) + place
+
+
+def layers(high: Ints, most: int) -> Ints:
+    """For stretches by their start a layer, in each of which no stretch ends before an earlier one.
+
+    Each goes to the first layer that takes it; -1 where that would be more than ``most`` layers.
+    """
+    made = np.empty(len(high), np.int64)
+    _lay(high, np.full(most, -1, np.int64), made)
+    return made
+
+
+@kernel(NONE, INTS, OUT_INTS, OUT_INTS)
+def _lay(high: Ints, ends: Ints, made: Ints) -> None:
+    for place in range(len(high)):
+        made[place] = -1
+        for layer in range(len(ends)):
+            if ends[layer] <= high[place]:
+                ends[layer] = high[place]
+                made[place] = layer
+                break
+
+
+@kernel(NONE, INTS, INTS, INTS, INTS, INTS, OUT_INTS, OUT_INTS)
+def _search(
+    starts: Ints, order: Ints, key: Ints, low: Ints, high: Ints, first: Ints, behind: Ints
+) -> None:
+    for place in range(len(key)):
+        begin, end = starts[key[place]], starts[key[place] + 1]
+        a, b = begin, end
+        while a < b:
+            middle = (a + b) // 2
+            if order[middle] < low[place]:
+                a = middle + 1
+            else:
+                b = middle
+        first[place] = a
+        b = end
+        while a < b:
+            middle = (a + b) // 2
+            if order[middle] <= high[place]:
+                a = middle + 1
+            else:
+                b = middle
+        behind[place] = a

@@ -1,0 +1,164 @@
+"""Making one pane of many: what each kind of accumulator does when groups or stretches merge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.aggregates.accumulators import Accumulator, Kind, Merging, Own
+from muntin.aggregates.own_aggregate import Checked
+from muntin.expressions.nodes import Kept
+from muntin.kernels.grouping import Groups
+from muntin.kernels.numbers.decimals import settle
+from muntin.kernels.numbers.order_keys import NOTHING, order_keys
+from muntin.kernels.reduce import add_by_group, add_exactly_by_group, least_by_group
+from muntin.kernels.sliding import slide_add, slide_add_exactly, slide_least
+from muntin.operators.aggregation.correlated import Windowed, keep
+from muntin.operators.aggregation.own_aggregate import slide_own
+from muntin.operators.aggregation.value_counts import (
+    Stretches,
+    combine_collected,
+    combine_counted,
+    slide_collected,
+)
+from muntin.operators.common.columns import ints
+
+Ints = npt.NDArray[np.int64]
+Columns = Sequence[pa.Array]
+#: Reduces integers: for groups, or for stretches of sorted panes.
+Reduce = Callable[[Ints], Ints]
+
+
+def gather(accumulator: Accumulator, slots: Columns, order: Ints, groups: Groups) -> list[pa.Array]:
+    """One row per group, from the rows themselves."""
+    if isinstance(accumulator, Own):
+        # Many rows at once: a partial row for each of them may cost far more than the value.
+        arguments = [slots[slot] for slot in accumulator.slots]
+        return accumulator.kind.partial(arguments, groups.number, len(groups))
+    return combine(accumulator.kind, accumulator.lift(slots, order), groups)
+
+
+def combine(kind: Merging, columns: Columns, groups: Groups) -> list[pa.Array]:
+    """One row per group."""
+    if isinstance(kind, Checked):
+        return kind.merge(columns, groups.number, len(groups))
+    if isinstance(kind, Kept):
+        return keep(columns, groups)
+    if kind is Kind.ADD_EXACTLY:
+        high, low = np.zeros(len(groups)), np.zeros(len(groups))
+        add_exactly_by_group(groups.number, _floats(columns[0]), _floats(columns[1]), high, low)
+        return [pa.array(high), pa.array(low)]
+    if kind is Kind.COUNTED:
+        return combine_counted(columns, groups)
+    if kind is Kind.COLLECTED:
+        return combine_collected(columns, groups)
+
+    def add(values: Ints) -> Ints:
+        sums = np.zeros(len(groups), np.int64)
+        add_by_group(groups.number, values, sums)
+        return sums
+
+    def least(values: Ints) -> Ints:
+        found = np.full(len(groups), NOTHING)
+        least_by_group(groups.number, values, found)
+        return found
+
+    if kind in (Kind.EARLIEST, Kind.LATEST):
+        return _edge_of_groups(kind, columns, groups, least)
+    return _reduce(kind, columns, add, least)
+
+
+def slide(kind: Merging, columns: Columns, low: Ints, high: Ints) -> list[pa.Array | Stretches]:
+    """One row per stretch ``[low, high)``; both ends only move forward.
+
+    Of counted values no columns are made: there is one object that answers for all stretches.
+    """
+    if isinstance(kind, Checked):
+        return slide_own(kind, columns, low, high)
+    if isinstance(kind, Kept):
+        return [Windowed.of(kind, columns, low, high, combine, slide).result()]
+    if kind is Kind.ADD_EXACTLY:
+        sums, errors = np.empty(len(low)), np.empty(len(low))
+        slide_add_exactly(_floats(columns[0]), _floats(columns[1]), low, high, sums, errors)
+        return [pa.array(sums), pa.array(errors)]
+    if kind is Kind.COUNTED:
+        return [Stretches(columns[0], columns[1], low, high)]
+    if kind is Kind.COLLECTED:
+        return slide_collected(columns, low, high)
+
+    def least(values: Ints) -> Ints:
+        found = np.empty(len(low), np.int64)
+        slide_least(values, low, high, found)
+        return found
+
+    if kind in (Kind.EARLIEST, Kind.LATEST):
+        return _edge(kind, columns, least)
+    return _reduce(kind, columns, lambda values: slide_add(values, low, high), least)
+
+
+def _reduce(kind: Kind, columns: Columns, add: Reduce, least: Reduce) -> list[pa.Array]:
+    if kind is Kind.ADD:
+        limbs = [add(ints(column)) for column in columns]
+        return [pa.array(limb) for limb in (settle(limbs) if len(limbs) > 1 else limbs)]
+    keys = order_keys(columns[0])
+    if kind is Kind.GREATEST:
+        # Complement reverses the order of integers exactly, also of the least one.
+        turned = ~keys.key
+        if columns[0].null_count:
+            turned[~keys.valid] = NOTHING
+        found = least(turned)
+        some = _some(keys.valid, add, found)
+        return [keys.restore(~found, some)]
+    found = least(keys.key)
+    some = _some(keys.valid, add, found)
+    return [keys.restore(found, some)]
+
+
+def _some(valid: npt.NDArray[np.bool_], add: Reduce, found: Ints) -> npt.NDArray[np.bool_]:
+    """Where a reduction saw a value at all."""
+    if len(valid) and valid.all():
+        return np.ones(len(found), np.bool_)
+    return add(valid.astype(np.int64)) > 0
+
+
+def _edge(kind: Kind, columns: Columns, least: Reduce) -> list[pa.Array]:
+    """The pair (tick, value) that comes first or last; a null tick is no pair."""
+    tick, value = columns
+    keys = order_keys(value)
+    present = order_keys(tick)
+    order = np.lexsort((keys.key, keys.valid, present.key))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    rank = ~rank if kind is Kind.LATEST else rank
+    found = least(np.where(present.valid, rank, NOTHING))
+    absent = found == NOTHING
+    place = np.where(absent, 0, ~found if kind is Kind.LATEST else found)
+    if not len(order):
+        return [pa.nulls(len(found), tick.type), pa.nulls(len(found), value.type)]
+    rows = pa.array(order[place], pa.int64(), mask=absent)
+    return [tick.take(rows), value.take(rows)]
+
+
+def _edge_of_groups(kind: Kind, columns: Columns, groups: Groups, least: Reduce) -> list[pa.Array]:
+    """As :func:`_edge`, but ranks only the rows at their group's edge, not all of them."""
+    keys = order_keys(columns[0])
+    ticks = ~keys.key if kind is Kind.LATEST else keys.key
+    ticks = np.where(keys.valid, ticks, NOTHING)
+    edge = least(ticks)
+    candidates = np.flatnonzero(ticks == edge[groups.number])
+    few = Groups(np.ascontiguousarray(groups.number[candidates]), groups.member)
+
+    def least_of_few(values: Ints) -> Ints:
+        found = np.full(len(few), NOTHING)
+        least_by_group(few.number, values, found)
+        return found
+
+    return _edge(kind, [column.take(pa.array(candidates)) for column in columns], least_of_few)
+
+
+def _floats(column: pa.Array) -> npt.NDArray[np.float64]:
+    values: npt.NDArray[np.float64] = np.ascontiguousarray(column.to_numpy(zero_copy_only=False))
+    return values

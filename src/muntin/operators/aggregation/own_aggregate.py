@@ -1,0 +1,126 @@
+"""Sliding a user's own aggregate over panes, in few calls with long columns.
+
+A user's ``merge`` works on whole columns and costs a call into Python, so it must not be called
+once per pane. Two stacks (docs, Panes) need, for stretches that share a middle, every running
+merge up to the middle and every running merge from it. Both are scans, and a scan over n rows is
+made of a scan over their n/2 neighbours: about 2n merged pairs in 2 log(longest stretch) calls,
+whatever the overlap. With ``remove`` one scan and one removal per window do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.aggregates.own_aggregate import Checked
+from muntin.kernels.sliding import middles
+
+Ints = npt.NDArray[np.int64]
+Columns = Sequence[pa.Array]
+#: About how much of the panes a scan takes at once.
+BYTES_AT_ONCE = 64 * 2**20
+
+
+def slide_own(own: Checked, columns: Columns, low: Ints, high: Ints) -> list[pa.Array]:
+    """One partial row per stretch ``[low, high)``, none empty; both ends only move forward."""
+    if len(low) == 0:
+        return [column.slice(0, 0) for column in columns]
+    if (high - low == 1).all():
+        return _taken(columns, low)
+    way = _by_removal if own.own.differential else _by_two_stacks
+    made = [way(own, columns, low[cut], high[cut]) for cut in _cuts(columns, low, high)]
+    return [pa.concat_arrays(parts) for parts in zip(*made, strict=True)]
+
+
+def _cuts(columns: Columns, low: Ints, high: Ints) -> Iterator[slice]:
+    """Windows to be made together: scans copy what they merge, and sketches are large.
+
+    A cut costs its longest stretch once more, so a cut covers several of that length.
+    """
+    size = sum(column.nbytes for column in columns) / max(1, len(columns[0]))
+    rows = max(4 * int((high - low).max()), int(BYTES_AT_ONCE / max(1.0, size)))
+    start = 0
+    while start < len(low):
+        stop = int(np.searchsorted(high, low[start] + rows, side="right"))
+        yield slice(start, stop)
+        start = stop
+
+
+def _by_two_stacks(own: Checked, columns: Columns, low: Ints, high: Ints) -> list[pa.Array]:
+    middle = np.empty(len(low), np.int64)
+    middles(low, high, middle)
+    rows = np.arange(low[0], high[-1])
+    # A row belongs to the stretches between two middles; no running merge reaches beyond.
+    segment = np.searchsorted(np.unique(middle), rows, side="right")
+    parts = _taken(columns, rows)
+    backwards = np.arange(len(rows))[::-1]
+    older = _running(own, _taken(parts, backwards), segment[::-1])
+    # A stretch ends with the older rows at its middle, or goes on with the newer ones behind it.
+    made = _taken(older, len(rows) - 1 - (low - low[0]))
+    both = np.flatnonzero(high > middle)
+    if len(both) == 0:
+        return made
+    newer = _running(own, parts, segment)
+    ends = _taken(newer, high[both] - 1 - low[0])
+    number = np.concatenate([np.arange(len(low)), both])
+    return own.merge(_joined(made, ends), number, len(low))
+
+
+def _by_removal(own: Checked, columns: Columns, low: Ints, high: Ints) -> list[pa.Array]:
+    """What was merged up to the end, without what was merged up to the start."""
+    rows = np.arange(low[0], high[-1])
+    # A stretch that starts where all before it have ended starts afresh, and so does every key.
+    fresh = np.append(True, low[1:] >= np.maximum.accumulate(high)[:-1])
+    start = low[np.maximum.accumulate(np.where(fresh, np.arange(len(low)), 0))]
+    segment = np.searchsorted(low[fresh], rows, side="right")
+    running = _running(own, _taken(columns, rows), segment)
+    made = _taken(running, high - 1 - low[0])
+    later = np.flatnonzero(low > start)
+    if len(later) == 0:
+        return made
+    before = _taken(running, low[later] - 1 - low[0])
+    rest = own.remove(_taken(made, later), before)
+    place = np.arange(len(low))
+    place[later] = len(low) + np.arange(len(later))
+    return _taken(_joined(made, rest), place)
+
+
+def _running(own: Checked, columns: Columns, segment: Ints) -> list[pa.Array]:
+    """Every row merged with all before it in its segment; rows of a segment lie together.
+
+    Pairs of neighbours are merged, the pairs are scanned in the same way, and the rows that end no
+    pair are merged with the pair before them.
+    """
+    rows = len(segment)
+    place = np.arange(rows)
+    begins = np.append(True, segment[1:] != segment[:-1])
+    inside = place - np.maximum.accumulate(np.where(begins, place, 0))
+    if not inside.any():
+        return list(columns)
+    pair = np.cumsum(inside % 2 == 0) - 1
+    pairs = own.merge(columns, pair, int(pair[-1]) + 1)
+    second = inside % 2 == 1
+    scanned = _running(own, pairs, segment[inside % 2 == 0])
+    # The first row of a segment is itself, a second of a pair is its pair.
+    joined = _joined(columns, scanned)
+    taken = _taken(joined, np.where(second, rows + pair, place))
+    third = np.flatnonzero((inside % 2 == 0) & (inside > 0))
+    if len(third) == 0:
+        return taken
+    before = _taken(scanned, pair[third] - 1)
+    both = np.tile(np.arange(len(third)), 2)
+    merged = own.merge(_joined(before, _taken(columns, third)), both, len(third))
+    place[third] = rows + np.arange(len(third))
+    return _taken(_joined(taken, merged), place)
+
+
+def _taken(columns: Columns, rows: Ints) -> list[pa.Array]:
+    places = pa.array(rows)
+    return [column.take(places) for column in columns]
+
+
+def _joined(first: Columns, second: Columns) -> list[pa.Array]:
+    return [pa.concat_arrays([one, two]) for one, two in zip(first, second, strict=True)]

@@ -1,0 +1,197 @@
+"""Which operator makes which windows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from muntin.aggregates.bind import Call
+from muntin.aggregates.focused.aggregate import synopsis_kind as focused_kind
+from muntin.aggregates.synopses.functions import synopsis_kind, within_of
+from muntin.aggregates.synopses.protocol import SYNOPSES, SynopsisKind
+from muntin.errors import ArgumentError
+from muntin.operators.protocol import Operator
+from muntin.operators.rows.cut import Cut, RankCut, TupleCut
+from muntin.operators.rows.cut_landmarks import LandmarkCut
+from muntin.operators.rows.cut_slide_on import SlideCut
+from muntin.operators.rows.cut_values import ValueCut
+from muntin.operators.rows.operator import Ordered
+from muntin.operators.rows.synopses import Synopses
+from muntin.operators.windows.operator import Windows
+from muntin.operators.windows.sessions import Sessions
+from muntin.specs.axis import Axis, Domain
+from muntin.specs.disorder import Late
+from muntin.specs.row_windows import (
+    Landmarks,
+    RowWindow,
+    SequenceSpec,
+    Session,
+    SlideOnWindow,
+    TupleWindow,
+)
+from muntin.specs.windows import Landmark, Latch, Unfinished, Window, WindowSpec
+
+#: Live state is cut into about this many buckets, so that a micro-batch rewrites little of it.
+_BUCKETS = 16
+
+
+@dataclass(frozen=True)
+class Typed:
+    """Axis, types and policies: what an operator is made of, beside its windows.
+
+    ``behind`` is how far punctuation follows the rows, in ticks.
+    """
+
+    axis: Axis
+    keys: tuple[pa.DataType, ...]
+    ranked_keys: int
+    calls: tuple[Call, ...]
+    bound_type: pa.DataType
+    lateness_type: pa.DataType
+    late: Late
+    unfinished: Unfinished
+    behind: int
+    slide_axis: Axis | None
+    ties: tuple[pa.DataType, ...]
+
+
+def build(spec: WindowSpec | SequenceSpec, typed: Typed) -> Operator:
+    """The operator of a specification."""
+    if any(call.function in SYNOPSES for call in typed.calls):
+        return _synopses(spec, typed)
+    match spec:
+        case Window() | Landmark() | Latch():
+            return _windows(spec, typed)
+        case Session():
+            return _sessions(spec, typed)
+        case _:
+            return _ordered(spec, typed)
+
+
+def _windows(spec: WindowSpec, typed: Typed) -> Windows:
+    edges = spec.edges(typed.axis)
+    reach = max(edges.range, edges.slide, typed.behind)
+    panes = max(1, reach * edges.panes_per_slide // edges.slide)
+    return Windows(
+        axis=typed.axis,
+        edges=edges,
+        keys=typed.keys,
+        calls=typed.calls,
+        bound_type=typed.bound_type,
+        late=typed.late,
+        unfinished=typed.unfinished,
+        panes_per_bucket=max(1, panes // _BUCKETS),
+    )
+
+
+def _sessions(spec: Session, typed: Typed) -> Sessions:
+    gap = None if spec.gap is None else typed.axis.length("gap", spec.gap)
+    return Sessions(
+        axis=typed.axis,
+        keys=typed.keys,
+        calls=typed.calls,
+        gap=gap,
+        bound_type=typed.bound_type,
+        lateness_type=typed.lateness_type,
+    )
+
+
+def _ordered(spec: RowWindow | TupleWindow | SlideOnWindow | Landmarks, typed: Typed) -> Ordered:
+    points = spec.points(typed.axis) if isinstance(spec, Landmarks) else ()
+    return Ordered(
+        axis=typed.axis,
+        keys=typed.keys,
+        ranked_keys=typed.ranked_keys,
+        calls=typed.calls,
+        cut=_cut(spec, typed),
+        bound_type=typed.bound_type,
+        lateness_type=typed.lateness_type,
+        order=spec.order if isinstance(spec, RowWindow | TupleWindow) else "on",
+        by_rank=isinstance(spec, RowWindow),
+        unfinished=typed.unfinished,
+        origin=points[0] if points else None,
+        ties=typed.ties,
+    )
+
+
+def _synopses(spec: WindowSpec | SequenceSpec, typed: Typed) -> Synopses:
+    """Synopses are fed in order, so their windows are made of rows that are held until final."""
+    synopsis = next(call.function for call in typed.calls if call.function in SYNOPSES)
+    cut: Cut
+    origin, length = 0, None
+    match spec:
+        case Window() | Landmark():
+            edges = spec.edges(typed.axis)
+            cut = ValueCut(edges, typed.axis)
+            origin, length = edges.origin, None if edges.landmark else edges.range
+        case TupleWindow(order="on") if typed.axis.domain is not Domain.DOUBLE:
+            length = typed.axis.length("range", spec.range)
+            cut = TupleCut(length, spec.every, typed.axis)
+        case _:
+            raise ArgumentError(
+                "aggregates",
+                synopsis,
+                "a synopsis answers windows over values (window, tumbling, landmark), and by_tuple "
+                "where `on` is not a double",
+            )
+    exact = [call.label for call in typed.calls if call.function not in SYNOPSES]
+    if exact:
+        raise ArgumentError(
+            "aggregates",
+            exact[0],
+            f"it goes through panes and cannot stand beside {synopsis}, which is a synopsis; use a "
+            "second .agg(...)",
+        )
+    clipped = isinstance(spec, Window | Landmark) and spec.origin is not None
+    return Synopses(
+        axis=typed.axis,
+        keys=typed.keys,
+        ranked_keys=typed.ranked_keys,
+        calls=typed.calls,
+        cut=cut,
+        bound_type=typed.bound_type,
+        lateness_type=typed.lateness_type,
+        unfinished=typed.unfinished,
+        origin=origin if clipped else None,
+        kinds=tuple(_kind(call, length, origin) for call in typed.calls),
+        within=tuple(_within(call, typed.axis, length) for call in typed.calls),
+    )
+
+
+def _kind(call: Call, length: int | None, origin: int) -> SynopsisKind:
+    if call.function == "focused":
+        return focused_kind(call.function, call.options, length, origin)
+    kind = synopsis_kind(call.function, call.options)
+    assert kind is not None  # its name is among SYNOPSES
+    return kind
+
+
+def _within(call: Call, axis: Axis, length: int | None) -> int | None:
+    within = None if call.function == "focused" else within_of(call.options)
+    if within is None:
+        return None
+    ticks = axis.length("within", within)
+    if length is not None and ticks > length:
+        raise ArgumentError("within", str(within), "it is longer than the window itself")
+    return ticks
+
+
+def _cut(spec: RowWindow | TupleWindow | SlideOnWindow | Landmarks, typed: Typed) -> Cut:
+    axis = typed.axis
+    match spec:
+        case RowWindow(within=within):
+            return RankCut(
+                spec.edges, axis, None if within is None else axis.length("within", within)
+            )
+        case TupleWindow():
+            return TupleCut(axis.length("range", spec.range), spec.every, axis)
+        case Landmarks(slide=slide):
+            every = None if slide is None else axis.length("slide", slide)
+            return LandmarkCut(spec.points(axis), every, axis)
+        case SlideOnWindow():
+            assert typed.slide_axis is not None
+            other = typed.slide_axis
+            step = other.length("slide", spec.slide)
+            origin = spec.slide_origin(other)
+            return SlideCut(axis.length("range", spec.range), axis, step, origin, other)

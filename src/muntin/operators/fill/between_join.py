@@ -1,0 +1,137 @@
+"""The between-join: probes that ask for the rows of a key from one order to another.
+
+Rows are held until nobody can ask for them any more: no probe that waits, and by the horizon none
+that is still to come (frames.txt, appendix F). A probe is answered once, when all rows it may ask
+for have come.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.kernels.sorting import by_key_and_order
+from muntin.kernels.stretches import covered, members, stretches
+from muntin.operators.common.columns import ints
+from muntin.operators.common.keys import Keyed
+from muntin.operators.fill.held_rows import INDEX, ROWS, Held
+from muntin.operators.fill.horizon import Horizon
+from muntin.operators.joint_protocol import Scope
+from muntin.operators.protocol import EVER, Changes, State, forget
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+LISTED = "listed"
+
+
+@dataclass(frozen=True)
+class Probes:
+    """Who asks: the key, and the orders from ``low`` to ``high``, both inside."""
+
+    keys: pa.Table
+    low: Ints
+    high: Ints
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def where(self, mask: Mask) -> Probes:
+        return Probes(self.keys.filter(pa.array(mask)), self.low[mask], self.high[mask])
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Rows key by key in their order, and for every probe that is answered those it asked for."""
+
+    rows: pa.Table
+    first: Ints
+    behind: Ints
+
+    @property
+    def counts(self) -> Ints:
+        return self.behind - self.first
+
+    def pairs(self) -> tuple[Ints, Ints]:
+        """Every pair of a probe and a row that it asked for, by their places."""
+        return members(self.first, self.behind)
+
+
+@dataclass(frozen=True)
+class Between:
+    """Rows with ``order`` and the key columns ``names``, held under a scope of the state."""
+
+    scope: str
+    names: tuple[str, ...]
+    schema: pa.Schema
+
+    def step(
+        self,
+        state: State,
+        arrived: pa.Table,
+        probes: Probes,
+        ready: Mask,
+        horizon: Horizon,
+        default_before: int,
+    ) -> tuple[Matched, Changes]:
+        """Answer the probes that are ``ready``; hold what the others and later ones may ask for.
+
+        ``horizon`` is that of probes to come. ``default_before`` is what keys that it does not list
+        had before, by which it is known where rows may now be let go.
+        """
+        scope = Scope(state, self.scope)
+        held = Held.of(scope)
+        asking, waiting = probes.where(ready), probes.where(~ready)
+        over = horizon.default == EVER and not len(waiting)
+        listed = self._listed(scope, horizon)
+        lifted_low, lifted_high = self._lifted(listed, horizon, default_before)
+        chunks = held.read(
+            held.touched(
+                np.concatenate([asking.low, lifted_low]), np.concatenate([asking.high, lifted_high])
+            )
+        )
+        pool = pa.concat_tables([arrived, *chunks.values()]).combine_chunks()
+        keyed = Keyed.of(self.names, [pool, asking.keys, waiting.keys])
+        order = ints(pool["order"])
+        place, starts = by_key_and_order(keyed.numbers[0], order, len(keyed))
+        rows = pool.drop_columns(list(self.names)).take(pa.array(place))
+        sorted_order = order[place]
+        matched = Matched(
+            rows, *stretches(starts, sorted_order, keyed.numbers[1], asking.low, asking.high)
+        )
+        if over:
+            return matched, scope.named(forget(scope, ROWS, INDEX, LISTED))
+        wanted = stretches(starts, sorted_order, keyed.numbers[2], waiting.low, waiting.high)
+        keep = np.empty(pool.num_rows, np.bool_)
+        keep[place] = covered(pool.num_rows, *wanted)
+        keep |= order >= horizon.look_up(keyed.keys)[keyed.numbers[0]]
+        cuts = np.cumsum([arrived.num_rows, *(chunk.num_rows for chunk in chunks.values())])
+        mine, *others = np.split(keep, cuts[:-1])
+        changes = held.change(chunks, others, arrived.filter(pa.array(mine)))
+        table = _as_table(horizon)
+        if not table.num_rows:
+            changes |= forget(scope, LISTED)
+        elif not table.equals(listed):
+            changes[LISTED, 0] = table
+        return matched, scope.named(changes)
+
+    def _lifted(self, listed: pa.Table, horizon: Horizon, before: int) -> tuple[Ints, Ints]:
+        """The stretches over which a horizon has moved since the last step."""
+        old = Horizon(before, listed.drop_columns(["own"]), ints(listed["own"]))
+        both = Keyed.of(self.names, [old.keys, horizon.keys]).keys
+        low, high = old.look_up(both), horizon.look_up(both)
+        low = np.append(low, before)
+        high = np.append(high, horizon.default)
+        moved = high > low
+        return low[moved], high[moved] - 1
+
+    def _listed(self, scope: Scope, horizon: Horizon) -> pa.Table:
+        """The keys that had a horizon of their own after the last step."""
+        return scope.read(LISTED, 0) if scope.buckets(LISTED) else _as_table(horizon).slice(0, 0)
+
+
+def _as_table(horizon: Horizon) -> pa.Table:
+    """The keys that have a horizon of their own, and it."""
+    return horizon.keys.append_column("own", pa.array(horizon.own))

@@ -1,0 +1,147 @@
+"""One source of filling rows: which of them a segment asks for, and what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.aggregates.bind import Call
+from muntin.kernels.ticks import shift_order
+from muntin.operators.common.admission import Admission
+from muntin.operators.common.columns import key_fields
+from muntin.operators.common.completeness import Front, in_time
+from muntin.operators.fill.user_function import Mapped
+from muntin.operators.frames.frame_aggregates import Contents
+from muntin.operators.joint_protocol import Arrived, Taken
+from muntin.operators.protocol import Punctuation, Routed
+from muntin.specs.axis import Axis
+from muntin.specs.fill import Edge
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far around its own bounds a segment asks for rows, in ticks."""
+
+    axis: Axis
+    edge: Edge
+    before: int = 0
+    after: int = 0
+    shrink: int = 0
+
+    def low(self, start: Ints, shift: Ints) -> Ints:
+        """The least order inside, for segments that begin at these orders."""
+        made = self._moved(start, self.shrink - self.before, shift)
+        return made if self.edge.start else made + 1
+
+    def high(self, end: Ints, shift: Ints, whole: Mask) -> Ints:
+        """The greatest order inside; what a fragment asks for ends with it."""
+        short = self._moved(end, -self.shrink, shift)
+        full = self._moved(end, self.after - self.shrink, shift) if self.after else short
+        made = np.where(whole, full, short)
+        return made if self.edge.end else made - 1
+
+    def _moved(self, order: Ints, ticks: int, shift: Ints) -> Ints:
+        """One length after the other, as doubles are added."""
+        made = shift_order(order, self.axis, ticks) if ticks else order
+        for one in np.unique(shift):
+            if one:
+                mine = shift == one
+                made = np.where(mine, shift_order(made, self.axis, int(one)), made)
+        return made
+
+
+@dataclass(frozen=True)
+class Fill:
+    """Rows of one input.
+
+    They come with ``on``, the keys ``k0..`` that they share with segments (there the columns
+    ``names``), ``w`` if only some of them fill, the slots ``s0..`` of the calls, and ``c0..`` if
+    they are wanted themselves or ``mapped`` by a function. ``shards`` are the keys by which they
+    find their shard.
+    """
+
+    reach: Reach
+    names: tuple[str, ...]
+    keys: tuple[pa.DataType, ...]
+    shards: tuple[str, ...]
+    calls: tuple[Call, ...]
+    lateness_type: pa.DataType
+    shifts: tuple[int, ...] = (0,)
+    columns: tuple[pa.Field, ...] = ()
+    chosen: bool = False
+    drops_empty: bool = False
+    mapped: Mapped | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        # What is derived holds closures and is derived again where this arrives.
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    @cached_property
+    def key_names(self) -> list[str]:
+        return [field.name for field in key_fields(self.keys)]
+
+    @property
+    def shard_keys(self) -> Sequence[str]:
+        return self.shards
+
+    @cached_property
+    def contents(self) -> Contents:
+        """The aggregates; the rows of a key are told apart elsewhere."""
+        return Contents(self.reach.axis, (), self.calls, self.lateness_type)
+
+    @cached_property
+    def admission(self) -> Admission:
+        return Admission(self.reach.axis, self.lateness_type)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns of a row on its way, and as it is held."""
+        slots = self.contents.cells.slot_types.items()
+        made = [pa.field(f"s{place}", type_) for place, type_ in slots]
+        order = pa.field("order", pa.int64())
+        return pa.schema([*key_fields(self.keys), order, *made, *self.columns])
+
+    @property
+    def types(self) -> list[pa.DataType]:
+        """The types of what is made of the rows."""
+        if self.mapped is not None:
+            return [field.type for field in self.mapped.returns]
+        return [column.type for column in self.columns] or self.contents.types
+
+    def route(self, rows: pa.Table) -> Routed:
+        admitted = self.admission.admit(rows)
+        partial = admitted.partial(self.schema, {}, with_originals=False)
+        originals = admitted.originals(self.key_names)
+        if not self.chosen:
+            return admitted.routed(partial, originals)
+        fills = admitted.rows["w"].combine_chunks().fill_null(False)
+        partial = partial.filter(fills)
+        originals = None if originals is None else originals.filter(fills)
+        passed = admitted.rows.num_rows - partial.num_rows
+        made = admitted.routed(partial, originals)
+        return Routed(
+            made.partial, made.progress, made.refused, made.rows, made.refused_rows, passed
+        )
+
+    def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
+        return pa.concat_tables([self.schema.empty_table(), *partials])
+
+    def in_time(self, arrived: Arrived) -> tuple[pa.Table, Taken]:
+        """The rows that are not late, and what became of all of them."""
+        return in_time(self.merge(arrived.partials), arrived, self.key_names, self.admission)
+
+    def keys_of(self, segments: pa.Table) -> pa.Table:
+        """The keys of segments, as far as rows have them and under their names."""
+        return segments.select(self.names).rename_columns(self.key_names)
+
+    def complete(self, keys: pa.Table, punctuation: Punctuation) -> Ints:
+        """The order below which no row of a key will come any more."""
+        return Front(self.reach.axis, punctuation).after(keys)

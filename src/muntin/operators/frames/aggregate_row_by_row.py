@@ -1,0 +1,235 @@
+"""Frames whose end a sketch or a user's own aggregate decides, found row by row.
+
+Kernels know few aggregates. Of the others it is enough that what they keep is bounded: a partial
+row of the open frame is remembered with its record. Rows are applied one after the other, as
+kernels do, with answers that are computed for many rows and keys at once. It is slower, and gives
+the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.aggregates.bind import Call
+from muntin.kernels.frames.records import (
+    EXTENDS,
+    EXTENDS_LAST,
+    FOUND,
+    INTERVAL,
+    NOWHERE,
+    OPEN,
+    OPENS,
+    OPENS_LAST,
+    REAL,
+    is_open,
+)
+from muntin.kernels.frames.step import MOST
+from muntin.kernels.frames.walk import walk
+from muntin.operators.common.columns import key_fields
+from muntin.operators.frames.compare_limit import meets
+from muntin.operators.frames.frame_aggregates import Contents, Joined
+from muntin.operators.frames.key_memory import Memory
+from muntin.operators.frames.operator import Frames
+from muntin.operators.frames.ordered_rows import Rows
+from muntin.operators.frames.step_context import Moment
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+#: For so many rows of a frame answers are computed at once, and then for twice as many.
+_AT_ONCE = 16
+#: No frame is known about; -1 is one that began before these rows.
+_NONE = -2
+
+
+@dataclass(frozen=True)
+class Measured(Frames):
+    """``call``, of what is read of rows, is compared with ``limit``."""
+
+    call: Call | None = None
+    sign: str = ">"
+    limit: Decimal = Decimal(0)
+
+    @cached_property
+    def measuring(self) -> Contents:
+        """The aggregate that decides; only rows that have a value count for it."""
+        assert self.call is not None
+        return Contents(self.axis, self.keys, (self.call,), self.lateness_type)
+
+    @cached_property
+    def _partial(self) -> list[pa.Field]:
+        """The columns of what is remembered of the aggregate."""
+        return list(self.measuring.cells.schema)[len(self.keys) + 1 :]
+
+    @cached_property
+    def memory(self) -> Memory:
+        return Memory(tuple(key_fields(self.keys)), (*super().memory.also, *self._partial))
+
+    def meets(self, cells: pa.Table, low: Ints, high: Ints) -> Mask:
+        """For which stretches of cells the condition holds."""
+        if not len(low):
+            return np.zeros(0, np.bool_)
+        (values,) = self.measuring.of_stretches(cells, low, high)
+        return meets(values, self.sign, self.limit)
+
+    def _walk(
+        self, now: Moment, rows: Rows, records: np.ndarray
+    ) -> tuple[np.ndarray, dict[str, pa.Array]]:
+        joined = self._joined(now, rows, records)
+        found = _ByRow(self, rows, joined, records).run(now.ended)
+        cells, opened = self.measuring.kept(joined, records)
+        row = np.full(len(now.keyed), -1, np.int64)
+        row[opened] = np.arange(len(opened))
+        place = pa.array(row, pa.int64(), mask=row < 0)
+        kept = {one.name: cells[one.name].combine_chunks().take(place) for one in self._partial}
+        return found, kept
+
+    def _joined(self, now: Moment, rows: Rows, records: np.ndarray) -> Joined:
+        """What is remembered of open frames, and the rows that have a value."""
+        real = np.flatnonzero(rows.what == REAL)
+        source = real if rows.source is None else rows.source[real]
+        assert self.call is not None
+        slots = {f"f{place}": f"s{place}" for place in self.call.slots}
+        table = rows.table.select([*self.key_names, "order", *slots]).take(pa.array(source))
+        table = table.rename_columns([slots.get(name, name) for name in table.column_names])
+        of = np.full(len(rows), -1, np.int64)
+        of[real] = np.arange(len(real))
+        opened = np.flatnonzero(is_open(records))
+        columns = [now.keyed.keys[name].combine_chunks() for name in self.key_names]
+        columns.append(pa.array(np.zeros(len(now.keyed), np.int64)))
+        for one in self._partial:
+            columns.append(self.memory.spread(now.keyed, now.remembered, one.name))
+        every = pa.Table.from_arrays(columns, schema=self.measuring.cells.schema)
+        with_value = Rows(rows.starts, rows.order, rows.what, table, of)
+        kept = every.take(pa.array(opened))
+        return Joined.of(self.measuring, len(now.keyed), kept, opened, with_value)
+
+
+class _ByRow:
+    """The framing function applied to one row after the other, each with its answer.
+
+    Keys go on until they need to know more of their open frame. That is then computed for all keys
+    in one call, which takes little longer than for one of them.
+    """
+
+    def __init__(self, work: Measured, rows: Rows, joined: Joined, records: np.ndarray) -> None:
+        self.work, self.rows, self.joined, self.records = work, rows, joined, records
+        self.minimal = bool(work.record["minimal"][0])
+        self.met = np.zeros(len(rows), np.bool_)
+        self.said = self._alone()
+        # As kernels take them, with what is said of a row in the place of its value; once, because
+        # rows make these columns anew each time they are asked.
+        _, order, what, opens, counts, _, real, weight, reach, gap = rows.arrays
+        self.columns = order, what, opens, counts, self.said, real, weight, reach, gap
+        self.next = rows.starts[:-1].tolist()
+        #: Of each key the frame that is known about, by its first row, and up to which row; and of
+        #: how many rows more it will be known then.
+        self.frame = np.full(len(records), _NONE)
+        self.until = rows.starts[:-1].copy()
+        self.width = np.full(len(records), _AT_ONCE)
+        self.found = [np.zeros(0, FOUND)]
+
+    def run(self, ended: bool) -> np.ndarray:
+        waiting = list(range(len(self.records)))
+        while waiting:
+            waiting = [key for key in waiting if self._waits(key, ended)]
+            self._look_ahead(waiting)
+        found = np.concatenate(self.found)
+        return found[np.argsort(found["key"], kind="stable")]
+
+    def _waits(self, key: int, ended: bool) -> bool:
+        """Go on with a key; whether it needs to know more, or has come to its end."""
+        what, modes, stop = self.rows.what, self.records["mode"], int(self.rows.starts[key + 1])
+        while (row := self.next[key]) < stop:
+            upto = row + 1
+            if what[row] == REAL and modes[key] == OPEN:
+                low = self.records["low"][key]
+                if low != self.frame[key]:
+                    self.frame[key], self.until[key], self.width[key] = low, row, _AT_ONCE
+                if row >= self.until[key]:
+                    return True
+                upto = self._together(row, int(self.until[key]))
+            self._apply(key, row, upto)
+            self.next[key] = upto
+        if ended:
+            self._apply(key, stop, stop, over=True)
+        return False
+
+    def _apply(self, key: int, row: int, stop: int, *, over: bool = False) -> None:
+        room = np.zeros(2 * MOST, FOUND)
+        at, place = np.array([row, stop], np.int64), np.array([0, row], np.int64)
+        given = self.work.record, at, *self.columns, int(over), self.records[key : key + 1]
+        while place[0] == 0:
+            n = walk(*given, room, place)
+            if n:
+                room["key"] = key
+                self.found.append(room[:n].copy())
+
+    def _alone(self) -> Ints:
+        """What each row is to a frame that it would open."""
+        made = np.zeros(len(self.rows), np.int64)
+        real = np.flatnonzero(self.rows.what == REAL)
+        key = np.searchsorted(self.rows.starts, real, side="right") - 1
+        met = self.work.meets(self.joined.cells, *self.joined.stretch(key, real, real + 1))
+        last, outside = (OPENS | OPENS_LAST, OPENS) if self.minimal else (OPENS, 0)
+        made[real] = np.where(met, last, outside)
+        return made
+
+    def _together(self, row: int, until: int) -> int:
+        """Say what rows are to the open frame, from one on that is; where they end.
+
+        To call a kernel takes longer than what it does for a row: those behind it come along that
+        are sure to find the same frame open.
+        """
+        upto = self._last_together(row, until) if self._may_come_along else row + 1
+        last, outside = (EXTENDS | EXTENDS_LAST, EXTENDS) if self.minimal else (EXTENDS, 0)
+        self.said[row:upto] |= np.where(self.met[row:upto], last, outside)
+        return upto
+
+    @cached_property
+    def _may_come_along(self) -> bool:
+        """Whether values alone end a frame: no maximum cuts it, no start, and no time between."""
+        asked = self.work.record[0]
+        by_others = asked["cut"] or asked["restart"] != NOWHERE or asked["reading"] == INTERVAL
+        return not by_others
+
+    def _last_together(self, row: int, until: int) -> int:
+        """Behind the row that ends the frame, or before one that is missing, as far as is known."""
+        real, met = self.rows.what[row:until] == REAL, self.met[row:until]
+        ends = np.flatnonzero(~real | (met if self.minimal else ~met))
+        if not len(ends):
+            return until
+        return row + int(ends[0]) + int(real[ends[0]])
+
+    def _look_ahead(self, keys: Sequence[int]) -> None:
+        """Whether the condition holds for open frames up to each of the next rows."""
+        if not keys:
+            return
+        of = np.array(keys)
+        row = np.array([self.next[key] for key in keys])
+        self.until[of] = np.minimum(row + self.width[of], self.rows.starts[of + 1])
+        self.width[of] *= 2
+        count = self.until[of] - row
+        ahead = np.repeat(row - np.cumsum(count) + count, count) + np.arange(count.sum())
+        key = np.repeat(of, count)
+        real = self.rows.what[ahead] == REAL
+        ahead, key = ahead[real], key[real]
+        low, high = self.joined.stretch(key, self.frame[key], ahead + 1)
+        cells, shift = _gathered(self.joined.cells, key, low, high)
+        self.met[ahead] = self.work.meets(cells, low - shift, high - shift)
+
+
+def _gathered(cells: pa.Table, key: Ints, low: Ints, high: Ints) -> tuple[pa.Table, Ints]:
+    """The cells that stretches of keys cover, and how far each stretch has moved there."""
+    begins = np.append(True, key[1:] != key[:-1])
+    first, stop = low[begins], high[np.append(begins[1:], True)]
+    size = stop - first
+    moved = first - np.cumsum(size) + size
+    place = np.repeat(moved, size) + np.arange(size.sum())
+    return cells.take(pa.array(place)), moved[np.cumsum(begins) - 1]

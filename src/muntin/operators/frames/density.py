@@ -1,0 +1,142 @@
+"""Density frames: rows in the union of windows in which much happens (frames.txt, appendix H).
+
+Whether a row lies in such a window is known when no window to come can reach it. Until then rows
+are held; behind that they are framed as those of a threshold are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.kernels.frames.density import decided, flag, needed, over, windows_of
+from muntin.kernels.frames.records import NEVER, OPEN, POINT, UNTIL_NEXT, is_open
+from muntin.kernels.grouping import find_keys
+from muntin.kernels.ticks import shift_order
+from muntin.operators.frames.compare_limit import meets
+from muntin.operators.frames.frame_aggregates import OPEN_CELLS, Contents, Joined
+from muntin.operators.frames.held_rows import HELD, Holding
+from muntin.operators.frames.key_memory import KEYS, Buckets
+from muntin.operators.frames.operator import walked
+from muntin.operators.frames.ordered_rows import Rows
+from muntin.operators.frames.step_context import Moment
+from muntin.operators.protocol import EVER, Changes, forget
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Dense(Holding):
+    """The first call is the aggregate that a window of ``per`` ticks is measured by."""
+
+    per: int = 1
+    sign: str = ">"
+    limit: Decimal = Decimal(0)
+
+    @property
+    def hidden(self) -> int:
+        return 1
+
+    @property
+    def remembered_names(self) -> tuple[str, ...]:
+        """How many of the held rows have been framed already."""
+        return ("framed",)
+
+    def _framed(self, now: Moment) -> tuple[pa.Table, Changes, Ints]:
+        both, key, rows = self._gathered(now)
+        complete = self.certainty.complete(now)
+        known = rows.starts, rows.order, complete, now.ended, self.axis, self.per
+        told = decided(*known)
+        framed = self.memory.whole(now.keyed, now.remembered, "framed")
+        new = self._told(rows, np.where(framed == NEVER, 0, framed), told)
+        records = self.memory.records(now.keyed, now.remembered)
+        new = self.certainty.to_the_end(now, new, records)
+        found = walked(self.record, new, records, now.ended)
+        if not now.ended:
+            horizon = self._untold(rows, told, complete)
+            found, _ = self.certainty.with_quiet(now, found, records, horizon)
+            found = self._with_over(found, new, records, over(*known), horizon)
+        joined = self._joined(now, new)
+        results = self._results(now.keyed, found, joined)
+        first = needed(*known)
+        since = np.minimum(self._since(records), self._held_since(rows, first))
+        if now.ended:
+            return results, forget(now.state, KEYS, OPEN_CELLS, HELD), since
+        changed = (np.diff(now.arranged.rows.starts) > 0) | (first > rows.starts[:-1])
+        changed |= np.isin(np.arange(len(now.keyed)), found["key"])
+        buckets = Buckets.of(now.keyed, self.key_names, changed)
+        cells, opened = self.contents.kept(joined, records)
+        changes = buckets.write(now.state, OPEN_CELLS, cells, opened)
+        records["low"] = records["high"] = np.where(is_open(records), -1, 0)
+        held = np.arange(both.num_rows) >= first[key]
+        changes |= buckets.write(now.state, HELD, both.filter(pa.array(held)), key[held])
+        seen = np.maximum(0, rows.starts[:-1] + told - first)
+        table = self.memory.table(now.keyed, records, {"framed": pa.array(seen)})
+        changes |= buckets.write(now.state, KEYS, table, np.arange(len(now.keyed)))
+        return results, changes, since
+
+    def _joined(self, now: Moment, rows: Rows) -> Joined:
+        """What is kept of open frames, and the rows that are framed now."""
+        kept = self.contents.load(now.state)
+        key = find_keys(kept.select(self.key_names), now.keyed.keys)
+        return Joined.of(self.contents, len(now.keyed), kept, key, rows)
+
+    def _told(self, rows: Rows, framed: Ints, told: Ints) -> Rows:
+        """The rows about which it is known now whether they lie in a window that satisfies."""
+        low = windows_of(rows.starts, rows.order, self.axis, self.per)
+        reach_back = shift_order(rows.order, self.axis, -self.per)
+        action = flag(rows.starts, rows.order, reach_back, self._satisfied(rows, low))
+        place = np.arange(len(rows)) - np.repeat(rows.starts[:-1], np.diff(rows.starts))
+        counts = np.diff(rows.starts)
+        new = (place >= np.repeat(framed, counts)) & (place < np.repeat(told, counts))
+        key = np.repeat(np.arange(len(counts)), counts)[new]
+        return Rows(
+            starts=np.searchsorted(key, np.arange(len(counts) + 1)).astype(np.int64),
+            order=rows.order[new],
+            what=rows.what[new],
+            table=rows.table.filter(pa.array(new)),
+            gap=rows.gap[new] if len(rows.gap) else rows.gap,
+            columns={"whole": action[new]},
+        )
+
+    def _satisfied(self, rows: Rows, low: Ints) -> Mask:
+        """Of each row whether the window that ends with it meets the condition."""
+        measured = Contents(self.axis, self.keys, self.calls[:1], self.lateness_type)
+        high = np.arange(len(rows)) + 1
+        (values,) = measured.of_stretches(measured.lifted(rows.table), low, high)
+        return meets(values, self.sign, self.limit)
+
+    def _untold(self, rows: Rows, told: Ints, complete: Ints) -> Ints:
+        """Where the next row to be framed may lie: the first that is not told, or punctuation."""
+        first = rows.starts[:-1] + told
+        held = np.append(rows.order, EVER)[np.minimum(first, len(rows))]
+        return np.minimum(complete, np.where(first < rows.starts[1:], held, EVER))
+
+    @property
+    def _told_by_punctuation(self) -> bool:
+        """Windows to come decide about rows, so punctuation says little of open frames."""
+        return False
+
+    def _with_over(
+        self, found: np.ndarray, rows: Rows, records: np.ndarray, quiet: Mask, horizon: Ints
+    ) -> np.ndarray:
+        """Also the open frames that no row to come can join, where nothing else has to be known."""
+        asked = self.record[0]
+        if asked["reading"] == UNTIL_NEXT or asked["liberal"]:
+            return found
+        ends = (asked["reading"] == POINT) | (records["reach"] <= horizon)
+        keys = np.flatnonzero(quiet & ends & (records["mode"] == OPEN))
+        if not len(keys):
+            return found
+        none = Rows(np.zeros(len(keys) + 1, np.int64), rows.order[:0], rows.what[:0], rows.table)
+        mine = records[keys]
+        more = walked(self.record, none, mine, True)
+        records[keys] = mine
+        more["key"] = keys[more["key"]]
+        both = np.concatenate([found, more])
+        return both[np.argsort(both["key"], kind="stable")]

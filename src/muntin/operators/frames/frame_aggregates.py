@@ -1,0 +1,146 @@
+"""What is in frames: aggregates of the rows from the first to the last of a frame.
+
+Of an open frame one row of accumulators is kept, as if all its rows so far were one; frames that
+close are stretches of such rows, so the kernels that slide over panes give their aggregates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.aggregates.bind import Call
+from muntin.kernels.frames.records import is_open
+from muntin.kernels.grouping import Groups
+from muntin.kernels.stretches import layers, members
+from muntin.operators.aggregation.combine import slide
+from muntin.operators.frames.ordered_rows import Rows, orders
+from muntin.operators.protocol import State
+from muntin.operators.windows.panes import Panes
+from muntin.specs.axis import Axis
+from muntin.specs.windows import Edges
+
+Ints = npt.NDArray[np.int64]
+OPEN_CELLS = "open"
+#: So many layers of frames that overlap are looked through; rows of others are copied.
+_LAYERS = 24
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The aggregates of frames."""
+
+    axis: Axis
+    keys: tuple[pa.DataType, ...]
+    calls: tuple[Call, ...]
+    lateness_type: pa.DataType
+
+    @cached_property
+    def cells(self) -> Panes:
+        """Rows, and what is kept of open frames, are panes without a place."""
+        return Panes(self.axis, Edges(1, 1, 0, False), self.keys, self.calls, self.lateness_type)
+
+    @cached_property
+    def types(self) -> list[pa.DataType]:
+        return [bound.type for bound in self.cells.bound]
+
+    def load(self, state: State) -> pa.Table:
+        chunks = [state.read(OPEN_CELLS, b) for b in sorted(state.buckets(OPEN_CELLS))]
+        return pa.concat_tables([self.cells.schema.empty_table(), *chunks])
+
+    def lifted(self, rows: pa.Table) -> pa.Table:
+        """Rows as cells of one row each."""
+        return self.cells.lifted(rows, orders(rows), np.zeros(rows.num_rows, np.int64))
+
+    def of_stretches(self, cells: pa.Table, low: Ints, high: Ints) -> list[pa.Array]:
+        """The results for stretches of cells ``[low, high)``, by their start."""
+        if np.any(low >= high):
+            return self._with_empty(cells, low, high)
+        if np.any(np.diff(high) < 0) or np.any(np.diff(low) < 0):
+            return self._in_layers(cells, low, high)
+        columns = [column.combine_chunks() for column in cells.columns[len(self.keys) + 1 :]]
+        slid = {
+            a: slide(a.kind, parts, low, high) for a, parts in self.cells.by_accumulator(columns)
+        }
+        return [b.finish([slid[a] for a in b.accumulators]) for b in self.cells.bound]
+
+    def _with_empty(self, cells: pa.Table, low: Ints, high: Ints) -> list[pa.Array]:
+        """Where some stretches have no cell, they get what the aggregates make of no row."""
+        some = low < high
+        filled = self.of_stretches(cells, low[some], high[some])
+        nothing = self.of_stretches(self.cells.nothing, np.array([0]), np.array([1]))
+        place = pa.array(np.where(some, np.cumsum(some) - 1, some.sum()))
+        pairs = zip(filled, nothing, strict=True)
+        return [pa.concat_arrays([one, none]).take(place) for one, none in pairs]
+
+    def _in_layers(self, cells: pa.Table, low: Ints, high: Ints) -> list[pa.Array]:
+        """Where a frame ends before one that began earlier: apart, in layers where none does."""
+        place = np.lexsort((high, low))
+        layer = layers(high[place], _LAYERS)
+        parts, order = [], []
+        for number in range(-1, layer.max() + 1):
+            mine = place[layer == number]
+            if len(mine):
+                find = self._one_by_one if number < 0 else self.of_stretches
+                parts.append(find(cells, low[mine], high[mine]))
+                order.append(mine)
+        back = np.empty(len(low), np.int64)
+        back[np.concatenate(order)] = np.arange(len(low))
+        columns = zip(*parts, strict=True)
+        return [pa.concat_arrays(column).take(pa.array(back)) for column in columns]
+
+    def _one_by_one(self, cells: pa.Table, low: Ints, high: Ints) -> list[pa.Array]:
+        """Frames that lie in too many layers: each has its own copy of the rows."""
+        stop = np.cumsum(high - low)
+        _, copied = members(low, high)
+        return self.of_stretches(cells.take(pa.array(copied)), stop - (high - low), stop)
+
+    def kept(self, joined: Joined, records: np.ndarray) -> tuple[pa.Table, Ints]:
+        """One cell for each key with an open frame, and these keys."""
+        opened = np.flatnonzero(is_open(records))
+        low, high = joined.stretch(opened, records["low"][opened], records["high"][opened])
+        frame, row = members(low, high)
+        columns = [c.combine_chunks() for c in joined.cells.take(pa.array(row)).columns]
+        groups = Groups(frame, np.cumsum(high - low) - (high - low))
+        return self.cells.grouped(columns, groups), opened
+
+
+@dataclass(frozen=True)
+class Joined:
+    """What is kept of open frames and new rows, key by key, as one table of cells."""
+
+    cells: pa.Table
+    before: Ints  # for each key how many kept cells come up to and with its own
+    has: Ints  # for each key 1 if it has a kept cell
+    places: Ints  # for each row how many rows of the table come before it
+    starts: Ints
+
+    @classmethod
+    def of(cls, contents: Contents, keys: int, kept: pa.Table, key: Ints, rows: Rows) -> Joined:
+        """``kept`` has at most one cell for each of so many keys, ``key`` says of which."""
+        has = np.zeros(keys, np.int64)
+        has[key] = 1
+        before = np.cumsum(has)
+        places = rows.places
+        new = contents.lifted(rows.table)
+        if kept.num_rows:
+            place = np.empty(kept.num_rows + new.num_rows, np.int64)
+            place[places[rows.starts[key]] + before[key] - 1] = np.arange(kept.num_rows)
+            counts = np.diff(places[rows.starts])
+            place[np.arange(new.num_rows) + np.repeat(before, counts)] = (
+                np.arange(new.num_rows) + kept.num_rows
+            )
+            new = pa.concat_tables([kept, new]).take(pa.array(place))
+        return cls(new, before, has, places, rows.starts)
+
+    def stretch(self, key: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+        """Cells of rows ``[low, high)``; a low of -1 is the kept cell, a high of -1 its end."""
+        head = self.places[self.starts[key]] + self.before[key]
+        first = np.where(low < 0, head - self.has[key], self.places[np.maximum(low, 0)])
+        first = np.where(low < 0, first, first + self.before[key])
+        last = np.where(high < 0, head, self.places[np.maximum(high, 0)] + self.before[key])
+        return first.astype(np.int64), last.astype(np.int64)

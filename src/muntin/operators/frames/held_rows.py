@@ -1,0 +1,155 @@
+"""Frames that look back at rows: those rows are held, and looked at again with the new ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.kernels.frames.records import NEVER
+from muntin.kernels.sorting import by_key_and_order
+from muntin.operators.common.columns import key_fields
+from muntin.operators.common.keys import Keyed
+from muntin.operators.frames.key_memory import KEYS, Buckets, Memory
+from muntin.operators.frames.operator import Frames
+from muntin.operators.frames.ordered_rows import Rows, spread
+from muntin.operators.frames.step_context import Moment
+from muntin.operators.protocol import EVER, Changes, State, forget
+
+Ints = npt.NDArray[np.int64]
+HELD = "held"
+#: The columns of a held row that are not those of a row on its way.
+_OWN = {"what": pa.uint8(), "gap": pa.uint8(), "came": pa.bool_(), "stands": pa.int64()}
+
+
+@dataclass(frozen=True)
+class Told:
+    """What was found in held and new rows.
+
+    ``needed`` is for each key the first row to hold on to; ``also`` what is remembered of keys.
+    """
+
+    found: np.ndarray
+    needed: Ints
+    also: dict[str, Ints]
+
+
+@dataclass(frozen=True)
+class Holding(Frames):
+    """Frames made of held and new rows; which ones, and what is held, subclasses say."""
+
+    @property
+    def remembered_names(self) -> tuple[str, ...]:
+        """What is remembered of each key, in whole numbers."""
+        return ()
+
+    @cached_property
+    def memory(self) -> Memory:
+        also = super().memory.also
+        own = tuple(pa.field(name, pa.int64()) for name in self.remembered_names)
+        return Memory(tuple(key_fields(self.keys)), (*also, *own))
+
+    @cached_property
+    def held_schema(self) -> pa.Schema:
+        rows = [f for f in self.framed_schema if f.name not in ("tick", *self.ties.names)]
+        return pa.schema([*rows, *(pa.field(name, type_) for name, type_ in _OWN.items())])
+
+    def tell(
+        self, rows: Rows, memory: dict[str, Ints], keys: Keyed, complete: Ints, ended: bool
+    ) -> Told:
+        """What is certain now, of rows of which some were there before."""
+        raise NotImplementedError
+
+    def _kept(self, state: State) -> pa.Table:
+        chunks = [state.read(HELD, bucket) for bucket in sorted(state.buckets(HELD))]
+        return pa.concat_tables([self.held_schema.empty_table(), *chunks])
+
+    def _framed(self, now: Moment) -> tuple[pa.Table, Changes, Ints]:
+        both, key, rows = self._gathered(now)
+        records = self.memory.records(now.keyed, now.remembered)
+        rows = self.certainty.to_the_end(now, rows, records)
+        memory = {n: self.memory.whole(now.keyed, now.remembered, n) for n in self.remembered_names}
+        told = self.tell(rows, memory, now.keyed, self.certainty.complete(now), now.ended)
+        found = self._numbered(told.found, records)
+        results = self._results_of(now.keyed, found, rows)
+        since = self._held_since(rows, told.needed)
+        if now.ended:
+            return results, forget(now.state, KEYS, HELD), since
+        changed = (np.diff(now.arranged.rows.starts) > 0) | (told.needed > rows.starts[:-1])
+        records["previous"][changed] = 0  # marks keys that were seen
+        buckets = Buckets.of(now.keyed, self.key_names, changed)
+        held = np.arange(both.num_rows) >= told.needed[key]
+        changes = buckets.write(now.state, HELD, both.filter(pa.array(held)), key[held])
+        also = {name: pa.array(told.also[name]) for name in self.remembered_names}
+        known = records["previous"] != NEVER
+        table = self.memory.table(now.keyed, records, self._also(now) | also)
+        seen = table.filter(pa.array(known))
+        changes |= buckets.write(now.state, KEYS, seen, np.flatnonzero(known))
+        return results, changes, since
+
+    def _held_since(self, rows: Rows, needed: Ints) -> Ints:
+        """Frames to come begin at a row that is held, liberal ones at the row before it."""
+        earlier = np.maximum(needed - 1, rows.starts[:-1])
+        first = earlier if self.record["liberal"][0] else needed
+        held = np.append(rows.order, EVER)[np.minimum(first, len(rows))]
+        return np.where(needed < rows.starts[1:], held, EVER)
+
+    def _gathered(self, now: Moment) -> tuple[pa.Table, Ints, Rows]:
+        """Held rows and new ones in order, as they are held; their keys; and for the kernels."""
+        new = now.arranged.rows
+        new_key = np.repeat(np.arange(len(now.keyed)), np.diff(new.starts))
+        both = pa.concat_tables([now.kept, self._as_held(now.keyed, new, new_key)])
+        key = np.concatenate([now.keyed.numbers[2], new_key])
+        place, starts = by_key_and_order(key, both["order"].to_numpy(), len(now.keyed))
+        both, key = both.take(pa.array(place)), key[place]
+        return both, key, self._rows(both, starts)
+
+    def _as_held(self, keyed: Keyed, rows: Rows, key: Ints) -> pa.Table:
+        """New rows in the form in which they are held; missing ones have nulls for values."""
+        source = np.arange(len(rows)) if rows.source is None else rows.source
+        table = rows.table if rows.source is None else spread(rows.table, source)
+        columns = {name: table[name] for name in table.column_names}
+        keys = keyed.keys.take(pa.array(key))
+        columns |= {name: keys[name] for name in keys.column_names}
+        columns |= {"order": pa.array(rows.order), "what": pa.array(rows.what)}
+        gap = rows.gap if len(rows.gap) else np.zeros(len(rows), np.uint8)
+        columns |= {"gap": pa.array(gap), "came": pa.array(source >= 0)}
+        stands = rows.read("reach") if self.slots is not None else np.ones(len(rows), np.int64)
+        columns |= {"stands": pa.array(stands)}
+        return pa.table({name: columns[name] for name in self.held_schema.names})
+
+    def _rows(self, held: pa.Table, starts: Ints) -> Rows:
+        came = held["came"].to_numpy(zero_copy_only=False)
+        source = None
+        table = held
+        if not came.all():
+            source = np.where(came, np.cumsum(came) - 1, -1)
+            table = held.filter(pa.array(came))
+        order, what, gap = (
+            np.ascontiguousarray(held[name].to_numpy()) for name in ("order", "what", "gap")
+        )
+        gap = gap if self.sequencer.interval else gap[:0]
+        stands = {"reach": held["stands"].to_numpy()} if self.slots is not None else {}
+        return Rows(starts, order, what, table, source, gap, stands)
+
+    def _numbered(self, found: np.ndarray, records: np.ndarray) -> np.ndarray:
+        """Frames with the next ids of their keys."""
+        key = found["key"]
+        counts = np.bincount(key, minlength=len(records)) if len(key) else np.zeros(len(records))
+        first = np.searchsorted(key, key)
+        found["id"] = records["next_id"][key] + np.arange(len(key)) - first
+        records["next_id"] += counts.astype(np.int64)
+        return found
+
+    def _results_of(self, keyed: Keyed, found: np.ndarray, rows: Rows) -> pa.Table:
+        found = self._chosen(found)
+        results = self._bounds(keyed, found)
+        if self.calls:
+            places = rows.places
+            low, high = places[found["low"]], places[found["high"]]
+            cells = self.contents.lifted(rows.table)
+            results += self.contents.of_stretches(cells, low, high)
+        return pa.Table.from_arrays(results, schema=self.result_schema)

@@ -1,0 +1,91 @@
+"""What is remembered of every key between micro-batches: the record of its open frame, and more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.kernels.frames.records import NEVER, STATE, fresh
+from muntin.operators.common.columns import ints
+from muntin.operators.common.keys import Keyed, key_buckets
+from muntin.operators.protocol import Changes, State
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+KEYS = "keys"
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The layout of what is remembered: keys, the record, and ``also`` columns of other types."""
+
+    keys: tuple[pa.Field, ...]
+    also: tuple[pa.Field, ...] = ()
+
+    @property
+    def schema(self) -> pa.Schema:
+        record = [
+            pa.field(name, pa.float64() if STATE[name].kind == "f" else pa.int64())
+            for name in STATE.names or ()
+        ]
+        return pa.schema([*self.keys, *record, *self.also])
+
+    def load(self, state: State) -> pa.Table:
+        chunks = [state.read(KEYS, bucket) for bucket in sorted(state.buckets(KEYS))]
+        return pa.concat_tables([self.schema.empty_table(), *chunks])
+
+    def records(self, keyed: Keyed, table: pa.Table) -> np.ndarray:
+        """A record for every key, fresh where there was none."""
+        made = fresh(len(keyed))
+        for name in STATE.names or ():
+            made[name][keyed.numbers[0]] = table[name].to_numpy()
+        return made
+
+    def spread(self, keyed: Keyed, table: pa.Table, name: str) -> pa.Array:
+        """One of the other columns for every key, null where there was none."""
+        row = np.full(len(keyed), -1, np.int64)
+        row[keyed.numbers[0]] = np.arange(table.num_rows)
+        column = table[name].combine_chunks()
+        return column.take(pa.array(row, pa.int64(), mask=row < 0))
+
+    def whole(self, keyed: Keyed, table: pa.Table, name: str) -> Ints:
+        """One of the other columns, of integers; NEVER where there was none."""
+        return ints(self.spread(keyed, table, name).fill_null(NEVER))
+
+    def table(self, keyed: Keyed, records: np.ndarray, also: Mapping[str, pa.Array]) -> pa.Table:
+        """A row for every key, as it is kept."""
+        columns = [column.combine_chunks() for column in keyed.keys.columns]
+        columns += [pa.array(np.ascontiguousarray(records[name])) for name in STATE.names or ()]
+        columns += [also[field.name] for field in self.also]
+        return pa.Table.from_arrays(columns, schema=self.schema)
+
+    @property
+    def names(self) -> list[str]:
+        return [field.name for field in self.keys]
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """Which chunk of state the keys of a step are kept in, and which chunks are written."""
+
+    of_key: Ints
+    dirty: tuple[int, ...]
+
+    @classmethod
+    def of(cls, keyed: Keyed, names: Sequence[str], changed: Mask) -> Buckets:
+        of_key = key_buckets(keyed.keys, names)
+        return cls(of_key, tuple(np.unique(of_key[changed]).tolist()))
+
+    def write(self, state: State, name: str, rows: pa.Table, key: Ints) -> Changes:
+        """The chunks of a table in which a key changed; ``key`` is that of each row."""
+        known, bucket = set(state.buckets(name)), self.of_key[key]
+        changes: Changes = {}
+        for number in self.dirty:
+            mine = rows.filter(pa.array(bucket == number))
+            if mine.num_rows or number in known:
+                changes[name, number] = mine if mine.num_rows else None
+        return changes

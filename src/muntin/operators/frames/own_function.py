@@ -1,0 +1,214 @@
+"""Frames of a user's own framing function."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.errors import OwnFramingError
+from muntin.kernels.frames.own import (
+    Answers,
+    compiled_walk,
+    decide_row,
+    end_key,
+    settle_row,
+)
+from muntin.kernels.frames.records import (
+    COMPLETE,
+    EXTENDS,
+    EXTENDS_LAST,
+    FOUND,
+    INTERVAL,
+    OPEN,
+    OPENS,
+    OPENS_LAST,
+    REAL,
+)
+from muntin.kernels.frames.step import MOST
+from muntin.operators.common.columns import key_fields
+from muntin.operators.frames.key_memory import Memory
+from muntin.operators.frames.operator import Frames
+from muntin.operators.frames.ordered_rows import Rows
+from muntin.operators.frames.step_context import Moment
+from muntin.specs.frames.own_function import CompiledFraming, FramingFunction, OwnFraming
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Owned(Frames):
+    """``own`` says what opens, extends and closes a frame; ``digest`` tells it from others."""
+
+    own: OwnFraming | None = None
+    digest: str = ""
+
+    @property
+    def compiled(self) -> CompiledFraming | None:
+        return self.own if isinstance(self.own, CompiledFraming) else None
+
+    @cached_property
+    def memory(self) -> Memory:
+        base = super().memory
+        if self.compiled is None:
+            own = [pa.field("own", pa.string())]
+        else:
+            own = [pa.field(f"own{n}", pa.float64()) for n in range(self.compiled.numbers)]
+        return Memory(tuple(key_fields(self.keys)), (*base.also, *own))
+
+    def _walk(
+        self, now: Moment, rows: Rows, records: np.ndarray
+    ) -> tuple[np.ndarray, dict[str, pa.Array]]:
+        if self.compiled is not None:
+            return self._walk_compiled(self.compiled, now, rows, records)
+        assert isinstance(self.own, FramingFunction)
+        kept = self.memory.spread(now.keyed, now.remembered, "own").to_pylist()
+        states = [json.loads(text) if text else {} for text in kept]
+        found = _ByRow(self.own, self.record, rows, records).run(states, now.ended)
+        written = [json.dumps(state) for state in states]
+        return found, {"own": pa.array(written, pa.string())}
+
+    def _walk_compiled(
+        self, own: CompiledFraming, now: Moment, rows: Rows, records: np.ndarray
+    ) -> tuple[np.ndarray, dict[str, pa.Array]]:
+        names = [f"own{n}" for n in range(own.numbers)]
+        numbers = np.zeros((len(now.keyed), own.numbers))
+        for place, name in enumerate(names):
+            column = self.memory.spread(now.keyed, now.remembered, name).fill_null(0.0)
+            numbers[:, place] = column.to_numpy(zero_copy_only=False)
+        walk = compiled_walk(Answers(self.digest, own.open, own.update, own.close))
+        values, place_ = _matrix(rows, len(self.reading.types)), np.zeros(2, np.int64)
+        given = self.record, rows.starts, rows.order, rows.what, rows.read("reach"), rows.gap
+        room, parts = np.zeros(max(1024, len(rows) // 8), FOUND), []
+        while place_[0] < len(now.keyed):
+            try:
+                n = walk(*given, values, int(now.ended), records, numbers, room, place_)
+            except Exception as error:
+                raise OwnFramingError(
+                    own.name, "cannot be compiled or failed:", str(error)
+                ) from error
+            parts.append(room[:n].copy())
+        also = {name: pa.array(numbers[:, place].copy()) for place, name in enumerate(names)}
+        return (np.concatenate(parts) if parts else room[:0]), also
+
+
+@dataclass(frozen=True)
+class _ByRow:
+    """A framing function in Python, asked about one row after the other."""
+
+    own: FramingFunction
+    asked: np.ndarray
+    rows: Rows
+    records: np.ndarray
+
+    def run(self, states: list[dict[str, Any]], ended: bool) -> np.ndarray:
+        """The frames found; ``states`` are what the function remembers of each key."""
+        room, parts = np.zeros(MOST, FOUND), [np.zeros(0, FOUND)]
+        values, modes = self._values(), self.records["mode"]
+        rows, reach = self.rows, self.rows.read("reach").astype(np.int64)
+        real = (rows.what == REAL).tolist()
+        # To call a kernel takes longer than what it does for a row: none that has nothing to do.
+        settles = bool(self.asked["reading"][0] == INTERVAL or self.asked["cut"][0])
+
+        def keep(n: int) -> None:
+            if n:
+                parts.append(room[:n].copy())
+
+        for key, state in enumerate(states):
+            for row in range(int(rows.starts[key]), int(rows.starts[key + 1])):
+                given = self.asked, self.records, key, row, rows.order
+                if settles or not real[row] or modes[key] == COMPLETE:
+                    keep(settle_row(*given, rows.what, reach, rows.gap, room))
+                if real[row]:
+                    opened = bool(modes[key] == OPEN)
+                    answer = self._answer(opened, values[row], state)
+                    keep(decide_row(*given, reach, answer, room))
+            if ended:
+                keep(end_key(self.asked, self.records, key, room))
+        return np.concatenate(parts)
+
+    def _values(self) -> list[dict[str, Any]]:
+        columns = list(self.own.columns)
+        table = self.rows.table.select([f"f{place}" for place in range(len(columns))])
+        made = [dict(zip(columns, row.values(), strict=True)) for row in table.to_pylist()]
+        source = self.rows.source
+        return made if source is None else [made[row] if row >= 0 else {} for row in source]
+
+    def _answer(self, opened: bool, row: dict[str, Any], state: dict[str, Any]) -> int:
+        if opened and self._asked("update", row, state):
+            return EXTENDS | (EXTENDS_LAST if self._asked("close", row, state) else 0)
+        state.clear()
+        if self._asked("open", row, state):
+            return OPENS | (OPENS_LAST if self._asked("close", row, state) else 0)
+        return 0
+
+    def _asked(self, method: str, row: dict[str, Any], state: dict[str, Any]) -> bool:
+        try:
+            answer = bool(getattr(self.own, method)(row, state))
+        except Exception as error:
+            problem = f"failed: {type(error).__name__}: {error}; the row was {row}"
+            raise OwnFramingError(self.own.name, method, problem) from error
+        # After every call, so that a batch refuses what a stream could not have kept.
+        if not _plainly_kept(state):
+            problem = _not_kept(state, "state", set())
+            if problem:
+                raise OwnFramingError(self.own.name, method, f"{problem}; {_KEPT}")
+        return answer
+
+
+_KEPT = (
+    "state keeps numbers, text, truths, None, and lists and dictionaries (keyed by text) of them"
+)
+#: Longer whole numbers are not read back from text.
+_MOST_BITS = 14_000
+
+
+def _plainly_kept(state: dict[str, Any]) -> bool:
+    """Whether a state has only what is the same when written down, told at a glance."""
+    return all(
+        type(name) is str
+        and (type(value) in (float, bool, str) or (type(value) is int and value.bit_length() < 64))
+        for name, value in state.items()
+    )
+
+
+def _not_kept(value: Any, where: str, seen: set[int]) -> str:
+    """What of a state would not be the same when it has been written down and read, or nothing."""
+    kind = type(value)
+    if kind is int:
+        long = value.bit_length() > _MOST_BITS
+        return f"leaves a number of too many digits in {where}" if long else ""
+    if value is None or kind in (float, str, bool):
+        return ""
+    if kind not in (list, dict):
+        return f"leaves a {kind.__name__} in {where}"
+    if id(value) in seen:
+        return f"leaves in {where} what is in state already, and would become two"
+    seen.add(id(value))
+    parts = enumerate(value) if kind is list else value.items()
+    for name, part in parts:
+        if kind is dict and type(name) is not str:
+            return f"leaves a key {name!r} of type {type(name).__name__} in {where}"
+        problem = _not_kept(part, f"{where}[{name!r}]", seen)
+        if problem:
+            return problem
+    return ""
+
+
+def _matrix(rows: Rows, columns: int) -> npt.NDArray[np.float64]:
+    """What a compiled function looks at: a line of doubles for each row."""
+    made = np.zeros((len(rows), columns))
+    source = rows.source
+    for place in range(columns):
+        column = rows.table[f"f{place}"].combine_chunks().cast(pa.float64()).fill_null(0.0)
+        values = column.to_numpy(zero_copy_only=False)
+        if source is None:
+            made[:, place] = values
+        elif len(values):
+            made[:, place] = np.where(source >= 0, values[np.maximum(source, 0)], 0.0)
+    return made

@@ -1,0 +1,112 @@
+"""Regions as frames: stretches of ``on`` and of a second attribute (frames.txt, appendix H)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.kernels.frames.records import FINAL, FOUND
+from muntin.kernels.grouping import find_keys
+from muntin.operators.common.columns import key_fields
+from muntin.operators.common.keys import Keyed
+from muntin.operators.frames.held_rows import HELD, Holding
+from muntin.operators.frames.key_memory import KEYS, Buckets
+from muntin.operators.frames.region_sweep import (
+    Cells,
+    Limits,
+    Positions,
+    Rectangles,
+    Regions,
+    regions,
+)
+from muntin.operators.frames.step_context import Moment
+from muntin.operators.protocol import Changes, forget
+
+Ints = npt.NDArray[np.int64]
+POSITIONS, WAITING = "positions", "waiting"
+_NULL = 2
+
+
+@dataclass(frozen=True)
+class Regional(Holding):
+    """Maximal rectangles of ``on`` and a second attribute."""
+
+    limits: Limits = field(default_factory=Limits)
+
+    @cached_property
+    def result_schema(self) -> pa.Schema:
+        plain = super().result_schema
+        place = plain.get_field_index("frame_end") + 1
+        along = [pa.field(name, self.reading.place_type) for name in ("along_start", "along_end")]
+        return pa.schema([*list(plain)[:place], *along, *list(plain)[place:]])
+
+    def _framed(self, now: Moment) -> tuple[pa.Table, Changes, Ints]:
+        both, key, rows = self._gathered(now)
+        held = np.bincount(now.keyed.numbers[2], minlength=len(now.keyed)).astype(np.int64)
+        condition = np.where(rows.what != 0, _NULL, rows.read("whole")).astype(np.uint8)
+        position = rows.read("along").astype(np.int64)
+        told = regions(
+            Cells(rows.starts, rows.order, position, condition, held),
+            Positions(*self._load(now, POSITIONS, Positions.none())),
+            Rectangles(*self._load(now, WAITING, Rectangles.none())),
+            axis=self.axis,
+            limits=self.limits,
+            ended=now.ended,
+        )
+        records = self.memory.records(now.keyed, now.remembered)
+        results = self._told(now.keyed, told, records, both)
+        since = self._held_since(rows, told.needed)
+        np.minimum.at(since, told.waiting.key, told.waiting.start)
+        if now.ended:
+            return results, forget(now.state, KEYS, HELD, POSITIONS, WAITING), since
+        changed = np.diff(now.arranged.rows.starts) > 0
+        buckets = Buckets.of(now.keyed, self.key_names, changed)
+        keep = np.arange(both.num_rows) >= told.needed[key]
+        changes = buckets.write(now.state, HELD, both.filter(pa.array(keep)), key[keep])
+        for name, made in ((POSITIONS, told.positions), (WAITING, told.waiting)):
+            changes |= buckets.write(now.state, name, self._table(now.keyed, made), made.key)
+        table = self.memory.table(now.keyed, records, {})
+        changes |= buckets.write(now.state, KEYS, table, np.arange(len(now.keyed)))
+        return results, changes, since
+
+    def _load(self, now: Moment, name: str, empty: Positions | Rectangles) -> list[Any]:
+        """The columns of a table of state, its keys by their numbers in this step."""
+        chunks = [now.state.read(name, bucket) for bucket in sorted(now.state.buckets(name))]
+        table = pa.concat_tables([self._table(now.keyed, empty).slice(0, 0), *chunks])
+        key = find_keys(table.select(self.key_names), now.keyed.keys)
+        place = np.argsort(key, kind="stable")
+        names = [part.name for part in fields(empty)][1:]
+        return [key[place], *(table[name].to_numpy()[place] for name in names)]
+
+    def _table(self, keyed: Keyed, made: Positions | Rectangles) -> pa.Table:
+        keys = keyed.keys.take(pa.array(made.key))
+        names = [part.name for part in fields(made)][1:]
+        columns = [column.combine_chunks() for column in keys.columns]
+        columns += [pa.array(np.ascontiguousarray(getattr(made, name))) for name in names]
+        return pa.table(columns, names=[f.name for f in key_fields(self.keys)] + names)
+
+    def _told(self, keyed: Keyed, told: Regions, records: np.ndarray, rows: pa.Table) -> pa.Table:
+        found = told.found
+        made = np.zeros(len(found), FOUND)
+        made["key"], made["status"] = found.key, FINAL
+        made["start"] = made["held_from"] = found.start
+        made["end"] = made["held_to"] = found.end
+        made["n"], made["missed"] = found.n, found.n_missing
+        made["low"] = np.arange(len(found))  # which region it is
+        made = self._chosen(self._numbered(made, records))
+        results = self._bounds(keyed, made)
+        place = len(self.keys) + 3
+        low, high = (edge[made["low"]] for edge in (found.low, found.high))
+        results[place:place] = [self.reading.place(low), self.reading.place(high)]
+        if self.calls:
+            order = np.argsort(told.member_of, kind="stable")
+            cells = self.contents.lifted(rows.take(pa.array(told.member[order])))
+            edges = np.searchsorted(told.member_of[order], np.arange(len(found) + 1))
+            low_row, high_row = edges[:-1][made["low"]], edges[1:][made["low"]]
+            results += self.contents.of_stretches(cells, low_row, high_row)
+        return pa.Table.from_arrays(results, schema=self.result_schema)

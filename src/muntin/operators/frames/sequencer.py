@@ -1,0 +1,268 @@
+"""From what arrived and what waited to the rows that are final, each key's in their order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.errors import EmptySlotsError, TieError
+from muntin.kernels.frames.records import BREAKS, NEVER, REAL, SATISFIES
+from muntin.kernels.frames.slots import fill_slots, follow_on
+from muntin.kernels.sorting import by_key_and_order
+from muntin.kernels.ticks import from_order, order_of_ticks
+from muntin.operators.common.columns import ints
+from muntin.operators.frames.kind_columns import Reading
+from muntin.operators.frames.missing_rows import Bridge, Missing, around, verdict, waits
+from muntin.operators.frames.ordered_rows import Rows, lacking, orders, spread
+from muntin.operators.frames.tied_rows import Combined
+from muntin.operators.frames.ties import Ties, same_as_before
+from muntin.operators.protocol import EVER
+from muntin.specs.axis import Axis
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Bytes = npt.NDArray[np.uint8]
+#: So many empty slots are framed one by one in a step, where each of them counts on its own.
+MOST_SLOTS = 10_000_000
+
+
+@dataclass(frozen=True)
+class Slots:
+    """A schedule in ticks: slot k is ``[start + k * period, start + (k + 1) * period)``."""
+
+    period: int
+    start: int
+
+    def of(self, tick: Ints) -> Ints:
+        return (tick - self.start) // self.period
+
+    def begin(self, slot: Ints) -> Ints:
+        return self.start + slot * self.period
+
+    def behind(self, complete: Ints) -> Ints:
+        """The slot behind the last that is complete up to here; NEVER where nothing is."""
+        known = np.where(complete == NEVER, self.start, complete)
+        return np.where(complete == NEVER, NEVER, self.of(known))
+
+
+@dataclass(frozen=True)
+class Reached:
+    """How far the keys of a step are known.
+
+    ``complete`` is the tick up to which a key is, ``slot`` the last slot that was dealt with, both
+    NEVER where nothing is; ``until`` is the slot behind the last that is due at the end of input.
+    """
+
+    complete: Ints
+    ended: bool
+    slot: Ints | None = None
+    until: int | None = None
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """Final rows in order; rows that wait; rows that tied and were refused."""
+
+    rows: Rows
+    waiting: pa.Table
+    refused: pa.Table | None
+    slot: Ints | None
+    last_real: Ints  # for each key the row of ``rows.table`` that was its last real one, or -1
+    horizon: Ints  # for each key the order below which no row behind these can be, nor be missing
+
+
+@dataclass(frozen=True)
+class Sequencer:
+    """Puts rows in order, settles ties, and puts missing rows in.
+
+    Where rows that tie become one, ``reading`` reads what becomes of them.
+    """
+
+    axis: Axis
+    bound_type: pa.DataType
+    ties: Ties
+    missing: Missing
+    slots: Slots | None
+    interval: bool
+    grid: bool = False  # rows have a second place, ``along``
+    combined: Combined | None = None
+    reading: Reading | None = None
+    lead: int = 1  # so many empty slots in a row are framed one by one, the others as one
+
+    def arrange(
+        self, pool: pa.Table, key: Ints, keys: int, reached: Reached, before: pa.Table | None
+    ) -> Arranged:
+        """``before`` has what a condition on missing rows looks at, of each key's last real row."""
+        final = self._final(pool, key, keys, reached)
+        waiting = pool.filter(pa.array(~final)) if not final.all() else pool.slice(0, 0)
+        row = np.flatnonzero(final)
+        place = self._sorted(pool.take(pa.array(row)), key[row], keys)
+        table, key = pool.take(pa.array(row[place])), key[row][place]
+        table, key, refused = self._settle(table, key)
+        first_held = np.full(keys, EVER)
+        if waits(self.missing) and not reached.ended:
+            table, key, held, held_key = self._hold_back(table, key, keys)
+            waiting = pa.concat_tables([waiting, held.select(waiting.column_names)])
+            np.minimum.at(first_held, held_key, orders(held))
+        starts = np.searchsorted(key, np.arange(keys + 1)).astype(np.int64)
+        rows, slot = self._with_missing(table, starts, reached)
+        rows = self._judged(rows, before)
+        real = np.flatnonzero(~lacking(table))
+        last_real = np.full(keys, -1, np.int64)
+        last_real[key[real]] = real
+        horizon = np.minimum(self._horizon(reached, slot), first_held)
+        return Arranged(rows, waiting, refused, slot, last_real, horizon)
+
+    def _horizon(self, reached: Reached, dealt: Ints | None) -> Ints:
+        """Where rows may come: at the punctuation, or in the slot behind the last dealt with."""
+        tick = reached.complete
+        if self.slots is not None and dealt is not None:
+            behind = self.slots.begin(np.where(dealt == NEVER, 0, dealt) + 1)
+            tick = np.where(dealt == NEVER, NEVER, behind)
+        known = tick != NEVER
+        return np.where(known, order_of_ticks(np.where(known, tick, 0), self.axis), NEVER)
+
+    def _sorted(self, rows: pa.Table, key: Ints, keys: int) -> Ints:
+        if self.grid:
+            return np.lexsort((ints(rows["along"]), orders(rows), key)).astype(np.int64)
+        return by_key_and_order(key, orders(rows), keys)[0]
+
+    def _final(self, pool: pa.Table, key: Ints, keys: int, reached: Reached) -> Mask:
+        if reached.ended:
+            return np.ones(pool.num_rows, np.bool_)
+        tick, complete = ints(pool["tick"]), reached.complete[key]
+        if self.slots is None:
+            return tick < complete
+        slot = self.slots.of(tick)
+        final = slot < self.slots.behind(complete)
+        if self.ties.how != "fail":
+            return final  # who wins a slot is known only when it is complete
+        assert reached.slot is not None
+        self._fail_at(pool, slot <= reached.slot[key])
+        place, starts = by_key_and_order(key, orders(pool), keys)
+        follows = final[place].astype(np.int64)
+        follow_on(starts, slot[place], reached.slot, follows)
+        made = np.empty(len(final), np.bool_)
+        made[place] = follows > 0
+        return made
+
+    def _settle(self, table: pa.Table, key: Ints) -> tuple[pa.Table, Ints, pa.Table | None]:
+        at = orders(table) if self.slots is None else self.slots.of(ints(table["tick"]))
+        along = [ints(table["along"])] if self.grid else []
+        ties = same_as_before(key, at, *along)
+        if self.combined is not None:
+            return self._combined(self.combined, table, ties), key[~ties], None
+        if not self.ties.refuses:
+            self._fail_at(table, ties)
+            return table, key, None
+        kept = self.ties.kept(table, ties)
+        if kept is None:
+            return table, key, None
+        gone = np.ones(len(key), np.bool_)
+        gone[kept] = False
+        return table.take(pa.array(kept)), key[kept], table.filter(pa.array(gone))
+
+    def _combined(self, combined: Combined, table: pa.Table, ties: Mask) -> pa.Table:
+        """Rows that tie as one, and what their kind reads of them."""
+        assert self.reading is not None
+        made = combined.one_each(table, ties)
+        read = self.reading.read(made)
+        for name, column in read.items():
+            made = made.drop_columns([name]) if name in made.column_names else made
+            made = made.append_column(name, column)
+        return made
+
+    def _hold_back(
+        self, table: pa.Table, key: Ints, keys: int
+    ) -> tuple[pa.Table, Ints, pa.Table, Ints]:
+        """Rows behind a key's last real one wait: what becomes of them depends on the next."""
+        real = np.flatnonzero(~lacking(table))
+        last = np.full(keys, -1, np.int64)
+        last[key[real]] = real
+        held = np.arange(len(key)) > last[key]
+        rest = table.filter(pa.array(held)), key[held]
+        return table.filter(pa.array(~held)), key[~held], *rest
+
+    def _with_missing(
+        self, table: pa.Table, starts: Ints, reached: Reached
+    ) -> tuple[Rows, Ints | None]:
+        """Rows with the slots in which none came among them; and the slots dealt with."""
+        what = np.where(lacking(table), verdict(self.missing), REAL).astype(np.uint8)
+        plain = Rows(starts, orders(table), what, table)
+        if self.slots is None:
+            return plain, None
+        assert reached.slot is not None
+        slot = self.slots.of(ints(table["tick"]))
+        given = starts, slot, reached.slot, self._due(reached), self.lead
+        new_starts, dealt = np.empty_like(starts), np.empty_like(reached.slot)
+        none = np.empty(0, np.int64)
+        made = fill_slots(*given, none, none, none, new_starts, dealt)
+        if made == len(slot):
+            return replace(plain, columns={"reach": np.ones(made, np.int64)}), dealt
+        if made - len(slot) > MOST_SLOTS:
+            raise EmptySlotsError(made - len(slot), MOST_SLOTS)
+        source, filled, stands = np.empty((3, made), np.int64)
+        fill_slots(*given, source, filled, stands, new_starts, dealt)
+        came = source >= 0
+        order = order_of_ticks(self.slots.begin(filled), self.axis)
+        order[came] = plain.order[source[came]]
+        taken = np.full(made, verdict(self.missing), np.uint8)
+        taken[came] = what[source[came]]
+        return Rows(new_starts, order, taken, table, source, columns={"reach": stands}), dealt
+
+    def _due(self, reached: Reached) -> Ints:
+        """For each key the slot behind the last in which a row must have come by now."""
+        assert self.slots is not None
+        if waits(self.missing) and not reached.ended:
+            return np.full(len(reached.complete), NEVER)  # the next real row tells
+        due = self.slots.behind(reached.complete)
+        return due if reached.until is None else np.maximum(due, reached.until)
+
+    def _judged(self, rows: Rows, before: pa.Table | None) -> Rows:
+        """With what missing rows are taken for where a condition decides, and gaps as well."""
+        policy = verdict(self.missing)
+        gap = np.full(len(rows), policy, np.uint8) if self.interval else rows.gap
+        if not isinstance(self.missing, Bridge):
+            return replace(rows, gap=gap)
+        assert before is not None
+        asked = np.ones(len(rows), np.bool_) if self.interval else rows.what != REAL
+        bridged = self._bridged(self.missing, rows, before, np.flatnonzero(asked))
+        verdicts = np.full(len(rows), BREAKS, np.uint8)
+        verdicts[asked] = np.where(bridged, SATISFIES, BREAKS)
+        what = np.where(rows.what == REAL, REAL, verdicts).astype(np.uint8)
+        return replace(rows, what=what, gap=verdicts if self.interval else rows.gap)
+
+    def _bridged(self, bridge: Bridge, rows: Rows, before: pa.Table, asked: Ints) -> Mask:
+        """For some rows whether a missing row there, or just before, is taken for a satisfying."""
+        previous, following = around(rows.starts, rows.what == REAL)
+        key = np.repeat(np.arange(len(rows.starts) - 1), np.diff(rows.starts))
+        source = np.arange(len(rows)) if rows.source is None else rows.source
+        real = rows.table.select(bridge.names)
+        # The last real rows of earlier micro-batches stand behind those of this one.
+        both = pa.concat_tables([real, before.select(bridge.names)])
+        earlier = rows.table.num_rows + key
+        at = np.where(previous >= 0, source[np.maximum(previous, 0)], earlier)[asked]
+        behind = np.where(following >= 0, source[np.maximum(following, 0)], -1)[asked]
+        around_it = both.take(pa.array(at)), spread(real, behind)
+        if not bridge.names:  # a table without columns does not know how many rows it has
+            around_it = (pa.table({"row": at}), pa.table({"row": behind}))
+        # Without a row behind it nothing is bridged; one before it is there wherever a frame is.
+        return bridge.holds(*around_it) & (behind >= 0)
+
+    def _fail_at(self, table: pa.Table, ties: Mask) -> None:
+        """A row where another is already ends the query, unless it was told what to do."""
+        if not ties.any():
+            return
+        row = int(np.flatnonzero(ties)[0])
+        keys = [name for name in table.column_names if name[0] == "k" and name[1:].isdigit()]
+        on = from_order(orders(table)[row : row + 1], self.axis, self.bound_type)
+        along = self._along(table, row) if self.grid else None
+        raise TieError([table[name][row].as_py() for name in keys], on[0].as_py(), along)
+
+    def _along(self, table: pa.Table, row: int) -> object:
+        """Where along a region a row lies."""
+        assert self.reading is not None
+        return self.reading.place(ints(table["along"])[row : row + 1])[0].as_py()

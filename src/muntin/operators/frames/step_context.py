@@ -1,0 +1,96 @@
+"""Everything that a step knows when its rows are in order, and what its punctuation says then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.kernels.frames.quiet import MOST_QUIET, look_at_quiet
+from muntin.kernels.frames.records import FOUND, NEVER, UNTIL_NEXT
+from muntin.kernels.ticks import order_of_ticks
+from muntin.operators.common.keys import Keyed
+from muntin.operators.frames.missing_rows import Missing
+from muntin.operators.frames.ordered_rows import Rows, held_until
+from muntin.operators.frames.sequencer import Arranged
+from muntin.operators.protocol import Punctuation, State
+from muntin.specs.axis import Axis
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What a step has read and arranged.
+
+    ``keyed`` numbers the keys of ``remembered``, of the rows, and of what is ``kept`` of others.
+    """
+
+    state: State
+    keyed: Keyed
+    remembered: pa.Table
+    kept: pa.Table
+    arranged: Arranged
+    punctuation: Punctuation
+
+    @property
+    def ended(self) -> bool:
+        return self.punctuation.ended
+
+
+@dataclass(frozen=True)
+class Certainty:
+    """What punctuation alone says of frames: where last rows hold to, and what is over by now.
+
+    ``asked`` is the framing as kernels take it; ``tells`` whether open frames are reported between
+    rows.
+    """
+
+    axis: Axis
+    asked: np.ndarray
+    missing: Missing
+    tells: bool
+
+    def to_the_end(self, now: Moment, rows: Rows, records: np.ndarray) -> Rows:
+        """At the end of input also up to where rows hold that no other follows."""
+        if not now.ended:
+            return rows
+        known = np.maximum(records["previous"], self.complete(now))
+        return self.held_to(rows, known, now.punctuation.largest)
+
+    def held_to(self, rows: Rows, known: Ints, largest: int | None) -> Rows:
+        """Where rows hold until the next, the last hold as far as the input is known to reach."""
+        if self.asked["reading"][0] != UNTIL_NEXT:
+            return rows
+        if largest is not None:
+            known = np.maximum(known, self._order(np.array([largest])))
+        some = np.diff(rows.starts) > 0
+        last = np.append(rows.order, NEVER)[np.where(some, rows.starts[1:] - 1, len(rows))]
+        return held_until(rows, np.maximum(last, known))
+
+    def complete(self, now: Moment) -> Ints:
+        """The order below which no row of a key will come, NEVER where nothing is known."""
+        _, complete = now.punctuation.of(now.keyed.keys)
+        known = np.where(complete == NEVER, 0, complete)
+        return np.where(complete == NEVER, NEVER, self._order(known))
+
+    def _order(self, tick: Ints) -> Ints:
+        return order_of_ticks(np.maximum(tick, -self.axis.limit), self.axis)
+
+    def with_quiet(
+        self, now: Moment, found: np.ndarray, records: np.ndarray, horizon: Ints
+    ) -> tuple[np.ndarray, Mask]:
+        """Also what punctuation alone says of open frames; and of which keys it said something."""
+        if now.ended:
+            return found, np.zeros(len(records), np.bool_)
+        mode, reported = records["mode"].copy(), records["reported"].copy()
+        joins = np.maximum(horizon, self.complete(now)) if self.missing == "carry" else horizon
+        rules = int(self.missing == "break"), int(self.tells)
+        room = np.zeros(MOST_QUIET * len(records), FOUND)
+        n = look_at_quiet(self.asked, horizon, joins, *rules, records, room)
+        both = np.concatenate([found, room[:n]])
+        told: Mask = (mode != records["mode"]) | (reported != records["reported"])
+        return both[np.argsort(both["key"], kind="stable")], told

@@ -1,0 +1,72 @@
+"""Rows that tie made one: a value of each column, and then what frames look at (appendix C)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.aggregates.bind import Call, bind
+from muntin.expressions.evaluate import evaluate
+from muntin.expressions.nodes import Inner, Node, Slot
+from muntin.expressions.values import Value, from_arrow, truth
+from muntin.kernels.grouping import Groups
+from muntin.operators.aggregation.combine import gather
+from muntin.operators.frames.ordered_rows import orders
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Combined:
+    """Columns ``c0..`` are combined by ``calls``, and ``derived`` says what is made of them.
+
+    What Spark evaluates elsewhere cannot be evaluated before rows are combined, so it is done here:
+    a name, and a column (:class:`Slot`) or a condition on columns.
+    """
+
+    calls: tuple[Call, ...]
+    derived: tuple[tuple[str, Node], ...]
+
+    @property
+    def fields(self) -> list[pa.Field]:
+        """The columns on their way."""
+        return [pa.field(f"c{place}", call.types[0]) for place, call in enumerate(self.calls)]
+
+    @property
+    def types(self) -> tuple[pa.DataType, ...]:
+        """The types that columns have when they are combined."""
+        return tuple(bind(call).type for call in self.calls)
+
+    def one_each(self, rows: pa.Table, ties: Mask) -> pa.Table:
+        """Rows of which none ties with the one before it, with what is made of their columns."""
+        number = np.cumsum(~ties) - 1
+        groups = Groups(number.astype(np.int64), np.flatnonzero(~ties).astype(np.int64))
+        made = rows.take(pa.array(groups.member))
+        order = orders(rows)
+        for place, call in enumerate(self.calls):
+            bound = bind(call)
+            column = [rows[f"c{place}"].combine_chunks()]
+            kept = [gather(a, column, order, groups) for a in bound.accumulators]
+            name = f"v{place}"
+            made = made.append_column(name, bound.finish(kept))
+        for name, node in self.derived:
+            made = made.append_column(name, self._column(made, node))
+        return made
+
+    def _column(self, rows: pa.Table, node: Node) -> pa.Array:
+        if isinstance(node, Slot):
+            return rows[f"v{node.place}"].combine_chunks()
+
+        def slot(place: int) -> Value:
+            return from_arrow(rows[f"v{place}"].combine_chunks())
+
+        def inner(inner: Inner) -> Value:
+            raise AssertionError(inner)  # the parser lets no aggregate in
+
+        answer = truth(evaluate(node, slot, inner))
+        true, valid = np.broadcast_arrays(answer.true, answer.valid, np.empty(rows.num_rows))[:2]
+        return pa.array(true, pa.bool_(), mask=~valid)

@@ -1,0 +1,229 @@
+"""The as-of join: every left row is reported once, when its partner is certain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.operators.common.columns import ints, key_fields
+from muntin.operators.common.completeness import Front, careful
+from muntin.operators.common.keys import Keyed
+from muntin.operators.fill.held_rows import INDEX, ROWS, reached
+from muntin.operators.join.asof_reach import Look
+from muntin.operators.join.held_rows import GONE, Kept, Pool
+from muntin.operators.join.passed_rows import Passed
+from muntin.operators.join.side import Side
+from muntin.operators.join.sorted_right_rows import Succession
+from muntin.operators.joint_protocol import Arrived, JointStep, Sending
+from muntin.operators.protocol import EVER, Changes, State, forget
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """Left rows, each with the right row of its key that ``look`` says; nulls if there is none.
+
+    Right rows bring ties ``t0..``. Results have the keys ``k0..``, ``left0..`` and ``right0..``.
+    """
+
+    look: Look
+    sides: tuple[Side, Side]
+
+    def __getstate__(self) -> dict[str, object]:
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    @property
+    def patient(self) -> bool:
+        """Whether left rows wait for others on their side, too."""
+        return False
+
+    @property
+    def senders(self) -> Sequence[Sending]:
+        return self.sides
+
+    @cached_property
+    def result_schema(self) -> pa.Schema:
+        left, right = self.sides
+        return pa.schema([*key_fields(left.keys), *left.told("left"), *right.told("right")])
+
+    @property
+    def key_names(self) -> list[str]:
+        return self.sides[0].key_names
+
+    def step(self, state: State, arrived: Sequence[Arrived]) -> JointStep:
+        (left, taken), (right, taken_right) = (
+            side.in_time(one) for side, one in zip(self.sides, arrived, strict=True)
+        )
+        fronts = [Front(self.look.axis, one.punctuation) for one in arrived]
+        waiting = Kept.of(state, "side0:", self.sides[0].schema, remembers=True)
+        asking = waiting.pool(left, waiting.held.chosen(self._due(waiting, fronts)))
+        known = Known.of(self, state, asking, right, fronts)
+        certain, results = self._results(known, asking, fronts)
+        changes = waiting.change(asking, np.where(certain, GONE, asking.mark))
+        index = changes.get(("side0:" + INDEX, 0), waiting.held.index)
+        if fronts[0].ended and (index is None or not index.num_rows):
+            changes |= known.forget()
+        else:
+            changes |= known.change(self.look, fronts)
+        return JointStep(results, changes, [taken, taken_right])
+
+    def _results(
+        self, known: Known, asking: Pool, fronts: Sequence[Front]
+    ) -> tuple[Mask, pa.Table]:
+        """The left rows of which everything is certain, and what is told of them."""
+        partner, certain = known.answer(self.look, asking, fronts[1])
+        certain &= asking.mark != GONE
+        return certain, self._told(asking, known.rows, np.flatnonzero(certain), partner[certain])
+
+    def _due(self, waiting: Kept, fronts: Sequence[Front]) -> Mask:
+        """The chunks of left rows of which one may be certain now."""
+        least, most = waiting.held.bounds
+        low, high = fronts[1].lifted()
+        some = low < high
+        if not self.look.forward:
+            bounds = careful(self.look.last, least), careful(self.look.last, most)
+            return reached(*bounds, low[some], high[some] - 1)
+        # What is behind a left row may have come long after it.
+        due: Mask = np.full(len(least), some.any()) & (least <= high.max())
+        return due
+
+    def _told(self, asking: Pool, rows: pa.Table, left: Ints, right: Ints) -> pa.Table:
+        """Left rows with their partners, -1 being none."""
+        one, other = self.sides
+        told = asking.rows.select([*one.key_names, *one.column_names]).take(pa.array(left))
+        partner = pa.array(right, pa.int64(), mask=right < 0)
+        columns = [*told.columns, *rows.select(other.column_names).take(partner).columns]
+        return pa.Table.from_arrays(columns, schema=self.result_schema)
+
+
+@dataclass(frozen=True)
+class Known:
+    """The right rows that a step looks at: new ones, those of chunks, and the last ones passed."""
+
+    store: Kept
+    pool: Pool
+    passed: Passed
+    buckets: dict[int, pa.Table]
+    rows: pa.Table
+    keyed: Keyed
+    succession: Succession
+
+    @classmethod
+    def of(
+        cls, work: Nearest, state: State, asking: Pool, new: pa.Table, fronts: Sequence[Front]
+    ) -> Known:
+        names, side, look = work.key_names, work.sides[1], work.look
+        store = Kept.of(state, "side1:", side.schema, remembers=False)
+        pool = store.pool(new, store.held.chosen(_wanted(work, store, asking, fronts)))
+        passed = Passed.of(state, "passed:", names)
+        buckets: dict[int, pa.Table] = {}
+        if look.backward:
+            keys = pool.rows.select(names)
+            passing = pool.order <= look.cut(*(front.after(keys) for front in fronts))
+            floor = look.floor(*_listed(fronts, names)[1])
+            buckets = passed.read([asking.rows, pool.rows.filter(pa.array(passing))], floor.max())
+        rows = pa.concat_tables([pool.rows, *buckets.values()]).combine_chunks()
+        keyed = Keyed.of(names, [rows, asking.rows])
+        order = ints(rows["order"])
+        made = Succession.of(rows, keyed.numbers[0], order, len(keyed), side.tie_names)
+        return cls(store, pool, passed, buckets, rows, keyed, made)
+
+    def around(self, look: Look, order: Ints) -> tuple[Ints, Ints]:
+        """For each left row the last right row before it and the first behind, -1 if none."""
+        key, rows = self.keyed.numbers[1], self.succession
+        none = np.full(len(order), -1)
+        before = rows.last(key, look.low(order), look.last(order)) if look.backward else none
+        behind = rows.first(key, look.following(order), look.high(order)) if look.forward else none
+        return before, behind
+
+    def complete(self, right: Front) -> Ints:
+        """For each left row how far the right side is complete."""
+        return right.after(self.keyed.keys)[self.keyed.numbers[1]]
+
+    def answer(self, look: Look, asking: Pool, right: Front) -> tuple[Ints, Mask]:
+        """For each left row its partner, -1 if none, and whether that is certain."""
+        order, rows = asking.order, self.succession
+        complete = self.complete(right)
+        before, behind = self.around(look, order)
+        place = np.append(rows.order, 0)  # what -1 finds means nothing
+        back = look.distance(place[before], order)
+        ahead = look.distance(order, place[behind])
+        closer = (before >= 0) & ((behind < 0) | (back <= ahead))
+        partner = np.append(rows.place, -1)[np.where(closer, before, behind)]
+        certain = look.last(order) < complete if look.backward else np.ones(len(order), np.bool_)
+        if look.forward:
+            known = (behind >= 0) & (place[behind] < complete)
+            known |= look.high(order) < complete
+            # Nothing to come is nearer than what lies before.
+            fixed = (complete > look.last(order)) & (complete < EVER)
+            to_come = np.maximum(complete, look.following(order))
+            far = look.distance(order, np.where(fixed, to_come, order))
+            known |= (before >= 0) & fixed & (far >= back)
+            certain &= known | (complete == EVER)
+        return partner, certain
+
+    def change(self, look: Look, fronts: Sequence[Front]) -> Changes:
+        """Hold the rows that may still be partners."""
+        left, right = (front.after(self.keyed.keys) for front in fronts)
+        cut, floor = look.cut(left, right), look.floor(left, right)
+        rows = self.succession
+        size = len(self.pool.order)
+        stays = np.zeros(self.rows.num_rows, np.bool_)
+        stays[rows.place] = (rows.order > cut[rows.key]) & (rows.order >= floor[rows.key])
+        changes = self.store.change(self.pool, np.where(stays[:size], 0, GONE).astype(np.uint8))
+        if look.backward:
+            last = rows.latest(cut, look.keeps) & (rows.order >= floor[rows.key])
+            place = rows.place[last]
+            kept = self.rows.take(pa.array(place))
+            changes |= self.passed.change(self.buckets, kept, place >= size)
+        return changes
+
+    def forget(self) -> Changes:
+        """No left row will ask any more."""
+        return self.store.scope.named(forget(self.store.scope, ROWS, INDEX)) | self.passed.forget()
+
+
+def _listed(fronts: Sequence[Front], names: Sequence[str]) -> tuple[list[Ints], list[Ints]]:
+    """What is complete of both inputs before a step and after it: for all keys, and those ahead."""
+    ahead = [f.punctuation.by_key for f in fronts if f.punctuation.by_key is not None]
+    keys = Keyed.of(names, [table.select(names) for table in ahead]).keys if ahead else None
+    lifted = [front.lifted(keys) for front in fronts]
+    return [low for low, _ in lifted], [high for _, high in lifted]
+
+
+def _wanted(work: Nearest, store: Kept, asking: Pool, fronts: Sequence[Front]) -> Mask:
+    """The chunks of right rows that left rows ask for, or of which rows may be let go."""
+    look, names = work.look, work.key_names
+    least, most = store.held.bounds
+    before, after = _listed(fronts, names)
+    keys, order = asking.rows.select(names), asking.order
+    complete = fronts[1].after(keys)
+    wanted = np.zeros(len(least), np.bool_)
+    if look.backward:
+        low, high = look.cut(*before), look.cut(*after)
+        some = low < high
+        wanted |= reached(least, most, low[some], high[some])
+        since = look.cut(*(front.before(keys) for front in fronts))
+        asked = (look.last(order) < complete) & (asking.mark != GONE)
+        low, high = np.maximum(look.low(order), since), look.last(order)
+        wanted |= reached(least, most, low[asked], high[asked])
+    else:
+        low, high = look.floor(*before), look.floor(*after)
+        some = low < high
+        wanted |= reached(least, most, low[some], high[some] - 1)
+    if look.forward:
+        # Those that waited had nobody behind them in what was complete before.
+        low, held = look.following(order), np.arange(len(order)) >= asking.new
+        if work.patient:
+            held &= order < fronts[0].before(keys)
+        low = np.where(held, np.maximum(low, fronts[1].before(keys)), low)
+        high = np.minimum(look.high(order), careful(lambda one: one - 1, complete))
+        wanted |= reached(least, most, low, high)
+    return wanted

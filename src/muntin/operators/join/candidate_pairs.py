@@ -1,0 +1,85 @@
+"""Who meets whom in a step: new left rows all right rows, held left rows the new right ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from muntin.kernels.sorting import by_key_and_order
+from muntin.kernels.stretches import members, stretches
+from muntin.operators.common.keys import Keyed
+from muntin.operators.join.held_rows import GONE, Pool
+from muntin.operators.join.reach import Reach
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+#: About so many pairs are looked at together.
+_PAIRS = 2**20
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Left rows, and for each the stretch of sorted right rows that it may match."""
+
+    left: Ints
+    first: Ints
+    behind: Ints
+    right: Ints  # where the sorted right rows stand in their pool
+
+    def pairs(self) -> Iterator[tuple[Ints, Ints]]:
+        """Pairs by their places in the pools, not too many at once."""
+        block = np.cumsum(self.behind - self.first) // _PAIRS
+        cuts = np.flatnonzero(np.diff(block)) + 1
+        edges = zip([0, *cuts.tolist()], [*cuts.tolist(), len(self.left)], strict=True)
+        for start, stop in edges:
+            asking, row = members(self.first[start:stop], self.behind[start:stop])
+            if len(row):
+                yield self.left[start:stop][asking], self.right[row]
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """The rows of both sides that a step looks at, under one numbering of their keys."""
+
+    reach: Reach
+    left: Pool
+    right: Pool
+    keyed: Keyed
+
+    @cached_property
+    def asked(self) -> tuple[Asked, Asked]:
+        rows = np.arange(len(self.left.order))
+        held = rows[self.left.new :]
+        return (
+            self._ask(rows[: self.left.new], len(self.right.order)),
+            self._ask(held[self.left.mark[held] != GONE], self.right.new),
+        )
+
+    def _ask(self, left: Ints, count: int) -> Asked:
+        """What left rows may match among the first right rows."""
+        key, order = self.keyed.numbers[1][:count], self.right.order[:count]
+        place, starts = by_key_and_order(key, order, len(self.keyed))
+        mine = self.left.order[left]
+        found = stretches(
+            starts,
+            order[place],
+            self.keyed.numbers[0][left],
+            self.reach.low(mine),
+            self.reach.high(mine),
+        )
+        return Asked(left, *found, place)
+
+    def pairs(self) -> Iterator[tuple[Ints, Ints]]:
+        for asked in self.asked:
+            yield from asked.pairs()
+
+    def some(self) -> Mask:
+        """Which left rows have somebody to match at all."""
+        made = np.zeros(len(self.left.order), np.bool_)
+        for asked in self.asked:
+            made[asked.left] = asked.behind > asked.first
+        return made

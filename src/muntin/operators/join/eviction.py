@@ -1,0 +1,127 @@
+"""Rows that are let go for want of room, the oldest of both sides first (FJ-16)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.operators.common.columns import ints
+from muntin.operators.common.completeness import Front
+from muntin.operators.join.held_rows import GONE, MET, Kept, Pool
+from muntin.operators.protocol import Changes, State
+
+if TYPE_CHECKING:
+    from muntin.operators.join.operator import Paired
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class After:
+    """State as it will be when changes are made."""
+
+    state: State
+    changes: Changes
+
+    def buckets(self, table: str) -> Sequence[int]:
+        known = set(self.state.buckets(table))
+        for (name, bucket), chunk in self.changes.items():
+            if name == table:
+                (known.discard if chunk is None else known.add)(bucket)
+        return sorted(known)
+
+    def read(self, table: str, bucket: int) -> pa.Table:
+        chunk = self.changes.get((table, bucket))
+        return self.state.read(table, bucket) if chunk is None else chunk
+
+
+def evict(
+    work: Paired, limit: int, state: State, changes: Changes, fronts: Sequence[Front]
+) -> tuple[list[pa.Table], int]:
+    """Let rows go until what is held weighs no more than the limit.
+
+    What that changes is written into ``changes``. Returns the results of rows that never had a
+    partner, and how many rows went.
+    """
+    results: list[pa.Table] = []
+    count = 0
+    # A row weighs a little more or less than its share of a chunk, so once may not be enough.
+    while True:
+        stores = work.stores(After(state, changes))
+        excess = sum(store.held.weight for store in stores) - limit
+        if excess <= 0:
+            _forget_unwritten(state, changes)
+            return results, count
+        pools, evicted, idle = _oldest(work, stores, fronts, excess)
+        for place, (store, pool) in enumerate(zip(stores, pools, strict=True)):
+            results.append(work.unmet(pools, place, evicted[place] & (pool.mark != MET)))
+            count += int(evicted[place].sum())
+            mark = np.where(evicted[place] | idle[place], GONE, pool.mark).astype(np.uint8)
+            changes.update(store.change(pool, mark, at_once=True))
+
+
+def _forget_unwritten(state: State, changes: Changes) -> None:
+    """Chunks that this step would have written, and that eviction took away again."""
+    for name, bucket in [key for key, chunk in changes.items() if chunk is None]:
+        if bucket not in state.buckets(name):
+            del changes[name, bucket]
+
+
+def _oldest(
+    work: Paired, stores: Sequence[Kept], fronts: Sequence[Front], excess: int
+) -> tuple[list[Pool], list[Mask], list[Mask]]:
+    """Chunks that hold the oldest rows; which of these go; and which nobody needs anyway."""
+    chunks = _by_age(stores)
+    least, side, name, weight = chunks
+    taken = int(np.searchsorted(np.cumsum(weight), excess)) + 1
+    while True:
+        pools = [
+            store.pool(store.schema.empty_table(), name[:taken][side[:taken] == place].tolist())
+            for place, store in enumerate(stores)
+        ]
+        idle = [_idle(work, place, pool, fronts) for place, pool in enumerate(pools)]
+        order = np.concatenate([pool.order for pool in pools])
+        needless = np.concatenate(idle)
+        # What nobody needs goes first, and is not missed.
+        place = np.lexsort((order, ~needless))
+        share = np.concatenate([_shares(pool) for pool in pools])[place]
+        going = place[: int(np.searchsorted(np.cumsum(share), excess)) + 1]
+        youngest = order[going].max()
+        unread = least[taken:]
+        if not len(unread) or youngest <= unread.min():
+            break
+        taken = int(np.searchsorted(least, youngest))  # among them may be older ones
+    evicted = np.zeros(len(order), np.bool_)
+    evicted[going] = True
+    evicted &= ~needless
+    return pools, np.split(evicted, [len(pools[0].order)]), idle
+
+
+def _by_age(stores: Sequence[Kept]) -> tuple[Ints, Ints, Ints, Ints]:
+    """Of all chunks the least order, the side, the name and the bytes; the oldest first."""
+    tables = [store.held.index for store in stores]
+    side = np.repeat(np.arange(len(tables)), [table.num_rows for table in tables])
+    both = pa.concat_tables(tables)
+    least, name, weight = (ints(both[column]) for column in ("least", "chunk", "bytes"))
+    place = np.argsort(least, kind="stable")
+    return least[place], side[place], name[place], weight[place]
+
+
+def _idle(work: Paired, place: int, pool: Pool, fronts: Sequence[Front]) -> Mask:
+    """Rows that are in a chunk still, though nobody needs them."""
+    complete = fronts[1 - place].after(pool.rows.select(work.sides[place].key_names))
+    idle: Mask = work.over(place, pool.order, complete) | (pool.mark == GONE)
+    return idle
+
+
+def _shares(pool: Pool) -> npt.NDArray[np.float64]:
+    """What each row weighs, if those of a chunk weigh the same."""
+    sizes = [chunk.num_rows for chunk in pool.chunks.values()]
+    weights = [chunk.nbytes / chunk.num_rows for chunk in pool.chunks.values()]
+    return np.repeat(np.array(weights, np.float64), sizes)

@@ -1,0 +1,103 @@
+"""Rows of one side that may still find a partner, and which of them have found one.
+
+Rows lie in chunks that are written once. What becomes of single rows of a chunk is written beside
+it, in a byte a row, until so little of the chunk is left that it is written again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.operators.common.columns import ints
+from muntin.operators.fill.held_rows import ROWS, Held
+from muntin.operators.joint_protocol import Scope
+from muntin.operators.protocol import Changes, State
+
+Ints = npt.NDArray[np.int64]
+Marks = npt.NDArray[np.uint8]
+Mask = npt.NDArray[np.bool_]
+MARKS, MARK = "marks", "mark"
+#: What is known of a row: nothing yet, it has a partner, nobody needs it any more.
+WAITS, MET, GONE = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The rows that a step looks at: ``new`` ones first, then those of the chunks it reads."""
+
+    rows: pa.Table
+    order: Ints
+    mark: Marks
+    new: int
+    chunks: dict[int, pa.Table]
+
+    def parts(self, values: Marks) -> list[Marks]:
+        """A value for each row as those of the new rows and of each chunk."""
+        sizes = [self.new, *(chunk.num_rows for chunk in self.chunks.values())]
+        return np.split(values, np.cumsum(sizes)[:-1])
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The rows of one side in the state; it ``remembers`` marks where results depend on them."""
+
+    scope: Scope
+    held: Held
+    schema: pa.Schema
+    remembers: bool
+
+    @classmethod
+    def of(cls, state: State, prefix: str, schema: pa.Schema, *, remembers: bool) -> Kept:
+        scope = Scope(state, prefix)
+        return cls(scope, Held.of(scope), schema, remembers)
+
+    def pool(self, new: pa.Table, names: Sequence[int]) -> Pool:
+        """New rows together with those of some chunks."""
+        chunks = self.held.read(names)
+        rows = [chunk.select(self.schema.names) for chunk in chunks.values()]
+        together = pa.concat_tables([new, *rows]).combine_chunks()
+        marks = [np.zeros(new.num_rows, np.uint8), *self._marks(chunks)]
+        order = ints(together["order"])
+        return Pool(together, order, np.concatenate(marks), new.num_rows, chunks)
+
+    def _marks(self, chunks: dict[int, pa.Table]) -> list[Marks]:
+        if not self.remembers:
+            return [np.zeros(chunk.num_rows, np.uint8) for chunk in chunks.values()]
+        beside = set(self.scope.buckets(MARKS))
+        told = [
+            self.scope.read(MARKS, name) if name in beside else chunk
+            for name, chunk in chunks.items()
+        ]
+        return [table[MARK].to_numpy() for table in told]
+
+    def change(self, pool: Pool, mark: Marks, *, at_once: bool = False) -> Changes:
+        """Remember rows with their marks; those that are gone are let go, if need be at once."""
+        fresh, *others = pool.parts(mark)
+        _, *before = pool.parts(pool.mark)
+        rows = self._marked(pool.rows.slice(0, pool.new), fresh)
+        chunks = {
+            name: self._marked(chunk, own)
+            for (name, chunk), own in zip(pool.chunks.items(), others, strict=True)
+        }
+        kept = rows.filter(pa.array(fresh != GONE))
+        keep = [own != GONE for own in others]
+        changes = self.held.change(chunks, keep, kept, at_once=at_once)
+        if self.remembers:
+            beside = set(self.scope.buckets(MARKS))
+            for name, old, own in zip(chunks, before, others, strict=True):
+                if (ROWS, name) in changes:
+                    if name in beside:
+                        changes[MARKS, name] = None
+                elif (old != own).any():
+                    changes[MARKS, name] = pa.table({MARK: own})
+        return self.scope.named(changes)
+
+    def _marked(self, rows: pa.Table, mark: Marks) -> pa.Table:
+        if not self.remembers:
+            return rows
+        return rows.select(self.schema.names).append_column(MARK, pa.array(mark))

@@ -1,0 +1,79 @@
+"""The latest right rows of each key that left rows have passed: an as-of join may ask for them.
+
+They may be as old as they like, so they are not found by their order but by their key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.operators.common.columns import ints
+from muntin.operators.common.keys import key_buckets
+from muntin.operators.joint_protocol import Scope
+from muntin.operators.protocol import Changes, State, forget
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+PASSED, LEAST = "rows", "least"
+_LEAST = pa.schema([(name, pa.int64()) for name in ("bucket", "least")])
+
+
+@dataclass(frozen=True)
+class Passed:
+    """Rows in buckets of keys, and the least order in each bucket."""
+
+    scope: Scope
+    names: Sequence[str]
+
+    @classmethod
+    def of(cls, state: State, prefix: str, names: Sequence[str]) -> Passed:
+        return cls(Scope(state, prefix), names)
+
+    def read(self, keys: Sequence[pa.Table], floor: int) -> dict[int, pa.Table]:
+        """The buckets of some keys, and those with a row below the floor."""
+        asked = {int(b) for table in keys for b in np.unique(self.buckets(table))}
+        asked |= {bucket for bucket, least in self._least.items() if least < floor}
+        return {
+            bucket: self.scope.read(PASSED, bucket) for bucket in self._least if bucket in asked
+        }
+
+    def buckets(self, table: pa.Table) -> Ints:
+        return key_buckets(table, self.names)
+
+    @property
+    def _least(self) -> dict[int, int]:
+        if not self.scope.buckets(LEAST):
+            return {}
+        table = self.scope.read(LEAST, 0)
+        return dict(zip(*(ints(table[name]).tolist() for name in _LEAST.names), strict=True))
+
+    def change(self, read: dict[int, pa.Table], rows: pa.Table, old: Mask) -> Changes:
+        """Remember ``rows`` instead of what was read; ``old`` are those that were read."""
+        changes: Changes = {}
+        least = self._least
+        bucket, order = self.buckets(rows), ints(rows["order"])
+        for number in sorted({*read, *np.unique(bucket).tolist()}):
+            mine = bucket == number
+            count = int(mine.sum())
+            if number in read and old[mine].all() and count == read[number].num_rows:
+                continue
+            changes[PASSED, number] = rows.filter(pa.array(mine)) if count else None
+            least.pop(number, None)
+            if count:
+                least[number] = int(order[mine].min())
+        if changes:
+            changes[LEAST, 0] = self._table(least)
+        return self.scope.named(changes)
+
+    def _table(self, least: dict[int, int]) -> pa.Table | None:
+        if not least:
+            return None
+        return pa.Table.from_arrays([list(least), list(least.values())], schema=_LEAST)
+
+    def forget(self) -> Changes:
+        return self.scope.named(forget(self.scope, PASSED, LEAST))

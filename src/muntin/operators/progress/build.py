@@ -1,0 +1,72 @@
+"""From a disorder, as the user said it, to the rule in ticks that workers run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from muntin.errors import ArgumentError
+from muntin.operators.progress.per_key import PerKey
+from muntin.operators.progress.per_value import Each
+from muntin.operators.progress.punctuated import Punctuated, PunctuatedKeys
+from muntin.operators.progress.row_slack import RowSlack
+from muntin.operators.progress.slack import Punctuator
+from muntin.operators.progress.tracks import Quiet
+from muntin.specs import disorder as rules
+from muntin.specs.axis import Axis
+from muntin.specs.idle import Clock, Follow, Idle
+from muntin.specs.lengths import Length
+
+
+def punctuator(
+    disorder: rules.Disorder | None,
+    axis: Axis,
+    keys: Sequence[pa.DataType],
+    values: Sequence[pa.DataType] = (),
+) -> Punctuator:
+    """The rule of a stream whose keys, and columns of ``mt.each``, have these types."""
+    match disorder:
+        case None:
+            return Punctuator(None)
+        case rules.Slack(slack=slack):
+            return Punctuator(_ticks(axis, slack))
+        case rules.RowSlack(rows=rows):
+            return RowSlack(None, rows, axis)
+        case rules.Punctuated(key=False):
+            return Punctuated(None, axis)
+        case rules.Punctuated():
+            return PunctuatedKeys(None, axis, tuple(keys))
+        case rules.PerKey(slack=slack, idle=idle):
+            return PerKey(_ticks(axis, slack), axis, tuple(keys), _quiet(axis, idle))
+        case rules.Each(slack=slack, idle=idle, expect=expect):
+            expected = _expected(expect, values)
+            return Each(_ticks(axis, slack), axis, expected, _quiet(axis, idle))
+    raise AssertionError(f"a rule that was not resolved: {disorder}")
+
+
+def _ticks(axis: Axis, slack: Length | None) -> int:
+    return 0 if slack is None else axis.length("slack", slack)
+
+
+def _quiet(axis: Axis, idle: Idle) -> Quiet:
+    match idle:
+        case Follow(length):
+            return Quiet(follow=axis.length("follow", length))
+        case Clock(length):
+            return Quiet(clock=length.micros)
+    return Quiet()
+
+
+def _expected(expect: Sequence[tuple[object, ...]], types: Sequence[pa.DataType]) -> pa.Table:
+    """The values that must be seen, as the columns ``v0..`` have them."""
+    columns = {}
+    for place, type_ in enumerate(types):
+        given = [value[place] for value in expect]
+        try:
+            columns[f"v{place}"] = pa.array(given, type_)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+            raise ArgumentError(
+                "expect", given, f"they must be values of the column, which has type {type_}"
+            ) from error
+    return pa.table(columns)

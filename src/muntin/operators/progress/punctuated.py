@@ -1,0 +1,83 @@
+"""Rows of the stream that are punctuation: what the source itself promises (window-id.txt 5.1).
+
+Spark evaluates the condition; rows come with a column ``p``. A row without a place on the axis
+(null, NaN) promises nothing: it is left among the rows, and refused like any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.kernels.ticks import to_ticks
+from muntin.operators.progress.per_key import PerKey, told_by
+from muntin.operators.progress.progress import (
+    Advanced,
+    Heard,
+    Observed,
+    Progress,
+    greatest,
+    punctuation,
+)
+from muntin.operators.progress.slack import Punctuator
+from muntin.operators.protocol import State
+from muntin.specs.axis import Axis
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Punctuated(Punctuator):
+    """Marks that speak for the whole stream."""
+
+    axis: Axis
+
+    def observe(self, rows: pa.Table) -> Observed:
+        data, marks, ticks = separate(rows, self.axis)
+        if not marks.num_rows:
+            return Observed(data)
+        told = pa.table({"tick": pa.array([int(ticks.max())], pa.int64())})
+        return Observed(data, everywhere=told, punctuations=marks.num_rows)
+
+    @property
+    def in_batch(self) -> Punctuator:
+        """Marks are not data in a batch either."""
+        return self
+
+    def advance(self, state: State, progress: Progress, heard: Heard) -> Advanced:
+        after = progress.after(heard, self.slack)
+        told = [tick for table in heard.everywhere for tick in table["tick"].to_pylist()]
+        after = after.reaching(greatest(told))
+        return Advanced(after, punctuation(progress, after))
+
+
+@dataclass(frozen=True)
+class PunctuatedKeys(PerKey):
+    """Marks that speak for their own key."""
+
+    def observe(self, rows: pa.Table) -> Observed:
+        data, marks, ticks = separate(rows, self.axis)
+        told = told_by(self.names_of(marks), ticks)
+        return Observed(data, keyed=told, punctuations=marks.num_rows)
+
+    @property
+    def in_batch(self) -> Punctuator:
+        """Marks are not data in a batch either."""
+        return self
+
+
+def separate(rows: pa.Table, axis: Axis) -> tuple[pa.Table, pa.Table, Ints]:
+    """Data, punctuation, and the ticks of the punctuation."""
+    marked = np.flatnonzero(rows["p"].fill_null(False).to_numpy())
+    data = rows.drop_columns(["p"])
+    if len(marked) == 0:
+        return data, data.slice(0, 0), np.empty(0, np.int64)
+    ticks = to_ticks(rows["on"].take(pa.array(marked)).combine_chunks(), axis)
+    placed = ticks.refusal == 0
+    marked = marked[placed]
+    kept = np.ones(rows.num_rows, np.bool_)
+    kept[marked] = False
+    return data.filter(pa.array(kept)), data.take(pa.array(marked)), ticks.tick[placed]

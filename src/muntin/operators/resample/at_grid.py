@@ -1,0 +1,204 @@
+"""Instants every so often, between the rows of each key.
+
+An instant is told when the next row of its key is final: both rows around it are known then. All
+that is remembered of a key's past is its last final row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.kernels.ticks import from_order, order_of_ticks, ticks_of_order
+from muntin.operators.common.columns import ints, key_fields
+from muntin.operators.common.completeness import Front
+from muntin.operators.common.keys import Keyed
+from muntin.operators.join.held_rows import GONE, Kept, Pool
+from muntin.operators.join.passed_rows import Passed
+from muntin.operators.join.side import Side
+from muntin.operators.join.sorted_right_rows import Succession
+from muntin.operators.joint_protocol import Arrived
+from muntin.operators.protocol import EVER, NEVER, Changes, Open, Punctuation, Routed, State, Step
+from muntin.operators.resample.neighbours import Neighbours
+from muntin.specs.resample import Grid
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class _Laid:
+    """Where instants lie, as orders, and the rows around them by their places in a succession."""
+
+    key: Ints
+    order: Ints
+    before: Ints
+    behind: Ints
+
+
+@dataclass(frozen=True)
+class Regular:
+    """Rows to instants on a ``grid``; without one, to the different places that rows have.
+
+    Results have the keys ``k0..`` and, with ``values``, the instant ``at``, values ``r0..`` and
+    ``gap``; else ``frame_start`` and ``frame_end``, which are both the instant.
+    """
+
+    side: Side
+    grid: Grid | None
+    values: Neighbours | None
+    bound_type: pa.DataType
+
+    def __getstate__(self) -> dict[str, object]:
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    @cached_property
+    def result_schema(self) -> pa.Schema:
+        keys = key_fields(self.side.keys)
+        if self.values is None:
+            bounds = [pa.field(name, self.bound_type) for name in ("frame_start", "frame_end")]
+            return pa.schema([*keys, *bounds])
+        return pa.schema([*keys, *value_fields(self.bound_type, self.values)])
+
+    @property
+    def lateness_type(self) -> pa.DataType:
+        return self.side.lateness_type
+
+    @property
+    def shard_keys(self) -> Sequence[str]:
+        return self.side.shard_keys
+
+    @property
+    def may_refuse(self) -> bool:
+        return False
+
+    def route(self, rows: pa.Table) -> Routed:
+        return self.side.route(rows)
+
+    def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
+        return self.side.merge(partials)
+
+    def step(
+        self,
+        state: State,
+        partials: Sequence[pa.Table],
+        punctuation: Punctuation,
+        rows: Sequence[pa.Table] = (),
+    ) -> Step:
+        new, taken = self.side.in_time(Arrived(partials, punctuation, rows))
+        front = Front(self.side.axis, punctuation)
+        kept = Kept.of(state, "rows:", self.side.schema, remembers=False)
+        _, high = front.lifted()
+        pool = kept.pool(new, kept.held.chosen(kept.held.bounds[0] < high.max()))
+        keys = pool.rows.select(self.side.key_names)
+        final = pool.order < front.after(keys)
+        # A chunk may still hold rows that were final before.
+        known = _Final.of(self, state, pool, final & (pool.order >= front.before(keys)))
+        changes = kept.change(pool, np.where(final, GONE, 0).astype(np.uint8))
+        changes |= known.change(ended=front.ended, remembers=self.grid is not None)
+        return Step(
+            results=self._told(known, self._instants(known)),
+            changes=changes,
+            rows_used=taken.used,
+            rows_late=taken.late,
+            late_rows=taken.late_rows,
+            open=None if self.values is not None or front.ended else known.open(self),
+        )
+
+    def _instants(self, known: _Final) -> _Laid:
+        rows = known.succession
+        place = np.arange(len(rows.order))
+        if self.grid is None:
+            return _Laid(rows.key, rows.order, place, place)
+        number = self.number(rows.order)
+        first = np.append(True, rows.key[1:] != rows.key[:-1])[: len(place)]
+        on_grid = order_of_ticks(self._tick(number), self.side.axis) == rows.order
+        # The instants since the row before, up to a row; none before the first, but where it lies.
+        since = np.where(first, number - 1, np.append(0, number[:-1])[: len(place)])
+        count = np.where(first, on_grid & known.fresh, number - since)
+        behind = np.repeat(place, count)
+        ordinal = np.arange(len(behind)) - np.repeat(np.cumsum(count) - count, count)
+        order = order_of_ticks(self._tick(since[behind] + 1 + ordinal), self.side.axis)
+        before = np.where(order == rows.order[behind], behind, behind - 1)
+        return _Laid(rows.key[behind], order, before, behind)
+
+    def number(self, order: Ints) -> Ints:
+        """The last instant at or before each order."""
+        assert self.grid is not None
+        ticks = ticks_of_order(order, self.side.axis)
+        return (ticks - self.grid.origin) // self.grid.every
+
+    def _tick(self, number: Ints) -> Ints:
+        assert self.grid is not None
+        return self.grid.origin + number * self.grid.every
+
+    def following(self, order: Ints) -> Ints:
+        """The first instant behind each order."""
+        return order_of_ticks(self._tick(self.number(order) + 1), self.side.axis)
+
+    def _told(self, known: _Final, instants: _Laid) -> pa.Table:
+        columns = list(known.keyed.keys.take(pa.array(instants.key)).columns)
+        at = from_order(instants.order, self.side.axis, self.bound_type)
+        if self.values is None:
+            columns += [at, at]
+        else:
+            place = known.succession.place
+            around = place[instants.before], place[instants.behind]
+            columns += [at, *self.values.made(known.rows, *around, instants.order)]
+        return pa.Table.from_arrays(columns, schema=self.result_schema)
+
+
+@dataclass(frozen=True)
+class _Final:
+    """The rows that became final, behind the last ones of their keys that were so before."""
+
+    rows: pa.Table
+    keyed: Keyed
+    succession: Succession
+    fresh: Mask
+    passed: Passed
+    buckets: dict[int, pa.Table]
+    new: int
+
+    @classmethod
+    def of(cls, work: Regular, state: State, pool: Pool, final: Mask) -> _Final:
+        names = work.side.key_names
+        mine = pool.rows.filter(pa.array(final))
+        passed = Passed.of(state, "passed:", names)
+        # Who fills instants must know of every key where its next one lies.
+        floor = EVER if work.values is None else NEVER
+        buckets = passed.read([mine], floor) if work.grid is not None else {}
+        rows = pa.concat_tables([mine, *buckets.values()]).combine_chunks()
+        keyed = Keyed.of(names, [rows])
+        order, ties = ints(rows["order"]), work.side.tie_names
+        made = Succession.of(rows, keyed.numbers[0], order, len(keyed), ties)
+        return cls(rows, keyed, made, made.place < mine.num_rows, passed, buckets, mine.num_rows)
+
+    def change(self, *, ended: bool, remembers: bool) -> Changes:
+        """Remember the last row of each key."""
+        if ended or not remembers:
+            return self.passed.forget()
+        rows = self.succession
+        last = rows.place[np.append(rows.key[1:] != rows.key[:-1], True)[: len(rows.key)]]
+        return self.passed.change(self.buckets, self.rows.take(pa.array(last)), last >= self.new)
+
+    def open(self, work: Regular) -> Open | None:
+        """Of every key the first instant to come."""
+        if work.grid is None:
+            return None
+        rows = self.succession
+        last = np.append(rows.key[1:] != rows.key[:-1], True)[: len(rows.key)]
+        return Open(
+            self.keyed.keys.take(pa.array(rows.key[last])), work.following(rows.order[last])
+        )
+
+
+def value_fields(bound_type: pa.DataType, values: Neighbours) -> list[pa.Field]:
+    """The columns of an instant: where it lies, its values, and whether it is a gap."""
+    made = [pa.field(f"r{place}", type_) for place, type_ in enumerate(values.types)]
+    return [pa.field("at", bound_type), *made, pa.field("gap", pa.bool_())]

@@ -1,0 +1,111 @@
+"""Values at instants, made of the rows before and behind them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin.kernels.numbers.order_keys import order_doubles
+from muntin.operators.common.columns import ints
+from muntin.specs.axis import Axis, Domain
+from muntin.specs.resample import Method
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+#: Whole numbers, or doubles.
+Places = Ints | Floats
+
+
+def numeric(type_: pa.DataType) -> bool:
+    """Whether values lie on a line."""
+    return bool(
+        pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_)
+    )
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """How the columns ``c0..`` of rows become values ``r0..``; ``max_gap`` is in ticks."""
+
+    how: Method
+    axis: Axis
+    max_gap: int | None
+    columns: tuple[pa.DataType, ...]
+
+    @property
+    def types(self) -> list[pa.DataType]:
+        """What values are: on a line they are doubles."""
+        return [pa.float64() if self._on_a_line(type_) else type_ for type_ in self.columns]
+
+    def _on_a_line(self, type_: pa.DataType) -> bool:
+        return self.how == "linear" and numeric(type_)
+
+    def made(self, rows: pa.Table, before: Ints, behind: Ints, order: Ints) -> list[pa.Array]:
+        """Values, and last which instants are gaps.
+
+        ``before`` and ``behind`` are the rows around each of the orders, -1 where there is none.
+        """
+        at = self._places(order)
+        # What -1 finds means nothing.
+        place = self._places(np.append(ints(rows["order"]), 0))
+        low, high = place[before], place[behind]
+        gap = self._gaps(at, low, high, before, behind)
+        used = before
+        if self.how == "nearest":
+            closer = (behind >= 0) & ((before < 0) | (high - at < at - low))
+            used = np.where(closer, behind, before)
+        taken = pa.array(np.where(gap, -1, used), mask=gap)
+        values = []
+        for number, type_ in enumerate(self.columns):
+            column = rows[f"c{number}"].combine_chunks()
+            if self._on_a_line(type_):
+                values.append(_line(column, before, behind, at, low, high, gap))
+            else:
+                values.append(column.take(taken))
+        return [*values, pa.array(gap)]
+
+    def _gaps(self, at: Places, low: Places, high: Places, before: Ints, behind: Ints) -> Mask:
+        far = None if self.max_gap is None else self._length(self.max_gap)
+        if self.how == "linear":
+            gap: Mask = (before < 0) | (behind < 0)
+            return gap if far is None else gap | (high - low > far)
+        back, ahead = (before >= 0), np.full(len(before), self.how == "nearest") & (behind >= 0)
+        if far is not None:
+            back, ahead = back & (at - low <= far), ahead & (high - at <= far)
+        return ~(back | ahead)
+
+    def _places(self, order: Ints) -> Places:
+        return order_doubles(order) if self.axis.domain is Domain.DOUBLE else order
+
+    def _length(self, ticks: int) -> float:
+        return ticks / 10**self.axis.digits if self.axis.domain is Domain.DOUBLE else ticks
+
+
+def _line(
+    column: pa.Array,
+    before: Ints,
+    behind: Ints,
+    at: Places,
+    low: Places,
+    high: Places,
+    gap: Mask,
+) -> pa.Array:
+    """Where the line from the row before to the one behind crosses an instant."""
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.string())  # through which it becomes the nearest double
+    values = column.cast(pa.float64(), safe=False)
+    known = np.append(pc.is_valid(values).to_numpy(zero_copy_only=False), False)
+    value = np.append(values.fill_null(0.0).to_numpy(zero_copy_only=False), 0.0)
+    exact = before == behind
+    length = np.where(gap | exact, 1, high - low).astype(np.float64)
+    share = np.where(gap | exact, 0, at - low).astype(np.float64) / length
+    with np.errstate(invalid="ignore", over="ignore"):
+        made = value[before] + (value[behind] - value[before]) * share
+    made = np.where(exact, value[before], made)
+    missing = gap | ~known[before] | ~known[behind]
+    return pa.array(made, pa.float64(), mask=missing)

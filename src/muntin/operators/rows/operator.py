@@ -1,0 +1,180 @@
+"""Windows over the rows of a key in their order, by cells.
+
+Rows whose order is final are lifted into cells (rows that will always be in the same windows
+share one) and a cut tells which stretches of cells are windows. Both ends of these stretches only
+move forward, so the same constant-time kernels slide over them as over panes. How this compares
+with the bins of window-id.txt, section 6, is in docs/decisions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.kernels.grouping import key_and_pane
+from muntin.kernels.row_windows import stretches
+from muntin.kernels.ticks import to_ticks
+from muntin.operators.aggregation.combine import slide
+from muntin.operators.common.columns import ints
+from muntin.operators.common.keys import Keyed
+from muntin.operators.protocol import NEVER, Changes, State
+from muntin.operators.rows.cut import Cutting, Held, Progressed, Run
+from muntin.operators.rows.ordered_rows import Sequenced
+from muntin.operators.windows.panes import Panes
+from muntin.specs.windows import Edges
+
+Ints = npt.NDArray[np.int64]
+CELLS = "cells"
+#: Cells are appended as one more chunk a step; so many chunks become one again.
+_CHUNKS = 32
+
+
+@dataclass(frozen=True)
+class Ordered(Sequenced):
+    """Windows that a cut makes of the rows of each key, with their aggregates."""
+
+    @cached_property
+    def cells(self) -> Panes:
+        """Cells are panes whose numbers a cut gives."""
+        return Panes(self.axis, Edges(1, 1, 0, False), self.keys, self.calls, self.lateness_type)
+
+    @cached_property
+    def result_types(self) -> list[pa.DataType]:
+        return [bound.type for bound in self.cells.bound]
+
+    def _kept(self, state: State) -> pa.Table:
+        return self.read(state, CELLS, self.cells.schema)
+
+    def _report(
+        self,
+        state: State,
+        keyed: Keyed,
+        held: pa.Table,
+        run: Run,
+        final: pa.Table,
+        keys: Progressed,
+    ) -> tuple[pa.Table, Changes, Cutting, int]:
+        new, new_key, between = self._lift(run, final, keys)
+        live, key = self._live(keyed, held, keys, new, new_key)
+        cutting = self.cut.windows(run, keys, self._held(live, key, len(keyed)))
+        changes = self._remember(state, held, keyed.numbers[2], new, new_key, cutting)
+        if cutting.settled is not None or len(state.buckets(CELLS)) >= _CHUNKS:
+            changes |= self._rewrite(state, live, key, cutting)
+        return self._results(live, key, cutting, len(keyed)), changes, cutting, between
+
+    def _lift(self, run: Run, final: pa.Table, keys: Progressed) -> tuple[pa.Table, Ints, int]:
+        """Rows as cells, combined where they share one, and their keys; and rows in no window."""
+        number = self.cut.number(run, keys)
+        inside = np.flatnonzero(number != NEVER)
+        if len(inside) < len(run):
+            final, number = final.take(pa.array(inside)), number[inside]
+        place = run.rank if self.by_rank else run.order
+        lifted = self.cells.lifted(final, place[inside], number)
+        codes, size = self.cells.codes(lifted)
+        groups = key_and_pane(codes, size, number)
+        key = run.key[inside]
+        if len(groups) < len(number):
+            columns = [column.combine_chunks() for column in lifted.columns]
+            lifted, key = self.cells.grouped(columns, groups), key[groups.member]
+        return lifted, key, len(run) - len(inside)
+
+    def _live(
+        self, keyed: Keyed, cells: pa.Table, keys: Progressed, new: pa.Table, new_key: Ints
+    ) -> tuple[pa.Table, Ints]:
+        """Cells that a window may still need, old and new, by key and number; and their keys."""
+        needed = keys.memory["needed"][keyed.numbers[2]]
+        live = np.flatnonzero(ints(cells["pane"]) >= needed)
+        old = cells.drop_columns(["chunk"]).take(pa.array(live))
+        both = pa.concat_tables([old, new])
+        key = np.concatenate([keyed.numbers[2][live], new_key])
+        codes, size = self.cells.codes(both)
+        groups = key_and_pane(codes, size, ints(both["pane"]))
+        if len(groups) == both.num_rows:
+            return both.take(pa.array(groups.member)), key[groups.member]
+        columns = [column.combine_chunks() for column in both.columns]
+        return self.cells.grouped(columns, groups), key[groups.member]
+
+    def _held(self, live: pa.Table, key: Ints, keys: int) -> Held | None:
+        """The rows of each key by rank, where the cut looks at them; cells then are single rows."""
+        if not self.cut.holds_rows:
+            return None
+        rank = ints(live["pane"])
+        place = np.lexsort((rank, key))
+        starts = np.searchsorted(key[place], np.arange(keys + 1))
+        # The first call keeps the `on` of a cell's first row.
+        on = live[self.cells.columns_of(0)[1]].combine_chunks().take(pa.array(place))
+        return Held(starts.astype(np.int64), rank[place], to_ticks(on, self.axis).order)
+
+    def _remember(
+        self,
+        state: State,
+        cells: pa.Table,
+        cell_key: Ints,
+        new: pa.Table,
+        new_key: Ints,
+        cutting: Cutting,
+    ) -> Changes:
+        """New cells are one more chunk; a chunk is forgotten when no key needs a cell of it."""
+        needed = ints(cells["pane"]) >= cutting.needed[cell_key]
+        in_use = set(ints(cells["chunk"])[needed].tolist())
+        chunks = state.buckets(CELLS)
+        changes: Changes = {(CELLS, chunk): None for chunk in chunks if chunk not in in_use}
+        kept = new.filter(pa.array(ints(new["pane"]) >= cutting.needed[new_key]))
+        if kept.num_rows:
+            changes[CELLS, max(chunks, default=-1) + 1] = kept
+        return changes
+
+    def _rewrite(self, state: State, live: pa.Table, key: Ints, cutting: Cutting) -> Changes:
+        """All cells as one chunk, those that will always be together as one."""
+        number = ints(live["pane"])
+        kept = number >= cutting.needed[key]
+        live, number, key = live.filter(pa.array(kept)), number[kept], key[kept]
+        if cutting.settled is not None:
+            together = number < cutting.settled[key]
+            number = np.where(together, cutting.needed[key], number)
+            place = live.schema.get_field_index("pane")
+            live = self.cells.merge([live.set_column(place, "pane", pa.array(number))])
+        chunks = state.buckets(CELLS)
+        changes: Changes = {(CELLS, chunk): None for chunk in chunks}
+        following = max(chunks, default=-1) + 1
+        changes[CELLS, following] = live if live.num_rows else None
+        return changes
+
+    def _results(self, live: pa.Table, key: Ints, cutting: Cutting, keys: int) -> pa.Table:
+        """The windows of every group that hold a cell."""
+        if not len(cutting.key) or not live.num_rows:
+            return self.result_schema.empty_table()
+        codes, _ = self.cells.codes(live)
+        starts = np.flatnonzero(np.diff(codes, prepend=codes[0] - 1)).astype(np.int64)
+        row, window, low, high = self._stretches(live, starts, key[starts], cutting, keys)
+        columns = [column.combine_chunks() for column in live.columns]
+        slid = {
+            accumulator: slide(accumulator.kind, parts, low, high)
+            for accumulator, parts in self.cells.by_accumulator(columns[len(self.keys) + 1 :])
+        }
+        made = [column.take(pa.array(starts[row])) for column in columns[: len(self.keys)]]
+        made += [self.bound(bound[window]) for bound in (cutting.start, cutting.end)]
+        results = [b.finish([slid[a] for a in b.accumulators]) for b in self.cells.bound]
+        hidden = 2 if self.by_rank else 0
+        made += results[:hidden]
+        complete = cutting.complete[window]
+        if self.unfinished == "flag":
+            made.append(pa.array(complete))
+        table = pa.Table.from_arrays([*made, *results[hidden:]], schema=self.result_schema)
+        return table.filter(pa.array(complete)) if self.unfinished == "drop" else table
+
+    def _stretches(
+        self, live: pa.Table, starts: Ints, run_key: Ints, cutting: Cutting, keys: int
+    ) -> tuple[Ints, Ints, Ints, Ints]:
+        key_windows = np.searchsorted(cutting.key, np.arange(keys + 1)).astype(np.int64)
+        ends = np.append(starts, live.num_rows)
+        given = ends, run_key, ints(live["pane"]), key_windows, cutting.low, cutting.high
+        none = np.empty(0, np.int64)
+        found = stretches(*given, none, none, none, none)
+        filled = [np.empty(found, np.int64) for _ in range(4)]
+        stretches(*given, *filled)
+        return filled[0], filled[1], filled[2], filled[3]

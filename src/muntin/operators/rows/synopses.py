@@ -1,0 +1,156 @@
+"""Windows over the rows of a key in their order, by synopses (prior-art-spec-2.md EH, CA).
+
+What is kept of rows whose order is final is not cells but one synopsis for each aggregate and
+key, which is fed and then asked about every window that a cut tells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.aggregates.synopses.protocol import Floats, SynopsisKind
+from muntin.aggregates.synopses.result_column import result_column
+from muntin.operators.common.columns import ints
+from muntin.operators.common.keys import Keyed, key_buckets
+from muntin.operators.protocol import NEVER, Changes, State
+from muntin.operators.rows.cut import Cutting, Progressed, Run
+from muntin.operators.rows.ordered_rows import Sequenced
+
+Ints = npt.NDArray[np.int64]
+SYNOPSES = "synopses"
+
+
+@dataclass(frozen=True)
+class Synopses(Sequenced):
+    """Windows that a cut makes of the rows of each key, answered by synopses.
+
+    ``kinds`` has one for each call; ``within`` the ticks before a window's end that a call asks
+    about, where that is not all of it. Slots are doubles.
+    """
+
+    kinds: tuple[SynopsisKind, ...] = ()
+    within: tuple[int | None, ...] = ()
+
+    @cached_property
+    def result_types(self) -> list[pa.DataType]:
+        return [kind.result for kind in self.kinds]
+
+    @cached_property
+    def _schema(self) -> pa.Schema:
+        """A key, the last row it was fed, and a dump for each call."""
+        dumps = [pa.field(f"d{place}", pa.binary()) for place in range(len(self.kinds))]
+        return pa.schema([*self.key_fields, pa.field("fed", pa.int64()), *dumps])
+
+    def _kept(self, state: State) -> pa.Table:
+        return self.read(state, SYNOPSES, self._schema)
+
+    def _report(
+        self,
+        state: State,
+        keyed: Keyed,
+        held: pa.Table,
+        run: Run,
+        final: pa.Table,
+        keys: Progressed,
+    ) -> tuple[pa.Table, Changes, Cutting, int]:
+        cutting = self.cut.windows(run, keys, None)
+        number = self.cut.number(run, keys)
+        fed = keyed.spread(2, held["fed"], NEVER)
+        np.maximum.at(fed, run.key, number)
+        touched = np.union1d(run.key, cutting.key).astype(np.int64)
+        columns = {
+            slot: final[f"s{slot}"].to_numpy().astype(np.float64) for slot in self.slot_types
+        }
+        answers: list[pa.Array] = []
+        dumps: dict[str, list[bytes]] = {}
+        for place in range(len(self.kinds)):
+            answered, dumped = self._ask(place, keyed, held, touched, run, number, columns, cutting)
+            answers.append(result_column(self.kinds[place].result, answered))
+            dumps[f"d{place}"] = dumped
+        changes = self._remember(state, keyed, held, touched, fed, dumps, cutting)
+        return self._results(keyed, cutting, answers), changes, cutting, 0
+
+    def _ask(
+        self,
+        place: int,
+        keyed: Keyed,
+        held: pa.Table,
+        touched: Ints,
+        run: Run,
+        number: Ints,
+        columns: dict[int, Floats],
+        cutting: Cutting,
+    ) -> tuple[list[Floats], list[bytes]]:
+        """The answers of one call to all windows, and what its synopses remember."""
+        kind, values = self.kinds[place], [columns[slot] for slot in self.calls[place].slots]
+        within = self.within[place]
+        low = cutting.low if within is None else np.maximum(cutting.low, cutting.high - within)
+        row_of = dict(zip(keyed.numbers[2].tolist(), range(held.num_rows), strict=True))
+        stored = held[f"d{place}"]
+        rows = np.searchsorted(run.key, np.append(touched, len(keyed)))
+        rows_end = np.searchsorted(run.key, touched, side="right")
+        asked = np.searchsorted(cutting.key, touched)
+        asked_end = np.searchsorted(cutting.key, touched, side="right")
+        pieces: list[list[Floats]] = []
+        dumps: list[bytes] = []
+        for turn, key in enumerate(touched.tolist()):
+            old = row_of.get(key)
+            synopsis = kind.new() if old is None else kind.load(stored[old].as_py())
+            mine = slice(rows[turn], rows_end[turn])
+            questions = slice(asked[turn], asked_end[turn])
+            answer = synopsis.run(
+                np.ascontiguousarray(number[mine]),
+                [column[mine] for column in values],
+                np.ascontiguousarray(low[questions]),
+                np.ascontiguousarray(cutting.high[questions]),
+            )
+            pieces.append([np.asarray(part, np.float64) for part in answer])
+            synopsis.forget(int(cutting.needed[key]))
+            dumps.append(synopsis.dump())
+        if not pieces:
+            return [np.empty(0)] * max(1, kind.result.num_fields), dumps
+        return [np.concatenate(parts) for parts in zip(*pieces, strict=True)], dumps
+
+    def _results(self, keyed: Keyed, cutting: Cutting, answers: list[pa.Array]) -> pa.Table:
+        row = pa.array(cutting.key)
+        made = [keyed.keys[name].take(row).combine_chunks() for name in self.key_names]
+        made += [self.bound(cutting.start), self.bound(cutting.end)]
+        if self.unfinished == "flag":
+            made.append(pa.array(cutting.complete))
+        table = pa.Table.from_arrays([*made, *answers], schema=self.result_schema)
+        return table.filter(pa.array(cutting.complete)) if self.unfinished == "drop" else table
+
+    def _remember(
+        self,
+        state: State,
+        keyed: Keyed,
+        held: pa.Table,
+        touched: Ints,
+        fed: Ints,
+        dumps: dict[str, list[bytes]],
+        cutting: Cutting,
+    ) -> Changes:
+        """The synopses of keys that rows came for or that were asked; others stay as they are."""
+        quiet = ~np.isin(keyed.numbers[2], touched)
+        columns = {name: keyed.keys[name].take(pa.array(touched)) for name in self.key_names}
+        columns["fed"] = pa.array(fed[touched])
+        columns |= {name: pa.array(dumped, pa.binary()) for name, dumped in dumps.items()}
+        old = held.drop_columns(["chunk"]).filter(pa.array(quiet))
+        both = pa.concat_tables([old, pa.table(columns, schema=self._schema)])
+        key = np.concatenate([keyed.numbers[2][quiet], touched])
+        live = ints(both["fed"]) >= cutting.needed[key]
+        bucket = key_buckets(both, self.key_names)
+        changed = set(bucket[len(bucket) - len(touched) :].tolist())
+        changed |= set(bucket[~live].tolist())
+        known = set(state.buckets(SYNOPSES))
+        changes: Changes = {}
+        for number in sorted(changed):
+            mine = both.filter(pa.array(live & (bucket == number)))
+            if mine.num_rows or number in known:
+                changes[SYNOPSES, number] = mine if mine.num_rows else None
+        return changes

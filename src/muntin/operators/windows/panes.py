@@ -1,0 +1,188 @@
+"""Panes: what rows become before the shuffle, and how partial tables merge (panes.txt 3.1).
+
+A pane is one row of accumulators per key and stretch between two window edges. Panes are made on
+the map side, travel, and are kept; windows are made of them elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.aggregates.accumulators import Accumulator, Count
+from muntin.aggregates.bind import Bound, Call, bind, slot_types
+from muntin.kernels.grouping import Groups, key_and_pane, key_codes
+from muntin.operators.aggregation.combine import combine, gather
+from muntin.operators.common.admission import Admission
+from muntin.operators.common.columns import ints, key_fields, typed
+from muntin.operators.protocol import Routed
+from muntin.specs.axis import Axis
+from muntin.specs.windows import Edges
+
+Ints = npt.NDArray[np.int64]
+#: Combining pays where it leaves at most this share of the rows; else rows travel as they are.
+WORTH_COMBINING = 0.8
+
+
+@dataclass(frozen=True)
+class Panes:
+    """Rows to partial tables.
+
+    Rows come with columns ``on``, ``k0..`` (keys) and ``s0..`` (slots of the calls),
+    and, when refused rows are wanted, ``o0..`` (the original columns). Partial tables have the
+    keys, ``pane`` and the columns of the accumulators, of which the first counts rows.
+    """
+
+    axis: Axis
+    edges: Edges
+    keys: tuple[pa.DataType, ...]
+    calls: tuple[Call, ...]
+    lateness_type: pa.DataType
+
+    @cached_property
+    def bound(self) -> tuple[Bound, ...]:
+        return tuple(bind(call) for call in self.calls)
+
+    @cached_property
+    def accumulators(self) -> tuple[Accumulator, ...]:
+        """The accumulators of all calls, each once; the first counts the rows of a pane."""
+        wanted = [a for bound in self.bound for a in bound.accumulators]
+        return tuple(dict.fromkeys([Count(()), *wanted]))
+
+    @cached_property
+    def key_fields(self) -> list[pa.Field]:
+        return key_fields(self.keys)
+
+    @cached_property
+    def key_names(self) -> list[str]:
+        return [field.name for field in self.key_fields]
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns of a partial table."""
+        made = [*self.key_fields, pa.field("pane", pa.int64())]
+        for place, accumulator in enumerate(self.accumulators):
+            for part, type_ in enumerate(accumulator.columns):
+                made.append(pa.field(f"a{place}_{part}", type_))
+        return pa.schema(made)
+
+    @cached_property
+    def admission(self) -> Admission:
+        """Rows before the origin are refused where windows are clipped to it."""
+        origin = self.edges.origin if self.edges.clipped else None
+        return Admission(self.axis, self.lateness_type, origin)
+
+    def route(self, rows: pa.Table) -> Routed:
+        admitted = self.admission.admit(rows)
+        panes = self.panes_of(admitted.tick)
+        originals = admitted.originals(self.key_names)
+        if originals is not None:
+            originals = originals.append_column("pane", pa.array(panes))
+        partial = self._combined(admitted.rows, admitted.order, panes)
+        return admitted.routed(partial, originals)
+
+    def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
+        """One row per key and pane, keys together and panes in order."""
+        if len({tuple(p.column_names) for p in partials}) > 1:
+            partials = [p if p.schema == self.schema else self._lifted(p) for p in partials]
+        table = pa.concat_tables(partials) if partials else self.schema.empty_table()
+        codes, size = self.codes(table)
+        groups = key_and_pane(codes, size, ints(table["pane"]))
+        if len(groups) == table.num_rows:
+            table = table.take(pa.array(groups.member))
+            return table if table.schema == self.schema else self._lifted(table)
+        table = table if table.schema == self.schema else self._lifted(table)
+        return self.grouped([column.combine_chunks() for column in table.columns], groups)
+
+    def codes(self, table: pa.Table) -> tuple[Ints, int]:
+        columns = [table[name].combine_chunks() for name in self.key_names]
+        return key_codes(columns, table.num_rows)
+
+    def panes_of(self, tick: Ints) -> Ints:
+        slides, offset = np.divmod(tick - self.edges.origin, self.edges.slide)
+        if self.edges.panes_per_slide == 1:
+            return slides
+        panes: Ints = 2 * slides + (offset >= self.edges.start_offset)
+        return panes
+
+    def _combined(self, rows: pa.Table, order: Ints, panes: Ints) -> pa.Table:
+        """Panes, or the rows as they are where a pane holds about one row."""
+        keys = [typed(rows, n, t) for n, t in zip(self.key_names, self.keys, strict=True)]
+        slots = {f"s{p}": typed(rows, f"s{p}", t) for p, t in self.slot_types.items()}
+        codes, size = key_codes(keys, rows.num_rows)
+        groups = key_and_pane(codes, size, panes)
+        if len(groups) > WORTH_COMBINING * rows.num_rows:
+            named = dict(zip(self.key_names, keys, strict=True))
+            sent = {**named, "pane": pa.array(panes), **slots}
+            return pa.table({**sent, "order": pa.array(order)} if self._needs_order else sent)
+        member = pa.array(groups.member)
+        made = [column.take(member) for column in (*keys, pa.array(panes))]
+        for accumulator in self.accumulators:
+            made += gather(accumulator, list(slots.values()), order, groups)
+        return pa.Table.from_arrays(made, schema=self.schema)
+
+    def _lift(
+        self, keys: Sequence[pa.Array], order: Ints, panes: Ints, slots: Sequence[pa.Array]
+    ) -> list[pa.Array]:
+        """Rows as panes of one row each."""
+        parts = [part for a in self.accumulators for part in a.lift(slots, order)]
+        return [*keys, pa.array(panes), *parts]
+
+    def _lifted(self, rows: pa.Table) -> pa.Table:
+        """Rows that travelled as they are."""
+        panes = ints(rows["pane"])
+        return self.lifted(rows, ints(rows["order"]) if self._needs_order else panes, panes)
+
+    def lifted(self, rows: pa.Table, order: Ints, panes: Ints) -> pa.Table:
+        """Rows as panes of one row each, given their order and their panes."""
+        keys = [rows[name].combine_chunks() for name in self.key_names]
+        slots = [rows[f"s{place}"].combine_chunks() for place in self.slot_types]
+        return pa.Table.from_arrays(self._lift(keys, order, panes, slots), schema=self.schema)
+
+    @cached_property
+    def nothing(self) -> pa.Table:
+        """One pane without any row."""
+        nulls = [pa.nulls(1, type_) for type_ in (*self.keys, pa.int64())]
+        slots = [pa.nulls(0, type_) for type_ in self.slot_types.values()]
+        none = Groups(np.empty(0, np.int64), np.zeros(1, np.int64))
+        made = [gather(a, slots, none.number, none) for a in self.accumulators]
+        columns = [*nulls, *(part for parts in made for part in parts)]
+        return pa.Table.from_arrays(columns, schema=self.schema)
+
+    def columns_of(self, call: int) -> list[str]:
+        """The columns in which a pane keeps the first accumulator of a call."""
+        place = self.accumulators.index(self.bound[call].accumulators[0])
+        return [name for name in self.schema.names if name.startswith(f"a{place}_")]
+
+    @cached_property
+    def _needs_order(self) -> bool:
+        """Whether an accumulator looks at where in a pane a row lies."""
+        return any(accumulator.needs_order for accumulator in self.accumulators)
+
+    @cached_property
+    def slot_types(self) -> dict[int, pa.DataType]:
+        return slot_types(self.calls)
+
+    def grouped(self, columns: Sequence[pa.Array], groups: Groups) -> pa.Table:
+        """One row per group: its key and pane, and its accumulators combined."""
+        member = pa.array(groups.member)
+        fixed = len(self.keys) + 1
+        made = [column.take(member) for column in columns[:fixed]]
+        for accumulator, parts in self.by_accumulator(columns[fixed:]):
+            made += combine(accumulator.kind, parts, groups)
+        return pa.Table.from_arrays(made, schema=self.schema)
+
+    def by_accumulator(
+        self, columns: Sequence[pa.Array]
+    ) -> list[tuple[Accumulator, list[pa.Array]]]:
+        grouped, place = [], 0
+        for accumulator in self.accumulators:
+            width = len(accumulator.columns)
+            grouped.append((accumulator, list(columns[place : place + width])))
+            place += width
+        return grouped

@@ -1,0 +1,181 @@
+"""Session windows: rows of a key that follow each other within a gap.
+
+A row alone is a session from its ``on`` to its ``on`` plus gap. Sessions that touch are one, in
+whatever order they come, so what is kept is one row of accumulators for every open session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from muntin.aggregates.bind import Call
+from muntin.kernels.grouping import Groups
+from muntin.kernels.row_windows import join_sessions
+from muntin.kernels.ticks import from_order, order_of_ticks, shift_order, to_ticks
+from muntin.operators.aggregation.combine import slide
+from muntin.operators.common.admission import Admission, behind
+from muntin.operators.common.columns import ints
+from muntin.operators.common.keys import key_buckets
+from muntin.operators.protocol import NEVER, Changes, Punctuation, Routed, State, Step
+from muntin.operators.windows.panes import Panes
+from muntin.specs.axis import Axis
+from muntin.specs.windows import Edges
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+SESSIONS = "sessions"
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """Sessions of each key with their aggregates.
+
+    Rows come with ``on``, the keys ``k0..``, the slots ``s0..`` and, where rows bring their own
+    gap, ``reach``: the value up to which a row holds its session open.
+    """
+
+    axis: Axis
+    keys: tuple[pa.DataType, ...]
+    calls: tuple[Call, ...]
+    gap: int | None
+    bound_type: pa.DataType
+    lateness_type: pa.DataType
+
+    def __getstate__(self) -> dict[str, object]:
+        # What is derived holds closures and is derived again where this arrives.
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    @cached_property
+    def cells(self) -> Panes:
+        """Sessions are panes numbered by their start."""
+        return Panes(self.axis, Edges(1, 1, 0, False), self.keys, self.calls, self.lateness_type)
+
+    @cached_property
+    def admission(self) -> Admission:
+        return Admission(self.axis, self.lateness_type)
+
+    @cached_property
+    def row_schema(self) -> pa.Schema:
+        whole = [pa.field(name, pa.int64()) for name in ("tick", "order", "reach")]
+        slots = [pa.field(f"s{place}", type_) for place, type_ in self.cells.slot_types.items()]
+        return pa.schema([*self.cells.key_fields, *whole, *slots])
+
+    @cached_property
+    def result_schema(self) -> pa.Schema:
+        made = [*self.cells.key_fields]
+        made += [pa.field(name, self.bound_type) for name in ("window_start", "window_end")]
+        results = enumerate(self.cells.bound)
+        return pa.schema([*made, *(pa.field(f"r{place}", b.type) for place, b in results)])
+
+    @property
+    def shard_keys(self) -> Sequence[str]:
+        return self.cells.key_names
+
+    @property
+    def may_refuse(self) -> bool:
+        return False
+
+    def route(self, rows: pa.Table) -> Routed:
+        """Map side: rows with their place and reach; whether they are late is not known yet."""
+        reasons = None
+        if self.gap is None:
+            reasons = self._without_gap(rows)
+        admitted = self.admission.admit(rows, reasons)
+        rows = admitted.rows
+        if self.gap is None:
+            reach = to_ticks(rows["reach"].combine_chunks(), self.axis).order
+        else:
+            reach = shift_order(admitted.order, self.axis, self.gap)
+        own = {"reach": pa.array(reach)}
+        partial = admitted.partial(self.row_schema, own, with_originals=False)
+        return admitted.routed(partial, admitted.originals(self.cells.key_names))
+
+    def _without_gap(self, rows: pa.Table) -> npt.NDArray[np.object_]:
+        """Rows whose gap is null or not above zero, as Spark leaves them out."""
+        on = to_ticks(rows["on"].combine_chunks(), self.axis)
+        reach = to_ticks(rows["reach"].combine_chunks(), self.axis)
+        none = (reach.refusal != 0) | (reach.order <= on.order)
+        return np.where(none, "no_gap", "").astype(object)
+
+    def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
+        return pa.concat_tables(partials) if partials else self.row_schema.empty_table()
+
+    def step(
+        self,
+        state: State,
+        partials: Sequence[pa.Table],
+        punctuation: Punctuation,
+        rows: Sequence[pa.Table] = (),
+    ) -> Step:
+        arrived = self.merge(partials)
+        late = behind(arrived, self.cells.key_names, punctuation)
+        arrived = arrived.filter(pa.array(~late)) if late.any() else arrived
+        old = [state.read(SESSIONS, bucket) for bucket in sorted(state.buckets(SESSIONS))]
+        sessions, changed = self._join([*old, self._lifted(arrived)], arrived.num_rows)
+        _, complete = punctuation.of(sessions.select(self.cells.key_names))
+        closed = np.ones(sessions.num_rows, np.bool_)
+        if not punctuation.ended:
+            # A row just at the end would still join, so the end itself must be complete.
+            told = order_of_ticks(complete, self.axis)
+            closed = (complete != NEVER) & (ints(sessions["reach"]) < told)
+        return Step(
+            results=self._results(sessions.filter(pa.array(closed))),
+            changes=self._remember(state, sessions, changed, closed),
+            rows_used=arrived.num_rows,
+            rows_late=int(late.sum()),
+            late_rows=self.admission.late_among(rows, self.cells.key_names, punctuation),
+        )
+
+    def _lifted(self, rows: pa.Table) -> pa.Table:
+        order = ints(rows["order"])
+        return self.cells.lifted(rows, order, order).append_column("reach", rows["reach"])
+
+    def _join(self, tables: Sequence[pa.Table], new_rows: int) -> tuple[pa.Table, Mask]:
+        """Sessions joined where they touch, and which of them have a new row."""
+        parts = pa.concat_tables(tables)
+        new = np.arange(parts.num_rows) >= parts.num_rows - new_rows
+        codes, _ = self.cells.codes(parts)
+        order = np.lexsort((ints(parts["pane"]), codes))
+        parts, codes, new = parts.take(pa.array(order)), codes[order], new[order]
+        number = np.empty(len(codes), np.int64)
+        end = np.empty(len(codes), np.int64)
+        found = join_sessions(codes, ints(parts["pane"]), ints(parts["reach"]), number, end)
+        member = np.searchsorted(number, np.arange(found)).astype(np.int64)
+        columns = [column.combine_chunks() for column in parts.columns[:-1]]
+        sessions = self.cells.grouped(columns, Groups(number, member))
+        sessions = sessions.append_column("reach", pa.array(end[:found]))
+        changed = np.zeros(found, np.bool_)
+        changed[number[new]] = True
+        return sessions, changed
+
+    def _results(self, closed: pa.Table) -> pa.Table:
+        columns = [column.combine_chunks() for column in closed.columns]
+        each = np.arange(closed.num_rows)
+        kept = {
+            accumulator: slide(accumulator.kind, parts, each, each + 1)
+            for accumulator, parts in self.cells.by_accumulator(columns[len(self.keys) + 1 : -1])
+        }
+        made = columns[: len(self.keys)]
+        for bound in ("pane", "reach"):
+            made.append(from_order(ints(closed[bound]), self.axis, self.bound_type))
+        made += [b.finish([kept[a] for a in b.accumulators]) for b in self.cells.bound]
+        return pa.Table.from_arrays(made, schema=self.result_schema)
+
+    def _remember(self, state: State, sessions: pa.Table, changed: Mask, closed: Mask) -> Changes:
+        """Sessions stand in the bucket of their key; only buckets with a change are written."""
+        bucket = key_buckets(sessions, self.cells.key_names)
+        dirty = set(bucket[changed | closed].tolist())
+        kept, bucket = sessions.filter(pa.array(~closed)), bucket[~closed]
+        known = set(state.buckets(SESSIONS))
+        changes: Changes = {}
+        for number in sorted(dirty):
+            mine = kept.filter(pa.array(bucket == number))
+            if mine.num_rows or number in known:
+                changes[SESSIONS, number] = mine if mine.num_rows else None
+        return changes

@@ -1,0 +1,151 @@
+"""``CREATE STREAM | TABLE | QUERY | TRIGGER``.
+
+CREATE STREAM name FROM source(...) [(column type, ...)] ON column [BY column, ...]
+              [DISORDER ...] [SCHEDULE length [ORIGIN constant]]
+CREATE TABLE name FROM source(...) [(column type, ...)]
+CREATE QUERY name AS query [INTO sink(...)] [LATE INTO sink(...)]
+CREATE TRIGGER name ON query DO action(...)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from muntin.parser.cursor import Cursor
+from muntin.parser.dialect import written
+from muntin.parser.disorder_clause import read_disorder
+from muntin.parser.errors import SqlError
+from muntin.parser.expressions import parse_tree
+from muntin.parser.frame_clause import read_schedule
+from muntin.parser.lexer import is_word, name_token
+from muntin.parser.query import read_query
+from muntin.parser.source_calls import read_call
+from muntin.parser.statements import (
+    Call,
+    CreateQuery,
+    CreateStream,
+    CreateTable,
+    CreateTrigger,
+    Statement,
+)
+
+_SOURCE = "a source such as csv('traffic.csv', header => true)"
+
+
+def read_create(cursor: Cursor, hyphenated: frozenset[str]) -> Statement:
+    """What follows the word CREATE."""
+    match cursor.choice("STREAM", "TABLE", "QUERY", "TRIGGER"):
+        case "STREAM":
+            return _stream(cursor)
+        case "TABLE":
+            return _table(cursor)
+        case "QUERY":
+            return _query(cursor, hyphenated)
+        case _:
+            return _trigger(cursor)
+
+
+def _stream(cursor: Cursor) -> CreateStream:
+    place = cursor.place
+    name, source, schema = _sourced(cursor)
+    on: str | None = None
+    by: tuple[str, ...] = ()
+    disorder = schedule = None
+    said: set[str] = set()
+    words = ("ON", "BY", "DISORDER", "SCHEDULE")
+    while not cursor.done:
+        at = cursor.offset
+        word = cursor.choice(*words)
+        if word in said:
+            raise SqlError(f"{word} stands here twice", cursor.text, at)
+        said.add(word)
+        if word == "ON":
+            on = cursor.name("the column that progresses")
+        elif word == "BY":
+            by = cursor.names("a key column")
+        elif word == "DISORDER":
+            disorder = read_disorder(cursor, lambda c: c.next_is(*words))
+        else:
+            schedule = read_schedule(cursor)
+    if on is None:
+        cursor.fail(expected="ON and the column that progresses, such as ON ts")
+    return CreateStream(name, source, schema, on, by, disorder, schedule, place)
+
+
+def _table(cursor: Cursor) -> CreateTable:
+    place = cursor.place
+    name, source, schema = _sourced(cursor)
+    cursor.finish("the end of the statement")
+    return CreateTable(name, source, schema, place)
+
+
+def _sourced(cursor: Cursor) -> tuple[str, Call, str | None]:
+    name = cursor.name("a name")
+    cursor.expect("FROM")
+    source = read_call(cursor, _SOURCE)
+    token = cursor.peek
+    has_schema = token is not None and token.token_type is TokenType.L_PAREN
+    return name, source, _schema(cursor) if has_schema else None
+
+
+def _schema(cursor: Cursor) -> str:
+    """Columns and types, read as those of a table and written out again."""
+    opening = cursor.tokens[cursor.at]
+    first = cursor.at
+    cursor.enclosed()
+    words = ((TokenType.CREATE, "CREATE"), (TokenType.TABLE, "TABLE"))
+    before = [Token(type_, text, 0, 0, 0, 0) for type_, text in words]
+    tokens = [*before, name_token("t", opening), *cursor.tokens[first : cursor.at]]
+    tree = parse_tree(cursor.text, tokens)
+    columns = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
+    typed = [c for c in columns if isinstance(c, exp.ColumnDef) and c.args.get("kind") is not None]
+    if not columns or len(typed) != len(columns):
+        problem = "these are not columns with types"
+        raise SqlError(problem, cursor.text, opening.start, expected="(ts TIMESTAMP, speed DOUBLE)")
+    return ", ".join(map(written, typed))
+
+
+def _query(cursor: Cursor, hyphenated: frozenset[str]) -> CreateQuery:
+    place = cursor.place
+    name = cursor.name("a name")
+    cursor.expect("AS")
+    tokens, depth, split = cursor.tokens, 0, len(cursor.tokens)
+    for at in range(cursor.at, len(tokens)):
+        depth += tokens[at].token_type is TokenType.L_PAREN
+        depth -= tokens[at].token_type is TokenType.R_PAREN
+        if not depth and _goes_into(tokens, at):
+            split = at
+            break
+    end = tokens[split].start if split < len(tokens) else cursor.end
+    query = read_query(Cursor(cursor.text, tokens[cursor.at : split], end), hyphenated)
+    cursor.at = split
+    sinks: dict[str, Call] = {}
+    while not cursor.done:
+        at = cursor.offset
+        word = cursor.choice("INTO", "LATE")
+        if word == "LATE":
+            cursor.expect("INTO")
+        if word in sinks:
+            raise SqlError(f"{word} stands here twice", cursor.text, at)
+        sinks[word] = read_call(cursor, "a sink such as stdout('json')")
+    return CreateQuery(name, query, sinks.get("INTO"), sinks.get("LATE"), place)
+
+
+def _goes_into(tokens: Sequence[Token], at: int) -> bool:
+    """Whether the query ends here, with INTO or LATE INTO."""
+    late = is_word(tokens[at], "LATE") and at + 1 < len(tokens) and is_word(tokens[at + 1], "INTO")
+    return late or is_word(tokens[at], "INTO")
+
+
+def _trigger(cursor: Cursor) -> CreateTrigger:
+    place = cursor.place
+    name = cursor.name("a name")
+    cursor.expect("ON")
+    query = cursor.name("the name of a query")
+    cursor.expect("DO")
+    action = read_call(cursor, "an action such as webhook('http://...')")
+    cursor.finish("the end of the statement")
+    return CreateTrigger(name, query, action, place)

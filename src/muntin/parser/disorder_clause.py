@@ -1,0 +1,103 @@
+"""``DISORDER SLACK '10 seconds'``: how disordered a stream is, and what becomes of late rows.
+
+DISORDER ORDERED
+         SLACK length | SLACK n ROWS
+         PUNCTUATED [PER KEY] WHERE condition
+         PER KEY [SLACK length] [IDLE ...]
+         EACH (column, ...) [SLACK length] [EXPECT (value, ...)] [IDLE ...]
+         PER PARTITION [SLACK length] [IDLE ...]
+         ... [LATE GENEROUS | CONSISTENT]
+IDLE WAIT | FOLLOW length | CLOCK length
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot.tokenizer_core import TokenType
+
+from muntin.errors import ArgumentError
+from muntin.parser.cursor import Cursor
+from muntin.parser.errors import SqlError
+from muntin.parser.expressions import read_expression
+from muntin.parser.literals import read_constants, read_length, read_measure
+from muntin.specs import disorder as rules
+from muntin.specs.disorder import Disorder, Late
+from muntin.specs.idle import Idle, clock, follow, wait
+
+_KINDS = ("ORDERED", "SLACK", "PUNCTUATED", "PER", "EACH")
+
+
+def read_disorder(cursor: Cursor, stops: Callable[[Cursor], bool]) -> Disorder:
+    """What follows the word DISORDER; ``stops`` says where a condition in it ends."""
+    start = cursor.offset
+    kind = cursor.choice(*_KINDS)
+    try:
+        match kind:
+            case "ORDERED":
+                return rules.ordered(late=_late(cursor))
+            case "SLACK":
+                return _slack(cursor)
+            case "PUNCTUATED":
+                return _punctuated(cursor, stops)
+            case "PER":
+                return _per(cursor)
+            case _:
+                return _each(cursor)
+    except ArgumentError as error:
+        raise SqlError(str(error), cursor.text, start) from None
+
+
+def _slack(cursor: Cursor) -> Disorder:
+    measure = read_measure(cursor, "slack")
+    if measure.rows is not None:
+        return rules.slack(rows=measure.rows, late=_late(cursor))
+    return rules.slack(measure.length, late=_late(cursor))
+
+
+def _punctuated(cursor: Cursor, stops: Callable[[Cursor], bool]) -> Disorder:
+    by_key = cursor.accept("PER", "KEY")
+    cursor.expect("WHERE")
+    condition = read_expression(
+        cursor.until(lambda c: c.next_is("LATE") or stops(c)), "a condition such as kind = 'mark'"
+    )
+    return rules.punctuated(condition.text, key=by_key, late=_late(cursor))
+
+
+def _per(cursor: Cursor) -> Disorder:
+    of_keys = cursor.choice("KEY", "PARTITION") == "KEY"
+    slack, idle = _some_slack(cursor), _idle(cursor)
+    made = rules.per_key if of_keys else rules.per_partition
+    return made(slack, idle=idle, late=_late(cursor))
+
+
+def _each(cursor: Cursor) -> Disorder:
+    columns = cursor.names("a column, or several in parentheses")
+    slack = _some_slack(cursor)
+    expected: tuple[object, ...] = ()
+    if cursor.accept("EXPECT"):
+        token = cursor.peek
+        if token is None or token.token_type is not TokenType.L_PAREN:
+            cursor.fail(expected="a list such as ('north', 'south')")
+        expected = read_constants(cursor.enclosed(), "a constant")
+    return rules.each(columns, slack, idle=_idle(cursor), expect=expected, late=_late(cursor))
+
+
+def _some_slack(cursor: Cursor) -> str | None:
+    return read_length(cursor, "slack") if cursor.accept("SLACK") else None
+
+
+def _idle(cursor: Cursor) -> Idle:
+    if not cursor.accept("IDLE"):
+        return wait()
+    kind = cursor.choice("WAIT", "FOLLOW", "CLOCK")
+    if kind == "WAIT":
+        return wait()
+    length = read_length(cursor, kind.lower())
+    return follow(length) if kind == "FOLLOW" else clock(length)
+
+
+def _late(cursor: Cursor) -> Late:
+    if not cursor.accept("LATE"):
+        return "generous"
+    return "generous" if cursor.choice("GENEROUS", "CONSISTENT") == "GENEROUS" else "consistent"

@@ -1,0 +1,106 @@
+"""From a text to statements: the front door of the language."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import get_args
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from muntin.parser.create import read_create
+from muntin.parser.cursor import Cursor
+from muntin.parser.lexer import is_word, lex
+from muntin.parser.query import BEGINNINGS, read_query
+from muntin.parser.statements import Drop, Explain, Format, Kept, Query, Select, Show, Statement
+
+_BEGINNINGS = (*BEGINNINGS, "CREATE", "EXPLAIN", "SHOW", "DROP")
+_PLURALS: dict[str, Kept] = {
+    "STREAMS": "STREAM",
+    "TABLES": "TABLE",
+    "QUERIES": "QUERY",
+    "TRIGGERS": "TRIGGER",
+}
+
+
+def parse(text: str, columns: Collection[str] = ()) -> tuple[Statement, ...]:
+    """Read a text; everything that is wrong with it is a :class:`muntin.SqlError`.
+
+    Args:
+        text: Statements with semicolons between them.
+        columns: Names with hyphens that are known to be columns, such as ``seg-id``.
+
+    >>> (statement,) = parse("SELECT max(speed) FROM traffic [RANGE 5 MINUTES SLIDE 1 MINUTE]")
+    >>> print(statement)
+    SELECT max(speed) FROM `w0` AS `traffic`
+    w0 = stream(traffic).window(range='5 minutes', slide='1 minute')
+    """
+    lexed = lex(text, columns)
+    pieces = _statements(lexed.tokens, len(text))
+    return tuple(_statement(Cursor(text, *piece), lexed.hyphenated) for piece in pieces)
+
+
+def parse_query(text: str, columns: Collection[str] = ()) -> Query:
+    """Read a text that is one query and nothing else."""
+    lexed = lex(text, columns)
+    return read_query(Cursor(text, lexed.tokens), lexed.hyphenated)
+
+
+def _statements(tokens: Sequence[Token], end: int) -> Iterator[tuple[Sequence[Token], int]]:
+    """The tokens of each statement, and where the text behind it begins."""
+    first = 0
+    for place, token in enumerate(tokens):
+        if token.token_type is TokenType.SEMICOLON:
+            if place > first:
+                yield tokens[first:place], token.start
+            first = place + 1
+    if first < len(tokens):
+        yield tokens[first:], end
+
+
+def _statement(cursor: Cursor, hyphenated: frozenset[str]) -> Statement:
+    place = cursor.place
+    token = cursor.tokens[0]
+    if cursor.accept("CREATE"):
+        return read_create(cursor, hyphenated)
+    if cursor.accept("EXPLAIN"):
+        return _explain(cursor, hyphenated)
+    if cursor.accept("SHOW"):
+        what = _PLURALS[cursor.choice(*_PLURALS)]
+        cursor.finish("the end of the statement")
+        return Show(what, place)
+    if cursor.accept("DROP"):
+        return _drop(cursor)
+    if token.token_type is not TokenType.L_PAREN and not is_word(token, *_BEGINNINGS):
+        cursor.fail(
+            f"{token.text} begins no statement",
+            expected="SELECT, WITH, CREATE, EXPLAIN, SHOW or DROP",
+            known=_BEGINNINGS,
+        )
+    return Select(read_query(cursor, hyphenated), place)
+
+
+def _explain(cursor: Cursor, hyphenated: frozenset[str]) -> Explain:
+    place = cursor.place
+    format_: Format = "text"
+    token, behind = cursor.peek, cursor.behind
+    opens = token is not None and token.token_type is TokenType.L_PAREN
+    if opens and behind is not None and is_word(behind, "FORMAT"):
+        inner = cursor.enclosed()
+        inner.expect("FORMAT")
+        format_ = "svg" if inner.choice("TEXT", "SVG") == "SVG" else "text"
+        inner.finish(")")
+    if cursor.accept("QUERY"):
+        name = cursor.name("the name of a query")
+        cursor.finish("the end of the statement")
+        return Explain(name, format_, place)
+    return Explain(read_query(cursor, hyphenated), format_, place)
+
+
+def _drop(cursor: Cursor) -> Drop:
+    place = cursor.place
+    word = cursor.choice(*get_args(Kept))
+    kept = next(kept for kept in _PLURALS.values() if kept == word)
+    if_exists = cursor.accept("IF", "EXISTS")
+    name = cursor.name("a name")
+    cursor.finish("the end of the statement")
+    return Drop(kept, name, if_exists, place)

@@ -1,0 +1,373 @@
+"""What a text says, read: statements as frozen values, each with its place in the text.
+
+``str(...)`` of a statement is what the grammar tests compare with; the windows of a query are
+shown as the Python call that they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sqlglot import exp
+
+from muntin.parser.dialect import offset_of, written
+from muntin.parser.positions import Place, place_at
+from muntin.specs.disorder import Disorder
+from muntin.specs.frames.schedule import Schedule
+from muntin.specs.frames.schemes import Scheme
+
+#: A constant as it can be written in an argument list; an array is a tuple.
+Constant = str | int | float | bool | None | tuple["Constant", ...]
+#: What asks for windows or frames: the methods of ``mt.stream(...)``.
+Method = Literal["window", "tumbling", "landmark", "latch", "rows", "by_tuple", "session", "frames"]
+#: What makes one stream of two, or tells one at other instants: methods of ``mt.stream(...)``.
+Aligning = Literal["join", "zipper", "asof", "lookup", "resample"]
+#: What a catalog holds.
+Kept = Literal["STREAM", "TABLE", "QUERY", "TRIGGER"]
+Format = Literal["text", "svg"]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A source, a sink or an action: ``csv('path', header => true)``."""
+
+    name: str
+    arguments: tuple[Constant, ...]
+    options: Mapping[str, Constant]
+    place: Place = field(compare=False)
+
+    def __str__(self) -> str:
+        named = [f"{name} => {value!r}" for name, value in self.options.items()]
+        return f"{self.name}({', '.join([*map(repr, self.arguments), *named])})"
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An expression of Spark's SQL: its tree, and the text written out again from it."""
+
+    tree: exp.Expr
+    place: Place = field(compare=False)
+
+    @property
+    def text(self) -> str:
+        return written(self.tree)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class KindOfFrame:
+    """What tells a frame, as ``mt.threshold`` and its relatives take it."""
+
+    word: str
+    arguments: Mapping[str, object]
+    place: Place = field(compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.word}({_named(self.arguments)})"
+
+
+@dataclass(frozen=True)
+class Fill:
+    """``FILL Bgp AS b ON ts MATCHING (router = id) BEFORE ... WHERE ...``.
+
+    ``arguments`` are those of ``.fill(...)``; ``key`` is among them.
+    """
+
+    table: str
+    alias: str
+    arguments: Mapping[str, object]
+    places: Mapping[str, Place] = field(compare=False)
+    place: Place = field(compare=False)
+
+    def __str__(self) -> str:
+        return f".fill({self.table}{_after(self.arguments)})"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """PSoup's window: two ends, each a constant or so much before NOW, and how NOW moves.
+
+    ``begin`` and ``end`` are constants; ``begin_back`` and ``end_back`` lengths before NOW.
+    Without ``every`` NOW is every row.
+    """
+
+    begin: Constant
+    begin_back: str | None
+    end: Constant
+    end_back: str | None
+    every: str | None = None
+
+    def __str__(self) -> str:
+        begin = repr(self.begin) if self.begin_back is None else _now(self.begin_back)
+        end = repr(self.end) if self.end_back is None else _now(self.end_back)
+        return f"BEGIN {begin} END {end}" + (f" EVERY {self.every}" if self.every else "")
+
+
+@dataclass(frozen=True)
+class Windowing:
+    """Windows or frames asked of a relation: a method of ``mt.stream`` and its arguments.
+
+    ``table`` is the name of a stream or table, or a query of its own. ``on`` is WATTR or RATTR;
+    ``by`` is PATTR, None where there is none. ``places`` has the place of every argument, so that
+    what Muntin or Spark says of it is said there.
+    """
+
+    table: str | Query
+    alias: str
+    method: Method
+    arguments: Mapping[str, object]
+    on: str | None
+    by: tuple[str, ...] | None
+    disorder: Disorder | None
+    fills: tuple[Fill, ...]
+    places: Mapping[str, Place] = field(compare=False)
+    place: Place = field(compare=False)
+    interval: Interval | None = None
+
+    def __str__(self) -> str:
+        said = {"on": self.on, "by": self.by, "disorder": self.disorder}
+        told = {name: value for name, value in said.items() if value is not None}
+        table = self.table if isinstance(self.table, str) else f"({self.table})"
+        made = f"stream({table}{_after(told)})"
+        asked = f"[{self.interval}]" if self.interval else f".{self.method}"
+        call = asked if self.interval else f"{asked}({_named(self.arguments)})"
+        return made + call + "".join(map(str, self.fills))
+
+
+@dataclass(frozen=True)
+class Side:
+    """A relation that meets another, and what ``stream(t, on => ts, by => k)`` says of it."""
+
+    table: str | Query
+    alias: str
+    on: str | None
+    by: tuple[str, ...] | None
+    disorder: Disorder | None
+    places: Mapping[str, Place] = field(compare=False)
+    place: Place = field(compare=False)
+
+    @property
+    def described(self) -> bool:
+        """Whether anything is said of it here."""
+        return not (self.on is None and self.by is None and self.disorder is None)
+
+    def __str__(self) -> str:
+        said = {"on": self.on, "by": self.by, "disorder": self.disorder}
+        told = {name: value for name, value in said.items() if value is not None}
+        table = self.table if isinstance(self.table, str) else f"({self.table})"
+        return f"stream({table}{_after(told)})"
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Rows of a stream with those of another, or at other instants: ``FROM join(a, b, ...)``.
+
+    ``arguments`` are those of the method of ``mt.stream``, of which ``other`` is the first; where
+    a stream is resampled it is ``at``, or there is none.
+    """
+
+    method: Aligning
+    own: Side
+    other: Side | None
+    alias: str
+    arguments: Mapping[str, object]
+    places: Mapping[str, Place] = field(compare=False)
+    place: Place = field(compare=False)
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        return (self.own,) if self.other is None else (self.own, self.other)
+
+    def __str__(self) -> str:
+        said = [] if self.other is None else [_met(self.method, self.other)]
+        said += [_named(self.arguments)] if self.arguments else []
+        return f"{self.own}.{self.method}({', '.join(said)})"
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query: Spark's SQL, in which every relation with a stream clause is a plain name.
+
+    ``windowings`` and ``alignments`` say what these names stand for. ``hyphenated`` are words such
+    as ``seg-id`` that were read as subtractions and may be columns: who knows the schema reads the
+    text again.
+    """
+
+    tree: exp.Query
+    windowings: Mapping[str, Windowing]
+    text: str = field(compare=False)
+    start: int = field(compare=False)
+    end: int = field(compare=False)
+    place: Place = field(compare=False)
+    alignments: Mapping[str, Alignment] = field(default_factory=dict)
+    hyphenated: frozenset[str] = frozenset()
+    unbounded: bool = False
+    per_window: bool = False
+
+    def at(self, part: exp.Expr) -> Place:
+        """The place of a part of the query; that of the query if the part does not know."""
+        offset = offset_of(part)
+        return self.place if offset is None else place_at(self.text, offset)
+
+    def __str__(self) -> str:
+        lines = [written(self.tree)]
+        clauses = {**self.windowings, **self.alignments}
+        lines += [f"{name} = {clauses[name]}" for name in sorted(clauses, key=_number)]
+        lines += ["LIMIT PER WINDOW"] * self.per_window
+        return "\n".join([*lines, *(["WITH UNBOUNDED STATE"] * self.unbounded)])
+
+
+@dataclass(frozen=True)
+class CreateStream:
+    """``CREATE STREAM name FROM source (schema) ON ts BY k DISORDER ... SCHEDULE ...``."""
+
+    name: str
+    source: Call
+    schema: str | None
+    on: str
+    by: tuple[str, ...]
+    disorder: Disorder | None
+    schedule: Schedule | None
+    place: Place = field(compare=False)
+
+    def __str__(self) -> str:
+        said = [f"CREATE STREAM {self.name} FROM {self.source}"]
+        said += [] if self.schema is None else [f"({self.schema})"]
+        said += [f"ON {self.on}"]
+        said += [f"BY {', '.join(self.by)}"] if self.by else []
+        said += [] if self.disorder is None else [f"DISORDER {self.disorder}"]
+        said += [] if self.schedule is None else [f"SCHEDULE {self.schedule}"]
+        return " ".join(said)
+
+
+@dataclass(frozen=True)
+class CreateTable:
+    """``CREATE TABLE name FROM source (schema)``: stored data, read when it is needed."""
+
+    name: str
+    source: Call
+    schema: str | None
+    place: Place = field(compare=False)
+
+    def __str__(self) -> str:
+        schema = "" if self.schema is None else f" ({self.schema})"
+        return f"CREATE TABLE {self.name} FROM {self.source}{schema}"
+
+
+@dataclass(frozen=True)
+class CreateQuery:
+    """``CREATE QUERY name AS SELECT ... INTO sink LATE INTO sink``: results, and refused rows."""
+
+    name: str
+    query: Query
+    into: Call | None
+    late: Call | None
+    place: Place = field(compare=False)
+
+    def __str__(self) -> str:
+        into = "" if self.into is None else f"\nINTO {self.into}"
+        late = "" if self.late is None else f"\nLATE INTO {self.late}"
+        return f"CREATE QUERY {self.name} AS\n{self.query}{into}{late}"
+
+
+@dataclass(frozen=True)
+class CreateTrigger:
+    """``CREATE TRIGGER name ON query DO action``: the action, once per result row."""
+
+    name: str
+    query_name: str
+    action: Call
+    place: Place = field(compare=False)
+
+    def __str__(self) -> str:
+        return f"CREATE TRIGGER {self.name} ON {self.query_name} DO {self.action}"
+
+
+@dataclass(frozen=True)
+class Explain:
+    """``EXPLAIN (FORMAT svg) SELECT ...``, or of a query by its name."""
+
+    target: Query | str
+    format: Format
+    place: Place = field(compare=False)
+
+    def __str__(self) -> str:
+        return f"EXPLAIN ({self.format}) {self.target}"
+
+
+@dataclass(frozen=True)
+class Show:
+    """``SHOW STREAMS``, ``TABLES``, ``QUERIES`` or ``TRIGGERS``."""
+
+    what: Kept
+    place: Place = field(compare=False)
+
+    def __str__(self) -> str:
+        return f"SHOW {self.what}"
+
+
+@dataclass(frozen=True)
+class Drop:
+    """``DROP STREAM name``, and what else there is."""
+
+    what: Kept
+    name: str
+    if_exists: bool
+    place: Place = field(compare=False)
+
+    def __str__(self) -> str:
+        return f"DROP {self.what}{' IF EXISTS' * self.if_exists} {self.name}"
+
+
+@dataclass(frozen=True)
+class Select:
+    """A query that is a statement of its own."""
+
+    query: Query
+    place: Place = field(compare=False)
+
+    def __str__(self) -> str:
+        return str(self.query)
+
+
+Statement = (
+    CreateStream | CreateTable | CreateQuery | CreateTrigger | Explain | Show | Drop | Select
+)
+
+
+def _met(method: Aligning, other: Side) -> str:
+    """The other side as an argument, as little as there is to say."""
+    told = str(other) if other.described or not isinstance(other.table, str) else other.table
+    return f"at={told}" if method == "resample" else told
+
+
+def _number(name: str) -> int:
+    """The names that stand for clauses are numbered."""
+    return int(name[1:])
+
+
+def _now(back: str) -> str:
+    return "NOW" if back == "0" else f"NOW - {back}"
+
+
+def _named(arguments: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={_shown(value)}" for name, value in arguments.items())
+
+
+def _after(arguments: Mapping[str, object]) -> str:
+    return "".join(f", {name}={_shown(value)}" for name, value in arguments.items())
+
+
+def _shown(value: object) -> str:
+    """As Python would write it, expressions as texts."""
+    if isinstance(value, Expression):
+        return repr(value.text)
+    if isinstance(value, tuple) and any(isinstance(one, Expression) for one in value):
+        return repr([str(one) for one in value])
+    if isinstance(value, KindOfFrame | Disorder | Scheme | Schedule):
+        return str(value)
+    return repr(value)

@@ -1,0 +1,107 @@
+"""ORDER BY and LIMIT on windows: the first rows of each, and the order of a stream's results.
+
+Spark sorts no stream. All groups of a window are reported in the micro-batch that closes it, so an
+order, and the first n rows of every window, can be had from the rows of a micro-batch alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from muntin.parser.errors import SqlError
+from muntin.parser.statements import Query
+from muntin.spark.types import DataFrame
+
+_RANK = "_rank"
+_BOUNDS = ("window_start", "window_end", "frame_start", "frame_end")
+
+
+def ranked(query: Query, tree: exp.Query, made: Mapping[str, DataFrame]) -> exp.Query:
+    """``LIMIT n PER WINDOW``: rows are ranked within their window, and n of each are kept."""
+    name, node = _only(query, tree, made)
+    assert isinstance(tree, exp.Select)
+    windowing = query.windowings.get(name)
+    prefix = "" if windowing is None else str(windowing.arguments.get("prefix", ""))
+    bounds = [prefix + bound for bound in _BOUNDS if prefix + bound in made[name].columns]
+    if not bounds:
+        problem = "these rows lie in no windows, so there are no first ones of each"
+        raise SqlError(problem, query.text, query.place, expected="LIMIT without PER WINDOW")
+    order = tree.args.get("order")
+    if order is None:
+        problem = "LIMIT PER WINDOW takes the first rows, and it is not said which those are"
+        raise SqlError(problem, query.text, query.place, expected="ORDER BY before LIMIT")
+    place = exp.Window(
+        this=exp.Anonymous(this="row_number", expressions=[]),
+        partition_by=[exp.column(bound, quoted=True) for bound in bounds],
+        order=_unaliased(order, tree),
+    )
+    inner = exp.Select(
+        expressions=[exp.Star(), exp.alias_(place, _RANK)], from_=exp.From(this=node.copy())
+    )
+    if tree.args.get("where") is not None:
+        inner.set("where", tree.args["where"].copy())
+    # The columns one by one: a * of the query is not to see the rank.
+    first = exp.Select(
+        expressions=[exp.column(column, quoted=True) for column in made[name].columns],
+        from_=exp.From(this=inner.subquery(node.alias)),
+        where=exp.Where(this=_among(tree)),
+    )
+    outer = tree.copy()
+    assert isinstance(outer, exp.Select)
+    for part in ("limit", "offset", "where"):
+        outer.set(part, None)
+    outer.set("from_", exp.From(this=first.subquery(node.alias)))
+    return outer
+
+
+def _among(tree: exp.Select) -> exp.Expr:
+    """Which ranks are kept; an OFFSET is one in every window, as the LIMIT is."""
+    limit, offset = tree.args["limit"].expression.copy(), tree.args.get("offset")
+    if offset is None:
+        return exp.LTE(this=exp.column(_RANK), expression=limit)
+    skipped = exp.paren(offset.expression.copy())
+    last = exp.Add(this=exp.paren(limit), expression=skipped.copy())
+    return exp.and_(
+        exp.GT(this=exp.column(_RANK), expression=skipped),
+        exp.LTE(this=exp.column(_RANK), expression=last),
+    )
+
+
+def split(query: Query, tree: exp.Query, made: Mapping[str, DataFrame]) -> tuple[str, exp.Query]:
+    """The windows whose results are ordered, and what is done with those of a micro-batch."""
+    name, _ = _only(query, tree, made)
+    limit = tree.args.get("limit")
+    if limit is not None:
+        problem = "a stream has no end, so it has no first rows"
+        expected = "LIMIT n PER WINDOW, for the first rows of every window"
+        raise SqlError(problem, query.text, query.at(limit), expected=expected)
+    return name, tree
+
+
+def _only(query: Query, tree: exp.Query, made: Mapping[str, DataFrame]) -> tuple[str, exp.Table]:
+    """The one relation with windows of a plain SELECT."""
+    nodes = [node for node in tree.find_all(exp.Table) if node.name in made]
+    plain = isinstance(tree, exp.Select) and len(nodes) == 1 and not tree.args.get("joins")
+    if not plain:
+        problem = (
+            "ORDER BY and LIMIT of a stream, and LIMIT PER WINDOW, need one SELECT over windows"
+        )
+        raise SqlError(problem, query.text, query.place, expected="them in that SELECT")
+    return nodes[0].name, nodes[0]
+
+
+def _unaliased(order: exp.Order, tree: exp.Select) -> exp.Order:
+    """The order in terms of results: names and places of the select list are looked up."""
+    named = {item.alias.casefold(): item.this for item in tree.expressions if item.alias}
+    made = order.copy()
+    for ordered in made.expressions:
+        term = ordered.this
+        if isinstance(term, exp.Literal) and term.is_int:
+            place = int(term.name) - 1
+            if 0 <= place < len(tree.expressions):
+                ordered.set("this", tree.expressions[place].unalias().copy())
+        elif isinstance(term, exp.Column) and term.name.casefold() in named:
+            ordered.set("this", named[term.name.casefold()].copy())
+    return made

@@ -1,0 +1,233 @@
+"""What a SELECT over windows asks for: groups, aggregates, and expressions over their results.
+
+Nothing here knows Spark: trees go in and trees come out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from muntin.parser.dialect import offset_of, written
+from muntin.parser.errors import SqlError
+from muntin.parser.statements import Query
+from muntin.planner.aggregates import Collected, any_aggregate, replaced
+from muntin.planner.columns import OF_WINDOWS, Columns
+from muntin.planner.errors import unknown_column
+
+#: How the columns are called that groups need and rows do not have.
+GROUP = "_group_"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A SELECT taken apart.
+
+    ``computed`` are columns that rows need before windows are made: groups that are expressions,
+    and columns of joined tables. ``items``, ``having`` and ``order`` are over results, in which
+    aggregates stand under the names of :func:`muntin.planner.aggregates.name_of`.
+    """
+
+    items: tuple[exp.Expr, ...]
+    having: exp.Expr | None
+    order: exp.Order | None
+    groups: tuple[str, ...]
+    computed: dict[str, exp.Expr]
+    aggregates: tuple[exp.Expr, ...]
+
+    @property
+    def expressions(self) -> Iterator[exp.Expr]:
+        """Everything over results."""
+        yield from self.items
+        yield from [part for part in (self.having, self.order) if part is not None]
+
+    def names(self) -> set[str]:
+        """Columns that stand in expressions over results."""
+        return {c.name for tree in self.expressions for c in tree.find_all(exp.Column)}
+
+
+def ask(
+    query: Query,
+    select: exp.Select,
+    columns: Columns,
+    known: Collection[str],
+    *,
+    grouped: bool = False,
+) -> Asked:
+    """Take a SELECT apart.
+
+    Args:
+        query: The query it stands in, for its text.
+        select: The SELECT.
+        columns: Those of the stream, and what is joined to it.
+        known: The names of aggregates.
+        grouped: Whether a result stands for several rows even without aggregates, as a frame does.
+    """
+    _check_wid(query, select, columns)
+    reading = _Reading(query, columns, Collected(known), tuple(_prefixes(query, select)))
+    parts = [*select.expressions, *_of(select, "having"), *_of(select, "order")]
+    aggregated = any(any_aggregate(part, known) for part in parts)
+    if aggregated:
+        _check_stars(query, select)
+    groups = reading.groups(select) if aggregated or grouped else ()
+    items = tuple(reading.item(item) for item in select.expressions)
+    having = select.args.get("having")
+    order = select.args.get("order")
+    reading.named = {item.alias.casefold() for item in select.expressions if item.alias}
+    made_having = None if having is None else _unaliased(reading.over(having.this), items)
+    made_order = None if order is None else reading.over(order)
+    assert made_order is None or isinstance(made_order, exp.Order)
+    found = tuple(reading.collected.found)
+    return Asked(items, made_having, made_order, groups, reading.computed, found)
+
+
+@dataclass
+class _Reading:
+    """Trees on their way from the rows' columns to the results'."""
+
+    query: Query
+    columns: Columns
+    collected: Collected
+    #: What stands before the names of columns that windows bring.
+    prefixes: tuple[str, ...] = ()
+    computed: dict[str, exp.Expr] = field(default_factory=dict)
+    grouped: dict[exp.Expr, str] = field(default_factory=dict)
+    #: Names of the select list, which the parts behind it may use.
+    named: set[str] = field(default_factory=set)
+
+    def groups(self, select: exp.Select) -> tuple[str, ...]:
+        """The columns of GROUP BY, or the plain ones of the select list where there is none."""
+        group = select.args.get("group")
+        if group is None:
+            plain = [item.unalias() for item in select.expressions]
+            wanted: list[exp.Expr] = [item for item in plain if isinstance(item, exp.Column)]
+        else:
+            self._check_group(group)
+            wanted = [self._meant(part, select) for part in group.expressions]
+        names = [self._group(part) for part in wanted if not self._of_window(part)]
+        return tuple(dict.fromkeys(names))
+
+    def _check_group(self, group: exp.Expr) -> None:
+        extra = [name for name, value in group.args.items() if value and name != "expressions"]
+        several = exp.Cube | exp.Rollup | exp.GroupingSets
+        extra += [type(part).__name__ for part in group.expressions if isinstance(part, several)]
+        if extra:
+            problem = f"GROUP BY {extra[0].upper()} cannot stand over windows"
+            at = self.query.at(group)
+            raise SqlError(problem, self.query.text, at, expected="columns or expressions")
+
+    def _meant(self, part: exp.Expr, select: exp.Select) -> exp.Expr:
+        """What ``GROUP BY 1`` and ``GROUP BY alias`` mean."""
+        place = int(part.name) if isinstance(part, exp.Literal) and part.is_int else 0
+        if 0 < place <= len(select.expressions):
+            item: exp.Expr = select.expressions[place - 1]
+            return item.unalias()
+        if isinstance(part, exp.Column) and self.columns.own(part) is None:
+            named = [item for item in select.expressions if item.alias == part.name]
+            return named[0].unalias() if named else part
+        return part
+
+    def _of_window(self, part: exp.Expr) -> bool:
+        """Every result is of one window anyway."""
+        if not isinstance(part, exp.Column) or self.columns.own(part) is not None:
+            return False
+        beginnings = ["", *(prefix.lower() for prefix in self.prefixes)]
+        name = part.name.lower()
+        return any(name == beginning + own for beginning in beginnings for own in OF_WINDOWS)
+
+    def _group(self, part: exp.Expr) -> str:
+        if isinstance(part, exp.Column) and not self.columns.foreign(part):
+            own = self.columns.own(part)
+            if own is None:
+                names = self.columns.names
+                raise unknown_column(self.query, part.name, self.query.at(part), names)
+            if not self.columns.inside(part):
+                return own
+        elif isinstance(part, exp.Column):
+            return self._foreign(part).name
+        name = f"{GROUP}{len(self.grouped)}"
+        self.grouped[part] = name
+        self.computed[name] = part
+        return name
+
+    def item(self, item: exp.Expr) -> exp.Expr:
+        """An item of the select list, under the name that it has without an alias."""
+        made = self.over(item)
+        if isinstance(item, exp.Alias | exp.Star) or item.is_star:
+            return made
+        if isinstance(item, exp.Column):
+            plain = isinstance(made, exp.Column) and made.name == item.name
+            return made if plain else exp.alias_(made, item.name, quoted=True)
+        return exp.alias_(made, written(item), quoted=True)
+
+    def over(self, tree: exp.Expr) -> exp.Expr:
+        """An expression over rows as one over results."""
+        tree = tree.transform(self._placed_group) if self.grouped else tree.copy()
+        tree = replaced(tree, self._own)
+        return self.collected.without(tree)
+
+    def _placed_group(self, node: exp.Expr) -> exp.Expr:
+        name = self.grouped.get(node)
+        return node if name is None else exp.column(name, quoted=True)
+
+    def _own(self, column: exp.Column) -> exp.Expr | None:
+        """A column of a joined table under the name it has before windows are made."""
+        alone = len(column.parts) == 1
+        if alone and (column.name in self.computed or column.name.casefold() in self.named):
+            return None
+        if self.columns.foreign(column) and not self._of_window(column):
+            return self._foreign(column)
+        return None
+
+    def _foreign(self, column: exp.Column) -> exp.Column:
+        taken = {name.casefold() for name in (*self.columns.names, *OF_WINDOWS)}
+        name = column.name
+        if name.casefold() in taken:
+            name = "_".join(part.name for part in column.parts)
+        self.computed.setdefault(name, column.copy())
+        made = exp.column(name, quoted=True)
+        made.this.meta.update({"start": offset_of(column)})
+        return made
+
+
+def _check_stars(query: Query, select: exp.Select) -> None:
+    for item in select.expressions:
+        if item.is_star:
+            problem = "* cannot stand beside aggregates"
+            expected = "the columns that results are grouped by"
+            raise SqlError(problem, query.text, query.at(item), expected=expected)
+
+
+def _check_wid(query: Query, select: exp.Select, columns: Columns) -> None:
+    """A window's number is told from its end, which a prefix has renamed."""
+    prefix = next(_prefixes(query, select), None)
+    for column in select.find_all(exp.Column):
+        if prefix and column.name.lower() == "wid" and columns.own(column) is None:
+            problem = "windows whose columns have a prefix tell no wid"
+            expected = f"{prefix}window_end"
+            raise SqlError(problem, query.text, query.at(column), expected=expected)
+
+
+def _prefixes(query: Query, select: exp.Select) -> Iterator[str]:
+    """What the clauses of a SELECT put before the names of Muntin's own columns."""
+    found = (query.windowings.get(table.name) for table in select.find_all(exp.Table))
+    given = (windowing.arguments.get("prefix") for windowing in found if windowing is not None)
+    yield from (str(prefix) for prefix in given if prefix)
+
+
+def _of(select: exp.Select, part: str) -> list[exp.Expr]:
+    found = select.args.get(part)
+    return [] if found is None else [found]
+
+
+def _unaliased(tree: exp.Expr, items: Sequence[exp.Expr]) -> exp.Expr:
+    """HAVING may use names of the select list; over results it becomes a WHERE, which may not."""
+    named = {item.alias.casefold(): item.this for item in items if isinstance(item, exp.Alias)}
+
+    def meant(column: exp.Column) -> exp.Expr | None:
+        found = named.get(column.name.casefold()) if len(column.parts) == 1 else None
+        return None if found is None else exp.paren(found.copy())
+
+    return replaced(tree, meant)

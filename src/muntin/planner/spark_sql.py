@@ -1,0 +1,99 @@
+"""The part of a query that is Spark's: names replaced by DataFrames, text written by sqlglot."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from muntin.parser.dialect import written
+from muntin.planner.scope import Scope, rows_of
+from muntin.spark.run_sql import select
+from muntin.spark.types import DataFrame
+
+
+@dataclass(frozen=True)
+class Part:
+    """What Spark does of a query, and the names in it that stand for streams."""
+
+    tree: exp.Expr
+    streams: frozenset[str]
+
+    @staticmethod
+    def of(tree: exp.Expr, scope: Scope, made: Mapping[str, DataFrame]) -> Part:
+        return Part(tree, _streams(tree, scope, made))
+
+
+def evaluate(tree: exp.Expr, scope: Scope, made: Mapping[str, DataFrame]) -> DataFrame:
+    """The result of a query over what its names stand for: ``made`` first, then the scope.
+
+    Names of neither are left to Spark. Every DataFrame gets a name that nobody can have written.
+    """
+    tree = tree.copy()
+    run = f"muntin_{uuid.uuid4().hex}"
+    tables: dict[str, DataFrame] = {}
+    for node in list(tree.find_all(exp.Table)):
+        found = _found(node, scope, made)
+        if found is None:
+            continue
+        unique = f"{run}_{len(tables)}"
+        tables[unique] = found
+        _rename(node, unique)
+    return select(scope.spark, written(tree), tables)
+
+
+def _streams(tree: exp.Expr, scope: Scope, made: Mapping[str, DataFrame]) -> frozenset[str]:
+    """The names of a query that stand for streams, those of its CTEs that read one among them."""
+    streams: set[str] = set()
+    ctes = list(tree.find_all(exp.CTE))
+    while True:
+        known = len(streams)
+        for node in tree.find_all(exp.Table):
+            found = _found(node, scope, made)
+            if found is not None and found.isStreaming:
+                streams.add(full_name(node))
+        for cte in ctes:
+            if any(full_name(node) in streams for node in cte.this.find_all(exp.Table)):
+                streams.add(cte.alias)
+        if len(streams) == known:
+            return frozenset(streams)
+
+
+def full_name(node: exp.Table) -> str:
+    return ".".join(part.name for part in node.parts)
+
+
+def _found(node: exp.Table, scope: Scope, made: Mapping[str, DataFrame]) -> DataFrame | None:
+    """What a name stands for, if that is no CTE and not left to Spark."""
+    name = full_name(node)
+    if name in made:
+        return made[name]
+    kept = None if _is_cte(node, name) else scope.own(name)
+    return None if kept is None else rows_of(kept)
+
+
+def _is_cte(node: exp.Table, name: str) -> bool:
+    """Whether a CTE hides what has its name. It is not known in itself, nor in those before it."""
+    inside: exp.Expr = node
+    while (parent := inside.parent) is not None:
+        with_ = parent.args.get("with_") if not isinstance(inside, exp.With) else None
+        known = with_.expressions if with_ is not None else []
+        if isinstance(parent, exp.With) and isinstance(inside, exp.CTE):
+            every = parent.expressions
+            known = every if parent.args.get("recursive") else every[: every.index(inside)]
+        if any(cte.alias.casefold() == name.casefold() for cte in known):
+            return True
+        inside = parent
+    return False
+
+
+def _rename(node: exp.Table, unique: str) -> None:
+    """Another name for a relation, under the alias that it had."""
+    alias = node.alias_or_name
+    for part in ("db", "catalog"):
+        node.set(part, None)
+    node.set("this", exp.to_identifier(unique))
+    if not node.args.get("alias"):
+        node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))

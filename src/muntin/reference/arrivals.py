@@ -1,0 +1,93 @@
+"""What has come when a stream ends: the rows that were in time, and up to where it was complete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from muntin.reference.windows import END, Key, MicroBatch, Outcome, Row
+from muntin.specs.axis import Axis
+
+#: Why a row is refused, whenever it comes; None if it is not.
+Refuse = Callable[[Row], str | None]
+
+
+@dataclass
+class Arrivals:
+    """The rows of each key that were in time, in the order they came."""
+
+    held: dict[Key, list[Row]] = field(default_factory=dict)
+    told: dict[Key | None, int] = field(default_factory=dict)  # None is all keys
+    largest: int | None = None  # tick of the whole input, late rows and all
+    steps: list[Mapping[Key | None, int]] = field(default_factory=list)  # told after each batch
+
+    def complete(self, key: Key) -> int | None:
+        """Up to where a key is complete, by its own punctuation or by the stream's."""
+        return _complete(self.told, key)
+
+    def completed(self, key: Key) -> list[int]:
+        """Up to where a key was complete after each micro-batch, where anything was known."""
+        known = [_complete(told, key) for told in self.steps]
+        return [tick for tick in known if tick is not None]
+
+
+def arrive(
+    outcome: Outcome,
+    batches: Sequence[MicroBatch],
+    axis: Axis,
+    on: str,
+    by: Sequence[str],
+    refuse: Refuse,
+    *,
+    may_be_late: bool = True,
+) -> Arrivals:
+    """Take micro-batches in; what is refused, and how many are used, goes to the outcome."""
+    made = Arrivals()
+    for batch in batches:
+        outcome.used += batch.punctuations
+        for row in batch.rows:
+            key = tuple(row[name] for name in by)
+            tick = _tick(axis, row[on])
+            made.largest = max((t for t in (tick, made.largest) if t is not None), default=None)
+            complete = made.complete(key) if may_be_late else None
+            reason = without_place(axis, row[on]) or refuse(row)
+            if reason is None and tick is not None and complete is not None and tick < complete:
+                reason = "late"
+            if reason:
+                outcome.refused.append((row, reason))
+            else:
+                outcome.used += 1
+                made.held.setdefault(key, []).append(row)
+        made.told = _after(made.told, batch, axis)
+        made.steps.append(made.told)
+    return made
+
+
+def _complete(told: Mapping[Key | None, int], key: Key) -> int | None:
+    return max((told[name] for name in (None, key) if name in told), default=None)
+
+
+def without_place(axis: Axis, value: Any) -> str | None:
+    """Why a value of ``on`` has no place on the axis."""
+    if value is None:
+        return "null_on"
+    if value != value:
+        return "nan_on"
+    return "out_of_range" if axis.tick(value) is None else None
+
+
+def _tick(axis: Axis, value: Any) -> int | None:
+    return None if without_place(axis, value) else axis.tick(value)
+
+
+def _after(told: Mapping[Key | None, int], batch: MicroBatch, axis: Axis) -> dict[Key | None, int]:
+    """With the punctuation of a micro-batch; none goes back."""
+    after = dict(told)
+    ends = isinstance(batch.punctuation, str) and batch.punctuation == END
+    stream: list[tuple[Key | None, Any]] = [(None, None if ends else batch.punctuation)]
+    for name, punctuation in [*stream, *batch.keys.items()]:
+        tick = None if punctuation is None else axis.tick(punctuation)
+        if tick is not None:
+            after[name] = max(tick, after.get(name, tick))
+    return after

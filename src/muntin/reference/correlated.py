@@ -1,0 +1,98 @@
+"""What correlated aggregates ARE: the definitions of CA-1 to CA-6 in plain Python.
+
+A stream aggregate ``Agg(AGG, scope, P)`` reports at position ``i`` the aggregate of the rows of
+``scope(i)`` that meet ``P``, and P may look at all rows of the scope. Nothing is shared and
+nothing is approximate; every position reads its whole scope as often as the nesting asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from muntin.errors import ArgumentError
+from muntin.reference.aggregates import order
+
+Rows = Sequence[Any]
+#: The positions (from 0) that an output looks at.
+Scope = Callable[[int], range]
+#: Whether a row of a scope counts: true, false, or None for SQL's unknown.
+Predicate = Callable[[Any, Rows], bool | None]
+#: A value of a row; it may look at the scope too.
+Term = Callable[[Any, Rows], Any]
+
+
+def full(i: int) -> range:
+    """CA-2: everything up to here."""
+    return range(0, i + 1)
+
+
+def landmark(landmarks: Iterable[int]) -> Scope:
+    """CA-3: from the last landmark on; before the first there is nothing."""
+    starts = sorted(landmarks)
+
+    def scope(i: int) -> range:
+        passed = [start for start in starts if start <= i]
+        return range(passed[-1], i + 1) if passed else range(0)
+
+    return scope
+
+
+def sliding(size: int) -> Scope:
+    """CA-4: the last ``size`` rows; fewer at the beginning."""
+    if size < 1:
+        raise ArgumentError("size", size, "a sliding scope holds at least one row")
+    return lambda i: range(max(0, i - size + 1), i + 1)
+
+
+def aggregate(
+    function: Callable[[Sequence[Any]], Any], value: Term, predicate: Predicate, rows: Rows
+) -> Any:
+    """CA-6: ``AGG{value : row in rows and P(row, rows)}``; it is a term, so levels nest (CA-5)."""
+    return function([value(row, rows) for row in rows if predicate(row, rows) is True])
+
+
+def stream_aggregate(
+    function: Callable[[Sequence[Any]], Any],
+    value: Term,
+    predicate: Predicate,
+    rows: Rows,
+    scope: Scope,
+) -> list[Any]:
+    """CA-1: one output for each input."""
+    return [
+        aggregate(function, value, predicate, [rows[j] for j in scope(i)]) for i in range(len(rows))
+    ]
+
+
+def compare(sign: str, left: Any, right: Any) -> bool | None:
+    """A comparison of SQL: unknown where a side is null; NaN equals NaN and is above all."""
+    if sign == "<=>":
+        return (left is None and right is None) or compare("=", left, right) is True
+    if left is None or right is None:
+        return None
+    one, other = order(left), order(right)
+    return {
+        "=": one == other,
+        "<>": one != other,
+        "<": one < other,
+        "<=": one <= other,
+        ">": one > other,
+        ">=": one >= other,
+    }[sign]
+
+
+def both(left: bool | None, right: bool | None) -> bool | None:
+    """AND with three values."""
+    if left is False or right is False:
+        return False
+    return None if left is None or right is None else True
+
+
+def negation(holds: bool | None) -> bool | None:
+    return None if holds is None else not holds
+
+
+def either(left: bool | None, right: bool | None) -> bool | None:
+    """OR with three values."""
+    return negation(both(negation(left), negation(right)))

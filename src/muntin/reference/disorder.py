@@ -1,0 +1,159 @@
+"""Every rule of disorder in plain Python: which punctuation a stream makes of its own rows.
+
+The oracle of the punctuators, as slow and obvious as the rest of the reference: after each
+micro-batch everything is computed anew from all rows so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from muntin.reference.windows import END, Key, MicroBatch, Row
+from muntin.specs.axis import Axis
+from muntin.specs.disorder import Disorder, Each, PerKey, Punctuated, RowSlack, Slack
+from muntin.specs.idle import Clock, Follow, Idle
+from muntin.specs.lengths import Length
+
+Who = tuple[Hashable, ...]
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """A micro-batch before anybody has punctuated it: its rows, and the clock in microseconds."""
+
+    rows: Sequence[Row]
+    clock: int | None = None
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A disorder over the column ``on``; ``where`` is the condition of a punctuated one."""
+
+    disorder: Disorder
+    axis: Axis
+    on: str
+    by: Sequence[str] = ()
+    where: Callable[[Row], bool] = lambda row: False
+
+    def punctuate(
+        self, batches: Sequence[Sequence[Row] | Arrived], end: bool = True
+    ) -> list[MicroBatch]:
+        """Micro-batches with the punctuation that the rule makes, then the end."""
+        arrived = [b if isinstance(b, Arrived) else Arrived(b) for b in batches]
+        made = []
+        for number in range(len(arrived)):
+            so_far = arrived[: number + 1]
+            made.append(self._micro_batch(so_far))
+        return [*made, MicroBatch([], END)] if end else made
+
+    def _micro_batch(self, so_far: Sequence[Arrived]) -> MicroBatch:
+        rows = so_far[-1].rows
+        match self.disorder:
+            case Slack(slack=slack):
+                lead = self._lead(so_far, slack)
+                return MicroBatch(rows, self._value(lead))
+            case RowSlack(rows=positions):
+                falling = sorted(self._ticks(so_far), reverse=True)
+                return MicroBatch(rows, self._value(next(iter(falling[positions:]), None)))
+            case Punctuated(key=key):
+                return self._marked(so_far, key)
+            case PerKey(slack=slack, idle=idle):
+                reached = self._reached(so_far, self.by, slack, idle, {})
+                keys = {k: self._value(tick) for k, tick in reached.items() if tick is not None}
+                floor = None
+                if isinstance(idle, Follow):  # also for keys that have never been seen
+                    floor = _behind(self._lead(so_far, slack), self._length(idle.length))
+                return MicroBatch(rows, self._value(floor), keys)
+            case Each(slack=slack, idle=idle, columns=columns, expect=expect):
+                seen = self._reached(so_far, columns, slack, idle, dict.fromkeys(expect))
+                known = [tick for tick in seen.values() if tick is not None]
+                least = min(known) if known and len(known) == len(seen) else None
+                return MicroBatch(rows, self._value(least))
+        raise AssertionError(f"no such rule: {self.disorder}")
+
+    def _marked(self, so_far: Sequence[Arrived], key: bool) -> MicroBatch:
+        """Rows that are punctuation: those with a place on the axis where the condition holds."""
+        marks = [row for row in so_far[-1].rows if self._is_mark(row)]
+        data = [row for row in so_far[-1].rows if not self._is_mark(row)]
+        made = MicroBatch(data, punctuations=len(marks))
+        greatest: dict[Key | None, int] = {}
+        for row in marks:
+            name = tuple(row[column] for column in self.by) if key else None
+            greatest[name] = max(self._tick(row), greatest.get(name, self._tick(row)))
+        if not key:
+            return replace(made, punctuation=self._value(greatest.get(None)))
+        return replace(made, keys={k: self._value(t) for k, t in greatest.items() if k is not None})
+
+    def _is_mark(self, row: Row) -> bool:
+        return self._placed(row) and self.where(row)
+
+    def _reached(
+        self,
+        so_far: Sequence[Arrived],
+        columns: Sequence[str],
+        slack: Length | None,
+        idle: Idle,
+        expected: Mapping[Any, None],
+    ) -> dict[Who, int | None]:
+        """Up to where each of many is complete, each in its own order; never going back."""
+        if not so_far:
+            return dict(expected)
+        reached = self._reached(so_far[:-1], columns, slack, idle, expected)
+        now = so_far[-1]
+        for row in filter(self._placed, now.rows):
+            name = tuple(row[column] for column in columns)
+            reached[name] = _later(reached.get(name), self._tick(row) - self._length(slack))
+        lead = self._lead(so_far, slack)
+        for name in reached:
+            if isinstance(idle, Follow):
+                behind = _behind(lead, self._length(idle.length))
+                reached[name] = _later(reached[name], behind)
+            elif isinstance(idle, Clock) and self._silent(so_far, columns, name, idle):
+                reached[name] = _later(reached[name], lead)
+        return reached
+
+    def _silent(
+        self, so_far: Sequence[Arrived], columns: Sequence[str], name: Who, idle: Clock
+    ) -> bool:
+        """Whether the clock has moved by the rule's length since one was last heard of."""
+        clocks: list[int] = []
+        last: int | None = None
+        for batch in so_far:
+            if batch.clock is not None:
+                clocks.append(batch.clock)
+            names = [tuple(r[c] for c in columns) for r in batch.rows if self._placed(r)]
+            if name in names:
+                last = max(clocks, default=None)
+        if not clocks:
+            return False
+        return max(clocks) - (clocks[0] if last is None else last) >= idle.length.micros
+
+    def _lead(self, so_far: Sequence[Arrived], slack: Length | None) -> int | None:
+        return _behind(max(self._ticks(so_far), default=None), self._length(slack))
+
+    def _ticks(self, so_far: Sequence[Arrived]) -> list[int]:
+        return [self._tick(row) for b in so_far for row in b.rows if self._placed(row)]
+
+    def _placed(self, row: Row) -> bool:
+        return row[self.on] is not None and self.axis.tick(row[self.on]) is not None
+
+    def _tick(self, row: Row) -> int:
+        tick = self.axis.tick(row[self.on])
+        assert tick is not None  # asked only of rows that have a place
+        return tick
+
+    def _length(self, length: Length | None) -> int:
+        return 0 if length is None else self.axis.length("slack", length)
+
+    def _value(self, tick: int | None) -> Any:
+        return None if tick is None else self.axis.value(tick)
+
+
+def _later(first: int | None, second: int | None) -> int | None:
+    return max((tick for tick in (first, second) if tick is not None), default=None)
+
+
+def _behind(tick: int | None, length: int) -> int | None:
+    return None if tick is None else tick - length

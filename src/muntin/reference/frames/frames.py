@@ -1,0 +1,203 @@
+"""Frames of a stream, straight from the definitions (frames.txt 4 and its appendices).
+
+The rows that are not late, per key and all of them at once: laid out in order, framed, and every
+frame reported. The oracle of the operators that find these frames as rows arrive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from muntin.reference.arrivals import arrive
+from muntin.reference.frames.candidates import Candidates, Line
+from muntin.reference.frames.conditions import condition
+from muntin.reference.frames.density import clusters, in_stretches
+from muntin.reference.frames.fragments import growing
+from muntin.reference.frames.lengths import LocalConditions, Measure
+from muntin.reference.frames.places import Layout, Place
+from muntin.reference.frames.regions import Grid, Regions
+from muntin.reference.frames.schemes import chosen
+from muntin.reference.frames.walk import Frame, from_start_to_end, one_after_another
+from muntin.reference.windows import Evaluate, Key, MicroBatch, Outcome, Row
+from muntin.specs.axis import Axis
+from muntin.specs.frames.framing import Framing
+from muntin.specs.frames.kinds import Between
+from muntin.specs.frames.row_kinds import Cluster, Density, Region
+
+#: What is reported of a frame behind its id, and the rows it is aggregated over.
+Found = tuple[dict[str, Any], list[Row]]
+
+
+@dataclass(frozen=True)
+class FrameReference:
+    """The frames of ``framing``, per value of the ``by`` columns.
+
+    ``reading`` is what the kind reads of a row: the condition of a threshold or a region; the value
+    of a boundary (with ``every``: its floored quotient), a delta or a trend; whether start and end
+    of a between hold; null where a row lacks a value that the kind's aggregate needs, else true.
+    ``aggregate`` is that aggregate, and ``aggregates`` are what is asked of the frames found.
+    """
+
+    framing: Framing
+    axis: Axis
+    by: Sequence[str]
+    reading: Callable[[Row], Any] = lambda row: True
+    aggregate: Evaluate | None = None
+    starts: Callable[[Row], bool] = lambda row: True
+    along: Callable[[Row], Any] = lambda row: 0
+    until: Callable[[Row], Any] = lambda row: None
+    bridged: Callable[[Row, Row], bool | None] = lambda before, after: None
+    tie: Callable[[Row], Any] = lambda row: 0
+    combine: Callable[[Sequence[Row]], Row] = lambda rows: rows[0]
+    aggregates: Mapping[str, Evaluate] = field(default_factory=dict)
+
+    def run(self, batches: Sequence[MicroBatch]) -> Outcome:
+        """The results and refused rows of a stream that ends after these batches."""
+        outcome = Outcome()
+        came = arrive(outcome, batches, self.axis, self.framing.on, self.by, self._refusal)
+        for key, arrived in came.held.items():
+            assert came.largest is not None  # a row that is held has a place
+            rows, left_out = self._layout.one_each(key, arrived)
+            outcome.refused += [(row, "tie") for row in left_out]
+            outcome.used -= len(left_out)
+            told = self._found(rows, came.largest, came.complete(key), came.completed(key))
+            self._report(outcome, key, told)
+        return outcome
+
+    def _refusal(self, row: Row) -> str | None:
+        """Why a framing has no place for a row that has one on the axis."""
+        if self.framing.readings == "interval":
+            until = self.until(row)
+            if self.axis.tick(until) is None or until < row[self.framing.on]:
+                return "no_until"
+        if isinstance(self.framing.kind, Region):
+            along = self.along(row)
+            if along is None or along != along:
+                return "no_along"
+        return None
+
+    @property
+    def _layout(self) -> Layout:
+        along = self.along if isinstance(self.framing.kind, Region) else None
+        return Layout(
+            self.framing, self.axis, self.reading, self.until, along, self.tie, self.combine
+        )
+
+    @property
+    def _local(self) -> LocalConditions:
+        return LocalConditions(self.framing, Measure(self.axis))
+
+    def _found(
+        self, rows: Sequence[Row], largest: int, complete: int | None, steps: Sequence[int]
+    ) -> list[list[Found]]:
+        """The frames of a key in order, each with its fragments.
+
+        ``steps`` are the punctuations of the micro-batches, ``complete`` the last of them.
+        """
+        if isinstance(self.framing.kind, Region):
+            return [[found] for found in self._regions(self.framing.kind, rows)]
+        places = self._layout.places(rows, largest, complete)
+        frames = [frame for frame in self._frames(places) if self._local.met(frame.places)]
+        if self.framing.longest and frames:
+            # max gives the first of those that last equally long.
+            frames = [max(frames, key=lambda frame: self._local.duration(frame.places))]
+        return [list(self._rows_of(frame, self._line(places), steps)) for frame in frames]
+
+    def _line(self, places: Sequence[Place]) -> Line:
+        return Line(self.framing, self._local, places, self.starts, self.bridged)
+
+    def _frames(self, places: list[Place]) -> list[Frame]:
+        """Frames by ``frame_start``, also those that do not meet the local conditions."""
+        kind = self.framing.kind
+        if isinstance(kind, Cluster):
+            apart = [Frame(rows) for rows in clusters(kind, self._local, places)]
+            return sorted(apart, key=lambda frame: frame.places[0].index)
+        if isinstance(kind, Density):
+            assert self.aggregate is not None, "density needs an aggregate"
+            places = in_stretches(kind, self.aggregate, self._local.measure, places)
+        line = self._line(places)
+        if isinstance(kind, Between):
+            return list(from_start_to_end(line, kind))
+        candidates = Candidates(line, condition(kind, self.aggregate))
+        if not self.framing.overlapping:
+            return list(one_after_another(candidates))
+        return [Frame(candidate.places) for candidate in chosen(candidates)]
+
+    def _rows_of(self, frame: Frame, line: Line, steps: Sequence[int]) -> Iterator[Found]:
+        """What is reported of a frame: its fragments while it was open, then the whole."""
+        first, last = frame.places[0], frame.places[-1]
+        start, end = first.on, self._local.end(frame.places)
+        if self.framing.bounds == "liberal":
+            before = [place for place in line.places[: first.index] if line.bounds(place)]
+            behind = [place for place in line.places[last.index + 1 :] if line.bounds(place)]
+            start = before[-1].on if before else start
+            end = behind[0].on if behind else end
+        for held, so_far in self._fragments(frame.places, line, steps):
+            yield _told_of(held, start, so_far, "partial")
+        yield _told_of(frame.places, start, end, frame.status)
+
+    def _fragments(
+        self, places: Sequence[Place], line: Line, steps: Sequence[int]
+    ) -> Iterator[tuple[Sequence[Place], Any]]:
+        """The frame as it was when it became certain, and then each time it had grown enough."""
+        if self.framing.fragments is None:
+            return
+        local, every = self._local, self._local.measure.length(self.framing.fragments)
+        reported = None
+        for held, end in growing(places, line, steps if self._told_by_punctuation else ()):
+            if reported is None:
+                due = local.at_least(held, end)
+            else:
+                due = local.measure.distance(reported, end) >= every
+            if due:
+                reported = end
+                yield held, end
+
+    @property
+    def _told_by_punctuation(self) -> bool:
+        """Whether punctuation alone tells how long an open frame lasts at the least.
+
+        Rows of a schedule come soon enough. About rows of a density windows to come decide.
+        """
+        kind, framing = self.framing.kind, self.framing
+        holding = framing.readings != "point" and framing.schedule is None
+        return holding and not isinstance(kind, Density)
+
+    def _regions(self, kind: Region, rows: Sequence[Row]) -> Iterator[Found]:
+        grid = Grid(self.framing, rows, self.reading, self.along)
+        regions = Regions(self.framing, kind, self._local.measure, grid)
+        found = regions.chosen()
+        for r in [max(found, key=regions.duration)] if self.framing.longest and found else found:
+            real, bridged = grid.counted(r)
+            told = {
+                "frame_start": grid.columns[r.left],
+                "frame_end": grid.columns[r.right],
+                "along_start": grid.positions[r.low],
+                "along_end": grid.positions[r.high],
+                "n": real,
+                "n_missing": bridged,
+                "status": "final",
+            }
+            yield told, grid.held(r)
+
+    def _report(self, outcome: Outcome, key: Key, frames: Sequence[Sequence[Found]]) -> None:
+        for number, reports in enumerate(frames):
+            for told, rows in reports:
+                result = {**dict(zip(self.by, key, strict=True)), "frame_id": number, **told}
+                for name, evaluate in self.aggregates.items():
+                    result[name] = evaluate(rows)
+                outcome.results.append(result)
+
+
+def _told_of(places: Sequence[Place], start: Any, end: Any, status: str) -> Found:
+    real = sum(place.real for place in places)
+    told = {
+        "frame_start": start,
+        "frame_end": end,
+        "n": real,
+        "n_missing": len(places) - real,
+        "status": status,
+    }
+    return told, [place.row for place in places if place.row is not None]

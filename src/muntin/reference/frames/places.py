@@ -1,0 +1,147 @@
+"""Places of a key along ``on``: its rows, and where rows are missing (frames.txt, appendix C)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from muntin.errors import TieError
+from muntin.reference.windows import Key, Row
+from muntin.specs.axis import Axis
+from muntin.specs.frames.framing import Framing
+from muntin.specs.frames.kinds import Between
+from muntin.specs.frames.row_kinds import Cluster, Density
+from muntin.specs.frames.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class Place:
+    """A row, or where one is missing.
+
+    ``reading`` is what the kind reads of the row, ``held_until`` how far the row holds, and
+    ``index`` where it stands among the places of its key, and ``behind`` the ``on`` of the next. A
+    gap, which only a frame can tell, has the index of the place before it.
+    """
+
+    index: int
+    on: Any
+    row: Row | None
+    reading: Any
+    real: bool
+    held_until: Any
+    behind: Any = None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the rows of a key become its places."""
+
+    framing: Framing
+    axis: Axis
+    reading: Callable[[Row], Any]
+    until: Callable[[Row], Any]
+    along: Callable[[Row], Any] | None
+    tie: Callable[[Row], Any]
+    combine: Callable[[Sequence[Row]], Row]
+
+    def one_each(self, key: Key, rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+        """The rows in order, one for each value of ``on``, and those that a tie left out."""
+        spots: dict[Any, list[Row]] = {}
+        for row in rows:
+            spots.setdefault(self._spot(row), []).append(row)
+        kept: list[Row] = []
+        left_out: list[Row] = []
+        for spot in sorted(spots):
+            tied = spots[spot]
+            row = self._only(key, tied)
+            kept.append(row)
+            if self.framing.ties in ("first", "last"):
+                left_out += [other for other in tied if other is not row]
+        return kept, left_out
+
+    def _spot(self, row: Row) -> Any:
+        """Where only one row may be: a value of ``on``, a slot, or a cell of a grid."""
+        on = row[self.framing.on]
+        if self.framing.schedule is not None:
+            return self._slot(self.framing.schedule, on)
+        if self.along is not None:
+            return (on, self.along(row))
+        return on
+
+    def _only(self, key: Key, tied: Sequence[Row]) -> Row:
+        on = self.framing.on
+        if len(tied) == 1:
+            return tied[0]
+        # In a slot rows lie apart, and that counts where nothing else tells them apart.
+        tied = sorted(tied, key=lambda row: row[on])
+        match self.framing.ties:
+            case "fail":
+                raise TieError(key, tied[1][on])
+            case "first":
+                return min(tied, key=self.tie)
+            case "last":
+                return max(reversed(tied), key=self.tie)
+            case _:
+                # Rows of one slot may lie apart; the row they become lies where the first does.
+                return {**self.combine(tied), on: min(row[on] for row in tied)}
+
+    def places(self, rows: Sequence[Row], largest: int, complete: int | None) -> list[Place]:
+        """Places of the rows, and of slots without one up to where the input is known to reach.
+
+        ``largest`` is the largest tick of the whole input, ``complete`` the punctuation.
+        """
+        if self.framing.schedule is None:
+            laid = [self._place(row[self.framing.on], row) for row in rows]
+        else:
+            laid = self._slots(self.framing.schedule, rows, largest, complete)
+        placed = [replace(place, index=index) for index, place in enumerate(laid)]
+        pairs = itertools.pairwise(placed)
+        placed = [*(replace(place, behind=after.on) for place, after in pairs), *placed[-1:]]
+        if self.framing.readings != "until_next":
+            return placed
+        known = self.axis.value(largest if complete is None else max(largest, complete))
+        # The last row holds as far as the input is known to reach.
+        last = placed[-1].on if placed[-1].on > known else known
+        return [
+            replace(place, held_until=last if place.behind is None else place.behind)
+            for place in placed
+        ]
+
+    def _slots(
+        self, schedule: Schedule, rows: Sequence[Row], largest: int, complete: int | None
+    ) -> list[Place]:
+        period, start = schedule.period(self.axis), schedule.start(self.axis)
+        due: Mapping[int, Row] = {self._slot(schedule, row[self.framing.on]): row for row in rows}
+        last = (largest - start) // period
+        if complete is not None:
+            last = max(last, (complete - start) // period - 1)
+        return [
+            self._place(due[slot][self.framing.on], due[slot])
+            if slot in due
+            else self._place(self.axis.value(start + slot * period), None)
+            for slot in range(min(due), max(last, *due) + 1)
+        ]
+
+    def _slot(self, schedule: Schedule, on: Any) -> int:
+        tick = self.axis.tick(on)
+        assert tick is not None  # rows without a place on the axis are refused on arrival
+        return (tick - schedule.start(self.axis)) // schedule.period(self.axis)
+
+    def _place(self, on: Any, row: Row | None) -> Place:
+        reading = None if row is None else self.reading(row)
+        always = row is not None and isinstance(self.framing.kind, Between | Density | Cluster)
+        read = reading is not None and reading == reading  # NaN is no value
+        held = self.until(row) if row is not None and self.framing.readings == "interval" else on
+        return Place(0, on, row, reading, always or read, held)
+
+
+def gap_before(place: Place, held: Sequence[Place], at: Callable[[Any], Any]) -> list[Place]:
+    """The missing row from where the rows held so far end up to a place, if they do before it."""
+    if not held:
+        return []
+    reach = max((other.held_until for other in held), key=at)
+    if at(place.on) <= at(reach):
+        return []
+    return [Place(place.index - 1, reach, None, None, False, place.on, place.on)]

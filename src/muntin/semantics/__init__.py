@@ -1,1 +1,0 @@
-"""What windows ARE: frozen specifications and the reference evaluators. Standard library only."""

@@ -1,1 +1,0 @@
-"""What frames ARE: kinds of frames, the properties of a framing, and their reference evaluator."""

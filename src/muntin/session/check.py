@@ -1,0 +1,111 @@
+"""Finding mistakes in a text without running it: schemas instead of sources.
+
+A source whose columns are declared is not touched; one whose columns are not is asked for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from muntin.errors import MuntinError
+from muntin.parser.parse import parse
+from muntin.parser.statements import (
+    Call,
+    CreateQuery,
+    CreateStream,
+    CreateTable,
+    CreateTrigger,
+    Explain,
+    Query,
+    Select,
+    Statement,
+)
+from muntin.session.late_rows import with_late_rows
+from muntin.session.outputs import Outputs
+from muntin.session.session import Session
+from muntin.session.simulated_source import simulation
+from muntin.session.sources import Sources, blamed
+from muntin.spark.connectors.signature import named
+from muntin.spark.connectors.sinks.registry import SINKS
+from muntin.spark.connectors.sources.empty import empty
+from muntin.spark.connectors.sources.registry import SOURCES
+from muntin.spark.types import DataFrame, SparkSession
+
+
+@dataclass
+class Check:
+    """Checks texts in a session of their own; ``streaming`` asks what a stream would be told."""
+
+    spark: SparkSession
+    folder: Path
+    streaming: bool
+    mistakes: list[MuntinError] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.session = Session(self.spark, streaming=self.streaming)
+        self.session.open_source = self._open
+        self.text = ""
+        self._sources = Sources(self.spark, self.session.catalog, self.folder)
+
+    def check(self, text: str) -> int:
+        """Look at every statement; how many there are. What is wrong goes to ``mistakes``.
+
+        Where the text cannot be read nothing behind that place can be looked at.
+        """
+        self.text = self._sources.text = text
+        statements = parse(text)
+        declared = CreateStream | CreateTable | CreateQuery | CreateTrigger
+        for statement in statements:
+            if isinstance(statement, declared):
+                self._try(lambda one: self.session.run(one, text), statement)
+        for statement in statements:
+            self._try(self._look, statement)
+        return len(statements)
+
+    def _try(self, look: Callable[[Statement], object], statement: Statement) -> None:
+        try:
+            look(statement)
+        except MuntinError as error:
+            if str(error) not in [str(known) for known in self.mistakes]:
+                self.mistakes.append(error)
+
+    def _look(self, statement: Statement) -> None:
+        match statement:
+            case CreateStream() | CreateTable():
+                self.session.opened(statement)
+            case CreateQuery(query=query, into=into, late=late):
+                for call in (into, late):
+                    if call is not None:
+                        self._sink(call)
+                answer = self.session.answer(query)
+                if late is not None:
+                    with_late_rows(answer, late)
+            case CreateTrigger():
+                outputs = Outputs(self.session, self.folder, self.text, lambda *_: _nowhere)
+                outputs.trigger(statement)
+            case Select(query=query) | Explain(target=Query() as query):
+                self.session.answer(query)
+
+    def _sink(self, call: Call) -> None:
+        with blamed(self.text, call):
+            target = SINKS[named("sink", call.name, SINKS)]
+            target.signature.bind(call.arguments, call.options)
+
+    def _open(
+        self, spark: SparkSession, call: Call, schema: str | None, streaming: bool
+    ) -> DataFrame:
+        with blamed(self.text, call):
+            if named("source", call.name, [*SOURCES, "simulate"]) == "simulate":
+                simulation(call.arguments, call.options)
+            else:
+                SOURCES[call.name.lower()].signature.bind(call.arguments, call.options)
+            if schema is None:
+                read = self._sources.open(spark, call, None, False)
+                return empty(spark, read.schema, streaming, self.folder)
+            return empty(spark, schema, streaming, self.folder)
+
+
+def _nowhere(rows: DataFrame, number: int) -> None:
+    """The sink of a query that is not run."""

@@ -1,0 +1,65 @@
+"""The notebook magic: a cell that begins with ``%%muntin`` is SQL, and its answer is shown.
+
+Names are looked up among the variables of the notebook; what a cell creates, later cells know.
+Nothing here needs IPython to be installed: whoever loads an extension has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from muntin.session.catalog import Catalog
+from muntin.session.session import Session
+from muntin.session.sources import Sources
+from muntin.session.sql import session_of
+from muntin.spark.api.stream import Stream
+from muntin.spark.types import DataFrame
+
+
+class Shell(Protocol):
+    """What of a notebook is needed."""
+
+    user_ns: dict[str, object]
+
+    def register_magic_function(
+        self, func: Callable[..., object], magic_kind: str, magic_name: str
+    ) -> None:
+        """Make a magic known."""
+
+
+@dataclass
+class Magic:
+    """Cells of one notebook: the variables they see, and what they have created."""
+
+    shell: Shell
+    catalog: Catalog = field(default_factory=Catalog)
+
+    def __call__(self, line: str, cell: str) -> DataFrame:
+        """``%%muntin [name]``: run a cell; the answer is shown, and kept as a variable."""
+        tables = tables_of(self.shell.user_ns)
+        session = Session(session_of(tables), tables, catalog=self.catalog)
+        Sources.serving(session, cell)
+        answer = session.sql(cell)
+        if line.strip():
+            self.shell.user_ns[line.strip()] = answer
+        if not answer.isStreaming:
+            answer.show(truncate=False)
+        return answer
+
+
+def register(shell: object) -> None:
+    """Make ``%%muntin`` known to a notebook."""
+    register_ = getattr(shell, "register_magic_function", None)
+    if register_ is not None:
+        register_(Magic(shell), magic_kind="cell", magic_name="muntin")  # type: ignore[arg-type]
+
+
+def tables_of(names: Mapping[str, object]) -> dict[str, object]:
+    """The variables that are DataFrames or streams."""
+    return {
+        name: value
+        for name, value in names.items()
+        if not name.startswith("_") and (isinstance(value, Stream | DataFrame))
+    }

@@ -1,0 +1,67 @@
+"""Drawing a query: its frames over the rows they are of, or the results of its windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from muntin.parser.statements import Query
+from muntin.session.session import Session
+from muntin.spark.api.frames import Frames
+from muntin.spark.plan.fill import CompiledFill
+from muntin.spark.plan.frames import CompiledFrames
+from muntin.spark.plan.plan import Plan
+from muntin.spark.plan.windows import Compiled
+from muntin.spark.plot.windows import draw, lines_of
+
+#: The columns by which a picture knows a frame.
+_FRAME = ("frame_id", "frame_start", "frame_end", "status")
+
+
+def draw_query(
+    session: Session,
+    query: Query,
+    path: Path,
+    *,
+    value: str | None,
+    keys: Sequence[str],
+    title: str | None,
+    width: int,
+    height: int,
+) -> None:
+    """Draw what a query finds to a file that ends in ``.png``, ``.svg`` or ``.html``.
+
+    Of frames ``value`` is the column that they were found in, unless it is another.
+    """
+    answer = session.answer(query)
+    framed = [found for plan in answer.behind if (found := _frames(plan)) is not None]
+    if not framed:
+        by = [name for plan in answer.behind for name in _by(plan)]
+        lines = lines_of(answer.df, value, list(dict.fromkeys(by)))
+        draw(lines, path, width=width, height=height, title=title)
+        return
+    frames = framed[-1]
+    wanted = [*frames.source.by, *_FRAME]
+    whole = all(name in answer.df.columns for name in wanted)
+    frames.plot(
+        value,
+        frames=answer.df if whole else None,
+        key=list(keys) or None,
+        path=path,
+        width=width,
+        height=height,
+        title=title,
+    )
+
+
+def _frames(plan: Plan) -> Frames | None:
+    """The frames behind a plan, filled or not."""
+    compiled = plan.compiled
+    inner = compiled.segmented if isinstance(compiled, CompiledFill) else compiled
+    if not isinstance(inner, CompiledFrames):
+        return None
+    return Frames(inner.source, inner.prefix, inner.framing)
+
+
+def _by(plan: Plan) -> Sequence[str]:
+    return plan.compiled.source.by if isinstance(plan.compiled, Compiled) else ()

@@ -1,0 +1,44 @@
+"""``mt.sql``: statements of the language over DataFrames, from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from muntin.errors import MuntinError
+from muntin.session.session import Session
+from muntin.session.sources import Sources
+from muntin.spark.api.stream import Stream
+from muntin.spark.requirements import active_session
+from muntin.spark.types import DataFrame, SparkSession
+
+
+def sql(text: str, /, **tables: object) -> DataFrame:
+    """Run SQL with windows, frames and fills over DataFrames; the answer is a DataFrame.
+
+    ``mt.sql("SELECT max(speed) AS hi FROM traffic [RANGE 5 MINUTES SLIDE 1 MINUTE WATTR ts]",
+    traffic=df)``. Several statements are run one after the other, and the last one answers. What
+    they create lives as long as the call. Sources that ``CREATE STREAM`` and ``CREATE TABLE`` name
+    are read as they are, once; ``muntin run`` follows them, and keeps their malformed rows.
+
+    Args:
+        text: Statements with semicolons between them.
+        **tables: DataFrames, or what :func:`muntin.stream` returns, by the names that the text
+            calls them. Other names are those of Spark's own tables.
+    """
+    session = Session(session_of(tables), tables)
+    Sources.serving(session, text)
+    return session.sql(text)
+
+
+def session_of(tables: Mapping[str, object]) -> SparkSession:
+    """The session of the tables, or the active one if there are none."""
+    for table in tables.values():
+        df = table.df if isinstance(table, Stream) else table
+        session = getattr(df, "sparkSession", None)
+        if session is not None:
+            return cast("SparkSession", session)  # on Spark Connect it is another class
+    found = active_session()
+    if found is None:
+        raise MuntinError("there is no Spark session; start one, or hand over a DataFrame")
+    return found

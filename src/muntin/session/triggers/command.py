@@ -1,0 +1,76 @@
+"""A program that is run for every row: its JSON comes on standard input.
+
+The text is cut into words once, and values take the places of ``{column}`` inside of words. No
+shell reads any of it, so a value can be nothing but a part of a word.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+
+from muntin.errors import ArgumentError
+from muntin.session.triggers.errors import ActionError
+from muntin.spark.connectors.signature import Bound, Parameter, Signature
+
+COMMAND = Signature(
+    "command",
+    (Parameter("line", str, required=True), Parameter("timeout", float, 30.0, positive=True)),
+)
+_PLACE = re.compile(r"\{([^{}]+)\}")
+
+
+@dataclass(frozen=True)
+class Command:
+    """Runs a program with the row on its standard input; an exit code above 0 is a failure."""
+
+    words: tuple[str, ...]
+    timeout: float
+
+    @classmethod
+    def of(cls, bound: Bound) -> Command:
+        """The command that a call describes."""
+        line = bound.text("line")
+        try:
+            words = tuple(shlex.split(line))
+        except ValueError as error:
+            raise ArgumentError("line", line, f"it cannot be cut into words: {error}") from error
+        if not words or shutil.which(words[0]) is None:
+            raise ArgumentError("line", line, "there is no such program on the path")
+        timeout = bound.values["timeout"]
+        assert isinstance(timeout, float)
+        return cls(words, timeout)
+
+    def __call__(self, row: str) -> None:
+        """Run it for a row, which is JSON."""
+        words = self.filled(json.loads(row))
+        try:
+            done = subprocess.run(
+                words, input=row.encode(), capture_output=True, timeout=self.timeout, check=False
+            )
+        # A value with a NUL, which no word of a command can have, is a ValueError.
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+            raise ActionError(f"{words[0]}: {error}") from error
+        if done.returncode:
+            said = done.stderr.decode(errors="replace").strip().splitlines()
+            raise ActionError(f"{words[0]}: exit code {done.returncode} {said[-1] if said else ''}")
+
+    def filled(self, values: dict[str, object]) -> list[str]:
+        """The words with the values of a row.
+
+        >>> Command(("echo", "{n} at {k}"), 1.0).filled({"n": 3, "k": "a; b"})
+        ['echo', '3 at a; b']
+        """
+
+        def value(found: re.Match[str]) -> str:
+            name = found[1]
+            if name not in values:
+                raise ActionError(f"there is no column {name}; there are {', '.join(values)}")
+            given = values[name]
+            return given if isinstance(given, str) else json.dumps(given)
+
+        return [_PLACE.sub(value, word) for word in self.words]

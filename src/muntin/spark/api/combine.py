@@ -1,0 +1,71 @@
+"""Several plans over the same frames or windows, computed in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from muntin.errors import ArgumentError
+from muntin.spark.api.fill import filled_plan
+from muntin.spark.plan.fill import CompiledFill
+from muntin.spark.plan.fill_from_table import CompiledHistory
+from muntin.spark.plan.plan import Plan
+from muntin.spark.plan.windows import Compiled
+
+
+def combine(*plans: Plan) -> Plan:
+    """One plan with the columns of several, all over the same frames or windows.
+
+    ``frames.plan("avg(speed) AS now")`` and
+    ``frames.fill(history, shift="-7 days").plan("avg(speed) AS then")`` together give one row per
+    frame with both. The rows that frames are found in are read once, and a frame is reported when
+    everything that fills it is complete.
+    """
+    if not plans or not all(isinstance(plan, Plan) for plan in plans):
+        raise ArgumentError("plans", plans, "they are what .plan(...) returns, at least one")
+    parts = [_part(plan) for plan in plans]
+    plain = [part.plain if isinstance(part, CompiledFill) else part for part in parts]
+    first = plain[0]
+    if not isinstance(first, Compiled) or not all(_same(first, other) for other in plain):
+        raise ArgumentError(
+            "plans",
+            [plan.name for plan in plans],
+            "they have to be over the same frames or windows of the same stream",
+        )
+    own = [column for part in plain if isinstance(part, Compiled) for column in part.columns]
+    base = replace(first, columns=tuple(own))
+    sources = [s for part in parts if isinstance(part, CompiledFill) for s in part.sources]
+    if not sources:
+        base.naming.check()
+        return Plan(base)
+    _check_shifts([source.filling.shifts for source in sources if source.filling.compares])
+    if any(source.whole_rows for source in sources):
+        raise ArgumentError(
+            "plans", "rows_plan()", "rows and functions cannot be combined with aggregates"
+        )
+    compiled = CompiledFill(base, tuple(sources))
+    compiled.naming.check()
+    return filled_plan(compiled)
+
+
+def _part(plan: Plan) -> object:
+    compiled = plan.compiled
+    return compiled.filled if isinstance(compiled, CompiledHistory) else compiled
+
+
+def _same(one: Compiled, other: object) -> bool:
+    """Whether two compilations are of the same segments."""
+    if not isinstance(other, Compiled) or type(one) is not type(other):
+        return False
+    here, there = one.source, other.source
+    sources = here.df is there.df and (here.on, here.by) == (there.on, there.by)
+    rules = here.disorder == there.disorder and here.control is there.control
+    windows = (one.spec, one.unfinished, one.prefix) == (other.spec, other.unfinished, other.prefix)
+    return sources and rules and windows
+
+
+def _check_shifts(shifts: Sequence[object]) -> None:
+    if any(one != shifts[0] for one in shifts):
+        raise ArgumentError(
+            "shift", [str(one) for one in shifts], "several fillings share one list of shifts"
+        )

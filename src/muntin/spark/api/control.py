@@ -1,0 +1,157 @@
+"""Control: telling a running stream that it is complete up to a point, or over.
+
+A control folder is a second, tiny source of the same exchange. A row written to it starts a
+micro-batch by itself and reaches every shard. A heartbeat is another: it brings the clock as rows,
+so that what it causes is in the checkpoint's log and happens again when a micro-batch is repeated.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import uuid
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from muntin.errors import ArgumentError
+from muntin.specs.lengths import Duration, parse_length
+
+_SCHEMA = "kind STRING, value STRING"
+_CLOCK, _PUNCTUATES = "muntin.clock", "muntin.punctuates"
+#: ``s3://``, ``hdfs://``, ``dbfs:/``; one letter is a drive.
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
+
+
+def control(spark: SparkSession, folder: str | Path) -> DataFrame:
+    """The rows that :func:`end` and :func:`punctuate` write to a folder, as a stream.
+
+    Give it to ``mt.stream(..., control=...)``. The folder must be one that this process can
+    write and the cluster can read.
+    """
+    _local(folder).mkdir(parents=True, exist_ok=True)
+    return spark.readStream.schema(_SCHEMA).json(str(folder))
+
+
+def end(folder: str | Path) -> None:
+    """Say that a stream is over: every window that holds a row is reported."""
+    _write(folder, {"kind": "end", "value": None})
+
+
+def punctuate(folder: str | Path, value: object) -> None:
+    """Say that no more rows below ``value`` will come.
+
+    A value that the stream's ``on`` cannot have is ignored there, and counted in the query's
+    progress under ``control_refused``.
+    """
+    text = str(value)
+    if isinstance(value, bool) or not (_is_moment(text) or _is_number(text)):
+        raise ArgumentError(
+            "value", value, "it must be a finite number or a time such as '2026-01-01 08:00:00'"
+        )
+    _write(folder, {"kind": "punctuation", "value": text})
+
+
+def heartbeat(
+    spark: SparkSession,
+    every: object = "5 seconds",
+    behind: object = "30 seconds",
+    *,
+    punctuate: bool = True,
+) -> DataFrame:
+    """Control rows made by the clock, for streams that go silent.
+
+    Give it to ``mt.stream(..., control=...)``, alone or in a list with ``mt.control(...)``.
+
+    Args:
+        spark: The session.
+        every: How often, in whole seconds. Spark's ``rate`` source, from which the rows come,
+            looks at the clock once a second; a trigger of the query makes it less often.
+        behind: How far behind the clock the stream may be: every row of the heartbeat is a
+            punctuation that long ago. Only for a timestamp ``on`` with zone.
+        punctuate: False brings the clock alone, which is what ``mt.clock(...)`` needs, and suits
+            every kind of ``on``.
+    """
+    seconds = _whole_seconds(every)
+    late = parse_length("behind", behind)
+    if not isinstance(late, Duration) or late.negative:
+        raise ArgumentError("behind", behind, "it is a length of time such as '30 seconds'")
+    now = F.col("timestamp")
+    rows = [F.struct(F.lit("clock").alias("kind"), _text(now).alias("value"))]
+    if punctuate:
+        before = now - F.expr(f"INTERVAL {late.micros} MICROSECONDS")
+        rows.append(F.struct(F.lit("punctuation").alias("kind"), _text(before).alias("value")))
+    beats = spark.readStream.format("rate").option("rowsPerSecond", 1).load()
+    made = beats.where(F.col("value") % seconds == 0).select(F.explode(F.array(*rows)).alias("r"))
+    return marked(made.select("r.kind", "r.value"), punctuates=punctuate)
+
+
+def marked(control: DataFrame, *, punctuates: bool) -> DataFrame:
+    """Control rows that bring a clock, known as such by the metadata of a column."""
+    metadata = {_CLOCK: True, _PUNCTUATES: punctuates}
+    return control.select(F.col("kind").alias("kind", metadata=metadata), "value")
+
+
+def brings_clock(control: DataFrame) -> bool:
+    return bool(control.schema["kind"].metadata.get(_CLOCK))
+
+
+def punctuates_by_clock(control: DataFrame) -> bool:
+    return bool(control.schema["kind"].metadata.get(_PUNCTUATES))
+
+
+def _whole_seconds(every: object) -> int:
+    length = parse_length("every", every)
+    if isinstance(length, Duration) and length.positive and length.micros % 1_000_000 == 0:
+        return length.micros // 1_000_000
+    raise ArgumentError("every", every, "it is a number of whole seconds, such as '5 seconds'")
+
+
+def _text(moment: Column) -> Column:
+    """A moment with its offset: the hour after summer comes twice, and a clock must not go back."""
+    return F.date_format(moment, "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX")
+
+
+def _write(folder: str | Path, row: dict[str, object]) -> None:
+    target = _local(folder)
+    if not target.is_dir():
+        raise ArgumentError("folder", str(folder), "it must be the folder given to mt.control")
+    name = f"{time.time_ns():020d}-{uuid.uuid4().hex[:8]}.json"
+    hidden = target / f".{name}"
+    hidden.write_text(json.dumps(row) + "\n")
+    hidden.replace(target / name)  # Spark never sees half a file
+
+
+def _local(folder: str | Path) -> Path:
+    """A folder that this process can write to, or why it cannot."""
+    scheme = _SCHEME.match(str(folder))
+    if scheme is None:
+        return Path(folder)
+    path = str(folder)[len("file:") :]
+    if scheme.group(1).lower() != "file" or re.match("//[^/]", path):
+        raise ArgumentError(
+            "folder",
+            str(folder),
+            "control rows are written by this process, so it must be a folder of this machine or "
+            "one that is mounted on it",
+        )
+    return Path("/" + path.lstrip("/"))
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return Decimal(text).is_finite()
+    except InvalidOperation:
+        return False

@@ -1,0 +1,190 @@
+"""Kinds of frames as users write them: ``mt.threshold("loss_rate > 0.3")`` and its relatives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from muntin.aggregates.own_aggregate import OwnAggregate
+from muntin.aggregates.parse import own_functions, parse_comparison
+from muntin.errors import ArgumentError
+from muntin.specs.frames.kinds import (
+    Between,
+    Boundary,
+    Crossing,
+    Delta,
+    Kind,
+    Threshold,
+    Trend,
+)
+from muntin.specs.frames.row_kinds import Cluster, Density, Region
+
+
+def threshold(where: object) -> Kind:
+    """Maximal runs of rows for which a condition holds (frames.txt 4.3).
+
+    >>> print(threshold("loss_rate > 0.3").label)
+    threshold(loss_rate > 0.3)
+
+    Args:
+        where: SQL text, or a PySpark column. A row for which it is null is a missing row.
+    """
+    return Threshold(_given("where", where))
+
+
+def boundary(value: object, every: object = None) -> Kind:
+    """A frame for every stretch in which a value stays the same, or within a step of ``every``.
+
+    ``boundary("status")`` ends a frame where the status changes, ``boundary("depth", every=1.0)``
+    where the depth crosses a whole metre. Every row lies in one frame.
+
+    >>> print(boundary("depth", every=0.5).label)
+    boundary(depth, every=0.5)
+    """
+    return Boundary(_given("value", value), every)
+
+
+def delta(
+    value: object,
+    size: object,
+    against: str = "range",
+    span: str = "maximal",
+    start: object = None,
+    restart: str | None = None,
+) -> Kind:
+    """Frames in which a value moves by less than ``size`` (frames.txt 4.3).
+
+    >>> print(delta("temperature", 0.5, span="minimal").label)
+    delta(temperature, 0.5, span=minimal)
+
+    Args:
+        value: A number: the name of a column, SQL text or a PySpark column.
+        size: How far it may move.
+        against: ``"range"`` compares the greatest with the least value of the frame, ``"first"``
+            each value with that of the first row.
+        span: ``"maximal"`` frames end before the row that moves too far, which opens the next
+            (with ``start``, if it is one); ``"minimal"`` ones end with the first row that has
+            moved by more than ``size``.
+        start: A condition; frames open only where it holds.
+        restart: What happens when such a row falls inside an open frame, which would have taken
+            it: ``"close"`` it there (the default), ``"drop"`` it, or ``"continue"`` it beside the
+            new one.
+    """
+    return Delta(_given("value", value), size, against, span, start, restart)
+
+
+def aggregate(
+    condition: str,
+    span: str | None = None,
+    start: object = None,
+    restart: str | None = None,
+    functions: Mapping[str, OwnAggregate] | None = None,
+) -> Kind:
+    """Frames whose end an aggregate of their rows decides: a running sum that resets.
+
+    ``"sum(vehicles) >= 100"`` gives minimal frames: the row that brings the sum to 100 is the last
+    inside, and the next frame starts behind it. ``"sum(vehicles) <= 100"`` gives maximal ones: the
+    row that would bring it above 100 opens the next. A row that alone breaks the condition of a
+    maximal frame lies in none.
+
+    Sketches and your own aggregates are computed row by row in Python, which is slower, and their
+    frames do not overlap; what they keep has to be bounded.
+
+    >>> print(aggregate("sum(vehicles) >= 100").label)
+    aggregate(sum(vehicles) >= 100, span=minimal)
+
+    Args:
+        condition: An aggregate compared with a number by <, <=, > or >=.
+        span: ``"minimal"`` or ``"maximal"``, if the comparison should not decide.
+        start: A condition on rows; frames open only where it holds.
+        restart: As for :func:`delta`.
+        functions: Your own aggregates by the names that the condition calls them, as for a stream.
+    """
+    found, sign, limit = parse_comparison(condition, own_functions(functions or {}))
+    return Crossing(found, sign, limit, span, start, restart)
+
+
+def trend(value: object, direction: str, strict: bool = True) -> Kind:
+    """Maximal runs of at least two rows in which a value rises, falls or stays.
+
+    >>> print(trend("temp", "increasing").label)
+    trend(temp, increasing)
+
+    Args:
+        value: A number, a date or a timestamp.
+        direction: ``"increasing"``, ``"decreasing"`` or ``"flat"``.
+        strict: Whether equal neighbours end a rise or a fall.
+    """
+    return Trend(_given("value", value), direction, strict)
+
+
+def between(start: object, end: object, inclusive: str = "both") -> Kind:
+    """From a row where ``start`` holds to the next where ``end`` does, whatever rows are between.
+
+    A missing row (an empty slot of a schedule) breaks such a frame, which is then ``partial``,
+    unless ``missing`` is ``"satisfy"`` or ``"carry"``.
+
+    >>> print(between(start="door = 'open'", end="door = 'closed'").label)
+    between(door = 'open', door = 'closed')
+
+    Args:
+        start: A condition; SQL text or a PySpark column.
+        end: Another.
+        inclusive: Which of these two rows belong to the frame: ``"both"``, ``"start"``,
+            ``"end"`` or ``"neither"``.
+    """
+    return Between(_given("start", start), _given("end", end), inclusive)
+
+
+def density(
+    condition: str | None = None,
+    per: object = None,
+    *,
+    p: float | None = None,
+    rate: float | None = None,
+    functions: Mapping[str, OwnAggregate] | None = None,
+) -> Kind:
+    """Stretches in which much happens in little time (frames.txt, appendix H).
+
+    ``density("sum(volume) > 30", per="1 minute")`` is the union of the windows of a minute, one
+    that ends with every row, in which the condition holds.
+    ``density(p=0.05, rate=2, per="1 minute")`` finds clusters of rows that a Poisson process of
+    two rows a minute would bring with a chance below 0.05, the least likely of overlapping ones;
+    such frames need ``max_duration`` or ``max_count``. ``functions`` are your own aggregates by the
+    names that the condition calls them.
+
+    >>> print(density("sum(volume) > 30", per="1 minute").label)
+    density(sum(volume) > 30, per=1 minute)
+    """
+    if condition is None:
+        if p is None or rate is None or per is None:
+            raise ArgumentError("density", None, "give a condition and per=, or p=, rate= and per=")
+        return Cluster(p, rate, per)
+    if p is not None or rate is not None:
+        raise ArgumentError("p", p, "density takes a condition or p= and rate=, not both")
+    if per is None:
+        raise ArgumentError("per", None, "say over how long: per='1 minute'")
+    found, sign, limit = parse_comparison(condition, own_functions(functions or {}))
+    return Density(found, sign, limit, per)
+
+
+def region(where: object, along: str, min_extent: object = None, prefer: str = "longest") -> Kind:
+    """Maximal stretches in ``on`` and along a second attribute where a condition holds.
+
+    >>> print(region("speed < 30", along="milepost", min_extent=2).label)
+    region(speed < 30, along=milepost, min_extent=2, prefer=longest)
+
+    Args:
+        where: A condition; SQL text or a PySpark column.
+        along: The name of a number column, such as a milepost.
+        min_extent: How far a region reaches along it at the least.
+        prefer: Regions overlap. ``"longest"`` reports the one that lasts longest and leaves out
+            what shares a row with it, ``"widest"`` the one that reaches farthest, ``"all"`` every
+            one.
+    """
+    return Region(_given("where", where), along, min_extent, prefer)
+
+
+def _given(argument: str, given: object) -> object:
+    if given is None or (isinstance(given, str) and not given.strip()):
+        raise ArgumentError(argument, given, "it is SQL text or a PySpark column")
+    return given

@@ -1,0 +1,123 @@
+"""Frames of a stream: ``stream(...).frames(kind, ...)``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+
+from muntin.aggregates.functions import Aggregate
+from muntin.aggregates.parse import Column
+from muntin.errors import ArgumentError
+from muntin.spark.api.segments import Segmented
+from muntin.spark.plan.frames import CompiledFrames
+from muntin.spark.plan.plan import Plan
+from muntin.specs.frames.framing import Framing
+
+if TYPE_CHECKING:
+    from muntin.spark.plot.chart import Chart
+
+
+@dataclass(frozen=True, eq=False)
+class Frames(Segmented):
+    """Frames of a stream: as they are, or with aggregates of their own rows."""
+
+    framing: Framing
+
+    @property
+    def df(self) -> DataFrame:
+        """One row per frame.
+
+        The ``by`` columns, ``frame_id``, ``frame_start``, ``frame_end``, ``n`` (rows),
+        ``n_missing`` (missing rows that it bridges) and ``status``: ``final``, or ``partial`` for
+        a fragment.
+        """
+        return self.plan().df
+
+    def agg(self, *aggregates: str | Aggregate) -> DataFrame:
+        """Aggregates of each frame's own rows, as an ordinary Spark DataFrame.
+
+        The ``by`` columns, ``frame_id``, ``frame_start``, ``frame_end``, ``status``, then one
+        column per aggregate: SQL text (``"avg(loss_rate) AS mean"``) or ``mt.*`` functions.
+        """
+        if not aggregates:
+            raise ArgumentError("aggregates", (), "name at least one, or use .df")
+        return self.plan(*aggregates).df
+
+    def plan(self, *aggregates: str | Aggregate) -> Plan:
+        """As :attr:`df` or :meth:`agg`, but a plan: for :func:`muntin.write`, and refused rows."""
+        return self._planned(aggregates)
+
+    def check_stream(self) -> None:
+        super().check_stream()
+        if self.framing.longest:
+            raise ArgumentError(
+                "longest",
+                True,
+                "which frame is the longest is known only when input ends, and a stream does not; "
+                "leave it out, or read a batch",
+            )
+
+    def explain(self, *aggregates: str | Aggregate) -> None:
+        """Print what is looked for, how rows travel, and what a stream keeps."""
+        self.plan(*aggregates).explain()
+
+    def plot(
+        self,
+        value: object = None,
+        *,
+        frames: object = None,
+        rows: object = None,
+        key: object = None,
+        path: str | Path | None = None,
+        width: int = 720,
+        height: int = 180,
+        title: str | None = None,
+        label: str | None = None,
+        limit: int = 12,
+    ) -> Chart:
+        """Draw the series with its frames shaded and labelled.
+
+        The chart shows itself in a notebook, and ``path`` writes it to a file. Frames of a region
+        are rectangles on a map of the values. A series with more rows than pixels is thinned on
+        Spark to the first, last, least and greatest row of every pixel, which looks the same.
+        Pictures need ``pip install 'muntin[plot]'``.
+
+        Args:
+            value: What to draw: a column, SQL text or a PySpark column; a number or text. Unless
+                given, the one column that the kind of frame reads: ``x`` of ``threshold("x > 5")``.
+            frames: The frames, if they have been collected: a list of rows, a pandas or a Spark
+                DataFrame, from :attr:`df` or :meth:`agg`. A stream needs them.
+            rows: The rows to draw, in any of these forms. A stream needs them too.
+            key: The key to draw, or a list of keys; a tuple where ``by`` has several columns.
+            path: A file that ends in ``.png``, ``.svg`` or ``.html``.
+            width: Of the chart, in pixels.
+            height: Of the chart of one key.
+            title: Instead of the kind of frame.
+            label: The column of ``frames`` that labels them, instead of ``frame_id``.
+            limit: How many keys are drawn unless ``key`` names them, those with frames first.
+
+        Returns:
+            An altair chart, with one chart below the other where there are several keys.
+        """
+        from muntin.spark.plot.frames import plot  # which needs a package that others do without
+
+        return plot(
+            self,
+            value,
+            found=frames,
+            rows=rows,
+            key=key,
+            path=path,
+            width=width,
+            height=height,
+            title=title,
+            label=label,
+            limit=limit,
+        )
+
+    def compiled(self, columns: Sequence[Column]) -> CompiledFrames:
+        return CompiledFrames(self.source, self.framing, tuple(columns), prefix=self.prefix)

@@ -1,0 +1,195 @@
+"""How sources, sinks and actions are called: ``csv('readings', header => true)``.
+
+A signature says which parameters there are; what a statement gives is bound to it before anything
+is opened, so that a misspelt option is an error and not an option that does nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from muntin.errors import ArgumentError, did_you_mean
+
+#: What a statement can give.
+Literal = str | int | float | bool | None | tuple["Literal", ...]
+#: What is shown in the place of a secret.
+HIDDEN = "***"
+#: Words in the names of secrets, such as kafka.ssl.keystore.password; Spark hides some of these.
+_SECRET = re.compile("password|secret|token|jaas|credential|access[.]?key", re.IGNORECASE)
+#: Passwords in addresses: https://me:secret@host, postgresql://host/db?password=secret.
+_IN_ADDRESS = re.compile(r"(?<=://)([^/@:\s]*:)[^/@\s]+(?=@)|(?<=[?&])((?:password|token)=)[^&\s]*")
+#: How values are called in messages.
+_KINDS: Mapping[type, str] = {
+    str: "a text in quotes",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+}
+
+
+def is_secret(name: str) -> bool:
+    """Whether a setting or an option of this name has a value that nobody is to see.
+
+    >>> is_secret("spark.hadoop.fs.s3a.access.key"), is_secret("spark.driver.memory")
+    (True, False)
+    """
+    return bool(_SECRET.search(name))
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A named value; without a default it must be given. A secret is never shown."""
+
+    name: str
+    kind: type
+    default: Literal = None
+    required: bool = False
+    choices: tuple[str, ...] = ()
+    positive: bool = False
+    secret: bool = False
+
+    def checked(self, given: Literal, where: str) -> Literal:
+        """The value, or what would work."""
+        if self.kind is float and type(given) is int:
+            given = float(given)
+        fits = isinstance(given, self.kind) and (self.kind is bool or not isinstance(given, bool))
+        if not fits:
+            shown = HIDDEN if self.secret else given
+            raise ArgumentError(self.name, shown, f"{where} takes {_KINDS[self.kind]} here")
+        if self.positive and isinstance(given, int | float) and not given > 0:
+            raise ArgumentError(self.name, given, "it must be above zero")
+        if self.choices and given not in self.choices:
+            expected = f"{where} takes one of {', '.join(self.choices)}"
+            raise ArgumentError(self.name, given, expected + did_you_mean(str(given), self.choices))
+        return given
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The values of a call by the names of its parameters, and what Spark is told besides."""
+
+    name: str
+    values: Mapping[str, Literal]
+    passed: Mapping[str, Literal] = field(default_factory=dict)
+
+    def text(self, name: str) -> str:
+        return str(self.values[name])
+
+    def number(self, name: str) -> int:
+        value = self.values[name]
+        assert isinstance(value, int)  # what its parameter says, and bind has checked
+        return value
+
+    def truth(self, name: str) -> bool:
+        return self.values[name] is True
+
+    def maybe(self, name: str) -> str | None:
+        value = self.values[name]
+        return None if value is None else str(value)
+
+    def spark_options(self) -> dict[str, str]:
+        """What goes to Spark as it is."""
+        return {name: _spelled(value) for name, value in self.passed.items()}
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The parameters of a call in order; each can be given by its place or by its name.
+
+    ``passed`` are options of Spark's own under the names that Spark gives them; case and
+    underscores do not matter. Those that begin with one of ``prefixes`` pass whatever follows.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    passed: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
+
+    def bind(self, arguments: Sequence[Literal], options: Mapping[str, Literal]) -> Bound:
+        """What a call gives, by name; raises what is wrong with it."""
+        if len(arguments) > len(self.parameters):
+            without, _ = self.hidden(arguments, {})
+            raise ArgumentError(self.name, list(without), f"it takes {self._listed()}")
+        given = dict(zip((p.name for p in self.parameters), arguments, strict=False))
+        passed: dict[str, Literal] = {}
+        for name, value in options.items():
+            where, known = self._known(name, value)
+            if known in given or known in passed:
+                shown = HIDDEN if self._is_secret(known) else value
+                raise ArgumentError(name, shown, f"{self.name} has it already")
+            (given if where == "own" else passed)[known] = value
+        values = {p.name: self._value(p, given) for p in self.parameters}
+        return Bound(self.name, values, passed)
+
+    def _value(self, parameter: Parameter, given: Mapping[str, Literal]) -> Literal:
+        if given.get(parameter.name) is not None:
+            return parameter.checked(given[parameter.name], self.name)
+        if parameter.required:
+            expected = f"{self.name} needs it: {self._listed()}"
+            raise ArgumentError(parameter.name, None, expected)
+        return parameter.default
+
+    def _known(self, name: str, value: Literal) -> tuple[str, str]:
+        """Where an option belongs, and how it is spelled there."""
+        for parameter in self.parameters:
+            if _plain(parameter.name) == _plain(name):
+                return "own", parameter.name
+        for option in self.passed:
+            if _plain(option) == _plain(name):
+                return "passed", option
+        if name.startswith(self.prefixes):
+            return "passed", name
+        names = [*(p.name for p in self.parameters), *self.passed]
+        # A text may be a password whose name is misspelt.
+        raise ArgumentError(
+            name,
+            HIDDEN if isinstance(value, str) else value,
+            f"{self.name} has no such option{did_you_mean(name, names)}; it takes {self._listed()}",
+        )
+
+    def hidden(
+        self, arguments: Sequence[Literal], options: Mapping[str, Literal]
+    ) -> tuple[tuple[Literal, ...], dict[str, Literal]]:
+        """What a call gives, to be shown: without its secrets."""
+        names = [p.name for p in self.parameters]
+        places = (names[n] if n < len(names) else "" for n in range(len(arguments)))
+        by_place = zip(places, arguments, strict=True)
+        return (
+            tuple(self._shown(name, value) for name, value in by_place),
+            {name: self._shown(name, value) for name, value in options.items()},
+        )
+
+    def _shown(self, name: str, value: Literal) -> Literal:
+        if value is not None and self._is_secret(name):
+            return HIDDEN
+        return _IN_ADDRESS.sub(rf"\1\2{HIDDEN}", value) if isinstance(value, str) else value
+
+    def _is_secret(self, name: str) -> bool:
+        declared = any(p.secret for p in self.parameters if _plain(p.name) == _plain(name))
+        return declared or is_secret(name)
+
+    def _listed(self) -> str:
+        own = [p.name if p.required else f"{p.name} (optional)" for p in self.parameters]
+        spark = f"; and of Spark's options {', '.join(self.passed)}" if self.passed else ""
+        return ", ".join(own) + spark
+
+
+def named(kind: str, name: str, known: Iterable[str]) -> str:
+    """The name of a source, sink or action as it is spelled here, or which there are."""
+    names = list(known)
+    for one in names:
+        if one == name.lower():
+            return one
+    expected = f"there is no such {kind}{did_you_mean(name.lower(), names)}; there are "
+    raise ArgumentError(kind, name, expected + ", ".join(names))
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _spelled(value: Literal) -> str:
+    """A value as Spark's options spell it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

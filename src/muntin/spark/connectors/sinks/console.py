@@ -1,0 +1,72 @@
+"""Rows as a table on a terminal, which changes as micro-batches come."""
+
+from __future__ import annotations
+
+from collections import deque
+from threading import Lock
+
+from pyspark.sql import DataFrame, Row
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from muntin.spark.connectors.signature import Parameter, Signature
+from muntin.spark.connectors.sinks.protocol import Put, Sending
+
+CONSOLE = Signature("console", (Parameter("rows", int, 20, positive=True),))
+
+
+class Board:
+    """The last rows of a query as a table; what follows them is drawn anew with it."""
+
+    def __init__(self, title: str, limit: int = 20) -> None:
+        self._title = title
+        self._limit = limit
+        self._lock = Lock()
+        self._columns: list[str] = []
+        self._rows: deque[Row] = deque(maxlen=limit)
+        self._more = False
+        self.footer = ""
+
+    def __call__(self, rows: DataFrame, number: int) -> None:
+        """Take the rows of a micro-batch in; not more of them are fetched than are shown."""
+        fetched = rows.limit(self._limit + 1).collect()
+        with self._lock:
+            self._columns = rows.columns
+            self._more = self._more or len(self._rows) + len(fetched) > self._limit
+            self._rows.extend(fetched[: self._limit])
+
+    def __rich__(self) -> Group:
+        with self._lock:
+            columns, rows, more = self._columns, list(self._rows), self._more
+        which = f"{len(rows)} of more rows" if more else f"{len(rows)} rows"
+        table = Table()
+        for place, name in enumerate(columns):
+            numbers = rows and isinstance(rows[0][place], int | float)
+            table.add_column(escape(name), justify="right" if numbers else "left")
+        for row in rows:
+            table.add_row(*["" if value is None else escape(str(value)) for value in row])
+        # Around the table and not of it: the width of a table would break them into lines.
+        around: list[RenderableType] = [
+            Text(f"{self._title}: {which}"),
+            *([table] if columns else []),
+        ]
+        return Group(*around, *([Text(self.footer)] if self.footer else []))
+
+
+def to_console(sending: Sending) -> Put:
+    """A function that draws a table, on a terminal over the one before."""
+    board, console = Board(sending.query, sending.bound.number("rows")), Console()
+    live = Live(board, console=console, auto_refresh=False) if console.is_terminal else None
+
+    def put(rows: DataFrame, number: int) -> None:
+        board(rows, number)
+        if live is None:
+            console.print(board)
+            return
+        live.start()  # which does nothing the second time
+        live.refresh()
+
+    return put

@@ -1,0 +1,24 @@
+"""Rows to a table of Delta Lake, which remembers the micro-batches of a query by itself."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from muntin.spark.connectors.signature import Parameter, Signature
+from muntin.spark.connectors.sinks.protocol import Put, Sending
+from muntin.spark.connectors.sources.delta import check_delta
+
+DELTA = Signature("delta", (Parameter("path", str, required=True),), ("mergeSchema",))
+
+
+def to_delta(sending: Sending) -> Put:
+    """A function that appends rows, once for each micro-batch."""
+    check_delta(sending.spark)
+
+    def put(rows: DataFrame, number: int) -> None:
+        writer = rows.write.format("delta").mode("append")
+        writer = writer.options(**sending.bound.spark_options())
+        writer = writer.option("txnAppId", sending.writer).option("txnVersion", number)
+        writer.save(sending.bound.text("path"))
+
+    return put

@@ -1,0 +1,23 @@
+"""Rows kept in this process, as a temporary view that has all that came so far."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Row
+
+from muntin.spark.connectors.signature import Parameter, Signature
+from muntin.spark.connectors.sinks.protocol import Put, Sending
+
+MEMORY = Signature("memory", (Parameter("view", str, required=True),))
+
+
+def to_memory(sending: Sending) -> Put:
+    """A function that puts rows into a view; a micro-batch that is repeated replaces itself."""
+    batches: dict[int, list[Row]] = {}
+
+    def put(rows: DataFrame, number: int) -> None:
+        batches[number] = rows.collect()
+        kept = [row for batch in batches.values() for row in batch]
+        spark = rows.sparkSession
+        spark.createDataFrame(kept, rows.schema).createOrReplaceTempView(sending.bound.text("view"))
+
+    return put

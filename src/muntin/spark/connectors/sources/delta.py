@@ -1,0 +1,37 @@
+"""Tables of Delta Lake, where its package is present."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from muntin.errors import RequirementError
+from muntin.spark.connectors.signature import Parameter, Signature
+from muntin.spark.connectors.sources.protocol import Opened, Reading
+from muntin.spark.requirements import setting
+
+DELTA = Signature(
+    "delta",
+    (Parameter("path", str, required=True),),
+    ("versionAsOf", "timestampAsOf", "ignoreChanges", "ignoreDeletes", "maxFilesPerTrigger"),
+)
+_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+
+
+def open_delta(reading: Reading) -> Opened:
+    """A table as it is, or as a stream of what is added to it."""
+    check_delta(reading.spark)
+    reader = reading.spark.readStream if reading.streaming else reading.spark.read
+    options = reading.bound.spark_options()
+    return Opened(reader.format("delta").options(**options).load(reading.bound.text("path")))
+
+
+def check_delta(spark: SparkSession) -> None:
+    """Delta must have been there when the session was made."""
+    if _EXTENSION in setting(spark, "spark.sql.extensions", ""):
+        return
+    raise RequirementError(
+        "this session has no Delta Lake; name a build of it for this Spark when the session is "
+        "made:\nmuntin run --package io.delta:delta-spark_2.13:VERSION "
+        f"--conf spark.sql.extensions={_EXTENSION} "
+        "--conf spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog"
+    )

@@ -1,0 +1,50 @@
+"""Lines of text as rows, each line a JSON object or a line of CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StructType
+
+from muntin.spark.connectors.signature import Parameter
+from muntin.spark.connectors.sources.malformed import (
+    ORIGIN,
+    ddl,
+    keeping_raw,
+    permissive,
+    told_apart,
+)
+from muntin.spark.connectors.sources.protocol import Opened
+
+#: How every source of lines is told what a line is.
+FORMAT = Parameter("format", str, "json", choices=("json", "csv"))
+#: Options of Spark's readers of CSV and JSON that make sense for a line.
+LINE_OPTIONS = (
+    "sep",
+    "quote",
+    "escape",
+    "nullValue",
+    "nanValue",
+    "timestampFormat",
+    "timestampNTZFormat",
+    "dateFormat",
+    "ignoreLeadingWhiteSpace",
+    "ignoreTrailingWhiteSpace",
+    "allowSingleQuotes",
+    "allowUnquotedFieldNames",
+)
+
+
+def rows_of_lines(
+    lines: DataFrame, columns: StructType, form: str, options: Mapping[str, str]
+) -> Opened:
+    """The rows of lines, which are ``value`` with their :data:`ORIGIN`."""
+    filled = lines.where(F.trim("value") != "")
+    if form == "json":
+        read = F.from_json("value", keeping_raw(columns), permissive(options))
+    else:
+        read = F.from_csv("value", ddl(keeping_raw(columns)), permissive(options))
+    struct = filled.select(read.alias("read"), F.col(ORIGIN).alias("from"))
+    return told_apart(struct.select("read.*", "from"), columns, form, options, F.col("from"))

@@ -1,0 +1,97 @@
+"""The batch driver: the same messages, one step per shard to the end of input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import overload
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+from muntin.operators.joint_protocol import Arrived, Joint
+from muntin.operators.protocol import MemoryState, Punctuation
+from muntin.spark.exchange.messages import Lane, Message, in_order, of_input, of_kind
+from muntin.spark.exchange.shipping import shipped
+
+_OUTPUT_ROWS = 200_000
+
+
+def run(messages: DataFrame, operator: Joint, schema: StructType) -> DataFrame:
+    """The results of all shards."""
+    # No number of partitions: adaptive execution makes few of them where there is little data.
+    sharded = messages.repartition("shard")
+    return sharded.mapInArrow(shipped(__name__, "run_shards", operator), schema)
+
+
+def fallen(messages: DataFrame, operator: Joint, source: int, schema: StructType) -> DataFrame:
+    """The rows of an input that turn out to break an order which the windows rely on."""
+    sharded = messages.repartition("shard")
+    return sharded.mapInArrow(shipped(__name__, "run_fallen", operator, source), schema)
+
+
+def run_fallen(
+    operator: Joint, source: int, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Worker side: what the shards of one partition refuse after looking at all their rows."""
+    for messages in _by_shard(batches):
+        found = operator.step(MemoryState(), _arrived(operator, messages)).taken[source].fallen
+        if found is not None:
+            yield from found.to_batches()
+
+
+def run_shards(operator: Joint, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Worker side: the shards of one partition, one after the other."""
+    for messages in _by_shard(batches):
+        step = operator.step(MemoryState(), _arrived(operator, messages))
+        yield from step.results.to_batches(max_chunksize=_OUTPUT_ROWS)
+
+
+def _arrived(operator: Joint, messages: Sequence[Message]) -> list[Arrived]:
+    """All of every input of a shard, to the end."""
+    made = []
+    for source in range(len(operator.senders)):
+        mine = of_input(messages, source)
+        seen = [message.progress for message in mine if message.progress is not None]
+        end = Punctuation(None, None, max(seen, default=None), ended=True)
+        made.append(Arrived(of_kind(mine, "partial"), end, Unread(mine, "rows")))
+    return made
+
+
+class Unread(Sequence[pa.Table]):
+    """The tables of one kind of messages, decoded when they are looked at: few need them."""
+
+    def __init__(self, messages: Sequence[Message], kind: str) -> None:
+        self.messages = [message for message in messages if message.kind == kind]
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    @overload
+    def __getitem__(self, place: int) -> pa.Table: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[pa.Table]: ...
+    def __getitem__(self, place: int | slice) -> pa.Table | list[pa.Table]:
+        if isinstance(place, slice):
+            return [message.table() for message in self.messages[place]]
+        return self.messages[place].table()
+
+
+def refusals(lane: Lane, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Worker side: the rows that an operator refuses without knowing any other row."""
+    for batch in batches:
+        rows = lane.punctuator.observe(pa.Table.from_batches([batch])).rows
+        refused = lane.sender.route(rows).refused_rows
+        if refused is not None:
+            yield from refused.to_batches()
+
+
+def _by_shard(batches: Iterator[pa.RecordBatch]) -> Iterator[list[Message]]:
+    """The messages of each shard; gathered here, because a sort in the JVM copies payloads."""
+    held: dict[int, list[Message]] = {}
+    for batch in batches:
+        for row in batch.to_pylist():
+            message = Message(**row)
+            held.setdefault(message.shard, []).append(message)
+    for shard in sorted(held):
+        yield in_order(held.pop(shard))

@@ -1,0 +1,177 @@
+"""State of a shard in Spark's state store: Arrow tables in chunks of at most a megabyte.
+
+A head (a small JSON text) says which chunks there are; a chunk is read when a step asks for it
+and written when a step changed it, so that a micro-batch costs what it touches.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from muntin.errors import CheckpointError
+from muntin.kernels.frames.records import is_open
+from muntin.operators.common.columns import ints
+from muntin.operators.frames.key_memory import KEYS
+from muntin.operators.progress.progress import Progress
+from muntin.operators.protocol import ChunkKey
+from muntin.operators.rows.operator import CELLS
+from muntin.operators.windows.operator import PANES
+from muntin.operators.windows.sessions import SESSIONS
+from muntin.spark.exchange.messages import decode, encode
+
+CHUNK_BYTES = 2**20
+#: The tables whose rows are parts of windows that are open.
+_OPEN = frozenset({PANES, CELLS, SESSIONS})
+#: How state is laid out. Raise it when a new layout cannot read an old one.
+FORMAT = 3
+
+
+class HeadState(Protocol):
+    """Spark's ValueState, as far as it is used here."""
+
+    def get(self) -> tuple[Any, ...] | None: ...
+    def update(self, newValue: tuple[Any, ...]) -> None: ...  # noqa: N803
+
+
+class ChunkState(Protocol):
+    """Spark's MapState, as far as it is used here."""
+
+    def getValue(self, key: tuple[Any, ...]) -> tuple[Any, ...] | None: ...  # noqa: N802
+    def updateValue(self, key: tuple[Any, ...], value: tuple[Any, ...]) -> None: ...  # noqa: N802
+    def removeKey(self, key: tuple[Any, ...]) -> None: ...  # noqa: N802
+
+
+@dataclass
+class Head:
+    """What a shard knows of itself: its query, its progress, the parts of every chunk.
+
+    ``held`` is how much is open in a chunk, for those who watch; nothing depends on it.
+    """
+
+    fingerprint: Mapping[str, str]
+    progress: tuple[Progress, ...] = ()  # of each input
+    parts: dict[ChunkKey, int] = field(default_factory=dict)
+    held: dict[ChunkKey, int] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        chunks = [
+            [name, bucket, parts, self.held.get((name, bucket), 0)]
+            for (name, bucket), parts in self.parts.items()
+        ]
+        return json.dumps(
+            {
+                "format": FORMAT,
+                "fingerprint": dict(self.fingerprint),
+                "progress": [asdict(progress) for progress in self.progress],
+                "chunks": chunks,
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Head:
+        stored = json.loads(text)
+        if stored.get("format") != FORMAT:
+            raise CheckpointError(
+                f"this checkpoint's state has format {stored.get('format', 'none')} and this "
+                f"version of Muntin reads format {FORMAT}; go on with the version that wrote it, "
+                "or use a new checkpointLocation"
+            )
+        parts = {(name, bucket): count for name, bucket, count, *_ in stored["chunks"]}
+        held = {(name, bucket): sum(more) for name, bucket, _, *more in stored["chunks"]}
+        progress = tuple(_progress(one) for one in stored["progress"])
+        return cls(stored["fingerprint"], progress, parts, held)
+
+    def progress_of(self, source: int) -> Progress:
+        """How far an input has come."""
+        return self.progress[source] if source < len(self.progress) else Progress()
+
+
+def _progress(stored: Mapping[str, Any]) -> Progress:
+    """What a version with more or fewer fields wrote; what it did not know, it had not seen."""
+    known = {field.name for field in fields(Progress)}
+    return Progress(**{name: value for name, value in stored.items() if name in known})
+
+
+class ShardState:
+    """The state of one shard during one micro-batch."""
+
+    def __init__(self, head: HeadState, chunks: ChunkState, fingerprint: Mapping[str, str]) -> None:
+        self._head = head
+        self._chunks = chunks
+        stored = head.get()
+        self.head = Head(fingerprint) if stored is None else Head.from_json(stored[0])
+        check_fingerprint(self.head.fingerprint, fingerprint)
+
+    def buckets(self, table: str) -> Sequence[int]:
+        return [bucket for name, bucket in self.head.parts if name == table]
+
+    def read(self, table: str, bucket: int) -> pa.Table:
+        payload = bytearray()
+        for part in range(self.head.parts[table, bucket]):
+            stored = self._chunks.getValue((table, bucket, part))
+            if stored is None:
+                raise CheckpointError(
+                    f"part {part} of {table}/{bucket} is missing from the checkpoint's state"
+                )
+            payload += stored[0]
+        return decode(bytes(payload))
+
+    def write(
+        self, changes: Mapping[ChunkKey, pa.Table | None], progress: Sequence[Progress]
+    ) -> int:
+        """Store what changed, and the progress of each input; returns the bytes written."""
+        written = 0
+        for (table, bucket), chunk in changes.items():
+            payload = b"" if chunk is None else encode(chunk)
+            parts = [payload[i : i + CHUNK_BYTES] for i in range(0, len(payload), CHUNK_BYTES)]
+            for part, piece in enumerate(parts):
+                self._chunks.updateValue((table, bucket, part), (piece,))
+            for part in range(len(parts), self.head.parts.get((table, bucket), 0)):
+                self._chunks.removeKey((table, bucket, part))
+            written += len(payload)
+            self.head.parts.pop((table, bucket), None)
+            self.head.held.pop((table, bucket), None)
+            if chunk is not None and parts:
+                self.head.parts[table, bucket] = len(parts)
+                self.head.held[table, bucket] = open_in(table, chunk)
+        self.head.progress = tuple(progress)
+        self._head.update((self.head.to_json(),))
+        return written
+
+
+def open_in(table: str, chunk: pa.Table) -> int:
+    """How much a chunk holds open: frames, or the panes, cells and sessions of open windows.
+
+    >>> open_in("panes", pa.table({"pane": [1, 2]})), open_in("keys", pa.table({"mode": [0, 1]}))
+    (2, 1)
+    """
+    name = table.rpartition(":")[2]
+    if name == KEYS and "mode" in chunk.column_names:
+        return int(is_open({"mode": ints(chunk["mode"])}).sum())
+    return chunk.num_rows if name in _OPEN else 0
+
+
+def check_fingerprint(stored: Mapping[str, str], current: Mapping[str, str]) -> None:
+    """Refuse state that another query wrote, and say what differs.
+
+    >>> check_fingerprint({"window": "RANGE 1 minute"}, {"window": "RANGE 2 minutes"})
+    Traceback (most recent call last):
+    ...
+    muntin.errors.CheckpointError: this checkpoint belongs to another query: window \
+RANGE 1 minute there, RANGE 2 minutes here; use a new checkpointLocation or the old query
+    """
+    differing = [
+        f"{part} {stored.get(part, 'none')} there, {current.get(part, 'none')} here"
+        for part in sorted({*stored, *current})
+        if stored.get(part) != current.get(part)
+    ]
+    if differing:
+        raise CheckpointError(
+            f"this checkpoint belongs to another query: {'; '.join(differing)}; "
+            "use a new checkpointLocation or the old query"
+        )

@@ -1,0 +1,150 @@
+"""Bringing Muntin to the workers of a cluster, without anybody installing it there.
+
+Files added to a session do not reach every worker that a stream uses (findings, Shipping). What
+does is the function itself: PySpark pickles nested functions by value. So every function sent to
+workers carries the package as an archive, and loads it before it does anything else: a Muntin that
+is installed there and is the same to the byte is preferred, else the archive is unpacked once per
+machine to a folder named by its digest, where Numba can cache what it compiles.
+
+Arguments travel as bytes inside the function, because they need Muntin to be read. PySpark's
+pickler writes classes of a program or a notebook by value, so a user's own aggregate comes along.
+"""
+
+from __future__ import annotations
+
+import bz2
+import hashlib
+import io
+import zipfile
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark import cloudpickle
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+Batches = Iterator[pa.RecordBatch]
+
+
+@lru_cache(maxsize=1)
+def package() -> tuple[str, bytes]:
+    """The digest of this package's sources, and the sources as a compressed zip."""
+    root = Path(__file__).resolve().parents[2]
+    digest = hashlib.sha256()
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for path in sorted(root.rglob("*")):
+            if path.suffix not in (".py", ".typed"):
+                continue
+            name = path.relative_to(root.parent).as_posix()
+            content = path.read_bytes()
+            digest.update(name.encode() + b"\0" + content)
+            # A fixed date, so that equal sources make equal archives.
+            archive.writestr(zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0)), content)
+    # Every query and every task carries these bytes, and sources are much like each other: they
+    # take half as much compressed together as one by one.
+    return digest.hexdigest()[:16], bz2.compress(buffer.getvalue())
+
+
+def loader() -> Callable[[], None]:
+    """A function that makes this very Muntin importable wherever it is called.
+
+    It must refer to nothing of this module: where it runs there may be no Muntin yet.
+    """
+    digest, archive = package()
+
+    def unpacked() -> str:
+        import bz2 as compressed
+        import os
+        import tempfile
+        import zipfile as zip_files
+        from io import BytesIO
+        from pathlib import Path as Folder
+
+        user = os.getuid()
+        folder = Folder(tempfile.gettempdir()) / f"muntin-{user}-{digest}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if folder.stat(follow_symlinks=False).st_uid != user:
+            raise PermissionError(f"{folder} belongs to somebody else; remove it")
+        with zip_files.ZipFile(BytesIO(compressed.decompress(archive))) as packed:
+            # File by file, because what cleans temporary folders may have left a part of it, and
+            # each in one move, because other workers unpack the same or import from it already.
+            for entry in packed.infolist():
+                path = folder / entry.filename
+                if path.is_file() and path.stat().st_size == entry.file_size:
+                    continue
+                path.parent.mkdir(parents=True, exist_ok=True)
+                handle, fresh = tempfile.mkstemp(dir=path.parent)
+                with os.fdopen(handle, "wb") as file:
+                    file.write(packed.read(entry))
+                Folder(fresh).replace(path)
+        return str(folder)
+
+    def load() -> None:
+        import importlib
+        import sys
+
+        # A worker serves many calls, each with a copy of this function, and may only look once:
+        # hashing the sources costs more than most calls. What remembers that cannot be a module of
+        # Muntin, because which Muntin this process imports is the question; `sys` is in all.
+        if getattr(sys, "_muntin_loaded", None) == digest:
+            return
+        try:
+            installed = importlib.import_module("muntin.spark.exchange.shipping").package()[0]
+        except ImportError:
+            installed = None
+        if installed != digest:
+            for name in [name for name in sys.modules if name.split(".")[0] == "muntin"]:
+                del sys.modules[name]
+            sys.path.insert(0, unpacked())
+            importlib.invalidate_caches()
+        sys._muntin_loaded = digest  # type: ignore[attr-defined]
+
+    return load
+
+
+def shipped(module: str, function: str, *arguments: object) -> Callable[[Batches], Batches]:
+    """A function over Arrow batches that runs ``module.function(arguments..., batches)``."""
+    load = loader()
+    packed: bytes = cloudpickle.dumps(arguments)  # type: ignore[no-untyped-call]
+
+    def call(batches: Batches) -> Batches:
+        import importlib
+        import pickle as unpickle
+
+        load()
+        run = getattr(importlib.import_module(module), function)
+        yield from run(*unpickle.loads(packed), batches)
+
+    return call
+
+
+def shipped_processor(module: str, function: str, *arguments: object) -> StatefulProcessor:
+    """A stateful processor that runs ``function(arguments..., head, chunks, shard, rows)``.
+
+    ``init`` uses PySpark alone: the driver-side worker that calls it never gets shipped files.
+    """
+    load = loader()
+    packed: bytes = cloudpickle.dumps(arguments)  # type: ignore[no-untyped-call]
+
+    class Shards(StatefulProcessor):
+        def init(self, handle: StatefulProcessorHandle) -> None:
+            self.head = handle.getValueState("head", "value STRING")
+            self.chunks = handle.getMapState(
+                "chunks", "name STRING, bucket BIGINT, part INT", "payload BINARY"
+            )
+
+        def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
+            import importlib
+            import pickle as unpickle
+
+            load()
+            run = getattr(importlib.import_module(module), function)
+            yield from run(*unpickle.loads(packed), self.head, self.chunks, key[0], rows)
+
+        def close(self) -> None:
+            pass
+
+    return Shards()

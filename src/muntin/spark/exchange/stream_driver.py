@@ -1,0 +1,254 @@
+"""The stream driver: one call per shard and micro-batch, state in RocksDB."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StructType
+
+from muntin.operators.common.columns import original_names
+from muntin.operators.joint_protocol import Arrived, Joint, JointStep, Scope
+from muntin.operators.progress.progress import Advanced, Heard, Progress
+from muntin.operators.protocol import REASONS, State
+from muntin.spark.exchange.messages import (
+    CONTROL_REFUSED,
+    EVERYWHERE,
+    KEYED,
+    PASSED,
+    PUNCTUATIONS,
+    TRAVELLING,
+    Lane,
+    Message,
+    control_of,
+    count_of,
+    decode,
+    encode,
+    in_order,
+    of_input,
+    of_kind,
+    refused_counts,
+)
+from muntin.spark.exchange.refused_rows import Refusing
+from muntin.spark.exchange.shard_labels import shard_label
+from muntin.spark.exchange.shard_state import ChunkState, HeadState, ShardState
+from muntin.spark.exchange.shipping import shipped, shipped_processor
+from muntin.spark.exchange.stored_input import Preset
+from muntin.spark.plan.protocol import Finisher
+
+#: Counts that every shard reports in every micro-batch, summed into the query's progress.
+COUNTS = (
+    "rows_in",
+    "rows_used",
+    "rows_refused",
+    *REASONS,
+    "rows_between",
+    "punctuations",
+    "control_refused",
+    "evicted",
+    "results",
+    "state_bytes_written",
+)
+#: How it stands after a micro-batch: what is open over all shards, the largest ``on`` of the first
+#: input, and up to where all shards are complete; both in ticks.
+GAUGES = ("open", "largest", "reached")
+TAGGED = ", ".join(
+    ["tag STRING", "payload BINARY", *(f"{name} BIGINT" for name in (*COUNTS, *GAUGES))]
+)
+RESULTS, REFUSED = "results", "refused"
+_OUTPUT_ROWS = 500_000
+
+
+@dataclass(frozen=True)
+class ShardTask:
+    """Everything a shard needs, in a form that can be pickled."""
+
+    operator: Joint
+    lanes: tuple[Lane, ...]
+    fingerprint: Mapping[str, str]
+    preset: tuple[Preset, ...] = ()
+
+
+def run(messages: DataFrame, task: ShardTask) -> DataFrame:
+    """Tagged output: result and refused payloads, and counts."""
+    return messages.groupBy("shard").transformWithStateInPandas(
+        statefulProcessor=shipped_processor(__name__, "run_shard", task),
+        outputStructType=TAGGED,
+        outputMode="Append",
+        timeMode="None",
+    )
+
+
+def counted(tagged: DataFrame, name: str) -> DataFrame:
+    """The same DataFrame, its counts in the progress of the query under ``name``."""
+    sums: list[Column] = [F.sum(count).alias(count) for count in (*COUNTS, "open")]
+    gauges = [F.max("largest").alias("largest"), F.min("reached").alias("reached")]
+    return tagged.observe(name, *sums, *gauges)
+
+
+@dataclass(frozen=True)
+class Output:
+    """How tagged output is told apart; a plain value where the finisher is one."""
+
+    finisher: Finisher
+    flat_schema: StructType
+    refusing: Refusing
+
+    def results(self, tagged: DataFrame) -> DataFrame:
+        """The result rows."""
+        return self.finisher.apply(_untagged(tagged, RESULTS, self.flat_schema))
+
+    def refused(self, tagged: DataFrame) -> DataFrame:
+        """The refused rows, with reason and lateness."""
+        schemas = self.refusing.schemas
+        rows = [_untagged(tagged, refused_tag(n), schema) for n, schema in enumerate(schemas)]
+        return self.refusing.together(rows)
+
+
+def refused_tag(source: int) -> str:
+    """The tag of the refused rows of an input."""
+    return f"{REFUSED}:{source}"
+
+
+def _untagged(tagged: DataFrame, tag: str, schema: StructType) -> DataFrame:
+    payloads = tagged.where(F.col("tag") == tag).select("payload")
+    return payloads.mapInArrow(shipped(__name__, "unpack"), schema)
+
+
+def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Worker side: payloads back to rows."""
+    for batch in batches:
+        for payload in batch.column("payload"):
+            yield from decode(payload.as_py()).to_batches()
+
+
+def run_shard(
+    task: ShardTask,
+    head: HeadState,
+    chunks: ChunkState,
+    shard: int,
+    frames: Iterator[pd.DataFrame],
+) -> Iterator[pd.DataFrame]:
+    """Worker side: one micro-batch of one shard."""
+    state = ShardState(head, chunks, task.fingerprint)
+    known = [
+        message
+        for one in task.preset
+        for message in one.due(shard, state.head.progress_of(one.source))
+    ]
+    messages = in_order([*_messages(shard, frames), *known])
+    advanced = [
+        _advanced(lane, state, state.head.progress_of(lane.source), messages) for lane in task.lanes
+    ]
+    step = task.operator.step(
+        state,
+        [
+            _arrived(lane, shard, one, of_input(messages, lane.source))
+            for lane, one in zip(task.lanes, advanced, strict=True)
+        ],
+    )
+    changes = dict(step.changes)
+    for lane, one in zip(task.lanes, advanced, strict=True):
+        changes |= _scoped(state, lane.source).named(dict(one.changes))
+    written = state.write(changes, [one.progress for one in advanced])
+    yield _output(step, messages, {"state_bytes_written": written, **_gauges(state, advanced)})
+
+
+def _gauges(state: ShardState, advanced: Sequence[Advanced]) -> dict[str, int | None]:
+    first = advanced[0].punctuation
+    held = sum(state.head.held.values())
+    return {"open": held, "largest": first.largest, "reached": first.after}
+
+
+def _scoped(state: State, source: int) -> Scope:
+    """Where the rule of an input remembers what it heard."""
+    return Scope(state, f"{source}:" if source else "")
+
+
+def _advanced(
+    lane: Lane, state: State, progress: Progress, messages: Sequence[Message]
+) -> Advanced:
+    """How far an input is complete with a micro-batch."""
+    told = of_input(messages, control_of(lane.source))
+    mine = of_input(messages, lane.source)
+    heard = Heard(
+        seen=[m.progress for m in mine],
+        told=[m.progress for m in told if m.kind == "punctuation"],
+        clock=[m.progress for m in told if m.kind == "clock"],
+        ended=any(m.kind == "end" for m in told),
+        everywhere=of_kind(mine, EVERYWHERE),
+        keyed=of_kind(mine, KEYED),
+    )
+    return lane.punctuator.advance(_scoped(state, lane.source), progress, heard)
+
+
+def _arrived(lane: Lane, shard: int, advanced: Advanced, mine: Sequence[Message]) -> Arrived:
+    counted = not lane.everywhere or shard == shard_label(0)
+    partials, rows = of_kind(mine, "partial"), of_kind(mine, "rows")
+    return Arrived(partials, advanced.punctuation, rows, counted)
+
+
+def _messages(shard: int, frames: Iterator[pd.DataFrame]) -> Iterator[Message]:
+    for frame in frames:
+        for row in frame.to_dict("records"):
+            told = None if pd.isna(row["progress"]) else int(row["progress"])
+            place = (int(row["input"]), int(row["task"]), int(row["seq"]))
+            yield Message(shard, *place, row["kind"], told, int(row["n"]), row["payload"])
+
+
+def _output(
+    step: JointStep, messages: Sequence[Message], stands: Mapping[str, int | None]
+) -> pd.DataFrame:
+    """Counts, results and refused rows, told apart by their tags."""
+    none: dict[str, int | None] = {**dict.fromkeys(COUNTS, 0), **dict.fromkeys(GAUGES)}
+    rows: list[dict[str, object]] = [
+        {"tag": "counts", "payload": None, **none, **_counts(step, messages), **stands}
+    ]
+    tables = [
+        (RESULTS, step.results.slice(start, _OUTPUT_ROWS))
+        for start in range(0, step.results.num_rows, _OUTPUT_ROWS)
+    ]
+    for source in range(len(step.taken)):
+        tables += [(refused_tag(source), table) for table in _refused(step, messages, source)]
+    for tag, table in tables:
+        rows.append({"tag": tag, "payload": encode(table, TRAVELLING), **none})
+    made = pd.DataFrame(rows, columns=["tag", "payload", *COUNTS, *GAUGES])
+    # Nulls would make doubles of them.
+    return made.astype(dict.fromkeys(GAUGES, "Int64"))
+
+
+def _counts(step: JointStep, messages: Sequence[Message]) -> dict[str, int]:
+    refusals = Counter(refused_counts(messages))
+    for taken in step.taken:
+        refusals["late"] += taken.late
+        if taken.fallen is not None:
+            refusals.update(taken.fallen["reason"].to_pylist())
+    punctuations = count_of(messages, PUNCTUATIONS)
+    used = sum(taken.used for taken in step.taken) + punctuations + count_of(messages, PASSED)
+    return {
+        **refusals,
+        "rows_in": used + refusals.total(),
+        "rows_used": used,
+        "rows_refused": refusals.total(),
+        "rows_between": sum(taken.between for taken in step.taken),
+        PUNCTUATIONS: punctuations,
+        CONTROL_REFUSED: count_of(messages, CONTROL_REFUSED),
+        "evicted": step.evicted,
+        "results": step.results.num_rows,
+    }
+
+
+def _refused(step: JointStep, messages: Sequence[Message], source: int) -> list[pa.Table]:
+    """The refused rows of an input: on the way, because they were late, or because of others."""
+    taken = step.taken[source]
+    found = of_kind(of_input(messages, source), "refused_rows")
+    if taken.late_rows is not None and taken.late_rows.num_rows:
+        found.append(taken.late_rows)
+    if taken.fallen is not None and original_names(taken.fallen):
+        found.append(taken.fallen)
+    return found

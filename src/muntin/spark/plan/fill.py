@@ -1,0 +1,268 @@
+"""From frames or windows and what fills them to one operator and the DataFrames that feed it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import pyarrow as pa
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import types as spark_types
+
+from muntin.operators.common.columns import key_fields
+from muntin.operators.fill.operator import Filled
+from muntin.operators.fill.segments import Segments
+from muntin.operators.fill.source import Fill, Reach
+from muntin.operators.fill.user_function import Function, Mapped
+from muntin.operators.joint_protocol import Joint
+from muntin.spark.columns import named
+from muntin.spark.exchange.stored_input import digest
+from muntin.spark.plan.protocol import Feed
+from muntin.spark.plan.result_names import Naming
+from muntin.spark.plan.second_input import OnSharedAxis, digits_of
+from muntin.spark.plan.windows import Compiled, struct
+from muntin.spark.types import to_arrow
+from muntin.specs.axis import Axis
+from muntin.specs.fill import CLOSED, HALF_OPEN, OPEN, Edge, Filling, StoredFrames
+from muntin.specs.frames.framing import Framing
+from muntin.specs.resample import Instants
+from muntin.specs.windows import Landmark, Window
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledSource(OnSharedAxis, Compiled):
+    """Rows that fill: a source whose ``by`` are the columns that match keys of the segments.
+
+    ``matches`` are the numbers of those keys.
+    """
+
+    filling: Filling = field(default_factory=Filling)
+    edge: Edge = field(default_factory=lambda: CLOSED)
+    shared: Axis | None = None
+    types: tuple[spark_types.DataType, ...] = ()
+    matches: tuple[int, ...] = ()
+    sharded_by: tuple[int, ...] = ()
+    where: SparkColumn | None = None
+    whole_rows: bool = False
+    function: Function | None = None
+    returns: spark_types.StructType | None = None
+
+    def _for_the_window(self) -> list[SparkColumn]:
+        made = [] if self.where is None else [self.where.alias("w")]
+        if self.whole_rows:
+            made += [named(n).alias(f"c{place}") for place, n in enumerate(self.schema.names)]
+        return made
+
+    @cached_property
+    def fill(self) -> Fill:
+        """The rows as the operator knows them."""
+        axis, filling = self.axis, self.filling
+
+        def ticks(argument: str, length: object) -> int:
+            return 0 if length is None else axis.length(argument, length)  # type: ignore[arg-type]
+
+        lengths = [ticks(name, getattr(filling, name)) for name in ("before", "after", "shrink")]
+        keys = [f.name for f in key_fields(self.key_types)]
+        return Fill(
+            reach=Reach(axis, self.edge, *lengths),
+            names=tuple(f"k{place}" for place in self.matches),
+            keys=self.key_types,
+            shards=tuple(keys[self.matches.index(n)] for n in self.sharded_by if not self.apart),
+            calls=self.calls,
+            lateness_type=self.lateness_type,
+            shifts=tuple(ticks("shift", shift) for shift in filling.shifts),
+            columns=tuple(self._columns()) if self.whole_rows else (),
+            chosen=self.where is not None,
+            drops_empty=filling.empty == "drop",
+            mapped=self._mapped(),
+        )
+
+    def _mapped(self) -> Mapped | None:
+        """A user's function, with the columns that it sees and those that it returns."""
+        if self.function is None or self.returns is None:
+            return None
+        fields = [(f.name, to_arrow(f.dataType, f.name)) for f in self.returns.fields]
+        return Mapped(self.function, tuple(self.schema.names), pa.schema(fields))
+
+    @property
+    def made(self) -> list[tuple[str, int, str | None]]:
+        """The result columns: what they are called, and of how many of the operator's."""
+        if self.returns is not None:
+            return [(name, 1, None) for name in self.returns.names]
+        if self.whole_rows:
+            return [(name, 1, None) for name in self.schema.names]
+        return [(c.name, len(c.aggregates), c.outer) for c in self.columns]
+
+    @property
+    def apart(self) -> bool:
+        """Whether rows have not the keys by which segments find their shard, so all get them."""
+        return not set(self.sharded_by) <= set(self.matches)
+
+    def _columns(self) -> list[pa.Field]:
+        return [
+            pa.field(f"c{place}", to_arrow(f.dataType, f.name))
+            for place, f in enumerate(self.schema.fields)
+        ]
+
+    def feed(self, name: str) -> Feed:
+        return replace(super().feed(name), everywhere=self.apart)
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledFill:
+    """Segments and the sources that fill them, typed."""
+
+    plain: Compiled
+    sources: tuple[CompiledSource, ...]
+
+    @cached_property
+    def axis(self) -> Axis:
+        """One axis for all inputs, fine enough for each of them."""
+        axis = self.plain.axis
+        digits = [
+            digits_of(source.source, axis.domain, source.filling.lengths) for source in self.sources
+        ]
+        return replace(axis, digits=max(axis.digits, *digits))
+
+    @cached_property
+    def segmented(self) -> Compiled:
+        """Frames or windows on the axis that all inputs share."""
+        if self.axis == self.plain.axis:
+            return self.plain
+        return replace(self.plain, source=replace(self.plain.source, digits=self.axis.digits))
+
+    @cached_property
+    def fills(self) -> tuple[CompiledSource, ...]:
+        return tuple(
+            replace(source, shared=self.axis, edge=self.edge, sharded_by=self._sharded_by)
+            for source in self.sources
+        )
+
+    @cached_property
+    def _sharded_by(self) -> tuple[int, ...]:
+        """The keys that all sources have which have any; all keys, where they share none."""
+        every = range(len(self.plain.keys))
+        keyed = [set(source.matches) for source in self.sources if source.matches]
+        shared = set(every).intersection(*keyed) if keyed else set(every)
+        return tuple(sorted(shared or every))
+
+    @property
+    def edge(self) -> Edge:
+        """Whether rows on a bound are inside."""
+        spec = self.plain.spec
+        if isinstance(spec, StoredFrames | Instants):
+            return spec.edge
+        if not isinstance(spec, Framing):
+            return HALF_OPEN
+        if spec.bounds == "liberal":
+            return OPEN
+        return HALF_OPEN if spec.readings == "until_next" else CLOSED
+
+    @cached_property
+    def joint(self) -> Filled:
+        return self._filled(self.segmented.joint)
+
+    @property
+    def batched(self) -> Filled:
+        return self._filled(self.segmented.batched)
+
+    def _filled(self, alone: Joint) -> Filled:
+        operator, spec = alone.operator, self.plain.spec  # type: ignore[attr-defined]
+        names = ("frame_start", "frame_end")
+        if isinstance(spec, StoredFrames):
+            names = spec.names
+        elif not isinstance(spec, Framing | Instants):
+            names = ("window_start", "window_end")
+        segments = Segments(
+            operator,
+            self.axis,
+            self.segmented.key_types,
+            *names,
+            edge=self.edge,
+            edges=spec.edges(self.axis) if isinstance(spec, Window | Landmark) else None,
+            fragments=isinstance(spec, Framing) and spec.fragments is not None,
+        )
+        shards = tuple(f"k{place}" for place in self._sharded_by)
+        return Filled(segments, tuple(source.fill for source in self.fills), shards)
+
+    @cached_property
+    def feeds(self) -> tuple[Feed, ...]:
+        names = ["fill"] if len(self.fills) == 1 else [f"fill{n}" for n in range(len(self.fills))]
+        filling = [s.feed(name) for s, name in zip(self.fills, names, strict=True)]
+        return (replace(self.segmented.feed("rows"), preset=self.preset), *filling)
+
+    @property
+    def shards(self) -> int:
+        return self.segmented.shards
+
+    @property
+    def is_streaming(self) -> bool:
+        return self.plain.is_streaming or self.preset
+
+    @property
+    def preset(self) -> bool:
+        """Whether frames that are stored are filled by streams."""
+        streams = any(source.source.df.isStreaming for source in self.sources)
+        return streams and not self.plain.is_streaming
+
+    @cached_property
+    def flat_schema(self) -> spark_types.StructType:
+        return struct(self.joint.result_schema)
+
+    @property
+    def compares(self) -> tuple[str, ...]:
+        """The shifts of which each makes a result of its own."""
+        many = [source.filling.labels for source in self.sources if source.filling.compares]
+        return many[0] if many else ()
+
+    @cached_property
+    def naming(self) -> Naming:
+        own = self.plain.naming
+        counts = ("n", "n_missing")
+        bounds = tuple(name for name in own.bounds if name not in counts)
+        made = [column for source in self.sources for column in source.made]
+        return Naming(
+            by=own.by,
+            bounds=(*bounds, *(("shift",) if self.compares else ())),
+            prefix=own.prefix,
+            results=(*own.results, *made),
+            shifts=self.compares,
+            first=own.first,
+        )
+
+    @property
+    def finisher(self) -> Naming:
+        return self.naming
+
+    @cached_property
+    def identity(self) -> Mapping[str, str]:
+        made = dict(self.segmented.identity)
+        if self.preset:
+            made["frames"] = digest(self.plain.source.df)
+        for place, source in enumerate(self.fills):
+            by = [f"{n} {t.simpleString()}" for n, t in zip(source.keys, source.types, strict=True)]
+            types = [str(t) for call in source.calls for t in call.types]
+            rows = [f"{f.name} {f.dataType.simpleString()}" for f in source.schema.fields]
+            asked = rows if source.whole_rows else [call.label for call in source.calls]
+            asked += [] if source.returns is None else [f"to {source.returns.simpleString()}"]
+            made[f"fill {place}"] = (
+                f"{source.filling}; on {source.source.on}; by {', '.join(by) or 'nothing'}; "
+                f"{', '.join(asked)}; arguments {', '.join(types) or 'none'}"
+            )
+            disorder = source.source.disorder
+            made[f"disorder of fill {place}"] = disorder.state_kind if disorder else "told"
+        return made
+
+    @property
+    def label(self) -> str:
+        told = [text for name, text in self.identity.items() if name.startswith("fill")]
+        what = repr((self.segmented.label, told, self.naming))
+        digest = hashlib.sha256(what.encode()).hexdigest()[:8]
+        return "_".join(["muntin", *self.plain.source.by, self.plain.source.on, "fill", digest])
+
+    def explained(self) -> object:
+        from muntin.spark.explain.fill import fill_explanation
+
+        return fill_explanation(self)

@@ -1,0 +1,218 @@
+"""Bounds from a stream, filled from stored rows: the stream probes, the table answers.
+
+Stored rows are complete, so bounds are filled in the micro-batch that reports them and nothing is
+held. Spark joins each micro-batch's bounds with the table, which it reads again every time, by key
+and by the bounds; the aggregates of what each of them matched are made by Muntin, after that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as spark_types
+
+from muntin.errors import ArgumentError
+from muntin.kernels.grouping import key_and_pane, key_codes
+from muntin.kernels.sorting import by_key_and_order
+from muntin.kernels.ticks import to_ticks
+from muntin.operators.common.columns import numbered
+from muntin.operators.fill.between_join import Matched
+from muntin.operators.fill.source import Fill
+from muntin.operators.joint_protocol import Joint
+from muntin.spark.exchange.shipping import shipped
+from muntin.spark.plan.fill import CompiledFill, CompiledSource
+from muntin.spark.plan.protocol import Feed
+from muntin.specs.axis import Axis, Domain
+
+#: Whether a joined row has a stored row, or only the bounds that none fills.
+_MATCHED = "matched"
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledHistory:
+    """A stream's frames or windows and the stored rows that fill them, typed."""
+
+    filled: CompiledFill
+
+    @property
+    def feeds(self) -> Sequence[Feed]:
+        return (self.filled.segmented.feed("rows"),)
+
+    @property
+    def joint(self) -> Joint:
+        return self.filled.segmented.joint
+
+    @property
+    def batched(self) -> Joint:
+        return self.joint
+
+    @property
+    def shards(self) -> int:
+        return self.filled.shards
+
+    @property
+    def is_streaming(self) -> bool:
+        return True
+
+    @property
+    def flat_schema(self) -> spark_types.StructType:
+        return self.filled.segmented.flat_schema
+
+    @property
+    def finisher(self) -> CompiledHistory:
+        return self
+
+    @property
+    def identity(self) -> Mapping[str, str]:
+        return self.filled.segmented.identity
+
+    @property
+    def label(self) -> str:
+        return self.filled.label
+
+    def explained(self) -> object:
+        return self.filled.explained()
+
+    def apply(self, flat: DataFrame) -> DataFrame:
+        """Bounds as the operator reports them, filled."""
+        source = self.filled.fills[0]
+        bounds = self._shifted(flat, source)
+        rows = self._stored(source)
+        joined = bounds.join(rows, self._condition(source), "left")
+        if source.filling.empty == "drop":
+            joined = joined.where(F.col(_MATCHED))
+        if source.whole_rows and source.function is None:
+            return self.filled.naming.apply(self._paired(joined, source))
+        told = [F.col(field.name) for field in self.flat_schema.fields]
+        apart = joined.repartition(*told, F.col("shifted"))
+        work = Gathering(tuple(field.name for field in self.flat_schema.fields), source.fill)
+        made = apart.mapInArrow(shipped(__name__, "gather", work), self.filled.flat_schema)
+        return self.filled.naming.apply(made)
+
+    def _shifted(self, flat: DataFrame, source: CompiledSource) -> DataFrame:
+        """Every pair of bounds once for each shift."""
+        shifts = F.array(*(F.lit(place).cast("bigint") for place in range(len(source.fill.shifts))))
+        return flat.withColumn("shifted", F.explode(shifts))
+
+    def _stored(self, source: CompiledSource) -> DataFrame:
+        """The rows that can fill, under names that bounds do not have."""
+        rows = source.prepared()
+        if source.where is not None:
+            rows = rows.where(F.col("w")).drop("w")
+        renamed = {name: f"h_{name}" for name in rows.columns}
+        return rows.withColumnsRenamed(renamed).withColumn(_MATCHED, F.lit(True))
+
+    def _condition(self, source: CompiledSource) -> SparkColumn:
+        fill, edge = source.fill, self.filled.edge
+        segments = self.filled.joint.segments
+        low = self._moved(segments.start, fill.reach.shrink - fill.reach.before, fill.shifts)
+        after = fill.reach.after
+        high = self._moved(segments.end, after - fill.reach.shrink, fill.shifts)
+        if segments.fragments and after:
+            part = self._moved(segments.end, -fill.reach.shrink, fill.shifts)
+            high = F.when(F.col("status") == "final", high).otherwise(part)
+        on = F.col("h_on")
+        inside = (on >= low if edge.start else on > low) & (on <= high if edge.end else on < high)
+        for place, name in enumerate(fill.names):
+            inside = inside & F.col(name).eqNullSafe(F.col(f"h_k{place}"))
+        return inside
+
+    def _moved(self, name: str, ticks: int, shifts: Sequence[int]) -> SparkColumn:
+        """A bound moved by a length, and by the shift that a row is for."""
+        axis = self.filled.axis
+        base = plus(F.col(name), ticks, axis)
+        made = plus(base, shifts[0], axis)
+        for place, shift in enumerate(shifts[1:], 1):
+            made = F.when(F.col("shifted") == place, plus(base, shift, axis)).otherwise(made)
+        return made
+
+    def _paired(self, joined: DataFrame, source: CompiledSource) -> DataFrame:
+        """Every pair of bounds and stored row, under the names of the operator that does this."""
+        told = [F.col(field.name) for field in self.flat_schema.fields]
+        first = len(numbered(self.flat_schema.names, "r"))
+        rows = [
+            F.col(f"h_c{place}").alias(f"r{first + place}") for place in range(len(source.schema))
+        ]
+        return joined.select(*told, "shifted", *rows)
+
+
+def plus(column: SparkColumn, ticks: int, axis: Axis) -> SparkColumn:
+    """A value of the progressing attribute moved by ticks, in Spark."""
+    if not ticks:
+        return column
+    match axis.domain:
+        case Domain.TIMESTAMP | Domain.TIMESTAMP_NTZ:
+            return column + F.expr(f"INTERVAL {int(ticks)} MICROSECONDS")
+        case Domain.DATE:
+            return F.date_add(column, ticks)
+        case Domain.DOUBLE:
+            return column + F.lit(ticks / 10**axis.digits)
+        case Domain.DECIMAL:
+            return column + F.lit(axis.value(ticks))
+    return column.cast("bigint") + F.lit(ticks)
+
+
+def check_history(filled: CompiledFill) -> None:
+    """Refuse what cannot be filled from a table while the bounds stream."""
+    if len(filled.sources) > 1:
+        raise ArgumentError(
+            "plans",
+            "several fillings",
+            "one source at a time can be a table while frames stream; use one plan for each",
+        )
+    (source,) = filled.fills
+    if filled.joint.segments.fragments and source.whole_rows:
+        raise ArgumentError(
+            "fragments",
+            "the rows of a table",
+            "every fragment would bring the rows of those before it again; aggregate them, or "
+            "leave fragments out",
+        )
+
+
+@dataclass(frozen=True)
+class Gathering:
+    """What a worker needs to aggregate what bounds have matched."""
+
+    told: tuple[str, ...]
+    fill: Fill
+
+
+def gather(work: Gathering, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Worker side: all matches of some bounds, one row for each of the bounds."""
+    held = [batch for batch in batches if batch.num_rows]
+    if not held:
+        return
+    rows = pa.Table.from_batches(held)
+    names = [*work.told, "shifted"]
+    bounds = [rows[name].combine_chunks() for name in names]
+    codes, size = key_codes(bounds, rows.num_rows)
+    groups = key_and_pane(codes, size, np.zeros(rows.num_rows, np.int64))
+    matched = rows[_MATCHED].combine_chunks().fill_null(False).to_numpy(zero_copy_only=False)
+    filling = rows.filter(pa.array(matched))
+    filling = filling.rename_columns([name.removeprefix("h_") for name in filling.column_names])
+    order = to_ticks(filling["on"].combine_chunks(), work.fill.reach.axis).order
+    place, starts = by_key_and_order(groups.number[matched], order, len(groups))
+    filling = filling.append_column("order", pa.array(order)).take(pa.array(place))
+    made = _made(work.fill, Matched(filling, starts[:-1], starts[1:]))
+    told = rows.select(names).take(pa.array(groups.member))
+    first = len(numbered(work.told, "r"))
+    columns = [*told.columns, *made]
+    labels = [*names, *(f"r{first + n}" for n in range(len(made)))]
+    yield from pa.table(columns, names=labels).to_batches()
+
+
+def _made(fill: Fill, matched: Matched) -> list[pa.Array]:
+    """What is made of the rows that bounds have matched."""
+    if fill.mapped is not None:
+        return fill.mapped.of(matched)
+    slots = fill.contents.cells.slot_types.items()
+    needed = pa.schema([("order", pa.int64()), *((f"s{n}", type_) for n, type_ in slots)])
+    cells = fill.contents.lifted(matched.rows.select(needed.names).cast(needed))
+    return fill.contents.of_stretches(cells, matched.first, matched.behind)

@@ -1,0 +1,296 @@
+"""From a framing to its operator and the DataFrame that feeds it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+from pyspark import cloudpickle
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as spark_types
+
+from muntin.aggregates.bind import Call, slots_of
+from muntin.aggregates.functions import Aggregate
+from muntin.aggregates.parse import parse_bridge, parse_condition, parse_two_rows
+from muntin.errors import ArgumentError, ExpressionError, UnknownColumnError
+from muntin.expressions.nodes import Node, Slot
+from muntin.expressions.spark_expressions import Expression
+from muntin.expressions.types import check, no_aggregate
+from muntin.operators.frames.build import Typed, build
+from muntin.operators.frames.missing_rows import Bridge
+from muntin.operators.frames.operator import Frames
+from muntin.spark.columns import column, named
+from muntin.spark.plan.tied_rows import Combining
+from muntin.spark.plan.windows import Compiled
+from muntin.spark.types import to_arrow, to_spark
+from muntin.specs.frames.framing import MISSING, Framing
+from muntin.specs.frames.kinds import (
+    Between,
+    Boundary,
+    Crossing,
+    Delta,
+    OwnKind,
+    Starting,
+    Threshold,
+    Trend,
+)
+from muntin.specs.frames.own_function import CompiledFraming, FramingFunction
+from muntin.specs.frames.row_kinds import Density, Region
+
+#: Muntin's own columns of a frame, where nothing else is asked for.
+WHOLE = ("frame_id", "frame_start", "frame_end", "n", "n_missing", "status")
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledFrames(Compiled):
+    """A framing of a source, typed."""
+
+    @property
+    def framing(self) -> Framing:
+        assert isinstance(self.spec, Framing)
+        return self.spec
+
+    @cached_property
+    def slots(self) -> list[Expression]:
+        """What Spark evaluates for aggregates; that of a density is one of them."""
+        kind = self.framing.kind
+        wanted = slots_of(kind.aggregate) if isinstance(kind, Density) else []  # type: ignore[arg-type]
+        wanted += [slot for c in self.columns for a in c.aggregates for slot in slots_of(a)]
+        return list(dict.fromkeys(wanted))
+
+    @cached_property
+    def calls(self) -> tuple[Call, ...]:
+        """The aggregates with their types; first the one that a density is measured by."""
+        kind = self.framing.kind
+        measured = [kind.aggregate] if isinstance(kind, Density) else []
+        asked = [a for c in self.columns for a in c.aggregates]
+        return tuple(self._calls_of([*measured, *asked]))  # type: ignore[list-item]
+
+    @cached_property
+    def slot_types(self) -> tuple[spark_types.DataType, ...]:
+        if self.combining is None:
+            return super().slot_types
+        return tuple(to_spark(self._types[f"s{place}"]) for place in range(len(self.slots)))
+
+    @cached_property
+    def bounds(self) -> tuple[str, ...]:
+        along = ("along_start", "along_end") if isinstance(self.framing.kind, Region) else ()
+        counts = () if self.columns else ("n", "n_missing")
+        return ("frame_id", "frame_start", "frame_end", *along, *counts, "status")
+
+    def _selected(self) -> list[SparkColumn]:
+        """What travels; where rows that tie become one, the columns they are of."""
+        if self.combining is None:
+            return super()._selected()
+        keys = [self._key(name).alias(f"k{place}") for place, name in enumerate(self.keys)]
+        columns = [named(n).alias(f"c{place}") for place, n in enumerate(self.combining.names)]
+        return [named(self.source.on).alias("on"), *keys, *columns, *self._for_the_rule()]
+
+    @cached_property
+    def combining(self) -> Combining | None:
+        """What is made of rows that tie and become one."""
+        framing, kind = self.framing, self.framing.kind
+        if not framing.combines_ties:
+            return None
+        made = Combining(self.schema, framing.ties, self.ansi, self.axis.zone)
+        match kind:
+            case Threshold(where=where):
+                made.condition("f0", "where", where)
+            case Boundary(value=value) | Delta(value=value) | Trend(value=value):
+                made.value("f0", "value", value)
+            case Between(start=start, end=end):
+                made.condition("f0", "start", start)
+                made.condition("f1", "end", end)
+            case Crossing(aggregate=Aggregate() as aggregate):
+                for place, slot in enumerate(slots_of(aggregate)):
+                    made.value(f"f{place}", "condition", slot)
+            case OwnKind(framing=FramingFunction() | CompiledFraming() as own):
+                for place, name in enumerate(own.columns):
+                    made.value(f"f{place}", "columns", name)
+        if isinstance(kind, Starting) and kind.start is not None:
+            made.condition("opens", "start", kind.start)
+        for place, name in enumerate(self._bridged_texts):
+            made.value(f"m{place}", "missing", name)
+        made.slots(self.slots)
+        return made
+
+    @cached_property
+    def _types(self) -> dict[str, pa.DataType]:
+        """The types of the columns that the operator works on."""
+        if self.combining is None:
+            label = self.framing.kind.label
+            ours = [f for f in self.prepared().schema if f.name[0] in "ftm"]
+            return {f.name: to_arrow(f.dataType, label) for f in ours if f.name[1:].isdigit()}
+        combined = self.combining.made()
+        return {
+            name: combined.types[node.place] if isinstance(node, Slot) else pa.bool_()
+            for name, node in combined.derived
+        }
+
+    def _for_the_window(self) -> list[SparkColumn]:
+        """What the kind reads, and what decides about missing rows and ties."""
+        made = [read.alias(f"f{place}") for place, read in enumerate(self._read)]
+        kind, framing = self.framing.kind, self.framing
+        if isinstance(kind, Crossing):
+            made.append(self._lacks(kind).alias("lacks"))
+        if isinstance(kind, Starting) and kind.start is not None:
+            made.append(self._native("start", kind.start).alias("opens"))
+        if framing.until is not None:
+            made.append(self._until(framing.until).alias("until"))
+        made += [tie.alias(f"t{place}") for place, tie in enumerate(self._ties)]
+        bridged = enumerate(self._bridged_texts)
+        made += [self._native("missing", one).alias(f"m{place}") for place, one in bridged]
+        return made
+
+    @property
+    def _ties(self) -> list[SparkColumn]:
+        """What orders rows that tie; those that still do are told apart by what is in them."""
+        names = self.framing.tie_order
+        hashed = [F.xxhash64(*(named(n) for n in self._hashable))] if names else []
+        return [*(self._named("tie_order", name) for name in names), *hashed]
+
+    @cached_property
+    def _read(self) -> list[SparkColumn]:
+        """What Spark evaluates for the kind."""
+        match self.framing.kind:
+            case Threshold(where=where):
+                return [self._native("where", where)]
+            case Boundary(value=value) | Delta(value=value) | Trend(value=value):
+                return [self._native("value", value)]
+            case Between(start=start, end=end):
+                return [self._native("start", start), self._native("end", end)]
+            case Crossing(aggregate=Aggregate() as aggregate):
+                return [column(slot) for slot in slots_of(aggregate)]
+            case OwnKind(framing=FramingFunction() | CompiledFraming() as own):
+                return [self._native("columns", name) for name in own.columns]
+            case Region(where=where, along=along):
+                return [self._native("where", where), self._named("along", along)]
+        return []
+
+    def _lacks(self, kind: Crossing) -> SparkColumn:
+        """Whether an argument of the aggregate that decides is null or NaN."""
+        assert isinstance(kind.aggregate, Aggregate)
+        lacking = F.lit(False)
+        for argument in kind.aggregate.arguments:
+            value = column(argument)
+            lacking = lacking | value.isNull()
+            if isinstance(
+                self.source.df.select(value).schema[0].dataType,
+                spark_types.DoubleType | spark_types.FloatType,
+            ):
+                lacking = lacking | F.isnan(value)
+        return lacking
+
+    def _native(self, argument: str, given: object) -> SparkColumn:
+        """A condition or value as a column that Spark evaluates."""
+        if isinstance(given, SparkColumn):
+            return given
+        if not isinstance(given, str):
+            raise ArgumentError(argument, given, "it is SQL text or a PySpark column")
+        return named(given) if given in self.schema.names else F.expr(parse_condition(given))
+
+    def _named(self, argument: str, name: str) -> SparkColumn:
+        if name not in self.schema.names:
+            raise UnknownColumnError(argument, name, self.schema.names)
+        return named(name)
+
+    def _until(self, name: str) -> SparkColumn:
+        until = self._named("until", name)
+        on = self.schema[self.source.on].dataType
+        if self.schema[name].dataType != on:
+            raise ArgumentError(
+                "until", name, f"it must be a column like `on`, {on.simpleString()}"
+            )
+        return until
+
+    @cached_property
+    def _bridged(self) -> tuple[Node, tuple[tuple[str, str], ...]] | None:
+        """The condition on missing rows, and for each slot of it of which row it is what."""
+        missing = self.framing.missing
+        if not self.framing.predicted:
+            return None
+        # Rows that tie are combined before they meet, so of those Spark gives the columns only.
+        if self.framing.combines_ties:
+            tree, written = parse_bridge(missing, self.axis.zone)
+            return tree, tuple(self._bridging(missing, one) for one in written)
+        tree, parts = parse_two_rows(missing, self.axis.zone)
+        for part in parts:
+            for one in part.columns:
+                self._bridging(missing, one)
+        return tree, tuple((_side(part.columns[0], missing)[0], part.text) for part in parts)
+
+    def _bridging(self, missing: str, written: str) -> tuple[str, str]:
+        """The row that a column of the condition on missing rows belongs to, and its name."""
+        side, name = _side(written, missing)
+        self._named("missing", name if name in self.schema.names else name.partition(".")[0])
+        return side, name
+
+    @cached_property
+    def _bridged_texts(self) -> tuple[str, ...]:
+        """What the condition on missing rows looks at: columns, or SQL on columns of one row."""
+        sides = () if self._bridged is None else self._bridged[1]
+        return tuple(dict.fromkeys(text for _, text in sides))
+
+    @cached_property
+    def _bridge(self) -> Bridge | None:
+        if self._bridged is None:
+            return None
+        (tree, sides), texts = self._bridged, self._bridged_texts
+        types = tuple(self._types[f"m{place}"] for place in range(len(texts)))
+        slots = tuple((side, texts.index(text)) for side, text in sides)
+        check(tree, [types[place] for _, place in slots], no_aggregate, self.framing.missing)
+        return Bridge(tree, slots, types)
+
+    @cached_property
+    def frame_types(self) -> Typed:
+        """Everything an operator is made of, beside its framing."""
+        return Typed(
+            axis=self.axis,
+            keys=self.key_types,
+            calls=self.calls,
+            bound_type=self.on_type,
+            lateness_type=self.lateness_type,
+            read=self._typed("f"),
+            ties=self._typed("t"),
+            bridge=self._bridge,
+            digest=self._digest,
+            combined=None if self.combining is None else self.combining.made(),
+        )
+
+    def _typed(self, letter: str) -> tuple[pa.DataType, ...]:
+        """The types of the columns ``f0..``, ``t0..`` and the like, in their order."""
+        names = [name for name in self._types if name[0] == letter and name[1:].isdigit()]
+        return tuple(self._types[f"{letter}{place}"] for place in range(len(names)))
+
+    @property
+    def _digest(self) -> str:
+        """Tells a user's own framing function from others, however often it is sent along."""
+        kind = self.framing.kind
+        if not isinstance(kind, OwnKind):
+            return ""
+        packed: bytes = cloudpickle.dumps(kind.framing)  # type: ignore[no-untyped-call]
+        return hashlib.sha256(packed).hexdigest()
+
+    @cached_property
+    def operator(self) -> Frames:
+        return build(self.framing, self.frame_types)
+
+
+def _side(written: str, text: str) -> tuple[str, str]:
+    """Which row a column of a condition on missing rows belongs to, and its name."""
+    side, _, name = written.replace("`", "").partition(".")
+    if written == text.strip() and not name:
+        known = ", ".join(map(repr, MISSING))
+        example = "a condition on the real rows around it: 'prev.v > 3 AND next.v > 3'"
+        raise ArgumentError("missing", text, f"it is one of {known}, or {example}")
+    if side.lower() not in ("prev", "next") or not name:
+        raise ExpressionError(
+            f"{written} belongs to no row; write prev.{written} for the real row before a missing "
+            f"one and next.{written} for the one behind it",
+            text,
+            max(0, text.find(written)),
+        )
+    return side.lower(), name

@@ -1,0 +1,220 @@
+"""Another stream or table beside a stream: its rows, and which of its columns match keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import types as spark_types
+
+from muntin.errors import ArgumentError, UnknownColumnError
+from muntin.spark.api.disorder_checks import check_clock
+from muntin.spark.plan.inputs import CompiledInput, Source
+from muntin.spark.plan.protocol import Feed
+from muntin.spark.requirements import check_stream, setting
+from muntin.spark.types import progressing, to_arrow
+from muntin.specs.axis import Axis, Domain
+from muntin.specs.disorder import CHOICES, PerKey, Punctuated
+from muntin.specs.lengths import Length
+from muntin.specs.windows import column_name, digits_for
+
+#: Types that hold all values of those before them.
+_FAMILIES = (
+    (
+        spark_types.ByteType(),
+        spark_types.ShortType(),
+        spark_types.IntegerType(),
+        spark_types.LongType(),
+    ),
+    (spark_types.FloatType(), spark_types.DoubleType()),
+)
+#: How columns of the other rows correspond to keys.
+Key = str | Sequence[str] | Mapping[str, str] | None
+
+
+class OnSharedAxis(CompiledInput):
+    """Rows of one of several inputs, on the axis that all share, their keys of equal types."""
+
+    shared: Axis | None
+    types: tuple[spark_types.DataType, ...]
+
+    @cached_property
+    def axis(self) -> Axis:
+        assert self.shared is not None  # set when all inputs are known
+        return self.shared
+
+    @cached_property
+    def key_types(self) -> tuple[pa.DataType, ...]:
+        return tuple(to_arrow(type_, "key") for type_ in self.types)
+
+    def _key(self, name: str) -> SparkColumn:
+        """Of the type that all inputs have it in, so that equal keys are equal."""
+        key = super()._key(name)
+        if name not in self.keys:
+            return key
+        wanted = self.types[self.keys.index(name)]
+        return key if self.schema[name].dataType == wanted else key.cast(wanted)
+
+    def feed(self, name: str) -> Feed:
+        """The rows as an input under a name."""
+        return Feed(
+            name=name,
+            prepared=lambda originals: self.prepared(originals=originals),
+            schema=self.schema,
+            lateness_type=self.lateness_type,
+            punctuator=self.punctuator,
+            axis=self.axis,
+            control=self.source.control,
+        )
+
+
+def shared_axis(sources: Sequence[Source], lengths: Sequence[Length]) -> Axis:
+    """One axis for all inputs, fine enough for each of them."""
+    first = sources[0]
+    domain, _ = progressing(first.df.schema[first.on].dataType, first.on)
+    digits = [max(digits_of(source, domain, lengths), source.digits) for source in sources]
+    zone = setting(first.df.sparkSession, "spark.sql.session.timeZone", "UTC")
+    return Axis(domain, max(digits), zone)
+
+
+def digits_of(source: Source, wanted: Domain, lengths: Sequence[Length]) -> int:
+    """The decimals that an input needs, if it progresses as the others do."""
+    domain, scale = progressing(source.df.schema[source.on].dataType, source.on)
+    if domain is not wanted:
+        raise ArgumentError(
+            "on",
+            source.on,
+            f"it is a {domain} column, and the other one has {wanted} values; cast one of them",
+        )
+    finest = None if source.disorder is None else source.disorder.finest
+    return digits_for(domain, scale, *lengths, finest)
+
+
+def other_source(own: Source, other: Any, on: str | None) -> tuple[Source, tuple[str, ...] | None]:
+    """The rows of another stream or table, and the keys that it was described with."""
+    from muntin.spark.api.stream import Stream  # which can make what takes others
+
+    if other is None:
+        return replace(own, on=own.on if on is None else column_name("on", on)), own.by
+    if isinstance(other, Stream):
+        source = other.described()
+        if on is not None and on != source.on:
+            raise ArgumentError("on", on, f"the stream progresses on {source.on!r} already")
+        return replace(source, shards=own.shards), source.by
+    if not hasattr(other, "isStreaming"):
+        raise ArgumentError("other", other, "it is a Spark DataFrame or what mt.stream returns")
+    name = own.on if on is None else column_name("on", on)
+    if name not in other.columns:
+        raise UnknownColumnError("on", name, other.columns)
+    progressing(other.schema[name].dataType, name)
+    return Source(other, name, (), None, own.shards, functions=own.functions), None
+
+
+def matching(
+    keys: Sequence[str],
+    schema: spark_types.StructType,
+    source: Source,
+    key: Key,
+    described: tuple[str, ...] | None,
+) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The columns that match, and which of the keys they match."""
+    pairs = _pairs(keys, source, key, described)
+    for own, name in pairs:
+        if name not in source.df.columns:
+            raise UnknownColumnError("key", name, source.df.columns)
+        _check_types(schema, own, source, name)
+    by_key = isinstance(source.disorder, PerKey) or (
+        isinstance(source.disorder, Punctuated) and source.disorder.key
+    )
+    if by_key and tuple(name for _, name in pairs) != described:
+        raise ArgumentError(
+            "key",
+            key,
+            f"{source.disorder} tells of each key of {described}, so these have to match; or use "
+            "another disorder",
+        )
+    return tuple(name for _, name in pairs), tuple(keys.index(own) for own, _ in pairs)
+
+
+def _pairs(
+    keys: Sequence[str], source: Source, key: Key, described: tuple[str, ...] | None
+) -> list[tuple[str, str]]:
+    """Pairs of a key and the column that matches it."""
+    if isinstance(key, Mapping):
+        for own in key:
+            if own not in keys:
+                raise UnknownColumnError("key", str(own), keys)
+        return [(own, column_name("key", key[own])) for own in keys if own in key]
+    if key is None and described is not None:
+        names: Sequence[str] = described
+    elif key is None:
+        missing = [own for own in keys if own not in source.df.columns]
+        if missing:
+            raise ArgumentError(
+                "key",
+                None,
+                f"the other rows have no column {missing[0]!r}; name the one that matches "
+                f"(key={{{missing[0]!r}: '...'}}), or say key=() so that keys do not matter",
+            )
+        names = keys
+    else:
+        names = (key,) if isinstance(key, str) else tuple(key)
+    if not names:
+        return []
+    if len(names) != len(keys):
+        raise ArgumentError(
+            "key",
+            list(names),
+            f"the keys are {', '.join(keys) or 'none'}; name a column for each, or say which "
+            "match: key={'router': 'router_id'}",
+        )
+    return [(own, column_name("key", name)) for own, name in zip(keys, names, strict=True)]
+
+
+def _check_types(schema: spark_types.StructType, own: str, source: Source, name: str) -> None:
+    one, other = schema[own].dataType, source.df.schema[name].dataType
+    to_arrow(other, f"key={name!r}")
+    if one != other and not _widens(other, one):
+        raise ArgumentError(
+            "key",
+            name,
+            f"it has type {other.simpleString()} and {own!r} has {one.simpleString()}; cast one of "
+            "them",
+        )
+
+
+def _widens(narrow: spark_types.DataType, wide: spark_types.DataType) -> bool:
+    """Whether every value of one type is a value of the other, and equal ones stay equal."""
+    for family in _FAMILIES:
+        if narrow in family and wide in family:
+            return family.index(narrow) < family.index(wide)
+    return False
+
+
+def check_other(source: Source, role: str) -> None:
+    """Refuse another stream of which nobody would know what is complete."""
+    if source.disorder is None and source.control is None:
+        raise ArgumentError(
+            "other",
+            "a stream",
+            f"a stream that {role} must say how disordered it is, or nothing would ever be "
+            f"complete: mt.stream(other, on=..., by=..., disorder={CHOICES})",
+        )
+    check_clock(source.disorder, source.clock)
+    check_stream(source.df.sparkSession)
+
+
+def same_kind(left: Source, right: Source) -> None:
+    """Two streams or two batches; no other pair is joined row by row."""
+    if left.df.isStreaming != right.df.isStreaming:
+        one = "the other one" if left.df.isStreaming else "this one"
+        raise ArgumentError(
+            "other",
+            "a stream and a batch",
+            f"{one} is a batch; read it as a stream too (spark.readStream), or look rows up in a "
+            "stored table with .lookup(table)",
+        )

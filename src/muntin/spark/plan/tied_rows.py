@@ -1,0 +1,97 @@
+"""Rows that tie and become one: which columns travel, and what is made of them afterwards.
+
+Everything else is evaluated by Spark before the exchange. These rows are combined behind it, so
+what frames look at is evaluated there, and can only be what Muntin evaluates itself: columns, and
+conditions of what :mod:`muntin.expressions.read_condition` reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from pyspark.sql import types as spark_types
+
+from muntin.aggregates.bind import Call, bind
+from muntin.aggregates.parse import parse_bridge
+from muntin.errors import ArgumentError, UnknownColumnError
+from muntin.expressions.nodes import Node, Slot, moved
+from muntin.expressions.spark_expressions import AsDouble, Expression, Name, Sql
+from muntin.expressions.types import check, no_aggregate
+from muntin.operators.frames.tied_rows import Combined
+from muntin.spark.types import to_arrow
+
+_FUNCTIONS = {"mean": "avg", "max": "max", "min": "min", "sum": "sum"}
+
+
+@dataclass
+class Combining:
+    """Collects what is made of combined rows; ``ties`` as in a framing."""
+
+    schema: spark_types.StructType
+    ties: object
+    ansi: bool
+    zone: str
+    names: list[str] = field(default_factory=list)
+    derived: list[tuple[str, Node]] = field(default_factory=list)
+    conditions: list[tuple[str, Node]] = field(default_factory=list)
+
+    def value(self, name: str, argument: str, given: object) -> None:
+        """One of the derived columns is a column."""
+        plain = given.operand if isinstance(given, AsDouble) else given
+        column = self._column(argument, str(plain) if isinstance(plain, Name | Sql) else plain)
+        place = self._place(argument, column)
+        if isinstance(given, AsDouble) and not pa.types.is_floating(bind(self._call(column)).type):
+            raise self._refusal(argument, column, "cast the column to double before")
+        self.derived.append((name, Slot(place)))
+
+    def condition(self, name: str, argument: str, given: object) -> None:
+        """One of the derived columns is a condition."""
+        if not isinstance(given, str):
+            raise self._refusal(argument, given, "write the condition as text")
+        tree, written = parse_bridge(given, self.zone)
+        places = tuple(self._place(argument, column.replace("`", "")) for column in written)
+        node = moved(tree, places)
+        self.derived.append((name, node))
+        self.conditions.append((given, node))
+
+    def slots(self, slots: Sequence[Expression]) -> None:
+        """What aggregates look at."""
+        for place, slot in enumerate(slots):
+            self.value(f"s{place}", "aggregates", slot)
+
+    def made(self) -> Combined:
+        calls = tuple(self._call(name) for name in self.names)
+        found = Combined(calls, tuple(self.derived))
+        for text, node in self.conditions:
+            check(node, found.types, no_aggregate, text)
+        return found
+
+    def _column(self, argument: str, given: object) -> str:
+        if not isinstance(given, str) or given.replace("`", "") not in self.schema.names:
+            raise self._refusal(argument, given, "name a column, computed before if need be")
+        return given.replace("`", "")
+
+    def _place(self, argument: str, name: str) -> int:
+        if name not in self.schema.names:
+            raise UnknownColumnError(argument, name, self.schema.names)
+        if name not in self.names:
+            self.names.append(name)
+        return self.names.index(name)
+
+    def _call(self, name: str) -> Call:
+        ways: Mapping[str, str] = dict(self.ties) if isinstance(self.ties, tuple) else {}
+        how = ways.get(name) if isinstance(self.ties, tuple) else str(self.ties)
+        if how is None:
+            raise ArgumentError(
+                "ties", ways, f"it does not say how values of {name!r} become one; add {name!r}"
+            )
+        type_ = to_arrow(self.schema[name].dataType, f"ties={name!r}")
+        return Call(_FUNCTIONS[how], f"ties: {how}({name})", (0,), (type_,), self.ansi)
+
+    @staticmethod
+    def _refusal(argument: str, given: object, instead: str) -> ArgumentError:
+        return ArgumentError(
+            argument, given, f"rows that tie are combined before it is evaluated, so {instead}"
+        )

@@ -1,0 +1,330 @@
+"""What a picture of frames is made of: the frames and rows of some keys, few enough to draw."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property, reduce
+from typing import Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as spark_types
+
+from muntin.errors import ArgumentError, UnknownColumnError, UnsupportedTypeError
+from muntin.spark.columns import named, problem
+from muntin.spark.plan.inputs import Source
+from muntin.specs.frames.framing import Framing
+from muntin.specs.frames.row_kinds import Region
+
+Key = tuple[Any, ...]
+#: More frames than this are not taken to the driver.
+MOST_FRAMES = 200_000
+_EPOCH = datetime(1970, 1, 1)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A frame in a picture: from where to where, its label, and what a tooltip says."""
+
+    start: float
+    end: float
+    label: str
+    partial: bool
+    told: dict[str, str]
+    along: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A row in a picture: its place, its value, and its place along a second attribute."""
+
+    x: float
+    value: float | str | None
+    along: float | None = None
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The frames and rows of the keys to be drawn; ``more`` says that other keys are left out."""
+
+    frames: dict[Key, list[Shown]]
+    rows: dict[Key, list[Drawn]]
+    more: bool
+    temporal: bool
+    nominal: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Gathering:
+    """How the rows of a source and its frames are read for a picture.
+
+    ``rows`` and ``found`` are DataFrames that are no streams; ``value`` is what is drawn, ``label``
+    the column of the frames that labels them, and ``width`` the pixels that rows are thinned for.
+    """
+
+    source: Source
+    framing: Framing
+    prefix: str
+    rows: DataFrame
+    found: DataFrame
+    value: object
+    label: str
+    width: int
+
+    def gather(self, keys: Sequence[Key] | None, limit: int) -> Gathered:
+        for column in [*self.source.by, *map(self._own, ("frame_start", "frame_end", "status"))]:
+            if column not in self.found.columns:
+                raise UnknownColumnError("frames", column, self.found.columns)
+        if self.label not in self.found.columns:
+            raise UnknownColumnError("label", self.label, self.found.columns)
+        frames = self._frames(keys, limit)
+        chosen, more = self._chosen(keys, frames, limit)
+        rows = self._drawn(chosen)
+        for key in () if keys is None else keys:
+            if not rows.get(key) and not frames.get(key):
+                raise ArgumentError("key", key[0] if len(key) == 1 else key, "no row has it")
+        return Gathered(
+            {key: frames.get(key, []) for key in chosen},
+            {key: rows.get(key, []) for key in chosen},
+            more,
+            self._temporal,
+            self._nominal,
+        )
+
+    @cached_property
+    def _along(self) -> str | None:
+        kind = self.framing.kind
+        return kind.along if isinstance(kind, Region) else None
+
+    @cached_property
+    def _temporal(self) -> bool:
+        on = self.source.df.schema[self.source.on].dataType
+        times = (spark_types.DateType, spark_types.TimestampType, spark_types.TimestampNTZType)
+        return isinstance(on, times)
+
+    @cached_property
+    def _value(self) -> tuple[Column, bool]:
+        """What is drawn, as a double or as text; and whether it is text."""
+        given, columns = self.value, self.rows.columns
+        if isinstance(given, str) and given in columns:
+            column = named(given)
+        elif isinstance(given, str) and given.strip():
+            column = F.expr(given)
+        elif isinstance(given, Column):
+            column = given
+        else:
+            raise ArgumentError("value", given, "it is a column, SQL text or a PySpark column")
+        try:
+            type_ = self.rows.select(column.alias("value")).schema["value"].dataType
+        except AnalysisException as error:
+            if isinstance(given, str) and given.isidentifier():
+                raise UnknownColumnError("value", given, columns) from None
+            raise ArgumentError("value", given, problem(error)) from None
+        if isinstance(type_, spark_types.StringType) and self._along is None:
+            return column, True
+        if not isinstance(type_, spark_types.NumericType | spark_types.BooleanType):
+            wanted = "a number" if self._along else "a number, a boolean or text"
+            raise UnsupportedTypeError(
+                f"value={given!r} is {type_.simpleString()}, but only {wanted} can be drawn"
+            )
+        number = column.cast("double")
+        return F.when(~F.isnan(number), number), False
+
+    @property
+    def _nominal(self) -> bool:
+        return self._value[1]
+
+    def _own(self, name: str) -> str:
+        return self.prefix + name
+
+    def _placed(self, column: Column) -> Column:
+        """A value of ``on`` as it is drawn: a number, or the time on clocks of the session."""
+        return column.cast("timestamp_ntz" if self._temporal else "double")
+
+    def _keys(self, df: DataFrame) -> list[Column]:
+        return [named(name).alias(f"k{place}") for place, name in enumerate(self.source.by)]
+
+    def _of(self, keys: Sequence[Key] | None) -> Column:
+        """Whether a row has one of some keys."""
+        if keys is None or not self.source.by:
+            return F.lit(True)
+        each = [
+            reduce(
+                Column.__and__,
+                (named(n).eqNullSafe(F.lit(v)) for n, v in zip(self.source.by, key, strict=True)),
+            )
+            for key in keys
+        ]
+        return reduce(Column.__or__, each, F.lit(False))
+
+    def _frames(self, keys: Sequence[Key] | None, limit: int) -> dict[Key, list[Shown]]:
+        """The frames of each key by their start; of a frame's fragments the newest.
+
+        Where there are too many, those of the first ``limit`` keys and of one more.
+        """
+        found, start, end = self.found, self._own("frame_start"), self._own("frame_end")
+        columns = [
+            *self._keys(found),
+            self._placed(named(start)).alias("start"),
+            self._placed(named(end)).alias("end"),
+            named(self._own("status")).alias("status"),
+            *([] if self._along is None else self._extent()),
+            *(named(name).cast("string").alias(f"c{p}") for p, name in enumerate(found.columns)),
+        ]
+        collected = self._collected(found.where(self._of(keys)).select(*columns))
+        if len(collected) > MOST_FRAMES and keys is None and self.source.by:
+            first = self._of(self._first(found, limit + 1))
+            collected = self._collected(found.where(first).select(*columns))
+        if len(collected) > MOST_FRAMES:
+            instead = "a smaller limit= or fewer keys with key=" if self.source.by else "fewer rows"
+            raise ArgumentError(
+                "frames", None, f"there are more than {MOST_FRAMES:,} of them; choose {instead}"
+            )
+        newest: dict[tuple[Key, object], tuple[Row, Shown]] = {}
+        for row in collected:
+            shown = self._shown(row, found.columns)
+            # A framing without ids (renamed, or left out) has no fragments to tell apart.
+            number = shown.told.get(self._own("frame_id"), len(newest))
+            before = newest.get((self._key(row), number))
+            if before is None or (before[1].partial, shown.end) >= (shown.partial, before[1].end):
+                newest[self._key(row), number] = row, shown
+        made: dict[Key, list[Shown]] = {}
+        for row, shown in newest.values():
+            made.setdefault(self._key(row), []).append(shown)
+        return {key: sorted(some, key=lambda f: (f.start, f.end)) for key, some in made.items()}
+
+    @staticmethod
+    def _collected(frames: DataFrame) -> list[Row]:
+        return frames.limit(MOST_FRAMES + 1).collect()
+
+    def _first(self, df: DataFrame, count: int) -> list[Key]:
+        """The first keys of a DataFrame in their order, which Spark finds."""
+        keys = df.select(*self._keys(df)).distinct()
+        return [*map(self._key, keys.orderBy(*keys.columns).limit(count).collect())]
+
+    def _extent(self) -> list[Column]:
+        names = ("along_start", "along_end")
+        return [named(self._own(name)).cast("double").alias(name) for name in names]
+
+    def _shown(self, row: Row, names: Sequence[str]) -> Shown:
+        told = {name: row[f"c{place}"] for place, name in enumerate(names)}
+        told = {name: "null" if text is None else text for name, text in told.items()}
+        along = None if self._along is None else (row["along_start"], row["along_end"])
+        partial = row["status"] == "partial"
+        return Shown(x(row["start"]), x(row["end"]), told[self.label], partial, told, along)
+
+    def _key(self, row: Row) -> Key:
+        return one_key(row[f"k{place}"] for place in range(len(self.source.by)))
+
+    def _chosen(
+        self, keys: Sequence[Key] | None, frames: Iterable[Key], limit: int
+    ) -> tuple[list[Key], bool]:
+        """The keys to draw, those that have frames first; and whether others are left out."""
+        if keys is not None:
+            return list(keys), False
+        if not self.source.by:
+            return [()], False
+        ordered = sorted(frames, key=in_order)
+        if len(ordered) <= limit:
+            # Enough to find `limit` and one more, whichever of them have frames.
+            some, known = self._first(self.rows, limit + 1 + len(ordered)), set(ordered)
+            ordered += [key for key in some if key not in known]
+        return sorted(ordered[:limit], key=in_order), len(ordered) > limit
+
+    def _drawn(self, keys: Sequence[Key]) -> dict[Key, list[Drawn]]:
+        """The rows of each key in order, thinned where there are more than pixels to show them."""
+        on = named(self.source.on)
+        number = on.cast("timestamp").cast("double") if self._temporal else on.cast("double")
+        value, _ = self._value
+        columns = [number.alias("number"), self._placed(on).alias("x"), value.alias("value")]
+        if self._along is not None:
+            columns.append(named(self._along).cast("double").alias("along"))
+        rows = self.rows.where(self._of(keys)).select(*self._keys(self.rows), *columns)
+        rows = rows.where("number IS NOT NULL AND NOT isnan(number)")
+        rows = self._untied(rows)
+        counted = "count(*) AS n" if self._along is None else "approx_count_distinct(number) AS n"
+        told = rows.selectExpr("min(number) AS low", "max(number) AS high", counted).collect()[0]
+        if self._along is not None:
+            rows = _cells(rows, told, max(1, self.width // 3), self.source.by)
+        elif told["n"] > 4 * self.width * len(keys):
+            rows = _thinned(rows, told, self.width, self.source.by)
+        made: dict[Key, list[Drawn]] = {}
+        for row in rows.orderBy("x").collect():
+            drawn = Drawn(x(row["x"]), _plain(row["value"]), row["along"] if self._along else None)
+            made.setdefault(self._key(row), []).append(drawn)
+        return made
+
+    def _untied(self, rows: DataFrame) -> DataFrame:
+        """With one row for those that tie, where the framing makes them one."""
+        if not self.framing.combines_ties or self._nominal or self._along is not None:
+            return rows
+        ties = self.framing.ties
+        how = dict(ties).get(self.value) if isinstance(ties, tuple) else ties
+        combine = {"max": F.max, "min": F.min, "sum": F.sum}.get(str(how), F.avg)
+        keys = [f"k{place}" for place in range(len(self.source.by))]
+        return rows.groupBy(*keys, "number", "x").agg(combine("value").alias("value"))
+
+
+def _bucket(told: Row, width: int) -> Column:
+    """Which of ``width`` equal parts of the line a row lies in."""
+    low, high = told["low"] or 0.0, told["high"] or 0.0
+    share = (F.col("number") - F.lit(low)) / F.lit((high - low) or 1.0)
+    return F.least(F.floor(share * width), F.lit(width - 1))
+
+
+def _thinned(rows: DataFrame, told: Row, width: int, by: Sequence[str]) -> DataFrame:
+    """Of each pixel the first, last, least and greatest row: a line through them looks the same.
+
+    A pixel without any value has a null, at which the line breaks off as it does at every null of
+    a short series.
+    """
+    keys = [f"k{place}" for place in range(len(by))]
+    point, present = F.struct("number", "x", "value"), F.col("value").isNotNull()
+    corners = [
+        F.min_by(point, F.when(present, F.col("number"))),
+        F.max_by(point, F.when(present, F.col("number"))),
+        F.min_by(point, "value"),
+        F.max_by(point, "value"),
+    ]
+    gap = F.array(F.min_by(point, "number"))
+    shown = F.when(F.count("value") == 0, gap).otherwise(F.array(*corners)).alias("shown")
+    grouped = rows.withColumn("bucket", _bucket(told, width)).groupBy(*keys, "bucket").agg(shown)
+    points = grouped.select(*keys, F.explode(F.array_distinct("shown")).alias("p"))
+    return points.select(*keys, "p.x", "p.value")
+
+
+def _cells(rows: DataFrame, told: Row, width: int, by: Sequence[str]) -> DataFrame:
+    """One cell for each place along and each value of ``on``, or for each of ``width`` parts."""
+    keys = [f"k{place}" for place in range(len(by))]
+    column = _bucket(told, width) if told["n"] > width else F.col("number")
+    grouped = rows.withColumn("bucket", column).groupBy(*keys, "bucket", "along")
+    return grouped.agg(F.min("x").alias("x"), F.avg("value").alias("value"))
+
+
+def x(value: object) -> float:
+    """A place on the drawn line; times as milliseconds of the clock that is shown."""
+    if isinstance(value, datetime):
+        return (value - _EPOCH).total_seconds() * 1000
+    return float(str(value))
+
+
+def one_key(parts: Iterable[Any]) -> Key:
+    """A key that can be looked up: bytes that do not change, and one NaN, which is itself."""
+    return tuple(
+        bytes(part) if isinstance(part, bytearray) else math.nan if part != part else part
+        for part in parts
+    )
+
+
+def in_order(key: Key) -> list[tuple[bool, bool, Any]]:
+    """Sorts keys as Spark does: null first, NaN last."""
+    return [(part is not None, part is math.nan, part) for part in key]
+
+
+def _plain(value: float | str | None) -> float | str | None:
+    """JSON knows neither NaN nor infinity."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

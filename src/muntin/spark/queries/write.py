@@ -1,0 +1,184 @@
+"""Running a plan: results to one sink, refused rows to another, from one query."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+from pyspark.sql.utils import is_remote
+
+from muntin.errors import ArgumentError, MuntinError
+from muntin.spark.columns import problem
+from muntin.spark.exchange.shipping import loader
+from muntin.spark.exchange.stream_driver import COUNTS, GAUGES, Output
+from muntin.spark.plan.plan import Plan
+from muntin.spark.plan.result_names import Naming, Renaming
+
+#: The triggers that a stateful query can have, and how they are written.
+_TRIGGERS = {
+    "availableNow": '{"availableNow": True}',
+    "processingTime": '{"processingTime": "10 seconds"}',
+    "once": '{"once": True}',
+}
+#: Where rows go: a folder for Parquet, or a function of the rows and the micro-batch's number.
+Sink = str | Path | Callable[[DataFrame, int], None]
+
+
+def write(
+    plan: Plan,
+    *,
+    results: Sink,
+    refused: Sink | None = None,
+    checkpoint: str | Path | None = None,
+    trigger: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> StreamingQuery | None:
+    """Write results and refused rows to two sinks.
+
+    A folder gets Parquet in one subfolder per micro-batch (``batch=17``), written over when a
+    micro-batch is repeated after a failure, so that nothing is doubled. A function is called with
+    a DataFrame and the micro-batch's number and must be as careful itself. A batch plan is
+    written at once, as micro-batch 0; a stream starts and its query is returned.
+
+    ``trigger`` are the arguments of ``DataStreamWriter.trigger``, such as
+    ``{"availableNow": True}``.
+    """
+    if not isinstance(plan, Plan):
+        raise ArgumentError(
+            "plan", plan, "it is what .plan(...) returns; .agg(...) is its DataFrame"
+        )
+    _check_sink("results", results)
+    if refused is not None:
+        _check_sink("refused", refused)
+    if trigger is not None:
+        _check_trigger(trigger)
+    if not plan.is_streaming:
+        _put(plan.df, results, 0)
+        if refused is not None:
+            _put(plan.refused, refused, 0)
+        return None
+    if not _is_folder(checkpoint):
+        raise ArgumentError("checkpoint", checkpoint, "a stream needs a folder for its checkpoint")
+    tagged = plan.tagged(keep_refused=refused is not None)
+    splitter = _splitter(plan, results, refused)
+    writer = tagged.writeStream.option("checkpointLocation", str(checkpoint)).foreachBatch(splitter)
+    if name is not None:
+        writer = writer.queryName(name)
+    if trigger is not None:
+        writer = _triggered(writer, trigger)
+    return writer.start()
+
+
+def _check_sink(argument: str, sink: object) -> None:
+    if not (callable(sink) or _is_folder(sink)):
+        raise ArgumentError(
+            argument, sink, "it is a folder, or a function of the rows and the micro-batch's number"
+        )
+
+
+def _is_folder(given: object) -> bool:
+    return isinstance(given, str | Path) and bool(str(given))
+
+
+def _check_trigger(trigger: object) -> None:
+    if not isinstance(trigger, Mapping) or len(trigger) != 1 or not {*trigger} <= {*_TRIGGERS}:
+        raise ArgumentError("trigger", trigger, f"it is one of {', '.join(_TRIGGERS.values())}")
+
+
+def _triggered(writer: DataStreamWriter, trigger: Mapping[str, Any]) -> DataStreamWriter:
+    try:
+        return writer.trigger(**trigger)
+    except (PySparkException, ValueError, TypeError) as error:
+        complaint = problem(error) if isinstance(error, PySparkException) else str(error)
+        raise ArgumentError("trigger", trigger, f"Spark says: {complaint}") from error
+
+
+def progress(query: StreamingQuery) -> dict[str, int]:
+    """The counts of a query, summed over the progress reports that Spark keeps (the last 100).
+
+    ``rows_in`` is always ``rows_used`` plus ``rows_refused``, which is the sum of its reasons. A
+    row that lies between windows is used, and counted under ``rows_between`` as well.
+    """
+    if not hasattr(query, "recentProgress"):
+        raise ArgumentError("query", query, "it is the query that mt.write or .start() returns")
+    totals: dict[str, int] = {}
+    for report in query.recentProgress:
+        for name, row in report.observedMetrics.items():
+            if name.startswith("muntin"):
+                observed = observed_values(row)
+                for count in COUNTS:
+                    totals[count] = totals.get(count, 0) + (observed.get(count) or 0)
+    # A query that waits for its first rows reports that, too.
+    if not totals and any(report.numInputRows for report in query.recentProgress):
+        raise MuntinError("this query has no Muntin plan in it, so it has no counts")
+    return totals
+
+
+def observed_values(row: Row) -> dict[str, int | None]:
+    """What a micro-batch observed; Spark Connect hands values beside their schema."""
+    fields = row.asDict()
+    if set(fields) == {"values", "schema"}:
+        return dict(zip((*COUNTS, *GAUGES), fields["values"], strict=True))
+    return fields
+
+
+def split(
+    output: Output, results: Sink, refused: Sink | None, batch: DataFrame, number: int
+) -> None:
+    """One micro-batch to its sinks; runs in the driver, or on the server of Spark Connect."""
+    # Persisted, because without it the stateful operator would run once for each sink.
+    batch.persist()
+    try:
+        _put(output.results(batch), results, number)
+        if refused is not None:
+            _put(output.refused(batch), refused, number)
+    finally:
+        batch.unpersist()
+
+
+def _splitter(plan: Plan, results: Sink, refused: Sink | None) -> Callable[[DataFrame, int], None]:
+    """:func:`split` as a function that brings Muntin along: a Connect server may not have it."""
+    output = plan.output
+    if not isinstance(output.finisher, Naming | Renaming):
+        return _splitter_here(output, results, refused)
+    load = loader()
+    packed = pickle.dumps(output)
+
+    def call(batch: DataFrame, number: int) -> None:
+        import pickle as unpickle
+
+        load()
+        from muntin.spark.queries.write import split as run
+
+        run(unpickle.loads(packed), results, refused, batch, number)
+
+    return call
+
+
+def _splitter_here(
+    output: Output, results: Sink, refused: Sink | None
+) -> Callable[[DataFrame, int], None]:
+    """The same where results are made with a DataFrame of this process, which cannot be sent."""
+    if is_remote():
+        raise MuntinError(
+            "on Spark Connect a stream that is filled from a table cannot be split to two sinks; "
+            "write its DataFrame: frames.fill(table).agg(...).writeStream"
+        )
+
+    def call(batch: DataFrame, number: int) -> None:
+        split(output, results, refused, batch, number)
+
+    return call
+
+
+def _put(rows: DataFrame, sink: Sink, number: int) -> None:
+    if callable(sink):
+        sink(rows, number)
+    else:
+        rows.write.mode("overwrite").parquet(f"{sink}/batch={number}")

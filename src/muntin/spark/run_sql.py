@@ -1,0 +1,111 @@
+"""Spark's SQL over DataFrames that have no name in its catalog, and what Spark says against it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import cast
+
+from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from muntin.errors import MuntinError
+from muntin.spark.columns import problem
+
+_QUOTED = re.compile(r"`((?:[^`]|``)+)`")
+
+
+class RejectedError(MuntinError, ValueError):
+    """A query that Spark cannot analyse; :func:`rejection` has the details."""
+
+
+@contextmanager
+def unlogged() -> Iterator[None]:
+    """PySpark logs what Spark says with its Java stack; inside, only the error says it."""
+    loggers = [
+        PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")
+    ]
+    before = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger, was in zip(loggers, before, strict=True):
+            logger.disabled = was
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """What Spark says: the sentence, the name that it cannot resolve, and names that it proposes.
+
+    ``fragment`` is the part of the query that it points at.
+    """
+
+    problem: str
+    condition: str
+    name: str | None
+    proposals: tuple[str, ...]
+    fragment: str | None
+
+
+def select(spark: SparkSession, text: str, tables: Mapping[str, DataFrame]) -> DataFrame:
+    """The result of a query in which ``tables`` stand under names that occur nowhere else."""
+    if tables:
+        text = text.replace("{", "{{").replace("}", "}}")
+        for name in tables:
+            text = re.sub(rf"`?\b{re.escape(name)}\b`?", f"{{{name}}}", text)
+    try:
+        made = spark.sql(text, args=None, **tables)
+        made.schema  # noqa: B018  (Spark Connect analyses only when asked)
+    except PySparkException as error:
+        raise RejectedError(problem(error)) from error
+    return made
+
+
+def stored_table(spark: SparkSession, name: str) -> DataFrame | None:
+    """A table or view that Spark itself knows."""
+    try:
+        made = spark.table(name)
+        made.schema  # noqa: B018
+    except PySparkException:
+        return None
+    return made
+
+
+def with_arrival(df: DataFrame, name: str) -> DataFrame:
+    """The rows with the time at which Spark reads them; one time for every micro-batch."""
+    return df.withColumn(name, F.current_timestamp())
+
+
+def rejection(error: BaseException | None) -> Rejection | None:
+    """What Spark said, if an error goes back to Spark."""
+    while error is not None and not isinstance(error, PySparkException):
+        error = error.__cause__
+    if error is None:
+        return None
+    said = cast("Mapping[str, str]", error.getMessageParameters() or {})
+    named = next((said[key] for key in _NAMING if said.get(key)), "")
+    names = _QUOTED.findall(named)
+    proposed = [_QUOTED.findall(one) for one in said.get("proposal", "").split(", ")]
+    proposals = tuple(parts[-1] for parts in proposed if parts)
+    condition = str(error.getCondition() or "")
+    return Rejection(problem(error), condition, names[-1] if names else None, proposals, _at(error))
+
+
+#: The parameters of Spark's messages that name what it cannot find.
+_NAMING = ("objectName", "routineName", "relationName", "fieldName", "functionName")
+
+
+def _at(error: PySparkException) -> str | None:
+    """The part of the query that Spark points at."""
+    try:
+        contexts = error.getQueryContext() or []
+        fragments = [str(context.fragment()) for context in contexts]
+    except Exception:  # some kinds of context have no fragment, and say so
+        return None
+    return next((fragment for fragment in fragments if fragment.strip()), None)

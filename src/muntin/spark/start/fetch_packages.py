@@ -1,0 +1,40 @@
+"""Fetching the packages of sources and sinks into a session that runs already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from muntin.errors import RequirementError
+from muntin.spark.connectors.jdbc import first_line
+from muntin.spark.connectors.packages import packages_for
+
+
+@dataclass
+class Fetching:
+    """What a session has fetched; ``chosen`` are the packages that it was started with."""
+
+    spark: SparkSession
+    chosen: tuple[str, ...] = ()
+    _there: set[str] = field(default_factory=set)
+
+    def missing(self, names: Iterable[str]) -> list[str]:
+        """The packages that sources and sinks of these names need and that are not here yet."""
+        needed = packages_for(names, self.chosen)
+        return [one for one in needed if one not in self.chosen and one not in self._there]
+
+    def fetch(self, package: str) -> None:
+        """Have Spark fetch a package with everything that it needs."""
+        try:
+            self.spark.sql(f"ADD JAR ivy://{package}")
+        except (PySparkException, Py4JJavaError) as error:
+            raise RequirementError(
+                f"{package} could not be fetched ({first_line(error)}); name another version when "
+                "you start: muntin sql --package GROUP:ARTIFACT:VERSION, or bring the jars: muntin "
+                "sql --no-packages --conf spark.jars=a.jar,b.jar"
+            ) from error
+        self._there.add(package)

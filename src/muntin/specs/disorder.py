@@ -1,0 +1,337 @@
+"""How much disorder a stream has, and what becomes of rows that come too late.
+
+A punctuation ``x`` says that no more rows below ``x`` will come (window-id.txt 5.1). The
+disorder of a stream is the rule that makes punctuation from the rows seen so far; section 7 of
+the paper lists them: slack by time and by count, order within each sensor, and punctuation that
+the source sends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from muntin.errors import ArgumentError
+from muntin.specs.idle import Clock, Follow, Idle, Wait, idle_rule
+from muntin.specs.lengths import Length, Number, parse_length
+
+Late = Literal["generous", "consistent"]
+#: The most positions that ``slack(rows=)`` takes: every shard keeps so many values.
+MOST_ROWS = 100_000
+#: What ``mt.stream`` takes as ``disorder``, for the messages that ask for one.
+CHOICES = (
+    "mt.ordered(), mt.slack('10 seconds'), mt.slack(rows=100), mt.punctuated('condition'), "
+    "mt.per_key('10 seconds'), mt.each('sensor', '10 seconds') or mt.per_partition()"
+)
+
+
+@dataclass(frozen=True)
+class Disorder:
+    """The rule by which a stream punctuates itself; made by ``ordered``, ``slack`` and the others.
+
+    ``late`` says what a row may still do when some of its windows have closed: ``generous``
+    counts it in those that are open, ``consistent`` in none (window-id.txt, section 8).
+    """
+
+    late: Late
+    #: Names the rule; a checkpoint belongs to one.
+    kind: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        if self.late not in ("generous", "consistent"):
+            raise ArgumentError("late", self.late, "it is 'generous' or 'consistent'")
+
+    @property
+    def lengths(self) -> tuple[Length, ...]:
+        """The lengths along ``on`` that the rule has."""
+        return ()
+
+    @property
+    def finest(self) -> Length | None:
+        """The length with the most decimals, which an axis must be fine enough for."""
+        return max(
+            self.lengths,
+            key=lambda length: length.digits if isinstance(length, Number) else 0,
+            default=None,
+        )
+
+    @property
+    def needs_clock(self) -> bool:
+        """Whether the rule does nothing without a heartbeat."""
+        return False
+
+    @property
+    def state_kind(self) -> str:
+        """What of the rule must not change between runs on one checkpoint."""
+        return self.kind
+
+    def resolved(self, columns: Sequence[str]) -> Disorder:
+        """The rule for a DataFrame with these columns."""
+        return self
+
+
+@dataclass(frozen=True)
+class Slack(Disorder):
+    """Rows come at most ``slack`` behind the largest value seen; None means not behind at all."""
+
+    slack: Length | None = None
+    kind: ClassVar[str] = "slack"
+
+    @property
+    def lengths(self) -> tuple[Length, ...]:
+        return () if self.slack is None else (self.slack,)
+
+    def __str__(self) -> str:
+        return "ordered" if self.slack is None else f"slack {self.slack}"
+
+
+@dataclass(frozen=True)
+class RowSlack(Disorder):
+    """No row comes more than ``rows`` positions out of order."""
+
+    rows: int = 0
+    kind: ClassVar[str] = "slack by rows"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if type(self.rows) is not int or not 0 <= self.rows <= MOST_ROWS:
+            raise ArgumentError(
+                "rows",
+                self.rows,
+                f"it is a whole number from 0 to {MOST_ROWS:,}, because every shard remembers so "
+                "many values; for more disorder use a length, such as mt.slack('10 minutes')",
+            )
+
+    def __str__(self) -> str:
+        return f"slack {self.rows} rows"
+
+
+# Not compared by value: two PySpark columns cannot be.
+@dataclass(frozen=True, eq=False)
+class Punctuated(Disorder):
+    """Rows where a condition holds are punctuation, for all keys or for their own."""
+
+    where: object = None
+    key: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.where is None or (isinstance(self.where, str) and not self.where.strip()):
+            raise ArgumentError("where", self.where, "it is a condition such as \"kind = 'mark'\"")
+        if not isinstance(self.key, bool):
+            raise ArgumentError("key", self.key, "it is True (for the row's own key) or False")
+
+    @property
+    def state_kind(self) -> str:
+        return "punctuated for a key" if self.key else "punctuated for all keys"
+
+    def __str__(self) -> str:
+        condition = str(self.where).removeprefix("Column<'").removesuffix("'>")
+        return f"punctuated where {condition}, {'for its key' if self.key else 'for all keys'}"
+
+
+@dataclass(frozen=True)
+class _Within(Disorder):
+    """Order, give or take ``slack``, holds within each of many."""
+
+    slack: Length | None = None
+    idle: Idle = field(default_factory=Wait)
+
+    @property
+    def lengths(self) -> tuple[Length, ...]:
+        own = () if self.slack is None else (self.slack,)
+        return (*own, self.idle.length) if isinstance(self.idle, Follow) else own
+
+    @property
+    def needs_clock(self) -> bool:
+        return isinstance(self.idle, Clock)
+
+    def _order(self) -> str:
+        return "ordered" if self.slack is None else f"slack {self.slack}"
+
+    def _idle_kind(self) -> str:
+        # Who is silent is found again from the clock, so its length is part of the state.
+        return str(self.idle) if isinstance(self.idle, Clock) else type(self.idle).__name__.lower()
+
+
+@dataclass(frozen=True)
+class PerKey(_Within):
+    """Every key has its own punctuation: its largest value minus the slack."""
+
+    @property
+    def state_kind(self) -> str:
+        return f"per key, {self._idle_kind()}"
+
+    def __str__(self) -> str:
+        return f"{self._order()} per key, quiet keys {self.idle}"
+
+
+@dataclass(frozen=True)
+class Each(_Within):
+    """Order holds within each value of some columns; the least over the values counts."""
+
+    columns: tuple[str, ...] = ()
+    expect: tuple[tuple[object, ...], ...] = ()
+
+    @property
+    def state_kind(self) -> str:
+        return f"each {', '.join(self.columns)}, {self._idle_kind()}"
+
+    def __str__(self) -> str:
+        names = ", ".join(self.columns)
+        awaited = f", {len(self.expect)} expected" if self.expect else ""
+        return f"{self._order()} within each {names}{awaited}, quiet ones {self.idle}"
+
+
+@dataclass(frozen=True)
+class PerPartition(_Within):
+    """:class:`Each` over Kafka's columns, which a DataFrame has or has not."""
+
+    def resolved(self, columns: Sequence[str]) -> Disorder:
+        names = ("topic", "partition") if "topic" in columns else ("partition",)
+        return Each(self.late, self.slack, self.idle, names)
+
+    def __str__(self) -> str:
+        return f"{self._order()} within each partition, quiet ones {self.idle}"
+
+
+def ordered(*, late: Late = "generous") -> Disorder:
+    """The stream comes in order of ``on``, across micro-batches.
+
+    A row below the largest value of an earlier micro-batch is late; inside one micro-batch the
+    order does not matter.
+
+    >>> print(ordered())
+    ordered
+    """
+    return Slack(late)
+
+
+def slack(length: object = None, *, rows: int | None = None, late: Late = "generous") -> Disorder:
+    """Rows come at most ``length``, or so many ``rows``, behind the others.
+
+    By length: behind the largest ``on`` of the stream so far. Windows close that much later. A
+    row whose clock runs ahead moves the punctuation with it, so choose the slack by what the
+    source promises and watch ``late`` in the query's progress.
+
+    By rows (window-id.txt 7.2, Aurora's BSort): at most ``rows`` rows with a larger ``on`` came
+    before it. The punctuation is the (rows + 1)-th largest value seen; one wrong clock does not
+    move it far.
+
+    >>> print(slack("10 seconds"))
+    slack 10 seconds
+    >>> print(slack(rows=100))
+    slack 100 rows
+    """
+    if rows is not None:
+        if length is not None:
+            raise ArgumentError("rows", rows, "slack is a length or a number of rows, not both")
+        return RowSlack(late, rows)
+    return Slack(late, _slack(length))
+
+
+def punctuated(where: object, *, key: bool = False, late: Late = "generous") -> Disorder:
+    """Rows where a condition holds are punctuation and not data.
+
+    Args:
+        where: SQL text or a PySpark column. The ``on`` of such a row says that no more rows below
+            it will come. The row itself enters no window.
+        key: Whether it speaks for the row's own key only, and not for all of the stream.
+        late: What becomes of late rows: ``generous`` or ``consistent``.
+
+    >>> print(punctuated("kind = 'mark'", key=True))
+    punctuated where kind = 'mark', for its key
+    """
+    return Punctuated(late, where, key)
+
+
+def per_key(slack: object = None, *, idle: Idle = Wait(), late: Late = "generous") -> Disorder:  # noqa: B008  (frozen)
+    """Every key is in order, give or take ``slack``, whatever the others do.
+
+    A window of a key closes by the rows of that key alone; ``idle`` says what becomes of a key
+    that goes quiet: ``mt.wait()``, ``mt.follow("5 minutes")`` or ``mt.clock("30 seconds")``.
+
+    >>> print(per_key("10 seconds", idle=Wait()))
+    slack 10 seconds per key, quiet keys wait
+    """
+    return PerKey(late, _slack_or_none(slack), idle_rule(idle))
+
+
+def each(
+    columns: str | Sequence[str],
+    slack: object = None,
+    *,
+    idle: Idle = Wait(),  # noqa: B008  (frozen)
+    expect: Sequence[object] = (),
+    late: Late = "generous",
+) -> Disorder:
+    """Order holds within each value of some columns, such as a sensor; they need not be keys.
+
+    The stream is complete up to the least, over the values seen, of the largest ``on`` of each
+    minus the slack. A value that has not been seen yet is not known and holds nothing back, and
+    its first rows may be late: ``expect`` lists values that must be seen before anything closes
+    (tuples where there are several columns). ``idle`` is as in :func:`per_key`, and goes for
+    expected values too.
+
+    >>> print(each("sensor", "10 seconds", expect=["north", "south"]))
+    slack 10 seconds within each sensor, 2 expected, quiet ones wait
+    """
+    names = _names(columns)
+    values = _expected(expect, len(names))
+    return Each(late, _slack_or_none(slack), idle_rule(idle), names, values)
+
+
+def per_partition(
+    slack: object = None,
+    *,
+    column: str | Sequence[str] | None = None,
+    idle: Idle = Wait(),  # noqa: B008  (frozen)
+    late: Late = "generous",
+) -> Disorder:
+    """A partition of the source is ordered even if the topic is not: :func:`each` for Kafka.
+
+    Spark's Kafka source has the columns ``topic`` and ``partition``; keep them in the DataFrame.
+    ``column`` names others. A partition that gets no rows holds the stream back unless ``idle``
+    says otherwise.
+
+    >>> print(per_partition())
+    ordered within each partition, quiet ones wait
+    """
+    if column is not None:
+        return each(column, slack, idle=idle, late=late)
+    return PerPartition(late, _slack_or_none(slack), idle_rule(idle))
+
+
+def disorder_or_none(given: object) -> Disorder | None:
+    """What ``mt.stream`` takes as ``disorder``."""
+    if given is None or isinstance(given, Disorder):
+        return given
+    raise ArgumentError("disorder", given, f"it is {CHOICES}, or None for batch")
+
+
+def _slack(given: object) -> Length:
+    parsed = parse_length("slack", given)
+    if parsed.negative:
+        raise ArgumentError("slack", given, "it must not be negative, such as '10 seconds'")
+    return parsed
+
+
+def _slack_or_none(given: object) -> Length | None:
+    return None if given is None else _slack(given)
+
+
+def _names(given: object) -> tuple[str, ...]:
+    names = tuple(given) if isinstance(given, list | tuple) else (given,)
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise ArgumentError("each", given, "it is the name of a column, or several")
+    return names
+
+
+def _expected(given: object, width: int) -> tuple[tuple[object, ...], ...]:
+    if not isinstance(given, list | tuple):
+        raise ArgumentError("expect", given, "it is a list of values")
+    values = [value if isinstance(value, tuple) else (value,) for value in given]
+    if any(len(value) != width for value in values):
+        raise ArgumentError("expect", given, f"each has {width} values, one for every column")
+    return tuple(dict.fromkeys(values))

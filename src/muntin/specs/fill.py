@@ -1,0 +1,195 @@
+"""Filling: which rows of a source belong to a frame or a window (frames.txt 2 and 4.5).
+
+A frame is a pair of bounds. It is filled with the rows, of whatever stream or table, that lie
+between them; how far beyond them, inside of them or away from them is said here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from muntin.errors import ArgumentError
+from muntin.reference.windows import Evaluate, Row
+from muntin.specs.axis import Axis, Domain
+from muntin.specs.lengths import Length, parse_length
+from muntin.specs.windows import Context, digits_for
+
+#: What happens to a frame or window without filling rows.
+Empty = Literal["keep", "drop"]
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Whether a row that lies exactly on a bound is inside."""
+
+    start: bool = True
+    end: bool = True
+
+
+#: A frame from its first to its last row; one between the rows around it; up to the next row.
+CLOSED, OPEN, HALF_OPEN, LEFT_OPEN = Edge(), Edge(False, False), Edge(True, False), Edge(False)
+
+
+@dataclass(frozen=True)
+class Filling:
+    """From ``start - before`` to ``end + after``, both moved by each of ``shift``.
+
+    ``shrink`` takes so much away at both ends. Of a frame that is reported in fragments, ``before``
+    belongs to the first and ``after`` to the last.
+    """
+
+    before: object = None
+    after: object = None
+    shrink: object = None
+    shift: object = None
+    empty: Empty = "keep"
+    shifts: tuple[Length | None, ...] = field(init=False)
+    #: The shifts as they were written, which is how results tell them apart.
+    labels: tuple[str, ...] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("before", "after", "shrink"):
+            object.__setattr__(self, name, _length(name, getattr(self, name)))
+        many = isinstance(self.shift, list | tuple)
+        given: Sequence[object] = self.shift if many else [self.shift]  # type: ignore[assignment]
+        if not given:
+            raise ArgumentError("shift", self.shift, "name at least one, such as '-7 days'")
+        lengths = tuple(None if one is None else parse_length("shift", one) for one in given)
+        if len(set(lengths)) != len(lengths):
+            raise ArgumentError("shift", self.shift, "it names a length twice")
+        object.__setattr__(self, "shifts", lengths)
+        pairs = zip(given, lengths, strict=True)
+        written = tuple(one.strip() if isinstance(one, str) else str(n) for one, n in pairs)
+        object.__setattr__(self, "labels", written)
+        object.__setattr__(self, "shift", lengths if many else lengths[0])
+        if self.shrink is not None and (self.before is not None or self.after is not None):
+            raise ArgumentError(
+                "shrink", str(self.shrink), "shrink and before or after contradict each other"
+            )
+        if self.empty not in ("keep", "drop"):
+            raise ArgumentError("empty", self.empty, "it is 'keep' or 'drop'")
+
+    @property
+    def compares(self) -> bool:
+        """Whether there is one result for each of several shifts."""
+        return isinstance(self.shift, tuple)
+
+    @property
+    def lengths(self) -> tuple[Length, ...]:
+        """Every length that an axis must reach."""
+        given = (self.before, self.after, self.shrink, *self.shifts)
+        return tuple(length for length in given if length is not None)  # type: ignore[misc]
+
+    def __str__(self) -> str:
+        said = [
+            f"{word.upper()} {getattr(self, word)}"
+            for word in ("before", "after", "shrink")
+            if getattr(self, word) is not None
+        ]
+        moved = ", ".join(str(length) for length in self.shifts if length is not None)
+        return " ".join([*said, *([f"SHIFT {moved}"] if moved else [])]) or "as it is"
+
+
+def _length(argument: str, given: object) -> Length | None:
+    if given is None:
+        return None
+    length = parse_length(argument, given)
+    if length.negative:
+        other = {"before": "shrink or after", "after": "shrink or before", "shrink": "before"}
+        raise ArgumentError(
+            argument, given, f"it is not negative; {other[argument]} or shift may be meant"
+        )
+    return length
+
+
+@dataclass(frozen=True)
+class StoredFrames:
+    """Frames that were found before: ``on`` is where they begin, ``end`` where they end.
+
+    Results call these ``names``: what was found may have been windows. They begin with the columns
+    ``first``, if that is given.
+    """
+
+    on: str
+    end: str
+    edge: Edge = CLOSED
+    names: tuple[str, str] = ("frame_start", "frame_end")
+    first: tuple[str, ...] = ()
+
+    @property
+    def context(self) -> Context:
+        """FCA: which frames there are is known from rows alone."""
+        return Context.FCA
+
+    def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
+        """The axis for a column of this domain, fine enough for every length in play."""
+        return Axis(domain, digits_for(domain, scale, also), zone)
+
+    def __str__(self) -> str:
+        left, right = "[" if self.edge.start else "(", "]" if self.edge.end else ")"
+        return f"FRAMES {left}{self.on}, {self.end}{right}"
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Bounds to fill, and the result row that they come from; a fragment is not ``whole``."""
+
+    told: Row
+    start: Any
+    end: Any
+    whole: bool = True
+
+
+@dataclass(frozen=True)
+class FillReference:
+    """Segments filled with rows, by looking at every row for every segment."""
+
+    filling: Filling
+    axis: Axis
+    on: str
+    edge: Edge
+    matches: Callable[[Row, Row], bool]
+    where: Callable[[Row], bool] = lambda row: True
+    aggregates: Mapping[str, Evaluate] = field(default_factory=dict)
+
+    def filling_rows(
+        self, segment: Segment, shift: Length | None, rows: Sequence[Row]
+    ) -> list[Row]:
+        """The rows that fill a segment when it is moved by one of the shifts."""
+        low, high = self.bounds(segment, shift)
+        return [row for row in rows if self._inside(segment, low, high, row)]
+
+    def _inside(self, segment: Segment, low: Any, high: Any, row: Row) -> bool:
+        if not (self.matches(segment.told, row) and self.where(row)):
+            return False
+        value = self._key(row[self.on])
+        at_start = value >= low if self.edge.start else value > low
+        at_end = value <= high if self.edge.end else value < high
+        return bool(at_start and at_end)
+
+    def bounds(self, segment: Segment, shift: Length | None) -> tuple[Any, Any]:
+        """The running aggregate of a fragment is that of everything since the frame began."""
+        filling = self.filling
+        low = self._moved(segment.start, (filling.before, -1), (filling.shrink, 1), (shift, 1))
+        after = filling.after if segment.whole else None
+        high = self._moved(segment.end, (after, 1), (filling.shrink, -1), (shift, 1))
+        return low, high
+
+    def _key(self, value: Any) -> Any:
+        """A value as something that can be compared and moved."""
+        if self.axis.domain is Domain.DOUBLE:
+            return float(value)
+        tick = self.axis.tick(value)
+        assert tick is not None  # rows without a place are refused on arrival
+        return tick
+
+    def _moved(self, value: Any, *by: tuple[Any, int]) -> Any:
+        """One length after the other; doubles are added as doubles."""
+        made = self._key(value)
+        for length, sign in by:
+            if length is not None:
+                ticks = sign * self.axis.length("shift", length)
+                made += ticks / 10**self.axis.digits if isinstance(made, float) else ticks
+        return made

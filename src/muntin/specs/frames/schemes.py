@@ -1,0 +1,58 @@
+"""How the frames of a framing lie to each other: a scheme by its name (frames.txt 4.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from muntin.errors import ArgumentError
+from muntin.specs.lengths import Length, parse_length
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """How frames of a framing lie to each other (frames.txt 4.2), by name and what it needs.
+
+    >>> Scheme("adjacent", overlap="10 seconds").name
+    'adjacent'
+    """
+
+    name: str
+    overlap: Length | None = None
+    fill: str | None = None
+
+    def __init__(self, name: str, overlap: object = None, fill: object = None) -> None:
+        names = ("disjoint", "partition", "advancing", "adjacent", "cover", "unconstrained")
+        if name not in names:
+            raise ArgumentError("scheme", name, f"the schemes are {', '.join(names)}")
+        if (name == "adjacent") != (overlap is not None):
+            raise ArgumentError(
+                "scheme", name, "mt.adjacent('10 seconds') says how far they overlap"
+            )
+        fill = "drained" if fill is None and name == "cover" else fill
+        if fill is not None and (name != "cover" or fill not in ("drained", "saturated")):
+            raise ArgumentError("fill", fill, "a cover is 'drained' or 'saturated'")
+        length = None if overlap is None else parse_length("overlap", overlap)
+        if length is not None and length.negative:
+            raise ArgumentError("overlap", overlap, "it must not be below zero")
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "overlap", length)
+        object.__setattr__(self, "fill", fill)
+
+    @property
+    def overlapping(self) -> bool:
+        """Whether a row may lie in several frames."""
+        return self.name not in ("disjoint", "partition")
+
+    def __str__(self) -> str:
+        detail = next((str(part) for part in (self.overlap, self.fill) if part is not None), "")
+        return f"{self.name}({detail})" if detail else self.name
+
+
+def adjacent(overlap: object) -> Scheme:
+    """Frames of which each starts ``overlap`` before the end of the one before it."""
+    return Scheme("adjacent", overlap=overlap)
+
+
+def cover(fill: str = "drained") -> Scheme:
+    """Frames that leave no row out: the fewest (``drained``), or all there are (``saturated``)."""
+    return Scheme("cover", fill=fill)

@@ -1,0 +1,294 @@
+"""Windows over values: what the user asked for, checked on construction.
+
+A specification is a frozen value. It knows nothing of a DataFrame; :meth:`Window.edges` lays it
+on the axis of a column and gives the integers that every driver computes with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Literal
+
+from muntin.errors import ArgumentError
+from muntin.specs.axis import Axis, Domain, decimals_needed
+from muntin.specs.lengths import Length, parse_length, positive_length
+
+Unfinished = Literal["keep", "drop", "flag"]
+
+
+class Context(Enum):
+    """What ``wids`` must know beside the row itself (window-id.txt, section 4).
+
+    >>> Context.CF.forward_context_free
+    True
+    """
+
+    CF = "context free"
+    FCF = "forward-context free"
+    FCA = "forward-context aware"
+    FCB = "forward-context bounded"
+    FCU = "forward-context unbounded"
+
+    @property
+    def forward_context_free(self) -> bool:
+        """Context free windows are forward-context free as well; FCB and FCU are kinds of FCA."""
+        return self in (Context.CF, Context.FCF)
+
+
+@dataclass(frozen=True)
+class Edges:
+    """The edges of a window specification in ticks, and the panes between them.
+
+    Window ``w`` is ``[start(w), end(w))``. Pane edges are the windows' own edges, so a slide has
+    one pane when SLIDE divides RANGE and two otherwise, and every row of a pane belongs to the
+    same windows (panes.txt 3.1; findings say why gcd is not used). A ``latch`` is a landmark window
+    without a beginning: it holds all rows up to its end, and is told where its last slide has one.
+    """
+
+    range: int
+    slide: int
+    origin: int
+    clipped: bool
+    landmark: bool = False
+    latch: bool = False
+
+    @property
+    def panes_per_slide(self) -> int:
+        return 1 if self.landmark or self.range % self.slide == 0 else 2
+
+    @property
+    def whole_slides(self) -> int:
+        """How many whole slides fit in the range."""
+        return self.range // self.slide
+
+    @property
+    def panes_per_window(self) -> int:
+        """How many panes a window holds (of a landmark window: how many it gains a slide)."""
+        if self.landmark:
+            return 1
+        return self.end_pane(0) - self.start_pane(0)
+
+    @property
+    def start_offset(self) -> int:
+        """Where in a slide windows start; 0 when they start where others end."""
+        return 0 if self.landmark else -self.range % self.slide
+
+    def end(self, wid: int) -> int:
+        return self.origin + (wid + 1) * self.slide
+
+    def start(self, wid: int) -> int:
+        if self.landmark and not self.latch:
+            return self.origin
+        start = self.end(wid) - self.range
+        return max(start, self.origin) if self.clipped else start
+
+    def pane(self, tick: int) -> int:
+        slide, offset = divmod(tick - self.origin, self.slide)
+        if self.panes_per_slide == 1:
+            return slide
+        return 2 * slide + (offset >= self.start_offset)
+
+    def end_pane(self, wid: int) -> int:
+        """The first pane behind a window."""
+        return (wid + 1) * self.panes_per_slide
+
+    def start_pane(self, wid: int) -> int:
+        """The first pane of a window."""
+        if self.landmark:
+            return 0
+        if self.panes_per_slide == 1:
+            return wid + 1 - self.whole_slides
+        return 2 * (wid - self.whole_slides) + 1
+
+    def first_wid(self, pane: int) -> int:
+        """The first window that holds a pane."""
+        return pane // self.panes_per_slide
+
+    def last_wid(self, pane: int) -> int | None:
+        """The last window that holds a pane: below the first where none does, None if endless."""
+        if self.landmark:
+            return None
+        if self.panes_per_slide == 1:
+            return pane + self.whole_slides - 1
+        return self.whole_slides + (pane - 1) // 2
+
+    def last_closed(self, punctuation: int) -> int:
+        """The last window that a punctuation closes: its end is not beyond the punctuation."""
+        return (punctuation - self.origin) // self.slide - 1
+
+
+@dataclass(frozen=True)
+class Window:
+    """RANGE, SLIDE and WATTR (window-id.txt 3.2): ``[end - range, end)`` every ``slide``.
+
+    Without an origin windows run over all integers from the epoch or zero; with one they start
+    there: starts are clipped to it and rows before it are refused.
+
+    >>> Window(range="5 minutes", slide="1 minute", on="ts").context.name
+    'CF'
+    >>> Window(range=0, slide=1, on="x")
+    Traceback (most recent call last):
+    ...
+    muntin.errors.ArgumentError: range=0 cannot be used: it must be longer than zero, ...
+    """
+
+    range: Length
+    slide: Length
+    on: str
+    origin: object = None
+
+    def __init__(self, range: object, slide: object, on: str, origin: object = None) -> None:
+        object.__setattr__(self, "range", positive_length("range", range))
+        object.__setattr__(self, "slide", positive_length("slide", slide))
+        object.__setattr__(self, "on", column_name("on", on))
+        object.__setattr__(self, "origin", origin)
+        if type(self.range) is not type(self.slide):
+            raise ArgumentError(
+                "slide", slide, f"range={range!r} and slide must both be durations or both numbers"
+            )
+
+    @classmethod
+    def tumbling(cls, length: object, on: str, origin: object = None) -> Window:
+        """RANGE equals SLIDE: every row lies in exactly one window."""
+        positive_length("length", length)
+        return cls(length, length, on, origin)
+
+    @property
+    def context(self) -> Context:
+        """CF: the windows of a row follow from the row and the specification alone."""
+        return Context.CF
+
+    def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
+        """The axis for a column of this domain, fine enough for every length in play."""
+        digits = digits_for(domain, scale, self.range, self.slide, origin_length(self.origin), also)
+        return Axis(domain, digits, zone)
+
+    def edges(self, axis: Axis) -> Edges:
+        slide = axis.length("slide", self.slide)
+        given = self.origin is not None
+        return Edges(
+            range=axis.length("range", self.range),
+            slide=slide,
+            origin=axis.point("origin", self.origin) if given else axis.default_origin(slide),
+            clipped=given,
+        )
+
+    def __str__(self) -> str:
+        origin = "" if self.origin is None else f" ORIGIN {self.origin}"
+        return f"RANGE {self.range} SLIDE {self.slide} WATTR {self.on}{origin}"
+
+
+@dataclass(frozen=True)
+class Landmark:
+    """Windows that all start at one landmark and end a slide later each: ``[landmark, ...)``."""
+
+    slide: Length
+    on: str
+    origin: object
+
+    def __init__(self, slide: object, on: str, origin: object) -> None:
+        object.__setattr__(self, "slide", positive_length("slide", slide))
+        object.__setattr__(self, "on", column_name("on", on))
+        object.__setattr__(self, "origin", origin)
+        if origin is None:
+            raise ArgumentError(
+                "origin", None, "a landmark window needs its landmark, such as origin='2026-01-01'"
+            )
+
+    @property
+    def context(self) -> Context:
+        """CF: with a fixed landmark a row lies in every window that ends behind it."""
+        return Context.CF
+
+    def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
+        """The axis for a column of this domain, fine enough for every length in play."""
+        digits = digits_for(domain, scale, self.slide, origin_length(self.origin), also)
+        return Axis(domain, digits, zone)
+
+    def edges(self, axis: Axis) -> Edges:
+        slide = axis.length("slide", self.slide)
+        origin = axis.point("origin", self.origin)
+        return Edges(range=slide, slide=slide, origin=origin, clipped=True, landmark=True)
+
+    def __str__(self) -> str:
+        return f"LANDMARK {self.origin} SLIDE {self.slide} WATTR {self.on}"
+
+
+@dataclass(frozen=True)
+class Latch:
+    """Tumbling windows that carry on what they know: each holds all rows up to its end (AV-10).
+
+    >>> print(Latch("1 hour", "ts"))
+    LATCH 1 hour WATTR ts
+    """
+
+    every: Length
+    on: str
+    origin: object
+
+    def __init__(self, every: object, on: str, origin: object = None) -> None:
+        object.__setattr__(self, "every", positive_length("every", every))
+        object.__setattr__(self, "on", column_name("on", on))
+        object.__setattr__(self, "origin", origin)
+
+    @property
+    def context(self) -> Context:
+        """CF: a row lies in every window that ends behind it."""
+        return Context.CF
+
+    def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
+        """The axis for a column of this domain, fine enough for every length in play."""
+        digits = digits_for(domain, scale, self.every, origin_length(self.origin), also)
+        return Axis(domain, digits, zone)
+
+    def edges(self, axis: Axis) -> Edges:
+        tumbling = Window.tumbling(self.every, self.on, self.origin).edges(axis)
+        return replace(tumbling, landmark=True, latch=True)
+
+    def __str__(self) -> str:
+        origin = "" if self.origin is None else f" ORIGIN {self.origin}"
+        return f"LATCH {self.every}{origin} WATTR {self.on}"
+
+
+WindowSpec = Window | Landmark | Latch
+
+
+def column_name(argument: str, given: object) -> str:
+    """A column is named by a non-empty string."""
+    if not isinstance(given, str) or not given:
+        raise ArgumentError(argument, given, "it must be the name of a column")
+    return given
+
+
+def column_names(argument: str, given: object) -> tuple[str, ...]:
+    """Columns that were named: one, several, or none."""
+    if given is None:
+        return ()
+    names = (given,) if isinstance(given, str) else given
+    if not isinstance(names, Sequence):
+        raise ArgumentError(argument, given, "it must be a column name or several")
+    return tuple(column_name(argument, name) for name in names)
+
+
+def unfinished_policy(given: object) -> Unfinished:
+    """What happens to windows whose end lies beyond the data when the input ends."""
+    if given not in ("keep", "drop", "flag"):
+        raise ArgumentError("unfinished", given, "it is 'keep', 'drop' or 'flag'")
+    return given
+
+
+def digits_for(domain: Domain, scale: int, *lengths: Length | None) -> int:
+    """The decimals an axis of this domain needs for a column's scale and some lengths."""
+    if domain in (Domain.DECIMAL, Domain.DOUBLE):
+        return decimals_needed(scale, *lengths)
+    return 0
+
+
+def origin_length(origin: object) -> Length | None:
+    """An origin on a number column is a number, whose decimals the axis must have."""
+    try:
+        return parse_length("origin", origin)
+    except ArgumentError:
+        return None  # a timestamp; Axis.point reads it, or says what is wrong with it

@@ -1,1 +1,0 @@
-"""The language: SQL text with stream clauses, read into statements. One file per clause."""

@@ -1,0 +1,51 @@
+"""Packages for a session that runs: each is fetched once, and a failure says what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+
+from muntin.errors import RequirementError
+from muntin.spark.connectors.packages import packages_for
+from muntin.spark.start.fetch_packages import Fetching
+
+POSTGRES = packages_for(["postgres"])
+
+
+class Asked:
+    """Stands for a session: what it is asked to run, and whether that fails."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.statements: list[str] = []
+        self.error = error
+
+    def sql(self, statement: str) -> None:
+        self.statements.append(statement)
+        if self.error is not None:
+            raise self.error
+
+
+def fetching(session: Any, chosen: tuple[str, ...] = ()) -> Fetching:
+    return Fetching(session, chosen)
+
+
+def test_a_package_is_fetched_once() -> None:
+    session = Asked()
+    made = fetching(session)
+    assert made.missing(["csv", "postgres"]) == [*POSTGRES]
+    made.fetch(POSTGRES[0])
+    assert session.statements == [f"ADD JAR ivy://{POSTGRES[0]}"]
+    assert made.missing(["postgres"]) == []
+
+
+def test_what_the_session_was_started_with_is_there() -> None:
+    assert fetching(Asked(), ("org.postgresql:postgresql:42.7.9",)).missing(["postgres"]) == []
+
+
+def test_what_cannot_be_fetched() -> None:
+    made = fetching(Asked(PySparkException("unresolved dependency: x\n\tat java")))
+    with pytest.raises(RequirementError, match=r"unresolved dependency: x.*muntin sql --package"):
+        made.fetch(POSTGRES[0])
+    assert made.missing(["postgres"]) == [*POSTGRES]

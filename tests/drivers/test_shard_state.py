@@ -1,0 +1,88 @@
+"""The state of a shard as it is stored; nothing here starts Spark."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from muntin.errors import CheckpointError
+from muntin.operators.progress.progress import Progress
+from muntin.spark.exchange.shard_state import CHUNK_BYTES, FORMAT, Head, ShardState
+
+QUERY = {"window": "RANGE 1 minute"}
+
+
+class Value:
+    """Spark's ValueState, in memory."""
+
+    def __init__(self, value: tuple[Any, ...] | None = None) -> None:
+        self.value = value
+
+    def get(self) -> tuple[Any, ...] | None:
+        return self.value
+
+    def update(self, newValue: tuple[Any, ...]) -> None:  # noqa: N803
+        self.value = newValue
+
+
+class Map(dict[tuple[Any, ...], tuple[Any, ...]]):
+    """Spark's MapState, in memory."""
+
+    def getValue(self, key: tuple[Any, ...]) -> tuple[Any, ...] | None:  # noqa: N802
+        return self.get(key)
+
+    def updateValue(self, key: tuple[Any, ...], value: tuple[Any, ...]) -> None:  # noqa: N802
+        self[key] = value
+
+    def removeKey(self, key: tuple[Any, ...]) -> None:  # noqa: N802
+        del self[key]
+
+
+def stored(**changes: Any) -> Value:
+    head = Head(QUERY, (Progress(largest=9, reached=5),), {("panes", 3): 1})
+    return Value((json.dumps({**json.loads(head.to_json()), **changes}),))
+
+
+def test_a_chunk_comes_back_from_its_parts() -> None:
+    head, chunks = Value(), Map()
+    table = pa.table({"x": pa.array(range(300_000))})
+    ShardState(head, chunks, QUERY).write({("panes", 3): table}, [Progress(largest=9)])
+    assert len(chunks) == 3 == -(-table.nbytes // CHUNK_BYTES)
+    again = ShardState(head, chunks, QUERY)
+    assert again.read("panes", 3).equals(table)
+    assert again.head.progress == (Progress(largest=9),)
+    again.write({("panes", 3): table.slice(0, 5)}, [Progress(largest=9)])
+    assert len(chunks) == 1
+    again.write({("panes", 3): None}, [Progress(largest=9)])
+    assert not chunks
+    assert not again.buckets("panes")
+
+
+def test_a_missing_part_is_said() -> None:
+    state = ShardState(stored(), Map(), QUERY)
+    with pytest.raises(CheckpointError, match="part 0 of panes/3 is missing from the checkpoint's"):
+        state.read("panes", 3)
+
+
+@pytest.mark.parametrize(("format_", "shown"), [(FORMAT + 1, FORMAT + 1), (None, None)])
+def test_another_format_is_refused(format_: Any, shown: Any) -> None:
+    says = f"state has format {shown} and this version of Muntin reads format {FORMAT}; go on with"
+    with pytest.raises(CheckpointError, match=says):
+        ShardState(stored(format=format_), Map(), QUERY)
+
+
+def test_state_from_before_formats_is_refused() -> None:
+    old = json.loads(stored().value[0])  # type: ignore[index]
+    del old["format"]
+    with pytest.raises(CheckpointError, match="has format none and"):
+        ShardState(Value((json.dumps(old),)), Map(), QUERY)
+
+
+def test_progress_of_a_neighbouring_version_is_read() -> None:
+    told = {"largest": 9, "reached": 5, "mood": "good"}  # a field too many, and four too few
+    state = ShardState(stored(progress=[told]), Map(), QUERY)
+    assert state.head.progress_of(0) == Progress(largest=9, reached=5)
+    assert state.head.progress_of(1) == Progress()

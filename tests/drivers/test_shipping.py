@@ -1,0 +1,85 @@
+"""Muntin reaches workers that do not have it: a local cluster, and Spark Connect."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark import cloudpickle
+
+from muntin.spark.exchange.shipping import loader, package
+from tests.drivers.programs import PATIENCE, answer, python_without_muntin, start
+
+PROGRAM = Path(__file__).with_name("program_cluster.py")
+
+
+@pytest.mark.timeout(PATIENCE + 60)
+@pytest.mark.parametrize("kind", ["local-cluster", "connect"])
+def test_batch_and_streams_run_without_installing(kind: str, tmp_path: Path) -> None:
+    python = python_without_muntin(tmp_path / "venv")
+    made: Any = answer(start(PROGRAM, kind, str(tmp_path), PYSPARK_PYTHON=python))
+    assert made["had"] is False
+    assert len(made["batch"]) > 100
+    assert made["sql"] == made["batch"]
+    # To the last bit, whatever the order of arrival and the tasks that rows are in.
+    assert made["stream"] == made["batch"]
+    assert made["counts"]["rows_in"] == made["counts"]["rows_used"] == 600
+
+
+def test_the_package_is_small_enough_to_travel_in_a_function() -> None:
+    """PySpark sends functions beyond 1 MiB another way, which workers that start streams lack."""
+    assert len(package()[1]) < 2**19
+
+
+LOADS = """
+import importlib.util, pickle, sys
+for path in sys.argv[1:]:
+    with open(path, "rb") as file:
+        pickle.load(file)()
+print(importlib.util.find_spec("muntin").origin)
+"""
+
+
+def test_a_worker_unpacks_what_is_missing(tmp_path: Path) -> None:
+    """Workers that start together share one folder, and repair what a cleaner took from it."""
+    python = python_without_muntin(tmp_path / "venv")
+    function = tmp_path / "load.pickle"
+    function.write_bytes(cloudpickle.dumps(loader()))  # type: ignore[no-untyped-call]
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+
+    def workers(count: int) -> set[Path]:
+        # Twice each, because a worker serves many calls.
+        command = [python, "-c", LOADS, str(function), str(function)]
+        environment = {"TMPDIR": str(temporary), "PATH": ""}
+        running = [
+            subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+            for _ in range(count)
+        ]
+        return {Path(process.communicate(timeout=60)[0].strip()).parent for process in running}
+
+    (made,) = workers(3)
+    (folder,) = temporary.iterdir()
+    assert made == folder / "muntin"
+    assert package()[0] in folder.name
+
+    def files() -> set[str]:
+        sources = (path for path in folder.rglob("*") if "__pycache__" not in path.parts)
+        return {path.relative_to(folder).as_posix() for path in sources if path.is_file()}
+
+    whole = files()
+    assert {"muntin/__init__.py", "muntin/spark/ship.py"} < whole
+    assert all(name.endswith((".py", ".typed")) for name in whole)  # nothing half-written is left
+    shutil.rmtree(folder / "muntin" / "spark")
+    (folder / "muntin" / "semantics" / "axis.py").write_text("")
+    assert workers(2) == {folder / "muntin"}
+    assert files() == whole
+    assert (folder / "muntin" / "semantics" / "axis.py").stat().st_size > 0
+    for path in folder.iterdir():
+        shutil.rmtree(path)
+    assert workers(1) == {folder / "muntin"}
+    assert files() == whole
+    assert list(temporary.iterdir()) == [folder]

@@ -1,0 +1,190 @@
+"""reference = batch = stream, for frames and windows filled from one source or two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import muntin as mt
+from muntin.specs.axis import Domain
+from muntin.testing import Played, Replay, assert_same_rows, replay
+from tests.drivers.cases import COLUMNS, ddl, naive, texts
+from tests.drivers.many_cases import Streamed, check_each, check_streams
+from tests.drivers.test_properties import START
+from tests.frames.test_frames import NAMES as FRAMED_COLUMNS
+from tests.frames.test_frames import PROPERTIES, public, schema
+from tests.properties.arriving import LENGTHS, ON_TYPES, Arrivals
+from tests.properties.fillings import Expected, FillCase, Framed, Windowed, fill_cases
+from tests.properties.harness import Called
+
+Row = dict[str, Any]
+#: On doubles an axis has the decimals that its lengths need, and with others a row may be late.
+DOMAINS = tuple(domain for domain in Domain if domain is not Domain.DOUBLE)
+#: Makes the stream of an input.
+Described = Callable[[int, Arrivals, Any], mt.Stream]
+
+
+def columns_of(one: Arrivals) -> tuple[str, ...]:
+    return FRAMED_COLUMNS if isinstance(one, Framed) else COLUMNS
+
+
+def schema_of(one: Arrivals) -> str:
+    return schema(one) if isinstance(one, Framed) else ddl(one)
+
+
+def plan(case: FillCase, streamed: Described) -> mt.Plan:
+    """The case as a user would write it."""
+    bounded = case.bounded
+    segmented: mt.Frames | mt.Windowed
+    if isinstance(bounded, Framed):
+        options = {name: getattr(bounded.framing, name) for name in PROPERTIES}
+        stream = streamed(0, bounded, bounded.framing.schedule)
+        segmented = stream.frames(public(bounded.framing.kind), **options)
+    else:
+        segmented = _windows(bounded, streamed(0, bounded, None))
+    plans = [segmented.plan(*_named(bounded.calls, 0))] if bounded.calls else []
+    first = len(bounded.calls)
+    for place, filler in enumerate(case.fillers, 1):
+        filling = filler.filling
+        filled = segmented.fill(
+            streamed(place, filler, None),
+            key="k" if filler.keyed else (),
+            before=filling.before,
+            after=filling.after,
+            shrink=filling.shrink,
+            shift=list(filling.labels) if filling.compares else filling.shift,
+            where="b" if filler.chosen else None,
+            empty=filling.empty,
+        )
+        plans.append(filled.plan(*_named(filler.calls, first)))
+        first += len(filler.calls)
+    return mt.combine(*plans)
+
+
+def _windows(case: Windowed, stream: mt.Stream) -> mt.Windowed:
+    length = LENGTHS[case.domain]
+    origin = None if case.origin is None else ON_TYPES[case.domain][2](case.origin)
+    return stream.window(length(case.range), length(case.slide), origin, unfinished=case.unfinished)
+
+
+def _named(calls: Sequence[Called], first: int) -> list[str]:
+    made = texts(calls)
+    return [
+        text.replace(f" AS r{place}", f" AS r{place + first}") for place, text in enumerate(made)
+    ]
+
+
+def wanted(case: FillCase, expected: Expected) -> list[Row]:
+    """Results as a plan reports them."""
+    shifts = [filler.filling for filler in case.fillers if filler.filling.compares]
+    made = []
+    for row in expected.results:
+        told = {name: value for name, value in row.items() if name not in ("n", "n_missing")}
+        shifted = told.pop("shifted")
+        if shifts:
+            told["shift"] = shifts[0].labels[shifted]
+        made.append(told)
+    return naive(made)
+
+
+def is_planned(case: FillCase) -> bool:
+    """Windows that have no end cannot be filled; that is tested elsewhere."""
+    return not getattr(case.bounded, "landmark", False)
+
+
+def is_streamed(case: FillCase) -> bool:
+    """A micro-batch costs a second on Spark; and a stream has no longest frame."""
+    short = all(len(one.batches) <= 2 for one in case.inputs)
+    return short and is_planned(case) and not _longest(case)
+
+
+def _longest(case: FillCase) -> bool:
+    return isinstance(case.bounded, Framed) and case.bounded.framing.longest
+
+
+@pytest.mark.hypothesis
+def test_batch_equals_the_reference(spark: SparkSession) -> None:
+    check_each(lambda case: check_batch(spark, case), fill_cases(DOMAINS).filter(is_planned))
+
+
+def check_batch(spark: SparkSession, case: FillCase) -> None:
+    def streamed(place: int, one: Arrivals, schedule: Any) -> mt.Stream:
+        names = columns_of(one)
+        rows = naive([row for batch in one.batches for row in batch])
+        df = spark.createDataFrame([tuple(row[n] for n in names) for row in rows], schema_of(one))
+        rule = one.disorder if one.rule in ("marks", "key marks") else None
+        return mt.stream(df, "on", one.by, rule, schedule=schedule)
+
+    made = plan(case, streamed)
+    rows = made.df.collect()
+    expected = _at_once(case)
+    assert_same_rows([_sorted(row.asDict()) for row in rows], _all_sorted(wanted(case, expected)))
+    refused = sorted((str(row["input"]), row["reason"]) for row in made.refused.collect())
+    assert refused == _refusals(case, expected)
+
+
+def _at_once(case: FillCase) -> Expected:
+    """A batch has no late rows, and marks are punctuation only where the rule says so."""
+    return case.whole([_rows(one) for one in case.inputs])
+
+
+def _rows(one: Arrivals) -> list[Row]:
+    if one.rule in ("marks", "key marks"):
+        return one.data()
+    return [row for batch in one.batches for row in batch]
+
+
+def _refusals(case: FillCase, expected: Expected) -> list[tuple[str, str]]:
+    fills = ["fill"] if len(case.fillers) == 1 else ["fill0", "fill1"]
+    names = ["rows", *fills]
+    pairs = zip(names, expected.outcomes, strict=True)
+    return sorted((name, why) for name, outcome in pairs for _, why in outcome.refused)
+
+
+def _sorted(row: Row) -> Row:
+    return dict(sorted(row.items()))
+
+
+def _all_sorted(rows: Sequence[Row]) -> list[Row]:
+    return [_sorted(row) for row in rows]
+
+
+@pytest.mark.hypothesis
+def test_stream_equals_the_reference(spark: SparkSession) -> None:
+    cases = fill_cases(DOMAINS).filter(is_streamed)
+    check_streams(lambda case: streamed(spark, case), check_stream, cases)
+
+
+def check_stream(case: FillCase, made: Played) -> None:
+    expected = case.expected()
+    results = [_sorted(row.asDict()) for row in made.results]
+    assert_same_rows(results, _all_sorted(wanted(case, expected)))
+    refused = sorted((str(row["input"]), row["reason"]) for row in made.refused)
+    assert refused == _refusals(case, expected)
+    came = sum(len(rows) for one in case.inputs for rows in one.batches)
+    assert made.counts["rows_in"] == came
+    assert made.counts["rows_used"] + made.counts["rows_refused"] == came
+
+
+def streamed(spark: SparkSession, case: FillCase) -> Streamed:
+    replays: list[Replay] = []
+
+    def described(place: int, one: Arrivals, schedule: Any) -> mt.Stream:
+        clock = [None if now is None else START + timedelta(seconds=now) for now in one.clocks]
+        played = replay(spark, one.batches, schema_of(one), clock=clock)
+        replays.append(played)
+        return mt.stream(
+            played.df,
+            "on",
+            one.by,
+            one.disorder,
+            control=played.control,
+            shards=2 if place == 0 else None,
+            schedule=schedule,
+        )
+
+    return Streamed(plan(case, described), replays)

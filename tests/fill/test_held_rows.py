@@ -1,0 +1,153 @@
+"""What a filling holds of the rows that fill: only those that something can still ask for.
+
+reading    . . # # # # # # . .        # is above the threshold
+filling    o o o o o o o o o o
+held           ^ since the open frame began
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from muntin.aggregates.bind import Call
+from muntin.operators.fill.held_rows import Held
+from muntin.operators.fill.operator import Filled
+from muntin.operators.fill.segments import Segments
+from muntin.operators.fill.source import Fill, Reach
+from muntin.operators.frames.build import Typed, build
+from muntin.operators.joint_protocol import Arrived, JointStep, Scope
+from muntin.operators.protocol import MemoryState, Punctuation
+from muntin.specs.axis import Axis, Domain
+from muntin.specs.fill import CLOSED
+from muntin.specs.frames.framing import Framing
+from muntin.specs.frames.kinds import Threshold
+
+AXIS = Axis(Domain.INTEGER)
+WHOLE = pa.int64()
+
+
+class Driver:
+    """Two inputs of whole numbers, stepped by hand."""
+
+    def __init__(self, *, reach: dict[str, int] | None = None, shift: int = 0, **given: Any):
+        framing = Framing(Threshold("b"), "x", **given)
+        typed = Typed(AXIS, (WHOLE,), (), WHOLE, WHOLE, (pa.bool_(),), (), None)
+        parts = framing.fragments is not None
+        segments = Segments(build(framing, typed), AXIS, (WHOLE,), edge=CLOSED, fragments=parts)
+        count = Call("count", "count(*)", (), (), True)
+        lengths = Reach(AXIS, CLOSED, **(reach or {}))
+        fill = Fill(lengths, ("k0",), (WHOLE,), ("k0",), (count,), WHOLE, shifts=(shift,))
+        self.work, self.state = Filled(segments, (fill,), ("k0",)), MemoryState()
+        self.complete: list[int | None] = [None, None]
+
+    def step(
+        self,
+        readings: dict[int, bool],
+        filling: list[int],
+        complete: tuple[int | None, int | None],
+        key: int = 0,
+    ) -> JointStep:
+        tables = [
+            pa.table({"on": list(readings), "f0": list(readings.values())}),
+            pa.table({"on": pa.array(filling, WHOLE)}),
+        ]
+        arrived = []
+        for place, (sender, rows) in enumerate(zip(self.work.senders, tables, strict=True)):
+            rows = rows.append_column("k0", pa.array([key] * rows.num_rows, WHOLE))
+            routed = [sender.route(rows).partial] if rows.num_rows else []
+            after = complete[place] if complete[place] is not None else self.complete[place]
+            arrived.append(Arrived(routed, Punctuation(self.complete[place], after, after)))
+            self.complete[place] = after
+        made = self.work.step(self.state, arrived)
+        self.state.apply(made.changes)
+        return made
+
+    @property
+    def held(self) -> list[int]:
+        scope = Scope(self.state, "fill0:")
+        chunks = Held.of(scope).read(scope.buckets("rows")).values()
+        return sorted(int(order) for chunk in chunks for order in chunk["order"].to_numpy())
+
+
+def below(numbers: range) -> dict[int, bool]:
+    return dict.fromkeys(numbers, False)
+
+
+def above(numbers: range) -> dict[int, bool]:
+    return dict.fromkeys(numbers, True)
+
+
+def test_rows_below_every_frame_to_come_are_let_go() -> None:
+    driver = Driver()
+    driver.step(below(range(10)), list(range(20)), (10, 5))
+    assert driver.held == list(range(10, 20))  # whatever the filling rows are complete to
+
+
+def test_an_open_frame_holds_what_it_may_be_filled_with() -> None:
+    driver = Driver()
+    driver.step({**below(range(4)), **above(range(4, 10))}, list(range(10)), (10, 10))
+    assert driver.held == list(range(4, 10))
+    made = driver.step(below(range(10, 12)), [10, 11], (12, 12))
+    assert made.results["r0"].to_pylist() == [6]
+    assert driver.held == []
+
+
+def test_a_frame_that_comes_to_nothing_lets_go() -> None:
+    driver = Driver(min_count=20)
+    driver.step(above(range(10)), list(range(10)), (10, 10))
+    assert len(driver.held) == 10
+    driver.step(below(range(10, 11)), [], (11, None))
+    assert driver.held == []
+
+
+def test_what_lies_before_a_frame_is_held_for_it() -> None:
+    driver = Driver(reach={"before": 3})
+    driver.step(below(range(10)), list(range(10)), (10, 10))
+    assert driver.held == [7, 8, 9]
+    driver = Driver(shift=-5)
+    driver.step(below(range(10)), list(range(10)), (10, 10))
+    assert driver.held == [5, 6, 7, 8, 9]
+
+
+def test_a_frame_waits_for_rows_and_holds_only_its_own() -> None:
+    driver = Driver(reach={"after": 2})
+    frame = {**above(range(4)), **below(range(4, 20))}
+    made = driver.step(frame, list(range(5)), (20, 5))
+    assert made.results.num_rows == 0
+    assert driver.held == list(range(5))  # up to 3 + 2
+    made = driver.step({}, [5, 6], (None, 7))
+    assert made.results["r0"].to_pylist() == [6]
+    assert driver.held == []
+
+
+def test_fragments_hold_what_is_behind_them() -> None:
+    driver = Driver(fragments=4)
+    made = driver.step(above(range(10)), list(range(10)), (10, 10))
+    assert made.results["r0"].to_pylist() == [1, 5, 9]  # at 0, 4 and 8
+    assert driver.held == [9]
+    made = driver.step({**above(range(10, 12)), 12: False}, [10, 11], (13, 12))
+    assert made.results["r0"].to_pylist() == [12]
+    assert driver.held == []
+
+
+def test_a_key_without_frames_holds_nothing() -> None:
+    driver = Driver()
+    driver.step(above(range(10)), list(range(10)), (10, 10), key=1)
+    driver.step({}, list(range(10, 30)), (30, None), key=2)
+    assert driver.held == list(range(10))  # those of key 1, which has a frame open
+
+
+@pytest.mark.parametrize("steps", [1, 7, 40])
+def test_state_is_bounded_whatever_the_split(steps: int) -> None:
+    """An hour of rows with frames of 30: never more than a frame and what came with it."""
+    driver, size = Driver(), 3_600 // steps
+    most = 0
+    for start in range(0, 3_600, size):
+        numbers = range(start, min(3_600, start + size))
+        rows = {n: n % 40 < 30 for n in numbers}
+        driver.step(rows, list(numbers), (numbers.stop, numbers.stop))
+        most = max(most, len(driver.held))
+    assert most <= 30

@@ -1,0 +1,107 @@
+"""Framing schemes (frames.txt 4.2), on timelines worked out by hand."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from muntin.specs.frames.kinds import Crossing, Delta, Kind
+from muntin.specs.frames.schemes import Scheme, adjacent, cover
+from tests.frames.definitions.timelines import framed, reported, spans
+
+#   on      0 1 2 3 4 5        minimal frames with sum > 5, from each row
+#   value   3 1 4 2 6 1
+#   c(0)    [===]
+#   c(1)      [===]
+#   c(2)        [=]
+#   c(3)          [=]
+#   c(4)            |
+#   c(5)                       never enough
+MINIMAL = Crossing("sum(x)", ">", Decimal(5))
+SUMS = "3 1 4 2 6 1"
+
+#   on      0 1 2 3 4 5        maximal frames with max - min < 3, from each row
+#   value   1 2 3 5 4 9
+#   c(0)    [===]
+#   c(1)      [=]
+#   c(2)        [===]
+#   c(3)          [=]
+#   c(4)            |
+#   c(5)              |
+MAXIMAL = Delta("x", 3)
+VALUES = "1 2 3 5 4 9"
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "scheme", "expected"),
+    [
+        (MINIMAL, SUMS, Scheme("partition"), [(0, 2), (3, 4)]),
+        (MINIMAL, SUMS, Scheme("advancing"), [(0, 2), (2, 3), (4, 4)]),
+        (MINIMAL, SUMS, adjacent(0), [(0, 2), (2, 3), (3, 4), (4, 4)]),
+        (MINIMAL, SUMS, adjacent(1), [(0, 2), (1, 3), (2, 3), (3, 4), (4, 4)]),
+        (MINIMAL, SUMS, cover("drained"), [(0, 2), (3, 4)]),
+        (MINIMAL, SUMS, cover("saturated"), [(0, 2), (1, 3), (2, 3), (3, 4), (4, 4)]),
+        (MINIMAL, SUMS, Scheme("unconstrained"), [(0, 2), (1, 3), (2, 3), (3, 4), (4, 4)]),
+        (MAXIMAL, VALUES, Scheme("partition"), [(0, 2), (3, 4), (5, 5)]),
+        (MAXIMAL, VALUES, Scheme("advancing"), [(0, 2), (2, 4), (5, 5)]),
+        (MAXIMAL, VALUES, adjacent(0), [(0, 2), (2, 4), (4, 4), (5, 5)]),
+        (MAXIMAL, VALUES, cover("drained"), [(0, 2), (3, 4), (5, 5)]),
+        (
+            MAXIMAL,
+            VALUES,
+            Scheme("unconstrained"),
+            [(0, 2), (1, 2), (2, 4), (3, 4), (4, 4), (5, 5)],
+        ),
+    ],
+)
+def test_schemes(kind: Kind, line: str, scheme: Scheme, expected: list[tuple[int, int]]) -> None:
+    outcome = framed(kind, line, scheme=scheme)
+    assert spans(outcome) == expected
+    assert [row["frame_id"] for row in outcome.results] == list(range(len(expected)))
+
+
+def test_adjacent_frames_also_follow_those_that_are_not_reported() -> None:
+    # c(4) is too short, and still says where the next one starts.
+    assert spans(framed(MAXIMAL, VALUES, scheme=adjacent(0), min_count=2)) == [(0, 2), (2, 4)]
+
+
+def test_other_schemes_choose_among_those_that_are() -> None:
+    # Without the short ones c(1) contains no other.
+    assert spans(framed(MINIMAL, SUMS, scheme="advancing", min_count=3)) == [(0, 2), (1, 3)]
+    assert spans(framed(MINIMAL, SUMS, scheme=cover(), min_count=3)) == [(0, 2), (1, 3)]
+
+
+#   on      0 1 2 3 4 5      the row at 1 has no value, so no frame begins there
+#   value   3 ? 3 2 ? 9
+def test_frames_do_not_begin_with_missing_rows() -> None:
+    every = Scheme("unconstrained")
+    outcome = framed(MINIMAL, "3 ? 3 2 ? 9", scheme=every, missing="satisfy")
+    assert reported(outcome) == [
+        (0, 0, 2, 2, 1, "final"),
+        (1, 2, 5, 3, 1, "final"),
+        (2, 3, 5, 2, 1, "final"),
+        (3, 5, 5, 1, 0, "final"),
+    ]
+    # Broken off, a minimal frame is none.
+    assert spans(framed(MINIMAL, "3 ? 3 2 ? 9", scheme=every)) == [(5, 5)]
+
+
+def test_a_maximal_frame_that_a_missing_row_ends_is_one() -> None:
+    outcome = framed(MAXIMAL, "1 2 ? 2", scheme="advancing")
+    assert spans(outcome) == [(0, 1), (3, 3)]
+
+
+def test_adjacent_by_the_end_that_is_reported() -> None:
+    # A row holds until the next: c(0) ends at 3, where its first row behind it lies.
+    outcome = framed(MAXIMAL, VALUES, scheme=adjacent(0), readings="until_next")
+    assert spans(outcome) == [(0, 3), (3, 5), (5, 5)]
+
+
+def test_the_longest_of_overlapping_frames() -> None:
+    assert spans(framed(MAXIMAL, VALUES, scheme="unconstrained", longest=True)) == [(0, 2)]
+
+
+@pytest.mark.parametrize("scheme", ["advancing", "cover", "unconstrained"])
+def test_no_rows_no_frames(scheme: str) -> None:
+    assert spans(framed(MINIMAL, "1 1 1", scheme=scheme)) == []

@@ -1,0 +1,105 @@
+"""Frames over the rows of a timeline, step by step, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin.aggregates.bind import Call
+from muntin.aggregates.parse import parse_bridge
+from muntin.operators.frames.build import Typed, build
+from muntin.operators.frames.missing_rows import Bridge
+from muntin.operators.frames.operator import Frames
+from muntin.operators.protocol import Punctuation, Routed, State, Step
+from muntin.specs.axis import Axis, Domain
+from muntin.specs.frames.framing import Framing
+from muntin.specs.frames.kinds import Kind, Threshold
+from tests.operators.stepping import Stepping
+
+INTEGER = Axis(Domain.INTEGER)
+#: A value becomes what the kind reads: a truth for a threshold, itself for others.
+COUNT = Call("count", "count(*)", (), (), ansi=True)
+SUM = Call("sum", "sum(v)", (0,), (pa.int64(),), ansi=True)
+MEDIAN = Call("median", "median(v)", (0,), (pa.int64(),), ansi=True)
+
+
+@dataclass(frozen=True)
+class Fed:
+    """An operator whose rows come with a value ``v``, above zero where a threshold holds."""
+
+    frames: Frames
+    truth: bool
+
+    def route(self, rows: pa.Table) -> Routed:
+        value = rows["s0"].combine_chunks()
+        read = pc.greater(value, 0) if self.truth else value
+        more = {"f0": read, "lacks": pc.is_null(value), "opens": pc.equal(value, 1)}
+        more |= {"m0": value, "m1": rows["on"]}
+        if "reach" in rows.column_names:
+            more["until"] = rows["reach"].combine_chunks()
+        for name, column in more.items():
+            rows = rows.append_column(name, column)
+        return self.frames.route(rows)
+
+    def step(
+        self,
+        state: State,
+        partials: Sequence[pa.Table],
+        punctuation: Punctuation,
+        rows: Sequence[pa.Table] = (),
+    ) -> Step:
+        return self.frames.step(state, partials, punctuation, rows)
+
+
+@dataclass
+class Feeding(Stepping):
+    """A framing over integers, stepped."""
+
+    slot: str = "v"
+
+    def frames(self, *given: Any, **punctuation: Any) -> list[tuple[Any, ...]]:
+        """What a step reports: frame_id, frame_start, frame_end, n, n_missing, status."""
+        names = ("frame_id", "frame_start", "frame_end", "n", "n_missing", "status")
+        return [tuple(row[n] for n in names) for row in self.step(*given, **punctuation)]
+
+    @property
+    def kept(self) -> dict[str, int]:
+        """How many rows every table of state has."""
+        return {name: self.rows_of(name) for name, _ in self.state.chunks}
+
+
+def feeding(kind: Kind, calls: Sequence[Call] = (), **properties: Any) -> Feeding:
+    framing = Framing(kind, "on", **properties)
+    truth = isinstance(kind, Threshold)
+    typed = Typed(
+        axis=INTEGER,
+        keys=(pa.string(),),
+        calls=tuple(calls),
+        bound_type=pa.int64(),
+        lateness_type=pa.int64(),
+        read=(pa.bool_() if truth else pa.int64(),),
+        ties=(pa.int64(),) if framing.tie_order else (),
+        bridge=bridge(str(framing.missing)) if framing.predicted else None,
+    )
+    return Feeding(Fed(build(framing, typed), truth))  # type: ignore[arg-type]
+
+
+def bridge(text: str) -> Bridge:
+    """A condition on the values ``v`` and the places ``on`` of the rows around a missing one."""
+    tree, written = parse_bridge(text)
+    sides = [one.split(".") for one in written]
+    slots = tuple((side, ("v", "on").index(name)) for side, name in sides)
+    return Bridge(tree, slots, (pa.int64(), pa.int64()))
+
+
+def line(values: str, first: int = 0, k: str = "a") -> list[dict[str, Any]]:
+    """A row for each word, from ``first`` on: a number, ``?`` for none, ``.`` for no row."""
+    return [
+        {"on": on, "k": k, "v": None if word == "?" else int(word)}
+        for on, word in enumerate(values.split(), first)
+        if word != "."
+    ]

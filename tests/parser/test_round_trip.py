@@ -1,0 +1,110 @@
+"""A specification, which prints itself as the papers write it, is what its text is read as."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muntin.parser.parse import parse_query
+from muntin.parser.statements import Windowing
+from muntin.specs.lengths import Duration, Length, Number, parse_length
+from muntin.specs.row_windows import Landmarks, RowWindow, Session, SlideOnWindow, TupleWindow
+from muntin.specs.windows import Landmark, Window
+
+Spec = Window | Landmark | RowWindow | TupleWindow | SlideOnWindow | Session | Landmarks
+
+names = st.sampled_from(["ts", "x", "seg-id", "arrival", "window", "rows"])
+counts = st.integers(1, 10**6)
+durations = st.integers(1, 10**12).map(Duration)
+numbers = st.decimals("0.001", 10**6, places=3).map(Number)
+lengths = st.one_of(st.tuples(durations, durations), st.tuples(numbers, numbers))
+origins = st.one_of(st.none(), st.integers(-1000, 1000))
+orders = st.sampled_from(["on", "arrival"])
+
+
+def read(text: str) -> Windowing:
+    (windowing,) = parse_query(f"SELECT count(*) FROM t [{text}]").windowings.values()
+    return windowing
+
+
+def rebuilt(windowing: Windowing) -> Spec:
+    """The specification that Python makes of the arguments."""
+    given, on = dict(windowing.arguments), windowing.on or "x"
+    match windowing.method:
+        case "window" if "slide_on" in given:
+            return SlideOnWindow(on=on, **given)  # type: ignore[arg-type]
+        case "window":
+            return Window(on=on, **given)
+        case "landmark" if isinstance(given["origin"], list):
+            return Landmarks(on, given.get("slide"), given["origin"])
+        case "landmark":
+            return Landmark(on=on, **given)
+        case "rows":
+            return RowWindow(on=on, **given)
+        case "by_tuple":
+            return TupleWindow(on=on, **given)
+        case _:
+            return Session(on, **given)  # type: ignore[arg-type]
+
+
+@given(lengths, names, origins)
+def test_sliding_windows(pair: tuple[Length, Length], on: str, origin: int | None) -> None:
+    spec = Window(*pair, on, origin)
+    assert rebuilt(read(str(spec))) == spec
+
+
+@given(lengths, names, st.sampled_from(["km", "milepost"]), origins)
+def test_slides_along_another_column(
+    pair: tuple[Length, Length], on: str, other: str, origin: int | None
+) -> None:
+    spec = SlideOnWindow(*pair, on, other, origin)
+    assert rebuilt(read(str(spec))) == spec
+
+
+@given(counts, counts, names)
+def test_windows_of_rows(range_: int, slide: int, on: str) -> None:
+    spec = RowWindow(range_, slide, on)
+    assert rebuilt(read(str(spec))) == spec
+
+
+@given(counts, counts)
+def test_windows_of_rows_as_they_arrive(range_: int, slide: int) -> None:
+    spec = RowWindow(range_, slide, "x", order="arrival")
+    assert rebuilt(read(str(spec))) == spec
+
+
+@given(durations, names, counts, orders)
+def test_windows_at_rows(range_: Duration, on: str, every: int, order: str) -> None:
+    spec = TupleWindow(range_, on, every, order)
+    assert rebuilt(read(str(spec))) == spec
+
+
+@given(durations, names, st.integers(-1000, 1000))
+def test_landmarks(slide: Duration, on: str, origin: int) -> None:
+    spec = Landmark(slide, on, origin)
+    assert rebuilt(read(str(spec))) == spec
+
+
+@given(durations, names, st.lists(st.integers(0, 1000), min_size=2, max_size=4, unique=True))
+def test_several_landmarks(slide: Duration, on: str, found: list[int]) -> None:
+    spec = Landmarks(on, slide, sorted(found))
+    assert rebuilt(read(str(spec))) == spec
+
+
+@given(st.one_of(durations, numbers), names)
+def test_sessions(gap: Length, on: str) -> None:
+    spec = Session(on, gap)
+    assert rebuilt(read(str(spec))) == spec
+
+
+@given(st.one_of(durations, numbers))
+def test_a_length_is_read_as_it_prints(length: Length) -> None:
+    windowing = read(f"TUMBLING {length} WATTR x")
+    assert parse_length("length", windowing.arguments["length"]) == length
+
+
+def test_every_relation_has_a_name_of_its_own() -> None:
+    """Also where names that Muntin would give stand in the text already."""
+    part = "SELECT 'w1 w3' AS a, count(*) AS n FROM t [TUMBLING 5 WATTR x]"
+    query = parse_query(" UNION ALL ".join([part] * 5))
+    assert list(query.windowings) == ["w0", "w2", "w4", "w5", "w6"]

@@ -1,0 +1,288 @@
+"""Queries on streams: as on a batch, in order within a micro-batch, and refused where they must."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import muntin as mt
+from muntin.parser.parse import parse_query
+from muntin.session.session import Session
+from muntin.testing.replay import Replay, replay
+from tests.session.tables import LINE, NAMES
+
+ROWS = [dict(zip("kxv", row, strict=True)) for row in LINE]
+#: What every micro-batch brought.
+Batches = list[list[tuple[Any, ...]]]
+
+
+@pytest.fixture
+def line(spark: SparkSession) -> Iterator[Replay]:
+    played = replay(spark, [ROWS[:4], ROWS[4:5], ROWS[5:]], "k STRING, x INT, v INT")
+    yield played
+    played.remove()
+
+
+def played(line: Replay, text: str, folder: Path) -> Batches:
+    """What a query reports of a stream, micro-batch by micro-batch, until it has ended."""
+    stream = line.stream("x", "k", mt.slack(1), shards=2)
+    names = line.spark.createDataFrame(NAMES, "key STRING, name STRING")
+    answer = Session(line.spark, {"line": stream, "names": names}).answer(parse_query(text))
+    found: Batches = []
+
+    def keep(batch: DataFrame, number: int) -> None:
+        rows = batch if answer.finish is None else answer.finish(batch)
+        found.append([tuple(row) for row in rows.collect()])
+
+    writer = answer.df.writeStream.foreachBatch(keep).option("checkpointLocation", str(folder))
+    writer.trigger(availableNow=True).start().awaitTermination()
+    return [rows for rows in found if rows]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT n.name, sum(v) AS total, window_end FROM line [RANGE 4 SLIDE 2 WATTR x] AS l "
+        "JOIN names AS n ON l.k = n.key WHERE v > 1 GROUP BY n.name HAVING total > 4",
+        "SELECT k, frame_start, frame_end, avg(v) AS mean FROM line [FRAME THRESHOLD v > 3]",
+    ],
+    ids=["windows", "frames"],
+)
+def test_a_stream_answers_as_a_batch(line: Replay, text: str, tmp_path: Path) -> None:
+    spark = line.spark
+    stored = mt.stream(spark.createDataFrame(LINE, "k STRING, x INT, v INT"), on="x", by="k")
+    names = spark.createDataFrame(NAMES, "key STRING, name STRING")
+    expected = sorted(tuple(row) for row in mt.sql(text, line=stored, names=names).collect())
+    found = sorted(row for batch in played(line, text, tmp_path) for row in batch)
+    assert found == expected
+    assert found
+
+
+def test_the_first_rows_of_every_window_come_in_order(line: Replay, tmp_path: Path) -> None:
+    """
+    x   0 1 2 . . 5 6 . 8 9     v of a: 5 6 | 1 9     v of b: 7 | 2 4
+    """
+    text = (
+        "SELECT window_end, k, sum(v) AS s FROM line [TUMBLING 5 WATTR x] GROUP BY k "
+        "ORDER BY window_end, s DESC LIMIT 1 PER WINDOW"
+    )
+    assert played(line, text, tmp_path) == [[(5, "a", 11)], [(10, "a", 10)]]
+
+
+#: The same, described.
+RATE = "stream(r, on => timestamp, disorder => SLACK 10 SECONDS)"
+
+
+def rate(spark: SparkSession) -> DataFrame:
+    return spark.readStream.format("rate").load()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "SELECT max(value) FROM r [TUMBLING 1 MINUTE WATTR timestamp]",
+            "it is not said how disordered this stream is",
+        ),
+        (
+            "SELECT max(value) AS m FROM r [TUMBLING 1 MINUTE WATTR timestamp DISORDER ORDERED] "
+            "ORDER BY m LIMIT 3",
+            "a stream has no end, so it has no first rows",
+        ),
+        (
+            "SELECT max(value) AS m FROM r [TUMBLING 1 MINUTE WATTR timestamp DISORDER ORDERED] "
+            "ORDER BY m",
+            "a stream is sorted micro-batch by micro-batch",
+        ),
+        (
+            "SELECT median(value) FROM r "
+            "[LANDMARK '2026-01-01' SLIDE 1 HOUR WATTR timestamp DISORDER ORDERED]",
+            "the state of r would grow for ever: a landmark window may go on for ever",
+        ),
+        (
+            "SELECT DISTINCT m FROM (SELECT max(value) AS m FROM r "
+            "[TUMBLING 1 MINUTE WATTR timestamp DISORDER ORDERED])",
+            "the state of Spark would grow for ever: DISTINCT remembers every row",
+        ),
+        (
+            "SELECT count(*) FROM r [FRAME THRESHOLD value > 3 WATTR timestamp DISORDER ORDERED] "
+            "FILL r AS s",
+            "it is not said how disordered r is, so no frame would ever be full",
+        ),
+        (
+            "SELECT count(*) AS n FROM r",
+            "the state of Spark would grow for ever: an aggregate outside of windows is never",
+        ),
+        (
+            "SELECT max(m) FROM (SELECT window_end AS e, median(value) AS m FROM r "
+            "[LANDMARK '2026-01-01' SLIDE 1 HOUR WATTR timestamp DISORDER ORDERED]) "
+            "[TUMBLING 1 HOUR WATTR e DISORDER ORDERED]",
+            "the state of r would grow for ever: a landmark window",
+        ),
+        (
+            "SELECT a.value FROM r AS a JOIN r AS b ON a.value = b.value",
+            "the state of Spark would grow for ever: a join of two streams remembers every row",
+        ),
+        (
+            "SELECT count(*) FROM r AS a [TUMBLING 1 MINUTE WATTR timestamp DISORDER ORDERED] "
+            "JOIN r AS b ON a.value = b.value",
+            "the state of Spark would grow for ever: a join of two streams remembers every row",
+        ),
+        (
+            "SELECT count(*) FROM (SELECT DISTINCT timestamp, value FROM r) "
+            "[TUMBLING 1 MINUTE WATTR timestamp DISORDER ORDERED]",
+            "the state of Spark would grow for ever: DISTINCT remembers every row",
+        ),
+        (
+            "WITH u AS (SELECT DISTINCT timestamp, value FROM r) SELECT count(*) FROM u "
+            "[TUMBLING 1 MINUTE WATTR timestamp DISORDER ORDERED]",
+            "the state of Spark would grow for ever: DISTINCT remembers every row",
+        ),
+        (
+            "WITH a AS (SELECT value FROM r), b AS (SELECT value FROM r) "
+            "SELECT a.value FROM a JOIN b ON a.value = b.value",
+            "the state of Spark would grow for ever: a join of two streams remembers every row",
+        ),
+        (
+            f"SELECT * FROM asof({RATE}, {RATE}, direction => forward)",
+            "the state of r would grow for ever: rows wait for the next row of their key",
+        ),
+        (
+            f"SELECT * FROM resample({RATE}, at => {RATE})",
+            "the state of r would grow for ever: instants wait for the next row of their key",
+        ),
+        (
+            f"SELECT * FROM join({RATE}, r, within => 1 MINUTE)",
+            "it is not said how disordered r is, so nothing would be certain",
+        ),
+        (
+            f"SELECT * FROM asof({RATE}, (SELECT current_timestamp() AS timestamp) AS b)",
+            "r is a stream, and b is a table",
+        ),
+        (
+            f"SELECT * FROM lookup({RATE}, r AS s)",
+            "s is a stream, and rows are looked up in a table",
+        ),
+        (
+            "SELECT * FROM r BEGIN (NOW - 1 MINUTE) END (NOW) ON timestamp",
+            "a stream has no last row that could be NOW",
+        ),
+    ],
+)
+def test_what_a_stream_cannot_do_is_refused(spark: SparkSession, text: str, said: str) -> None:
+    with pytest.raises(mt.SqlError) as error:
+        mt.sql(text, r=rate(spark))
+    assert error.value.problem.startswith(said)
+
+
+def test_state_that_grows_is_kept_when_the_user_says_so(spark: SparkSession) -> None:
+    text = (
+        "SELECT median(value) AS m FROM r "
+        "[LANDMARK '2026-01-01' SLIDE 1 HOUR WATTR timestamp DISORDER ORDERED] WITH UNBOUNDED STATE"
+    )
+    made = mt.sql(text, r=rate(spark))
+    assert made.isStreaming
+    assert made.columns == ["m"]
+
+
+def test_explain_says_where_rows_go(spark: SparkSession) -> None:
+    text = (
+        "EXPLAIN SELECT value % 7 AS g, sum(value) AS s FROM r [RANGE 5 MINUTES SLIDE 1 MINUTE "
+        "WATTR timestamp DISORDER SLACK 10 SECONDS] GROUP BY value % 7 HAVING s > 3"
+    )
+    (row,) = mt.sql(text, r=rate(spark)).collect()
+    lines = [line.rstrip() for line in row.plan.splitlines()]
+    assert lines == [
+        "relation    r, a stream",
+        "operator    Windows",
+        "window      RANGE 5 minutes SLIDE 1 minute WATTR timestamp  [CF]",
+        "aggregates  sum(value)",
+        "panes       1 minute long, 5 per window",
+        "rows copied 5 per row by Spark's window(), at most 1 per row here",
+        "exchange    rows become panes before the shuffle; where a pane holds about one row per "
+        "key they travel as they are; 16 shards",
+        "disorder    slack 10 seconds",
+        "state       bounded: at most 7 panes per key between punctuations, 40 bytes and the key "
+        "each, whatever the number of rows",
+        "Stream      windows that punctuation has closed",
+        "Store       partial results of open windows",
+        "Scratch     empty",
+        "Throw       rows once their part is in the state; late rows, counted; windows once "
+        "reported",
+        "verdict     bounded: whatever the number of rows, for each key",
+        "",
+        "Spark       SELECT `_group_0` AS g, `_aggregate_0` AS s FROM `w0` AS `r` WHERE "
+        "(`_aggregate_0`) > 3",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("call", "lines"),
+    [
+        (
+            f"join({RATE}, {RATE}, within => 5 MINUTES, where => left.value < right.value)",
+            [
+                "operator    Paired",
+                "join        INNER JOIN WITHIN 5 minutes WHERE left.value < right.value",
+                "state       bounded: rows of each side until the other is complete 5 minutes "
+                "behind them",
+                "Scratch     rows that one to come may still meet",
+                "verdict     bounded if: the rows within 5 minutes are: they wait for partners",
+            ],
+        ),
+        (
+            f"zipper({RATE}, {RATE}, every => 1 SECOND, limit => '1 MB')",
+            ["verdict     bounded: at most 1,000,000 bytes, then the oldest rows go"],
+        ),
+        (
+            f"asof({RATE}, {RATE}, tolerance => 1 MINUTE, direction => nearest)",
+            [
+                "Stream      rows once their partner is certain",
+                "verdict     bounded if: the rows by which one side is ahead of the other are: "
+                "they wait for it",
+            ],
+        ),
+        (
+            f"resample({RATE}, every => 1 MINUTE)",
+            [
+                "verdict     bounded: the last row of each key, and rows that punctuation has not "
+                "passed"
+            ],
+        ),
+        (
+            f"lookup({RATE}, (SELECT 1 AS limit), key => ())",
+            ["operator    a join of Spark's", "verdict     bounded: nothing waits for a table"],
+        ),
+    ],
+)
+def test_explain_says_what_joins_hold(spark: SparkSession, call: str, lines: list[str]) -> None:
+    (row,) = mt.sql(f"EXPLAIN SELECT * FROM {call}", r=rate(spark)).collect()
+    told = [line.rstrip() for line in row.plan.splitlines()]
+    assert told[0] == "relation    r, a stream"
+    assert [line for line in told if line in lines] == lines
+
+
+def test_explain_draws_both_sides_of_a_join(spark: SparkSession) -> None:
+    text = f"EXPLAIN (FORMAT svg) SELECT * FROM lookup({RATE}, (SELECT 1 AS x) AS t, key => ())"
+    (row,) = mt.sql(text, r=rate(spark)).collect()
+    assert all(f">{said}</text>" in row.plan for said in ("r", "(t)", "table", "lookup"))
+
+
+def test_an_unbounded_query_is_explained(spark: SparkSession) -> None:
+    stream = spark.readStream.format("rate").load()
+    (row,) = mt.sql("EXPLAIN SELECT DISTINCT value FROM r", r=stream).collect()
+    assert row.plan.splitlines()[-2:] == [
+        "verdict     unbounded: DISTINCT remembers every row",
+        "            refused, unless the query says WITH UNBOUNDED STATE",
+    ]
+
+
+def test_what_spark_keeps_of_a_table_is_bounded(spark: SparkSession) -> None:
+    stream = spark.readStream.format("rate").load()
+    known = spark.sql("SELECT 1L AS value")
+    text = "SELECT value FROM r WHERE value IN (SELECT DISTINCT value FROM known)"
+    assert mt.sql(text, r=stream, known=known).isStreaming

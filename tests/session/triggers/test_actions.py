@@ -1,0 +1,153 @@
+"""Webhooks and commands, without Spark."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muntin.errors import ArgumentError
+from muntin.session.triggers.command import Command
+from muntin.session.triggers.errors import ActionError
+from muntin.session.triggers.trigger import action_of
+from muntin.session.triggers.webhook import Webhook
+
+
+@contextmanager
+def receiver(*answers: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """A web server that answers these codes in turn, then 200; its address and what it got."""
+    got: list[dict[str, Any]] = []
+    left = list(answers)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            got.append({**json.loads(body), "token": self.headers["Authorization"]})
+            self.send_response(left.pop(0) if left else 200)
+            self.send_header("Location", "/elsewhere")
+            self.end_headers()
+
+        def do_GET(self) -> None:
+            got.append({"asked": self.path, "token": self.headers["Authorization"]})
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/x", got
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_row_is_posted() -> None:
+    with receiver() as (url, got):
+        action_of("webhook", [url], {"token": "abc"})('{"n": 3}')
+    assert got == [{"n": 3, "token": "Bearer abc"}]
+
+
+def test_a_failure_is_tried_again() -> None:
+    waited: list[float] = []
+    with receiver(503, 500) as (url, got):
+        Webhook(url, 5.0, 3, sleep=waited.append)('{"n": 3}')
+    assert len(got) == 3
+    assert waited == [0.5, 1.0]
+
+
+def test_it_is_not_tried_for_ever() -> None:
+    with receiver(500, 500, 500) as (url, got):
+        with pytest.raises(ActionError, match=r"/x: answered 500, 2 times"):
+            Webhook(url, 5.0, 2, sleep=lambda _: None)('{"n": 3}')
+        assert len(got) == 2
+
+
+def test_nobody_listens() -> None:
+    with receiver() as (url, _):
+        pass
+    with pytest.raises(ActionError, match="refused"):
+        Webhook(url, 5.0, 1)('{"n": 3}')
+
+
+def test_a_redirect_is_not_followed() -> None:
+    """Followed, it would be a GET without the row, and the token would go where it leads."""
+    said = "answered 302, a redirect, which is not followed"
+    with receiver(302) as (url, got), pytest.raises(ActionError, match=said):
+        Webhook(url, 5.0, 1, "abc")('{"n": 3}')
+    assert [sorted(one) for one in got] == [["n", "token"]]
+
+
+def test_what_answers_is_no_web_server() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            taken, _ = server.accept()
+            with taken:
+                taken.recv(2**16)
+                taken.sendall(b"220 mail.example.org ready\r\n")
+
+        threading.Thread(target=answer, daemon=True).start()
+        with pytest.raises(ActionError, match="220 mail"):
+            Webhook(f"http://127.0.0.1:{server.getsockname()[1]}/x", 5.0, 1)('{"n": 3}')
+
+
+def test_a_token_is_one_line_and_is_not_shown() -> None:
+    with pytest.raises(ArgumentError, match=r"token='\*\*\*' cannot be used: it is one line"):
+        action_of("webhook", ["http://x"], {"token": "abc\r\nX-Other: 1"})
+
+
+def test_a_command_gets_the_row(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    script = "import sys; open(sys.argv[1], 'w').write(sys.argv[2] + sys.stdin.read())"
+    line = f'{sys.executable} -c "{script}" {out} "{{k}}: {{n}} "'
+    action_of("command", [line], {})('{"n": 3, "k": "a; rm -rf x"}')
+    assert out.read_text() == 'a; rm -rf x: 3 {"n": 3, "k": "a; rm -rf x"}'
+
+
+def test_a_command_that_fails() -> None:
+    script = "import sys; print('no such host', file=sys.stderr); sys.exit(3)"
+    with pytest.raises(ActionError, match="exit code 3 no such host"):
+        Command((sys.executable, "-c", script), 20.0)("{}")
+    with pytest.raises(ActionError, match=r"timed out after 0\.5 seconds"):
+        Command((sys.executable, "-c", "import time; time.sleep(9)"), 0.5)("{}")
+    with pytest.raises(ActionError, match="there is no column v; there are n"):
+        Command(("echo", "{v}"), 1.0)('{"n": 3}')
+
+
+def test_what_a_command_cannot_take_or_say() -> None:
+    with pytest.raises(ActionError, match="null byte"):
+        Command(("echo", "{k}"), 5.0)(json.dumps({"k": "a\0b"}))
+    script = "import sys; sys.stderr.buffer.write(bytes([233, 10])); sys.exit(int(sys.argv[1]))"
+    Command((sys.executable, "-c", script, "0"), 20.0)("{}")
+    with pytest.raises(ActionError, match="exit code 3 \N{REPLACEMENT CHARACTER}"):
+        Command((sys.executable, "-c", script, "3"), 20.0)("{}")
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "says"),
+    [
+        ("webhook", "file:///etc/passwd", "it is a web address"),
+        ("command", "no-such-program x", "there is no such program on the path"),
+        ("command", "echo 'x", "it cannot be cut into words: No closing quotation"),
+        ("webhok", "http://x", r"no such action \(did you mean 'webhook'\?\)"),
+    ],
+)
+def test_what_is_refused(name: str, argument: str, says: str) -> None:
+    with pytest.raises(ArgumentError, match=says):
+        action_of(name, [argument], {})
+
+
+def test_attempts() -> None:
+    with pytest.raises(ArgumentError, match="attempts=0 cannot be used"):
+        action_of("webhook", ["http://x"], {"attempts": 0})

@@ -1,0 +1,57 @@
+"""Rows that travel as they are beside rows that were combined."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from muntin.aggregates.bind import Call
+from muntin.operators.windows.panes import Panes
+from muntin.specs.axis import Domain
+from muntin.specs.windows import Window
+
+CALLS = {
+    # As many columns raw (value, condition, order) as combined (count, tick, value).
+    "first": Call("first", "first(s)", (0, 1), (pa.string(), pa.bool_()), True),
+    "mode": Call("mode", "mode(s)", (0,), (pa.string(),), True),
+    "collect": Call("collect", "collect(s)", (0,), (pa.string(),), True),
+}
+
+
+def panes(call: Call) -> Panes:
+    spec = Window(10, 10, "on")
+    axis = spec.axis(Domain.INTEGER, scale=0, zone="UTC")
+    return Panes(axis, spec.edges(axis), (pa.string(),), (call,), pa.int64())
+
+
+def rows(*given: tuple[int, str | None]) -> pa.Table:
+    columns: dict[str, Any] = {
+        "on": pa.array([on for on, _ in given], pa.int32()),
+        "k0": pa.array(["k"] * len(given)),
+        "s0": pa.array([value for _, value in given], pa.string()),
+        "s1": pa.array([True] * len(given)),
+    }
+    return pa.table(columns)
+
+
+#   pane 0     b at 3                 one row: travels as it is
+#              a at 1, null, b at 2   three rows: become a pane
+@pytest.mark.parametrize(
+    ("function", "kept"),
+    [
+        ("first", [1, "a"]),
+        ("mode", [["a", "b"], [1, 2]]),
+        ("collect", [[1, 2, 3], ["a", "b", "b"]]),
+    ],
+)
+def test_both_merge(function: str, kept: list[Any]) -> None:
+    made = panes(CALLS[function])
+    raw = made.route(rows((3, "b"))).partial
+    combined = made.route(rows((1, "a"), (2, None), (2, "b"))).partial
+    assert "s0" in raw.column_names
+    assert combined.schema == made.schema
+    for order in ([raw, combined], [combined, raw]):
+        (merged,) = made.merge(order).to_pylist()
+        assert list(merged.values()) == ["k", 0, 4, *kept]
