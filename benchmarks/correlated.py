@@ -1,4 +1,4 @@
-"""The tables of the correlated-aggregates paper: RMSE of focused histograms (CA-20, CA-22)."""
+"""The tables of the correlated-aggregates paper: RMSE of focused histograms [CA-20, CA-22]."""
 
 from __future__ import annotations
 

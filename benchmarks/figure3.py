@@ -1,4 +1,4 @@
-"""The panes paper's Figure 3 (panes.txt, section 4): paned over unpaned time of a sliding max."""
+"""Figure 3 of the panes paper [Panes 4]: paned over unpaned time of a sliding max."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 import muntin as mt
 from benchmarks.measure import Report, Table, draining, medians, must_agree, say, turns
-from muntin.aggregates.bind import Call
+from muntin.aggregates.bind import AggregateCall
 from muntin.operators.protocol import MemoryState, Punctuation
 from muntin.operators.windows.operator import Windows
 from muntin.specs.axis import Domain
@@ -122,7 +122,7 @@ def max_over(length: int, slide: int) -> Windows:
         axis=axis,
         edges=window.edges(axis),
         keys=(),
-        calls=(Call("max", "max(v)", (0,), (pa.float64(),), True),),
+        calls=(AggregateCall("max", "max(v)", (0,), (pa.float64(),), True),),
         bound_type=pa.int64(),
     )
 
@@ -142,7 +142,7 @@ def operated(operator: Windows, tables: Iterable[pa.Table]) -> Floats:
 
 
 def copies(tick: Ints, value: Floats, panes: int) -> Iterator[pa.Table]:
-    """Without panes (window-id.txt 5.2.1): every row once for every window, by the window's id."""
+    """Without panes [Window-ids 5.2.1]: every row once for every window, by the window's id."""
     size = max(1, AT_ONCE // panes)
     for start in range(0, len(tick), size):
         first = tick[start : start + size] // PANE

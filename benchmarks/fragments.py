@@ -11,12 +11,12 @@ import pandas as pd
 import pyarrow as pa
 
 from benchmarks.measure import Report, Table
-from muntin.aggregates.bind import Call
-from muntin.operators.fill.operator import Filled
-from muntin.operators.fill.segments import Segments
-from muntin.operators.fill.source import Fill, Reach
-from muntin.operators.frames.build import Typed, build
-from muntin.operators.joint_protocol import Arrived
+from muntin.aggregates.bind import AggregateCall
+from muntin.operators.fill.operator import FillOperator
+from muntin.operators.fill.segments import OperatorSegments
+from muntin.operators.fill.source import FillInput, FillReach
+from muntin.operators.frames.build import FrameOperatorInputs, build
+from muntin.operators.joint_protocol import InputBatch
 from muntin.operators.protocol import MemoryState, Punctuation
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.fill import CLOSED
@@ -50,10 +50,10 @@ def run(quick: bool) -> Report:
     return report(found, frames)
 
 
-def operator(size: int | None) -> Filled:
+def operator(size: int | None) -> FillOperator:
     framing = Framing(Threshold("b"), "ts", fragments=None if size is None else f"{size} seconds")
-    count = Call("count", "count(*)", (), (), True)
-    typed = Typed(
+    count = AggregateCall("count", "count(*)", (), (), True)
+    typed = FrameOperatorInputs(
         axis=AXIS,
         keys=(pa.int64(),),
         calls=(),
@@ -63,11 +63,13 @@ def operator(size: int | None) -> Filled:
         ties=(),
         bridge=None,
     )
-    segments = Segments(
+    segments = OperatorSegments(
         build(framing, typed), AXIS, (pa.int64(),), edge=CLOSED, fragments=size is not None
     )
-    fill = Fill(Reach(AXIS, CLOSED), ("k0",), (pa.int64(),), ("k0",), (count,), pa.duration("us"))
-    return Filled(segments, (fill,), ("k0",))
+    fill = FillInput(
+        FillReach(AXIS, CLOSED), ("k0",), (pa.int64(),), ("k0",), (count,), pa.duration("us")
+    )
+    return FillOperator(segments, (fill,), ("k0",))
 
 
 def measured(size: int | None, every: int, frames: int) -> Found:
@@ -89,7 +91,7 @@ def measured(size: int | None, every: int, frames: int) -> Found:
     return Found(size, every, float(np.mean(latencies)), held)
 
 
-def _arrived(work: Filled, seconds: np.ndarray, now: int) -> list[Arrived]:
+def _arrived(work: FillOperator, seconds: np.ndarray, now: int) -> list[InputBatch]:
     """Rows that are complete with their micro-batch."""
     on = pa.array(seconds * SECOND, TIME)
     key = pa.array(np.zeros(len(seconds), np.int64))
@@ -99,7 +101,7 @@ def _arrived(work: Filled, seconds: np.ndarray, now: int) -> list[Arrived]:
     before = int(seconds[0]) * SECOND
     told = Punctuation(before or None, now * SECOND, int(seconds[-1]) * SECOND)
     return [
-        Arrived([sender.route(rows).partial], told)
+        InputBatch([sender.route(rows).partial], told)
         for sender, rows in zip(work.senders, (readings, filling), strict=True)
     ]
 

@@ -15,12 +15,12 @@ import pyarrow as pa
 import muntin as mt
 from benchmarks.measure import Report, Table, Target, medians, say, turns
 from muntin.kernels.frames.records import REAL, fresh
-from muntin.operators.frames.build import Typed, build
-from muntin.operators.frames.operator import Frames, walked
-from muntin.operators.frames.ordered_rows import Rows
+from muntin.operators.frames.build import FrameOperatorInputs, build
+from muntin.operators.frames.operator import FrameOperator, walked
+from muntin.operators.frames.ordered_rows import OrderedRows
 from muntin.specs.axis import Domain
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import Kind
+from muntin.specs.frames.kinds import FrameKind
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -54,18 +54,18 @@ QUICK = Sizes(keys=100, rows_per_key=5_000)
 class Course:
     """A kind, the type of what it reads, and values under the name that kernels know."""
 
-    kind: Kind
+    kind: FrameKind
     type: pa.DataType
     name: str
     values: npt.NDArray[np.generic]
 
     @property
-    def operator(self) -> Frames:
+    def operator(self) -> FrameOperator:
         framing = Framing(self.kind, "on")
         axis = framing.axis(Domain.TIMESTAMP, scale=0, zone="UTC", also=None)
         return build(
             framing,
-            Typed(
+            FrameOperatorInputs(
                 axis=axis,
                 keys=(pa.int64(),),
                 calls=(),
@@ -81,7 +81,7 @@ class Course:
         starts = np.arange(sizes.keys + 1, dtype=np.int64) * sizes.rows_per_key
         order = np.tile(np.arange(sizes.rows_per_key, dtype=np.int64) * SECOND, sizes.keys)
         what = np.full(sizes.rows, REAL, np.uint8)
-        rows = Rows(starts, order, what, pa.table({}), columns={self.name: self.values})
+        rows = OrderedRows(starts, order, what, pa.table({}), columns={self.name: self.values})
         return lambda: walked(asked, rows, fresh(sizes.keys), True)
 
 

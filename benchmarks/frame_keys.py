@@ -16,7 +16,7 @@ import muntin as mt
 from benchmarks.frames import KINDS, cached, framed, readings
 from benchmarks.measure import Report, Table, Target, draining, medians, say, told, turns
 from benchmarks.streams import Load, arriving, micro_batches
-from muntin.specs.frames.kinds import Kind
+from muntin.specs.frames.kinds import FrameKind
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ QUICK = Sizes(
     stream_of_many=Load(keys=2_000, rows_per_pane=1, seconds=5, batches=3),
 )
 #: What a stream is framed by: its values are scattered, and leave the range now and then.
-STREAMED: Mapping[str, Kind] = {"threshold": mt.threshold("v > 3"), "delta": mt.delta("v", 97)}
+STREAMED: Mapping[str, FrameKind] = {"threshold": mt.threshold("v > 3"), "delta": mt.delta("v", 97)}
 #: Seconds by kind and by number of keys.
 Found = Mapping[str, Mapping[int, float]]
 
@@ -87,7 +87,9 @@ def streamed(spark: SparkSession, sizes: Sizes) -> Found:
     return found
 
 
-def per_micro_batch(spark: SparkSession, load: Load, folder: Path, label: str, kind: Kind) -> float:
+def per_micro_batch(
+    spark: SparkSession, load: Load, folder: Path, label: str, kind: FrameKind
+) -> float:
     rows = mt.stream(
         arriving(spark, folder / "rows"), on="ts", by="k", disorder=mt.slack("1 second")
     )

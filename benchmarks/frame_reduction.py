@@ -1,4 +1,4 @@
-"""Frames as data reduction (frames.txt, Figures 4 to 7): how well few rows stand for many.
+"""Frames as data reduction [Frames, Figures 4 to 7]: how well few rows stand for many.
 
 A series is reduced to a number of rows, each the mean of a window or a frame. The histogram of the
 reduced values, every value weighing as many rows as it stands for, is compared with that of the
@@ -19,11 +19,11 @@ import pyarrow as pa
 
 import muntin as mt
 from benchmarks.measure import Report, Table, say
-from muntin.operators.frames.build import Typed, build
+from muntin.operators.frames.build import FrameOperatorInputs, build
 from muntin.operators.protocol import MemoryState, Punctuation
 from muntin.specs.axis import Domain
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import Kind
+from muntin.specs.frames.kinds import FrameKind
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -96,12 +96,14 @@ def windows(series: Floats, count: int) -> Ints:
     return starts
 
 
-def frames(series: Floats, kind: Kind) -> Ints:
+def frames(series: Floats, kind: FrameKind) -> Ints:
     """Where frames that partition a series begin, found by the operator."""
     framing = Framing(kind, "on")
     axis = framing.axis(Domain.INTEGER, scale=0, zone="UTC", also=None)
     whole, real = pa.int64(), pa.float64()
-    typed = Typed(axis, (), calls=(), bound_type=whole, lateness_type=whole, read=(real,))
+    typed = FrameOperatorInputs(
+        axis, (), calls=(), bound_type=whole, lateness_type=whole, read=(real,)
+    )
     operator = build(framing, typed)
     rows = {"on": np.arange(len(series)), "f0": series, "lacks": np.isnan(series)}
     routed = operator.route(pa.table(rows))
@@ -114,7 +116,7 @@ def frames(series: Floats, kind: Kind) -> Ints:
 
 
 #: For a series a kind of frames of any size, and the range that sizes are looked for in.
-Sized = tuple[Callable[[float], Kind], float, float]
+Sized = tuple[Callable[[float], FrameKind], float, float]
 
 
 def sized(series: Floats) -> Mapping[str, Sized]:

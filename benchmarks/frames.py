@@ -27,7 +27,7 @@ from benchmarks.measure import (
     told,
     turns,
 )
-from muntin.specs.frames.kinds import Kind
+from muntin.specs.frames.kinds import FrameKind
 from muntin.specs.frames.own_function import OwnFraming
 
 #: The condition of threshold frames, and the length of appendix G's windows in seconds.
@@ -85,7 +85,7 @@ class Sizes:
 FULL = Sizes(rows=5_000_000, keys=1_000, places=10)
 QUICK = Sizes(rows=50_000, keys=50, places=5)
 #: What is asked of rows in the order of time.
-KINDS: Mapping[str, Kind | OwnFraming] = {
+KINDS: Mapping[str, FrameKind | OwnFraming] = {
     "threshold": mt.threshold(WHERE),
     "boundary": mt.boundary("v", every=25),
     "delta": mt.delta("v", DELTA),
@@ -150,7 +150,7 @@ def readings(spark: SparkSession, rows: int, keys: int, places: int = 1) -> Data
     )
 
 
-def framed(rows: DataFrame, kind: Kind | OwnFraming) -> DataFrame:
+def framed(rows: DataFrame, kind: FrameKind | OwnFraming) -> DataFrame:
     return mt.stream(rows, on="ts", by="k").frames(kind).df
 
 

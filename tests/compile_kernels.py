@@ -11,14 +11,14 @@ from concurrent.futures import ProcessPoolExecutor
 
 import muntin.aggregates
 import muntin.kernels
-from muntin.kernels.compile import WhenCalled
+from muntin.kernels.compile import LazyKernel
 
 PACKAGES = (muntin.kernels, muntin.aggregates)
 
 
 def compile_those_of(module: str) -> None:
     for found in vars(importlib.import_module(module)).values():
-        if isinstance(found, WhenCalled) and found.__module__ == module:
+        if isinstance(found, LazyKernel) and found.__module__ == module:
             found.compiled  # noqa: B018  (which compiles it)
 
 

@@ -1,1 +1,1 @@
-"""Section 8 of the window-id paper (window-id.txt): execution time, and latency for accuracy."""
+"""Section 8 of [Window-ids]: execution time, and latency for accuracy."""

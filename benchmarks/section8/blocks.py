@@ -1,4 +1,4 @@
-"""Figure 10 of window-id.txt: wrong answers and latency where disorder comes in blocks."""
+"""Figure 10 of [Window-ids]: wrong answers and latency where disorder comes in blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figure 9 of window-id.txt: error against latency where disorder is bounded."""
+"""Figure 9 of [Window-ids]: error against latency where disorder is bounded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streams out of order in the two ways of window-id.txt, section 7.1, the same for every seed.
+"""Streams out of order in the two ways of [Window-ids 7.1], the same for every seed.
 
 A row has a time of its own, ``on``, and a time at which it arrives, ``clock``; rows are in the
 order of their arrival. All times are whole microseconds, all parameters seconds.
@@ -77,7 +77,7 @@ class Network:
 
 @dataclass(frozen=True)
 class Router:
-    """Block-sorted disorder (window-id.txt, Figure 7): a router that empties its cache.
+    """Block-sorted disorder [Window-ids, Figure 7]: a router that empties its cache.
 
     The records of a block arrive all together when the block is over, in any order. Blocks
     start at ``start`` and last ``block`` each.

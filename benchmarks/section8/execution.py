@@ -1,4 +1,4 @@
-"""Figure 8 of window-id.txt: the time of window-id, buffering and panes as windows overlap more."""
+"""Figure 8 of [Window-ids]: the time of window-id, buffering and panes as windows overlap more."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import pandas as pd
 import pyarrow as pa
 
 from benchmarks.measure import Report, Table, medians, say, turns
-from muntin.aggregates.bind import Call
+from muntin.aggregates.bind import AggregateCall
 from muntin.kernels.compile import INT, INTS, NONE, OUT_INTS, kernel
 from muntin.kernels.reduce import least_by_group
 from muntin.kernels.sliding import slide_least
-from muntin.operators.progress.progress import Heard, Progress
+from muntin.operators.progress.progress import Progress, ProgressMessages
 from muntin.operators.progress.slack import Punctuator
 from muntin.operators.protocol import MemoryState
 from muntin.operators.windows.operator import Windows
@@ -61,7 +61,7 @@ QUICK = Sizes(40_000, (4_000, 400, 40, 4, 1))
 
 @kernel(NONE, INTS, INTS, INT, INT, OUT_INTS)
 def _window_id(row_num: Ints, value: Ints, length: int, slide: int, out: Ints) -> None:
-    """Every row updates each of its windows when it comes (window-id.txt 5.2)."""
+    """Every row updates each of its windows when it comes [Window-ids 5.2]."""
     overlap = length // slide
     # The windows of a row are as many as the places of the ring, so it updates them all.
     open_ = np.full(overlap, NOTHING, np.int64)
@@ -148,7 +148,7 @@ def panes_by_operator(row_num: Ints, value: Ints, slide: int) -> Ints:
         axis=axis,
         edges=window.edges(axis),
         keys=(),
-        calls=(Call("max", "max(v)", (0,), (pa.int64(),), True),),
+        calls=(AggregateCall("max", "max(v)", (0,), (pa.int64(),), True),),
         bound_type=pa.int64(),
         panes_per_bucket=max(1, RANGE // slide),
     )
@@ -158,7 +158,7 @@ def panes_by_operator(row_num: Ints, value: Ints, slide: int) -> Ints:
     for start in range(0, len(value), MICRO_BATCH):
         routed = operator.route(table.slice(start, MICRO_BATCH))
         assert routed.progress is not None
-        heard = Heard(seen=[routed.progress], told=[routed.progress + 1])
+        heard = ProgressMessages(seen=[routed.progress], told=[routed.progress + 1])
         advanced = punctuator.advance(state, progress, heard)
         progress = advanced.progress
         step = operator.step(state, [routed.partial], advanced.punctuation)

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.section8.disorder import SECOND, Arrivals, Floats, Ints
-from muntin.aggregates.bind import Call
-from muntin.operators.progress.progress import Heard, Progress
+from muntin.aggregates.bind import AggregateCall
+from muntin.operators.progress.progress import Progress, ProgressMessages
 from muntin.operators.progress.slack import Punctuator
 from muntin.operators.protocol import MemoryState
 from muntin.operators.windows.operator import Windows
@@ -45,7 +45,7 @@ class Query:
             axis=axis,
             edges=window.edges(axis),
             keys=(),
-            calls=(Call(self.function, self.function, (0,), (pa.float64(),), True),),
+            calls=(AggregateCall(self.function, self.function, (0,), (pa.float64(),), True),),
             bound_type=pa.int64(),
             late=self.late,
         )
@@ -113,7 +113,7 @@ def play(
     closed, clocks = [operator.result_schema.empty_table()], [np.empty(0, np.int64)]
     for start, stop, told in parts:
         routed = operator.route(table.slice(start, stop - start))
-        heard = Heard(seen=[routed.progress], told=[told])
+        heard = ProgressMessages(seen=[routed.progress], told=[told])
         advanced = punctuator.advance(state, progress, heard)
         progress = advanced.progress
         step = operator.step(state, [routed.partial], advanced.punctuation)

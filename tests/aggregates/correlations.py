@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from muntin.aggregates.bind import Call
+from muntin.aggregates.bind import AggregateCall
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.parse import parse_column
 from muntin.reference import aggregates
@@ -226,9 +226,9 @@ def correlated(draw: st.DrawFn, depth: int = 2) -> Asked:
     )
 
 
-def call(found: Aggregate, places: dict[str, int] | None = None) -> Call:
+def call(found: Aggregate, places: dict[str, int] | None = None) -> AggregateCall:
     """As the compiler makes it; every slot is a column here."""
     names = [str(slot).lower() for slot in found.arguments]
     types = tuple(TYPES.get(name, pa.bool_()) for name in names)
     at = tuple(range(len(names))) if places is None else tuple(places[name] for name in names)
-    return Call(found.function, str(found), at, types, True, found.options)
+    return AggregateCall(found.function, str(found), at, types, True, found.options)

@@ -9,13 +9,13 @@ import pytest
 
 from muntin.aggregates.accumulators import (
     Accumulator,
+    AccumulatorKind,
     Collected,
     Count,
     Counted,
     DoubleSum,
-    Edge,
     Extreme,
-    Kind,
+    FirstOrLast,
     WholeSum,
 )
 
@@ -37,35 +37,47 @@ def lifted(accumulator: Accumulator) -> list[list[object]]:
 @pytest.mark.parametrize(
     ("accumulator", "kind", "columns"),
     [
-        (Count(()), Kind.ADD, [[1, 1, 1]]),
-        (Count((0,)), Kind.ADD, [[1, 0, 1]]),
-        (WholeSum((0,), INTS.type), Kind.ADD, [[1, 0, 2**32 - 1], [0, 0, -1]]),
+        (Count(()), AccumulatorKind.ADD, [[1, 1, 1]]),
+        (Count((0,)), AccumulatorKind.ADD, [[1, 0, 1]]),
+        (WholeSum((0,), INTS.type), AccumulatorKind.ADD, [[1, 0, 2**32 - 1], [0, 0, -1]]),
         (
             WholeSum((1,), DECIMALS.type),
-            Kind.ADD,
+            AccumulatorKind.ADD,
             [[150, 0, 2**32 - 150], [0, 0, 2**32 - 1], [0, 0, 2**32 - 1], [0, 0, -1]],
         ),
-        (DoubleSum((2,)), Kind.ADD_EXACTLY, [[1.5, 0.0, 0.1], [0.0, 0.0, 0.0]]),
-        (DoubleSum((0,)), Kind.ADD_EXACTLY, [[1.0, 0.0, -1.0], [0.0, 0.0, 0.0]]),
-        (Extreme((4,), pa.string()), Kind.LEAST, [["a", None, "b"]]),
-        (Extreme((4,), pa.string(), greatest=True), Kind.GREATEST, [["a", None, "b"]]),
-        (Edge((4,), pa.string()), Kind.EARLIEST, [[5, 6, 7], ["a", None, "b"]]),
-        (Edge((4,), pa.string(), latest=True), Kind.LATEST, [[5, 6, 7], ["a", None, "b"]]),
-        (Edge((4, 3), pa.string()), Kind.EARLIEST, [[5, None, None], ["a", None, "b"]]),
-        (Counted((4,), pa.string()), Kind.COUNTED, [[["a"], [], ["b"]], [[1], [], [1]]]),
-        (Collected((4,), pa.string()), Kind.COLLECTED, [[[5], [], [7]], [["a"], [], ["b"]]]),
-        (Counted((0,), pa.int32()), Kind.COUNTED, [[[1], [], [-1]], [[1], [], [1]]]),
+        (DoubleSum((2,)), AccumulatorKind.ADD_EXACTLY, [[1.5, 0.0, 0.1], [0.0, 0.0, 0.0]]),
+        (DoubleSum((0,)), AccumulatorKind.ADD_EXACTLY, [[1.0, 0.0, -1.0], [0.0, 0.0, 0.0]]),
+        (Extreme((4,), pa.string()), AccumulatorKind.LEAST, [["a", None, "b"]]),
+        (Extreme((4,), pa.string(), greatest=True), AccumulatorKind.GREATEST, [["a", None, "b"]]),
+        (FirstOrLast((4,), pa.string()), AccumulatorKind.EARLIEST, [[5, 6, 7], ["a", None, "b"]]),
+        (
+            FirstOrLast((4,), pa.string(), latest=True),
+            AccumulatorKind.LATEST,
+            [[5, 6, 7], ["a", None, "b"]],
+        ),
+        (
+            FirstOrLast((4, 3), pa.string()),
+            AccumulatorKind.EARLIEST,
+            [[5, None, None], ["a", None, "b"]],
+        ),
+        (Counted((4,), pa.string()), AccumulatorKind.COUNTED, [[["a"], [], ["b"]], [[1], [], [1]]]),
+        (
+            Collected((4,), pa.string()),
+            AccumulatorKind.COLLECTED,
+            [[[5], [], [7]], [["a"], [], ["b"]]],
+        ),
+        (Counted((0,), pa.int32()), AccumulatorKind.COUNTED, [[[1], [], [-1]], [[1], [], [1]]]),
     ],
 )
 def test_rows_become_panes_of_one_row(
-    accumulator: Accumulator, kind: Kind, columns: list[list[object]]
+    accumulator: Accumulator, kind: AccumulatorKind, columns: list[list[object]]
 ) -> None:
     assert accumulator.kind is kind
     assert lifted(accumulator) == columns
 
 
 def test_what_the_accumulators_say_of_themselves() -> None:
-    bounded = [Count(()), Extreme((0,), pa.int32()), Edge((0,), pa.int32())]
+    bounded = [Count(()), Extreme((0,), pa.int32()), FirstOrLast((0,), pa.int32())]
     assert all(accumulator.bounded for accumulator in bounded)
     assert not Counted((0,), pa.int32()).bounded
     assert not Collected((0,), pa.int32()).bounded

@@ -21,11 +21,11 @@ from muntin.aggregates.accumulators import (
     Count,
     Counted,
     DoubleSum,
-    Edge,
     Extreme,
+    FirstOrLast,
     WholeSum,
 )
-from muntin.aggregates.bind import Call, bind, slots_of
+from muntin.aggregates.bind import AggregateCall, bind, slots_of
 from muntin.aggregates.functions import Aggregate
 from muntin.errors import SumOverflowError, UnsupportedTypeError
 from muntin.expressions.spark_expressions import (
@@ -48,12 +48,12 @@ A, B, C = Name("a"), Name("b"), Sql("c > 1")
 
 def call(
     function: str, *types: pa.DataType, ansi: bool = True, options: tuple[object, ...] = ()
-) -> Call:
-    return Call(function, f"{function}(x)", tuple(range(len(types))), types, ansi, options)
+) -> AggregateCall:
+    return AggregateCall(function, f"{function}(x)", tuple(range(len(types))), types, ansi, options)
 
 
 def run(
-    call: Call,
+    call: AggregateCall,
     slots: Sequence[pa.Array],
     ticks: Sequence[int] | None = None,
     groups: Sequence[int] | None = None,
@@ -156,8 +156,8 @@ def test_holistic_aggregates_of_one_column_share_one_accumulator() -> None:
         ("max", Extreme((0,), pa.bool_(), greatest=True)),
         ("all", Extreme((0,), pa.bool_())),
         ("any", Extreme((0,), pa.bool_(), greatest=True)),
-        ("first", Edge((0,), pa.bool_())),
-        ("last", Edge((0,), pa.bool_(), latest=True)),
+        ("first", FirstOrLast((0,), pa.bool_())),
+        ("last", FirstOrLast((0,), pa.bool_(), latest=True)),
         ("count", Count((0,))),
         ("count_if", Count((0,))),
     ],
@@ -168,7 +168,9 @@ def test_what_is_kept(function: str, kept: object) -> None:
 
 def test_what_is_kept_of_two_slots() -> None:
     assert bind(call("count")).accumulators == (Count(()),)
-    assert bind(call("first", pa.string(), pa.bool_())).accumulators == (Edge((0, 1), pa.string()),)
+    assert bind(call("first", pa.string(), pa.bool_())).accumulators == (
+        FirstOrLast((0, 1), pa.string()),
+    )
     assert bind(call("weighted_avg", pa.float64(), pa.float64())).accumulators == (
         DoubleSum((0,)),
         DoubleSum((1,)),

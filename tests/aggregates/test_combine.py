@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin.aggregates.accumulators import Kind
+from muntin.aggregates.accumulators import AccumulatorKind
 from muntin.kernels.grouping import Groups
 from muntin.kernels.numbers.decimals import as_integers, limbs_of_decimals, limbs_of_integers
 from muntin.operators.aggregation.combine import combine, slide
@@ -56,7 +56,9 @@ def stretched(draw: st.DrawFn, rows: int) -> list[list[int]]:
     return found
 
 
-def by_group(kind: Kind, columns: Sequence[pa.Array], parts: list[list[int]]) -> list[pa.Array]:
+def by_group(
+    kind: AccumulatorKind, columns: Sequence[pa.Array], parts: list[list[int]]
+) -> list[pa.Array]:
     number = np.empty(len(columns[0]), np.int64)
     for group, rows in enumerate(parts):
         number[rows] = group
@@ -64,7 +66,9 @@ def by_group(kind: Kind, columns: Sequence[pa.Array], parts: list[list[int]]) ->
     return combine(kind, columns, groups)
 
 
-def by_stretch(kind: Kind, columns: Sequence[pa.Array], parts: list[list[int]]) -> list[pa.Array]:
+def by_stretch(
+    kind: AccumulatorKind, columns: Sequence[pa.Array], parts: list[list[int]]
+) -> list[pa.Array]:
     low = np.array([rows[0] for rows in parts], np.int64)
     high = np.array([rows[-1] + 1 for rows in parts], np.int64)
     return slide(kind, columns, low, high)
@@ -90,10 +94,10 @@ def test_add(way: Way) -> None:
         parts = data.draw(draw_parts(len(values)))
         expected = [sum(values[row] for row in rows) for rows in parts]
         limbs = [pa.array(limb) for limb in limbs_of_integers(np.array(values))]
-        found = reduce(Kind.ADD, limbs, parts)
+        found = reduce(AccumulatorKind.ADD, limbs, parts)
         assert as_integers([column.to_numpy() for column in found]) == expected
         assert all(0 <= low < 2**32 for low in found[0].to_pylist())  # carries are settled
-        counts = reduce(Kind.ADD, [pa.array([1] * len(values))], parts)
+        counts = reduce(AccumulatorKind.ADD, [pa.array([1] * len(values))], parts)
         assert counts[0].to_pylist() == [len(rows) for rows in parts]
 
     check()
@@ -111,7 +115,7 @@ def test_add_decimals(way: Way) -> None:
         signs = [int(value < 0) for value in values]
         exact = [Decimal((s, d, 0)) for s, d in zip(signs, digits, strict=True)]
         limbs = [pa.array(limb) for limb in limbs_of_decimals(pa.array(exact, pa.decimal128(38)))]
-        found = reduce(Kind.ADD, limbs, parts)
+        found = reduce(AccumulatorKind.ADD, limbs, parts)
         assert as_integers([column.to_numpy() for column in found]) == [
             sum(values[row] for row in rows) for rows in parts
         ]
@@ -128,7 +132,7 @@ def test_add_exactly(way: Way) -> None:
     def check(values: list[float], data: st.DataObject) -> None:
         parts = data.draw(draw_parts(len(values)))
         columns = [pa.array(values), pa.array([0.0] * len(values))]
-        high, low = reduce(Kind.ADD_EXACTLY, columns, parts)
+        high, low = reduce(AccumulatorKind.ADD_EXACTLY, columns, parts)
         found = [Fraction(h.as_py()) + Fraction(w.as_py()) for h, w in zip(high, low, strict=True)]
         assert found == [sum((Fraction(values[r]) for r in rows), Fraction()) for rows in parts]
 
@@ -145,8 +149,8 @@ def test_extremes(way: Way, type_: pa.DataType) -> None:
     def check(values: Rows, data: st.DataObject) -> None:
         parts = data.draw(draw_parts(len(values)))
         column = pa.array(values, type_)
-        (least,) = reduce(Kind.LEAST, [column], parts)
-        (greatest,) = reduce(Kind.GREATEST, [column], parts)
+        (least,) = reduce(AccumulatorKind.LEAST, [column], parts)
+        (greatest,) = reduce(AccumulatorKind.GREATEST, [column], parts)
         assert least.type == greatest.type == type_
         assert same(least, [aggregates.least([values[r] for r in rows]) for rows in parts])
         assert same(greatest, [aggregates.greatest([values[r] for r in rows]) for rows in parts])
@@ -173,8 +177,8 @@ def test_edges(way: Way, type_: pa.DataType) -> None:
             pa.array([value for _, value in pairs], type_),
         ]
         for kind, pick, edge in (
-            (Kind.EARLIEST, aggregates.first, min),
-            (Kind.LATEST, aggregates.last, max),
+            (AccumulatorKind.EARLIEST, aggregates.first, min),
+            (AccumulatorKind.LATEST, aggregates.last, max),
         ):
             found_ticks, found_values = reduce(kind, columns, parts)
             kept = [[pairs[r] for r in rows if pairs[r][0] is not None] for rows in parts]
@@ -190,16 +194,16 @@ def test_edges(way: Way, type_: pa.DataType) -> None:
 @pytest.mark.parametrize(
     ("kind", "columns"),
     [
-        (Kind.ADD, [pa.array([], pa.int64())]),
-        (Kind.ADD, [pa.array([], pa.int64())] * 4),
-        (Kind.ADD_EXACTLY, [pa.array([], pa.float64())] * 2),
-        (Kind.LEAST, [pa.array([], pa.string())]),
-        (Kind.GREATEST, [pa.array([], pa.float64())]),
-        (Kind.EARLIEST, [pa.array([], pa.int64()), pa.array([], pa.string())]),
-        (Kind.LATEST, [pa.array([], pa.int64()), pa.array([], pa.string())]),
+        (AccumulatorKind.ADD, [pa.array([], pa.int64())]),
+        (AccumulatorKind.ADD, [pa.array([], pa.int64())] * 4),
+        (AccumulatorKind.ADD_EXACTLY, [pa.array([], pa.float64())] * 2),
+        (AccumulatorKind.LEAST, [pa.array([], pa.string())]),
+        (AccumulatorKind.GREATEST, [pa.array([], pa.float64())]),
+        (AccumulatorKind.EARLIEST, [pa.array([], pa.int64()), pa.array([], pa.string())]),
+        (AccumulatorKind.LATEST, [pa.array([], pa.int64()), pa.array([], pa.string())]),
     ],
 )
-def test_nothing_stays_nothing(kind: Kind, columns: list[pa.Array]) -> None:
+def test_nothing_stays_nothing(kind: AccumulatorKind, columns: list[pa.Array]) -> None:
     none = np.empty(0, np.int64)
     for found in (combine(kind, columns, Groups(none, none)), slide(kind, columns, none, none)):
         assert [column.type for column in found] == [column.type for column in columns]
@@ -211,9 +215,12 @@ def test_nothing_stays_nothing(kind: Kind, columns: list[pa.Array]) -> None:
 def test_ties_go_to_the_least_value_and_null_is_least() -> None:
     columns = [pa.array([5, 5, 5, 7]), pa.array(["b", None, "a", "c"])]
     one = [[0, 1, 2, 3]]
-    assert [c.to_pylist() for c in by_group(Kind.EARLIEST, columns, one)] == [[5], [None]]
-    assert [c.to_pylist() for c in by_group(Kind.LATEST, columns, one)] == [[7], ["c"]]
-    assert [c.to_pylist() for c in by_group(Kind.LATEST, columns, [[0, 1, 2], [3]])] == [
+    assert [c.to_pylist() for c in by_group(AccumulatorKind.EARLIEST, columns, one)] == [
+        [5],
+        [None],
+    ]
+    assert [c.to_pylist() for c in by_group(AccumulatorKind.LATEST, columns, one)] == [[7], ["c"]]
+    assert [c.to_pylist() for c in by_group(AccumulatorKind.LATEST, columns, [[0, 1, 2], [3]])] == [
         [5, 7],
         ["b", "c"],
     ]
@@ -222,8 +229,8 @@ def test_ties_go_to_the_least_value_and_null_is_least() -> None:
 def test_the_reduction_can_be_repeated() -> None:
     """Panes of panes are panes: combining in two steps is combining in one."""
     columns = [pa.array(limb) for limb in limbs_of_integers(np.array([2**62] * 6))]
-    halves = by_group(Kind.ADD, columns, [[0, 1, 2], [3, 4, 5]])
-    once = by_group(Kind.ADD, columns, [[0, 1, 2, 3, 4, 5]])
-    twice = by_group(Kind.ADD, halves, [[0, 1]])
+    halves = by_group(AccumulatorKind.ADD, columns, [[0, 1, 2], [3, 4, 5]])
+    once = by_group(AccumulatorKind.ADD, columns, [[0, 1, 2, 3, 4, 5]])
+    twice = by_group(AccumulatorKind.ADD, halves, [[0, 1]])
     assert [c.to_pylist() for c in twice] == [c.to_pylist() for c in once]
     assert as_integers([c.to_numpy() for c in once]) == [6 * 2**62]

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from muntin.aggregates.bind import Call, bind, slots_of
+from muntin.aggregates.bind import AggregateCall, bind, slots_of
 from muntin.aggregates.correlated import correlated
 from muntin.aggregates.functions import Aggregate, Correlated
 from muntin.aggregates.parse import parse_column
@@ -82,7 +82,7 @@ def test_levels(where: str, depth: int) -> None:
 
 def bound(found: Aggregate, *types: pa.DataType) -> pa.DataType:
     places = tuple(range(len(types)))
-    return bind(Call(found.function, str(found), places, types, True, found.options)).type
+    return bind(AggregateCall(found.function, str(found), places, types, True, found.options)).type
 
 
 def test_result_types() -> None:

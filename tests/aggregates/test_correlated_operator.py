@@ -139,7 +139,7 @@ def test_the_tree_of_ranks(data: st.DataObject) -> None:
     ]
 
 
-#: CallDetail of the paper, section 2: duration, isIntl.
+#: CallDetail of [Correlated aggregates 2]: duration, isIntl.
 CALLS = [(12, True), (3, False), (30, True), (8, True), (27, True), (5, False), (29, False)]
 
 
@@ -164,7 +164,7 @@ def test_calls_of_the_paper(text: str, expected: float) -> None:
 @settings(max_examples=100)
 @given(st.lists(st.integers(1, 1000), min_size=1, max_size=40))
 def test_landmark_extrema_are_monotone_where_the_paper_says_so(found: list[int]) -> None:
-    """CA-23: as the minimum falls, no row comes back to ``x >= 2 * min``... but rows leave
+    """As the minimum falls, no row comes back to ``x >= 2 * min`` [CA-23]; but rows leave
     ``x <= min``: its count restarts at each new minimum and grows in between."""
     rows = [{"v": None, "i": n, "d": None, "s": None, "b": True} for n in found]
     panes = list(range(1, len(rows) + 1))

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin.aggregates.bind import Call, bind, slots_of
+from muntin.aggregates.bind import AggregateCall, bind, slots_of
 from muntin.aggregates.functions import own
 from muntin.aggregates.own_aggregate import (
-    Checked,
+    CheckedAggregate,
     OwnAggregate,
     checked,
     grouped_count,
@@ -38,7 +38,7 @@ from tests.aggregates.examples import Columns, Gathered, GeometricMean, Ints, Lo
 ONE_GROUP = np.zeros(3, np.int64)
 
 
-def typed(aggregate: OwnAggregate, type_: pa.DataType | None = None) -> Checked:
+def typed(aggregate: OwnAggregate, type_: pa.DataType | None = None) -> CheckedAggregate:
     return checked(aggregate, str(own(aggregate, "price")), [type_ or pa.float64()])
 
 
@@ -82,12 +82,14 @@ def test_what_is_no_own_aggregate() -> None:
 
 
 def test_bound_to_types() -> None:
-    call = Call("own", "Squares(i)", (3,), (pa.int64(),), ansi=True, options=(Squares(),))
+    call = AggregateCall("own", "Squares(i)", (3,), (pa.int64(),), ansi=True, options=(Squares(),))
     bound = bind(call)
     assert bound.type == pa.int64()
     assert [a.columns for a in bound.accumulators] == [[pa.int64()]]
     assert bound.finish([[pa.array([4])]]).to_pylist() == [4]
-    gathered = bind(Call("own", "g", (0,), (pa.string(),), ansi=True, options=(Gathered(),)))
+    gathered = bind(
+        AggregateCall("own", "g", (0,), (pa.string(),), ansi=True, options=(Gathered(),))
+    )
     assert gathered.type == pa.list_(pa.string())
 
 

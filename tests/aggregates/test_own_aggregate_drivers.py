@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from muntin.aggregates.accumulators import Count, Own
+from muntin.aggregates.accumulators import Count, OwnAccumulator
 from muntin.aggregates.own_aggregate import OwnAggregate, checked
 from muntin.aggregates.sketches import ApproxCountDistinct
-from muntin.spark.explain.state import Keeping
+from muntin.spark.explain.state import KeptPart
 from muntin.spark.types import to_spark
 from tests.aggregates.examples import Gathered, Squares
 from tests.drivers.programs import PATIENCE, answer, python_without_muntin, start
@@ -43,7 +43,9 @@ def check(made: Any) -> None:
 def test_explain_says_what_own_aggregates_keep() -> None:
     def kept(*own: OwnAggregate) -> str:
         typed = [checked(one, one.name, [pa.int64()]) for one in own]
-        return Keeping([Count(()), *(Own((0,), None, one) for one in typed)], "pane").more
+        return KeptPart(
+            [Count(()), *(OwnAccumulator((0,), None, one) for one in typed)], "pane"
+        ).more
 
     assert kept() == kept(Squares()) == ""
     assert kept(ApproxCountDistinct(0.02)) == (

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin.aggregates.accumulators import Own
-from muntin.aggregates.own_aggregate import Checked, OwnAggregate, checked
+from muntin.aggregates.accumulators import OwnAccumulator
+from muntin.aggregates.own_aggregate import CheckedAggregate, OwnAggregate, checked
 from muntin.kernels.grouping import Groups
 from muntin.operators.aggregation import own_aggregate as own_module
 from muntin.operators.aggregation.combine import combine, gather, slide
@@ -48,9 +48,11 @@ def stretches(draw: st.DrawFn, rows: int) -> tuple[Ints, Ints]:
     return np.array(lows, np.int64), np.array(highs, np.int64)
 
 
-def lifted(own: OwnAggregate, type_: pa.DataType, values: list[Any]) -> tuple[Checked, Columns]:
+def lifted(
+    own: OwnAggregate, type_: pa.DataType, values: list[Any]
+) -> tuple[CheckedAggregate, Columns]:
     typed = checked(own, "own", [type_])
-    accumulator = Own((0,), None, typed)
+    accumulator = OwnAccumulator((0,), None, typed)
     return typed, accumulator.lift([pa.array(values, type_)], np.arange(len(values)))
 
 
@@ -102,7 +104,9 @@ def test_groups(case: Any) -> None:
         groups = Groups(number.astype(np.int64), np.zeros(len(kinds), np.int64))
         values = [value for value, _ in rows]
         typed, columns = lifted(own, type_, values)
-        direct = gather(Own((0,), None, typed), [pa.array(values, type_)], number, groups)
+        direct = gather(
+            OwnAccumulator((0,), None, typed), [pa.array(values, type_)], number, groups
+        )
         wanted = [expected(present([v for v, g in rows if g == kind])) for kind in kinds]
         assert typed.finish(combine(typed, columns, groups)).to_pylist() == wanted
         assert typed.finish(direct).to_pylist() == wanted

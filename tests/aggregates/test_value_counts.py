@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin.aggregates.bind import Call, bind
+from muntin.aggregates.bind import AggregateCall, bind
 from muntin.kernels.grouping import Groups
 from muntin.operators.aggregation.combine import combine, slide
 from muntin.reference import aggregates as agg
@@ -95,7 +95,7 @@ def found(
     stretches: list[tuple[int, int]],
 ) -> pa.Array:
     """The answers for stretches of panes, each pane made of the rows that have its number."""
-    bound = bind(Call(function, function, (0,), (type_,), True, options))
+    bound = bind(AggregateCall(function, function, (0,), (type_,), True, options))
     (accumulator,) = bound.accumulators
     order = np.array([place for place, _ in pairs], np.int64)
     lifted = accumulator.lift([pa.array(values_of(pairs), type_)], order)
@@ -199,7 +199,7 @@ def test_a_share_is_taken_as_it_is_written() -> None:
 
 def test_panes_of_panes_are_panes() -> None:
     """Combining in two steps is combining in one; sliced columns count from where they begin."""
-    bound = bind(Call("mode", "mode(x)", (0,), (pa.string(),), True))
+    bound = bind(AggregateCall("mode", "mode(x)", (0,), (pa.string(),), True))
     (accumulator,) = bound.accumulators
     rows = pa.array(["b", None, "a", "b", "a", "b"])
     lifted = [c.slice(1) for c in accumulator.lift([rows], np.arange(6))]
@@ -215,7 +215,7 @@ def test_panes_of_panes_are_panes() -> None:
 @pytest.mark.parametrize("function", ["mode", "collect"])
 def test_nothing_stays_nothing(function: str) -> None:
     none = np.empty(0, np.int64)
-    bound = bind(Call(function, function, (0,), (pa.string(),), True))
+    bound = bind(AggregateCall(function, function, (0,), (pa.string(),), True))
     (accumulator,) = bound.accumulators
     columns = accumulator.lift([pa.array([], pa.string())], none)
     combined = combine(accumulator.kind, columns, Groups(none, none))

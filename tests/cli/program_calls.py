@@ -14,14 +14,14 @@ from click.testing import CliRunner
 
 from muntin.cli.main import main
 from muntin.cli.options import SparkOptions, spark_options
-from muntin.cli.progress import Progress
+from muntin.cli.progress import CommandProgress
 from muntin.cli.spark_session import session
 
 
 @click.command()
 @spark_options
 def calls(spark_options: SparkOptions) -> None:
-    with session(spark_options, Progress(quiet=True), ["kafka"]):
+    with session(spark_options, CommandProgress(quiet=True), ["kafka"]):
         for line in sys.stdin:
             done = CliRunner().invoke(main, json.loads(line))
             print(json.dumps([done.exit_code, done.stdout, done.stderr]), flush=True)

@@ -15,7 +15,7 @@ from muntin.cli.doctor_checks import Verdict
 from muntin.cli.exit_codes import Exit
 from muntin.cli.main import main
 from muntin.spark.requirements import ROCKSDB
-from muntin.spark.start.doctor import Probe
+from muntin.spark.start.doctor import SessionProbe
 
 
 def found(*words: str) -> tuple[int, dict[str, dict[str, str]]]:
@@ -42,12 +42,12 @@ def test_a_session_is_asked(spark: SparkSession) -> None:
 
 
 def test_what_a_session_lacks() -> None:
-    asked = Probe("4.3.0", "a.b.HDFSBackedStateStoreProvider", "1g", "2.7", "")
+    asked = SessionProbe("4.3.0", "a.b.HDFSBackedStateStoreProvider", "1g", "2.7", "")
     _, workers, state = judged(asked)
     assert (workers.verdict, state.verdict) == (Verdict.PROBLEM, Verdict.PROBLEM)
     assert workers.says.startswith("Python 2.7, here 3.")
     assert state.remedy.endswith(".RocksDBStateStoreProvider")
-    asked = Probe(
+    asked = SessionProbe(
         "4.3.0", ROCKSDB, "1g", None, "no such file: python9", "cannot load librocksdbjni"
     )
     _, workers, state = judged(asked)

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from muntin.cli import progress as module
-from muntin.cli.progress import Progress, line_of
+from muntin.cli.progress import CommandProgress, line_of
 
 STANDING = {
     "rows": 1_234_567,
@@ -35,7 +35,7 @@ def test_what_is_not_known_is_not_said() -> None:
 
 def test_for_machines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "QUIET_SECONDS", 0.05)
-    shown = Progress(as_json=True)
+    shown = CommandProgress(as_json=True)
     time.sleep(0.1)
     shown.show(STANDING)
     shown.show(STANDING)  # too soon
@@ -47,7 +47,7 @@ def test_for_machines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
 
 
 def test_nothing_is_said_of_what_is_quick(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = Progress()
+    shown = CommandProgress()
     with shown.during("Running"):
         shown.show(STANDING)
     assert capsys.readouterr().err == ""
@@ -58,7 +58,7 @@ def test_a_file_gets_a_line_now_and_then(
 ) -> None:
     """Whole lines, which nothing takes away again."""
     monkeypatch.setattr(module, "FILE_SECONDS", 0.05)
-    shown = Progress()
+    shown = CommandProgress()
     time.sleep(0.1)
     shown.show(STANDING)
     shown.show(STANDING)  # too soon

@@ -12,7 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from muntin.errors import ArgumentError
 from muntin.spark.connectors.sinks.registry import open_sink
-from muntin.spark.connectors.sources.protocol import Opened
+from muntin.spark.connectors.sources.protocol import OpenedSource
 from muntin.spark.connectors.sources.registry import open_source
 from muntin.spark.queries.watch import Watch
 
@@ -36,7 +36,9 @@ JSON = """{"ts": "2026-03-03 00:00:00", "k": "a", "v": 1.5}
 GOOD = [("a", 1.5), ("c", 3.0), (None, None)]
 
 
-def opened(spark: SparkSession, name: str, path: Path, schema: str | None, **told: Any) -> Opened:
+def opened(
+    spark: SparkSession, name: str, path: Path, schema: str | None, **told: Any
+) -> OpenedSource:
     streaming = told.pop("streaming", False)
     return open_source(spark, name, [str(path)], told, schema, streaming=streaming)
 

@@ -13,7 +13,7 @@ import muntin as mt
 from muntin.errors import ArgumentError, RequirementError
 from muntin.session.triggers.ledger import Ledger
 from muntin.session.triggers.trigger import Trigger
-from muntin.spark.connectors.sinks.protocol import Put
+from muntin.spark.connectors.sinks.protocol import Sink
 from muntin.spark.connectors.sinks.registry import open_sink
 from muntin.spark.connectors.sinks.write_to_sinks import run, together
 from muntin.testing import replay
@@ -29,7 +29,7 @@ def rows(spark: SparkSession) -> DataFrame:
     ).coalesce(1)
 
 
-def sink(spark: SparkSession, name: str, *arguments: object, **options: object) -> Put:
+def sink(spark: SparkSession, name: str, *arguments: object, **options: object) -> Sink:
     return open_sink(spark, name, list(arguments), options, query="q")  # type: ignore[arg-type]
 
 
@@ -47,7 +47,7 @@ def test_files(spark: SparkSession, rows: DataFrame, name: str, tmp_path: Path) 
 def test_files_of_several_writers_stand_beside_each_other(
     spark: SparkSession, rows: DataFrame, tmp_path: Path
 ) -> None:
-    def opened(query: str, run: str | None) -> Put:
+    def opened(query: str, run: str | None) -> Sink:
         return open_sink(spark, "json", [str(tmp_path)], {}, query=query, run=run)
 
     first, resumed, anew = (opened("q", run) for run in ("aaaa", "aaaa", "bbbb"))

@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from muntin.spark.connectors.sources.registry import open_source
-from muntin.spark.connectors.sources.spool_cleanup import Sweep
+from muntin.spark.connectors.sources.spool_cleanup import SpoolCleanup
 
 
 def query(folder: Path, *batches: tuple[int, str | None]) -> Any:
@@ -54,14 +54,14 @@ def test_what_is_removed(
     folder: Path, others: list[list[tuple[int, str | None]]], expected: str
 ) -> None:
     mine = query(folder, (0, "3.txt"), (1, "6.txt"))
-    Sweep(folder, "m").remove([mine, *(query(folder, *batches) for batches in others)])
+    SpoolCleanup(folder, "m").remove([mine, *(query(folder, *batches) for batches in others)])
     assert left(folder) == expected
 
 
 def test_queries_over_other_sources_do_not_matter(folder: Path) -> None:
     elsewhere = query(folder / "elsewhere", (0, None))
-    assert Sweep(folder, "m").remove([elsewhere]) == 0
-    Sweep(folder, "m").remove([query(folder, (0, "3.txt"), (1, "6.txt")), elsewhere])
+    assert SpoolCleanup(folder, "m").remove([elsewhere]) == 0
+    SpoolCleanup(folder, "m").remove([query(folder, (0, "3.txt"), (1, "6.txt")), elsewhere])
     assert left(folder) == "456"
 
 

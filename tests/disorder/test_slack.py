@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muntin.operators.progress.progress import Heard, Progress
+from muntin.operators.progress.progress import Progress, ProgressMessages
 from muntin.operators.progress.slack import Punctuator
 from muntin.operators.protocol import MemoryState, Punctuation
 
@@ -18,7 +18,7 @@ def advance(
     told: Ticks | None = None,
     ended: bool = False,
 ) -> tuple[Progress, Punctuation]:
-    heard = Heard(seen=seen, told=told or [], ended=ended)
+    heard = ProgressMessages(seen=seen, told=told or [], ended=ended)
     advanced = Punctuator(slack).advance(MemoryState(), progress, heard)
     assert advanced.changes == {}
     return advanced.progress, advanced.punctuation

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from muntin.operators.progress.build import punctuator
-from muntin.operators.progress.progress import Heard, Progress
+from muntin.operators.progress.progress import Progress, ProgressMessages
 from muntin.operators.progress.slack import Punctuator
 from muntin.operators.protocol import NEVER, MemoryState, Punctuation
 from muntin.specs.axis import Axis, Domain
@@ -40,7 +40,7 @@ class Shard:
         advanced = self.rule.advance(
             self.state,
             self.progress,
-            Heard(
+            ProgressMessages(
                 seen=[max(seen, default=None)],
                 told=[told],
                 clock=[None if clock is None else clock * 1_000_000],

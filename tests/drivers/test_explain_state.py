@@ -5,17 +5,17 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from muntin.aggregates.bind import Call, bind
+from muntin.aggregates.bind import AggregateCall, bind
 from muntin.aggregates.parse import parse_column
-from muntin.spark.explain.state import Keeping
+from muntin.spark.explain.state import KeptPart
 
-COUNT = Call("count", "count(*)", (), (), ansi=True)
+COUNT = AggregateCall("count", "count(*)", (), (), ansi=True)
 
 
-def kept(function: str, type_: pa.DataType) -> Keeping:
-    call = Call(function, f"{function}(x)", (0,), (type_,), ansi=True)
+def kept(function: str, type_: pa.DataType) -> KeptPart:
+    call = AggregateCall(function, f"{function}(x)", (0,), (type_,), ansi=True)
     bound = [bind(COUNT), bind(call)]
-    return Keeping([a for b in bound for a in b.accumulators], "pane")
+    return KeptPart([a for b in bound for a in b.accumulators], "pane")
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,9 @@ def test_values_are_said_beside_the_size(function: str, more: str) -> None:
 
 def test_kept_rows_grow_with_the_rows() -> None:
     (correlated,) = parse_column("count(*) FILTER (WHERE x > avg(x)) AS n", []).aggregates
-    call = Call("correlated", str(correlated), (0,), (pa.int64(),), True, correlated.options)
-    keeping = Keeping(bind(call).accumulators, "cell")
+    call = AggregateCall(
+        "correlated", str(correlated), (0,), (pa.int64(),), True, correlated.options
+    )
+    keeping = KeptPart(bind(call).accumulators, "cell")
     assert not keeping.bounded
     assert keeping.more == "; and each row of a cell, so it grows with the rows"

@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 
 from muntin.errors import RequirementError
 from muntin.spark.connectors.packages import packages_for
-from muntin.spark.start.fetch_packages import Fetching
+from muntin.spark.start.fetch_packages import FetchedPackages
 
 POSTGRES = packages_for(["postgres"])
 
@@ -27,8 +27,8 @@ class Asked:
             raise self.error
 
 
-def fetching(session: Any, chosen: tuple[str, ...] = ()) -> Fetching:
-    return Fetching(session, chosen)
+def fetching(session: Any, chosen: tuple[str, ...] = ()) -> FetchedPackages:
+    return FetchedPackages(session, chosen)
 
 
 def test_a_package_is_fetched_once() -> None:

@@ -20,7 +20,7 @@ from muntin.reference.rows import SequenceReference
 from muntin.reference.windows import Evaluate, Outcome, Reference
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import Kind
+from muntin.specs.frames.kinds import FrameKind
 from muntin.specs.row_windows import RowWindow, SequenceSpec, Session
 from muntin.specs.windows import Window
 from muntin.testing import Replay, assert_same_rows, replay
@@ -73,7 +73,9 @@ def expected_of(
     return reference.run(Rule(mt.slack(5), AXIS, "x").punctuate(batches))
 
 
-def expected_frames(kind: Kind, batches: list[list[dict[str, Any]]], **choices: Any) -> Outcome:
+def expected_frames(
+    kind: FrameKind, batches: list[list[dict[str, Any]]], **choices: Any
+) -> Outcome:
     """Frames with their aggregates, and what is refused."""
     total, count = EVALUATE["total"], EVALUATE["n"]
     reference = FrameReference(

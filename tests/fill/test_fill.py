@@ -91,7 +91,7 @@ FRAME = {
 
 
 def test_the_router_example(losses: DataFrame, messages: DataFrame) -> None:
-    """High-loss frames, and the routing messages from 30 seconds before (frames.txt, 2)."""
+    """High-loss frames, and the routing messages from 30 seconds before [Frames 2]."""
     found = high_loss(losses).fill(messages, on="at", key="router_id", before="30 seconds")
     made = plain(found.agg("count(*) AS n", "count(*) FILTER (WHERE kind = 'update') AS updates"))
     wanted = inside(9.5, 20)

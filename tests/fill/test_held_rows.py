@@ -12,13 +12,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from muntin.aggregates.bind import Call
-from muntin.operators.fill.held_rows import Held
-from muntin.operators.fill.operator import Filled
-from muntin.operators.fill.segments import Segments
-from muntin.operators.fill.source import Fill, Reach
-from muntin.operators.frames.build import Typed, build
-from muntin.operators.joint_protocol import Arrived, JointStep, Scope
+from muntin.aggregates.bind import AggregateCall
+from muntin.operators.fill.held_rows import HeldChunks
+from muntin.operators.fill.operator import FillOperator
+from muntin.operators.fill.segments import OperatorSegments
+from muntin.operators.fill.source import FillInput, FillReach
+from muntin.operators.frames.build import FrameOperatorInputs, build
+from muntin.operators.joint_protocol import InputBatch, JointStep, ScopedState
 from muntin.operators.protocol import MemoryState, Punctuation
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.fill import CLOSED
@@ -34,13 +34,15 @@ class Driver:
 
     def __init__(self, *, reach: dict[str, int] | None = None, shift: int = 0, **given: Any):
         framing = Framing(Threshold("b"), "x", **given)
-        typed = Typed(AXIS, (WHOLE,), (), WHOLE, WHOLE, (pa.bool_(),), (), None)
+        typed = FrameOperatorInputs(AXIS, (WHOLE,), (), WHOLE, WHOLE, (pa.bool_(),), (), None)
         parts = framing.fragments is not None
-        segments = Segments(build(framing, typed), AXIS, (WHOLE,), edge=CLOSED, fragments=parts)
-        count = Call("count", "count(*)", (), (), True)
-        lengths = Reach(AXIS, CLOSED, **(reach or {}))
-        fill = Fill(lengths, ("k0",), (WHOLE,), ("k0",), (count,), WHOLE, shifts=(shift,))
-        self.work, self.state = Filled(segments, (fill,), ("k0",)), MemoryState()
+        segments = OperatorSegments(
+            build(framing, typed), AXIS, (WHOLE,), edge=CLOSED, fragments=parts
+        )
+        count = AggregateCall("count", "count(*)", (), (), True)
+        lengths = FillReach(AXIS, CLOSED, **(reach or {}))
+        fill = FillInput(lengths, ("k0",), (WHOLE,), ("k0",), (count,), WHOLE, shifts=(shift,))
+        self.work, self.state = FillOperator(segments, (fill,), ("k0",)), MemoryState()
         self.complete: list[int | None] = [None, None]
 
     def step(
@@ -59,7 +61,7 @@ class Driver:
             rows = rows.append_column("k0", pa.array([key] * rows.num_rows, WHOLE))
             routed = [sender.route(rows).partial] if rows.num_rows else []
             after = complete[place] if complete[place] is not None else self.complete[place]
-            arrived.append(Arrived(routed, Punctuation(self.complete[place], after, after)))
+            arrived.append(InputBatch(routed, Punctuation(self.complete[place], after, after)))
             self.complete[place] = after
         made = self.work.step(self.state, arrived)
         self.state.apply(made.changes)
@@ -67,8 +69,8 @@ class Driver:
 
     @property
     def held(self) -> list[int]:
-        scope = Scope(self.state, "fill0:")
-        chunks = Held.of(scope).read(scope.buckets("rows")).values()
+        scope = ScopedState(self.state, "fill0:")
+        chunks = HeldChunks.of(scope).read(scope.buckets("rows")).values()
         return sorted(int(order) for chunk in chunks for order in chunk["order"].to_numpy())
 
 

@@ -9,29 +9,29 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin.aggregates.bind import Call
+from muntin.aggregates.bind import AggregateCall
 from muntin.aggregates.parse import parse_bridge
-from muntin.operators.frames.build import Typed, build
+from muntin.operators.frames.build import FrameOperatorInputs, build
 from muntin.operators.frames.missing_rows import Bridge
-from muntin.operators.frames.operator import Frames
+from muntin.operators.frames.operator import FrameOperator
 from muntin.operators.protocol import Punctuation, Routed, State, Step
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import Kind, Threshold
+from muntin.specs.frames.kinds import FrameKind, Threshold
 from tests.operators.stepping import Stepping
 
 INTEGER = Axis(Domain.INTEGER)
 #: A value becomes what the kind reads: a truth for a threshold, itself for others.
-COUNT = Call("count", "count(*)", (), (), ansi=True)
-SUM = Call("sum", "sum(v)", (0,), (pa.int64(),), ansi=True)
-MEDIAN = Call("median", "median(v)", (0,), (pa.int64(),), ansi=True)
+COUNT = AggregateCall("count", "count(*)", (), (), ansi=True)
+SUM = AggregateCall("sum", "sum(v)", (0,), (pa.int64(),), ansi=True)
+MEDIAN = AggregateCall("median", "median(v)", (0,), (pa.int64(),), ansi=True)
 
 
 @dataclass(frozen=True)
 class Fed:
     """An operator whose rows come with a value ``v``, above zero where a threshold holds."""
 
-    frames: Frames
+    frames: FrameOperator
     truth: bool
 
     def route(self, rows: pa.Table) -> Routed:
@@ -72,10 +72,10 @@ class Feeding(Stepping):
         return {name: self.rows_of(name) for name, _ in self.state.chunks}
 
 
-def feeding(kind: Kind, calls: Sequence[Call] = (), **properties: Any) -> Feeding:
+def feeding(kind: FrameKind, calls: Sequence[AggregateCall] = (), **properties: Any) -> Feeding:
     framing = Framing(kind, "on", **properties)
     truth = isinstance(kind, Threshold)
-    typed = Typed(
+    typed = FrameOperatorInputs(
         axis=INTEGER,
         keys=(pa.string(),),
         calls=tuple(calls),

@@ -10,7 +10,7 @@ import pytest
 
 import muntin as mt
 from muntin.errors import ArgumentError, UnsupportedTypeError
-from muntin.operators.frames.build import Typed, build
+from muntin.operators.frames.build import FrameOperatorInputs, build
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.framing import Framing
 from tests.frames.feeding import COUNT, feeding, line
@@ -94,7 +94,7 @@ def of(condition: str, **properties: Any) -> Any:
     axis = Axis(Domain.INTEGER)
     return build(
         Framing(kind, "on", **properties),
-        Typed(axis, (pa.string(),), (), pa.int64(), pa.int64(), read),
+        FrameOperatorInputs(axis, (pa.string(),), (), pa.int64(), pa.int64(), read),
     )
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from muntin.errors import TieError, UnsupportedTypeError
-from muntin.operators.frames.build import Typed, build
+from muntin.operators.frames.build import FrameOperatorInputs, build
 from muntin.operators.protocol import MemoryState, Punctuation
 from muntin.reference import aggregates
 from muntin.reference.frames.frames import FrameReference
@@ -19,7 +19,7 @@ from muntin.reference.windows import END, MicroBatch
 from muntin.spark.api.frame_kinds import aggregate, boundary, delta, region, trend
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import Boundary, Crossing, Kind
+from muntin.specs.frames.kinds import Boundary, Crossing, FrameKind
 from muntin.specs.frames.levels import level
 from muntin.specs.frames.row_kinds import Region
 
@@ -34,12 +34,14 @@ def decimals(*written: str, scale: int = 18) -> list[Decimal]:
     return [Decimal(one).quantize(Decimal(1).scaleb(-scale)) for one in written]
 
 
-def _operator(kind: Kind, type_: pa.DataType) -> Any:
+def _operator(kind: FrameKind, type_: pa.DataType) -> Any:
     read = (pa.bool_(), type_) if isinstance(kind, Region) else (type_,)
-    return build(Framing(kind, "on"), Typed(INTEGER, (pa.string(),), (), LONG, LONG, read))
+    return build(
+        Framing(kind, "on"), FrameOperatorInputs(INTEGER, (pa.string(),), (), LONG, LONG, read)
+    )
 
 
-def _table(kind: Kind, type_: pa.DataType, rows: Sequence[dict[str, Any]]) -> pa.Table:
+def _table(kind: FrameKind, type_: pa.DataType, rows: Sequence[dict[str, Any]]) -> pa.Table:
     values = pa.array([row["x"] for row in rows], type_)
     made = {
         "on": pa.array([row["on"] for row in rows], LONG),
@@ -56,7 +58,9 @@ def _frames(told: Sequence[dict[str, Any]]) -> list[tuple[Any, ...]]:
     return [tuple(row[name] for name in names if name in row) for row in told]
 
 
-def _reference(kind: Kind, rows: Sequence[dict[str, Any]], scale: int) -> list[tuple[Any, ...]]:
+def _reference(
+    kind: FrameKind, rows: Sequence[dict[str, Any]], scale: int
+) -> list[tuple[Any, ...]]:
     def measured(held: Sequence[Any]) -> Any:
         assert isinstance(kind, Crossing)
         function, values = kind.aggregate.function, [row["x"] for row in held]  # type: ignore[attr-defined]
@@ -77,7 +81,7 @@ def _reference(kind: Kind, rows: Sequence[dict[str, Any]], scale: int) -> list[t
     return _frames(reference.run([MicroBatch(rows, END)]).results)
 
 
-def framed(kind: Kind, values: Sequence[Any], type_: pa.DataType) -> list[tuple[Any, ...]]:
+def framed(kind: FrameKind, values: Sequence[Any], type_: pa.DataType) -> list[tuple[Any, ...]]:
     """The frames of values at 0, 1, 2..., the same by the reference, at once and row by row."""
     rows = [{"on": on, "k": "a", "x": value} for on, value in enumerate(values)]
     work = _operator(kind, type_)
@@ -221,7 +225,9 @@ def test_a_delta_wider_than_half_of_64_bits() -> None:
     assert framed(delta("x", 2**64 - 1, span="minimal"), ends, LONG) == []
 
 
-def _of_one_column(kind: Kind, values: Sequence[Any], type_: pa.DataType) -> list[tuple[Any, ...]]:
+def _of_one_column(
+    kind: FrameKind, values: Sequence[Any], type_: pa.DataType
+) -> list[tuple[Any, ...]]:
     """The regions of rows that all lie at 0."""
     rows = [{"on": 0, "k": "a", "x": value} for value in values]
     work = _operator(kind, type_)
@@ -265,7 +271,7 @@ def test_positions_may_be_infinite() -> None:
     [delta("x", 5), region("b", along="x")],
     ids=lambda kind: kind.word,
 )
-def test_differences_of_wide_decimals_are_refused(kind: Kind) -> None:
+def test_differences_of_wide_decimals_are_refused(kind: FrameKind) -> None:
     says = (
         rf"{kind.word}\(.* computes with decimals of up to 18 digits, and this is "
         r"decimal128\(38, 18\); cast it to decimal\(18, 9\) or double"

@@ -1,4 +1,4 @@
-"""Figure 9 of the paper (appendix C) on the operator, all at once and in steps.
+"""Figure 9 of [Frames, appendix C] on the operator, all at once and in steps.
 
 on    0 1 2 3 4 5 6 7 8 9
       F T T A B T T T T F

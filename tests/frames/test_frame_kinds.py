@@ -11,7 +11,7 @@ import pytest
 import muntin as mt
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.parse import parse_bridge, parse_comparison, parse_two_rows
-from muntin.expressions.condition_nodes import Known
+from muntin.expressions.condition_nodes import BooleanConstant
 from muntin.expressions.nodes import All, Comparison, Constant, Missing, Slot, Text
 from muntin.expressions.spark_expressions import Sql
 from muntin.specs.frames.kinds import (
@@ -19,7 +19,7 @@ from muntin.specs.frames.kinds import (
     Boundary,
     Crossing,
     Delta,
-    Kind,
+    FrameKind,
     Threshold,
     Trend,
 )
@@ -58,7 +58,7 @@ HUNDRED = Decimal(100)
     ],
     ids=lambda kind: getattr(kind, "label", ""),
 )
-def test_a_kind_is_what_its_words_say(made: Kind, kind: Kind) -> None:
+def test_a_kind_is_what_its_words_say(made: FrameKind, kind: FrameKind) -> None:
     assert made == kind
 
 
@@ -268,7 +268,7 @@ def test_what_is_no_bridge_is_shown(text: str, says: str) -> None:
         ("sqrt(prev.v) > 1", Slot(0), [("SQRT(`v`) > 1", "prev.v")]),
         ("prev.s.a = next.`a b`", Comparison("=", Slot(0), Slot(1)),
             [("`s`.`a`", "prev.s.a"), ("`a b`", "next.`a b`")]),
-        ("TRUE", Known(True), []),
+        ("TRUE", BooleanConstant(True), []),
     ],
 )  # fmt: skip
 def test_what_looks_at_one_row_is_left_to_spark(

@@ -19,7 +19,7 @@ from muntin.specs.frames.kinds import (
     Boundary,
     Crossing,
     Delta,
-    Kind,
+    FrameKind,
     Threshold,
     Trend,
 )
@@ -52,7 +52,7 @@ def condition(kind: Crossing | Density) -> str:
     return f"{measures.text(kind.aggregate)} {kind.sign} {kind.limit}"  # type: ignore[arg-type]
 
 
-def public(kind: Kind) -> Kind:
+def public(kind: FrameKind) -> FrameKind:
     """A kind as users write it."""
     match kind:
         case Threshold(where=where):
@@ -166,7 +166,7 @@ def by_batch(played: Replay) -> list[Row]:
     return [row.asDict() for row in played.spark.read.parquet(f"{played.folder}/results").collect()]
 
 
-#   on           1  2  3  4  5  6  7  8  9 10        frames.txt, appendix B
+#   on           1  2  3  4  5  6  7  8  9 10        [Frames, appendix B]
 #   temperature 30 31 33 34 30 34 33 34 35 32
 #   F1: > 32          [===]    [========]
 #   F2: > 32                   [========]            the longest
@@ -187,7 +187,9 @@ TEMPERATURES = rows(*enumerate([30, 31, 33, 34, 30, 34, 33, 34, 35, 32], 1))
     ],
     ids=["F1", "F2", "F3"],
 )
-def test_appendix_b(spark: SparkSession, kind: Kind, properties: Row, expected: list[Row]) -> None:
+def test_appendix_b(
+    spark: SparkSession, kind: FrameKind, properties: Row, expected: list[Row]
+) -> None:
     df = spark.createDataFrame(TEMPERATURES, SCHEMA)
     assert_same_rows(mt.stream(df, "x", "k").frames(kind, **properties).df.collect(), expected)
     played = replay(spark, [TEMPERATURES[:4], TEMPERATURES[4:]], SCHEMA)
@@ -392,7 +394,7 @@ def test_explain_a_batch(spark: SparkSession, capsys: pytest.CaptureFixture[str]
     ],
 )
 def test_explain_how_often_rows_are_looked_at(
-    df: DataFrame, capsys: pytest.CaptureFixture[str], kind: Kind, scheme: object, walked: str
+    df: DataFrame, capsys: pytest.CaptureFixture[str], kind: FrameKind, scheme: object, walked: str
 ) -> None:
     mt.stream(df, "ts").frames(kind, scheme=scheme).explain()
     told = capsys.readouterr().out.splitlines()[1]
@@ -469,7 +471,7 @@ RECORD = "a record for every key"
 def test_explain_what_a_stream_keeps(
     spark: SparkSession,
     capsys: pytest.CaptureFixture[str],
-    kind: Kind,
+    kind: FrameKind,
     properties: Row,
     aggregates: Sequence[str],
     state: str,

@@ -1,6 +1,6 @@
 """The paper's three specifications on a real day of freeway readings, against plain pandas.
 
-``frames.txt``, Table 1: speed <= 30, >= 50 and >= 30, for each of 69 detectors. A reading is due
+[Frames, Table 1]: speed <= 30, >= 50 and >= 30, for each of 69 detectors. A reading is due
 every 20 seconds; 36,491 came without a speed, and from 04:15 to 08:54 none came at all.
 """
 

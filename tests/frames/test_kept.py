@@ -8,7 +8,7 @@ import pytest
 
 from muntin.aggregates.functions import Aggregate
 from muntin.expressions.spark_expressions import Sql
-from muntin.specs.frames.kinds import Crossing, Delta, Kind, Threshold
+from muntin.specs.frames.kinds import Crossing, Delta, FrameKind, Threshold
 from muntin.specs.frames.schedule import schedule
 from muntin.specs.frames.schemes import adjacent, cover
 from tests.frames.feeding import COUNT, MEDIAN, SUM, feeding, line
@@ -111,7 +111,7 @@ MAXIMA = ({"max_count": 3}, {"max_duration": 3})
 @pytest.mark.parametrize("scheme", ["advancing", "unconstrained", "cover", cover("saturated")])
 @pytest.mark.parametrize("most", MAXIMA, ids=str)
 def test_a_frame_beyond_its_maximum_is_not_waited_for(
-    kind: Kind, scheme: object, most: dict[str, int]
+    kind: FrameKind, scheme: object, most: dict[str, int]
 ) -> None:
     fed = feeding(kind, scheme=scheme, **most)
     longest = 3 if "max_count" in most else 4

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin.operators.frames.kind_columns import Reading, is_whole, is_wide
+from muntin.operators.frames.kind_columns import KindColumns, is_whole, is_wide
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.levels import level
 from muntin.specs.lengths import Number
@@ -22,7 +22,7 @@ from muntin.specs.lengths import Number
 NAN = float("nan")
 
 
-def read(reading: Reading, *columns: Sequence[Any], **more: pa.Array) -> dict[str, list[Any]]:
+def read(reading: KindColumns, *columns: Sequence[Any], **more: pa.Array) -> dict[str, list[Any]]:
     rows = {
         f"f{place}": pa.array(values, type_, from_pandas=False)
         for place, (values, type_) in enumerate(zip(columns, reading.types, strict=True))
@@ -35,14 +35,14 @@ def read(reading: Reading, *columns: Sequence[Any], **more: pa.Array) -> dict[st
 
 
 def test_a_condition_is_true_or_not_or_missing() -> None:
-    made = read(Reading("threshold", (pa.bool_(),)), [True, False, None])
+    made = read(KindColumns("threshold", (pa.bool_(),)), [True, False, None])
     assert made == {"lacks": [False, False, True], "whole": [1, 0, 0]}
 
 
 def test_the_two_conditions_of_a_between_are_never_missing() -> None:
     values = [(True, False), (False, True), (True, True), (None, False), (None, None)]
     starts, ends = zip(*values, strict=True)
-    made = read(Reading("between", (pa.bool_(), pa.bool_())), starts, ends)
+    made = read(KindColumns("between", (pa.bool_(), pa.bool_())), starts, ends)
     assert made == {"whole": [1, 2, 3, 0, 0]}
 
 
@@ -67,7 +67,7 @@ def test_the_two_conditions_of_a_between_are_never_missing() -> None:
 def test_ordered_values_become_integers_in_their_order(
     kind: str, type_: pa.DataType, values: list[Any]
 ) -> None:
-    made = read(Reading(kind, (type_,)), [*values, None, *values])
+    made = read(KindColumns(kind, (type_,)), [*values, None, *values])
     rising = made["whole"][: len(values)]
     assert rising == sorted(set(rising))
     assert made["whole"][len(values) + 1 :] == rising
@@ -76,7 +76,7 @@ def test_ordered_values_become_integers_in_their_order(
 
 def test_nan_is_missing_and_zeros_are_equal() -> None:
     for type_ in (pa.float32(), pa.float64()):
-        made = read(Reading("boundary", (type_,)), [0.0, -0.0, NAN, 1.0])
+        made = read(KindColumns("boundary", (type_,)), [0.0, -0.0, NAN, 1.0])
         assert made["whole"][0] == made["whole"][1] != made["whole"][3]
         assert made["lacks"] == [False, False, True, False]
 
@@ -93,7 +93,7 @@ def test_nan_is_missing_and_zeros_are_equal() -> None:
 def test_values_without_an_order_of_64_bits_travel_as_they_are(
     type_: pa.DataType, values: list[Any]
 ) -> None:
-    reading = Reading("boundary", (type_,))
+    reading = KindColumns("boundary", (type_,))
     assert reading.by_code
     made = read(reading, values)
     assert made == {"lacks": [False, False, False, True], "code": values}
@@ -132,14 +132,14 @@ def test_values_without_an_order_of_64_bits_travel_as_they_are(
 def test_levels_are_exact(
     type_: pa.DataType, every: str, values: list[Any], levels: list[int]
 ) -> None:
-    reading = Reading("boundary", (type_,), every=Number(Decimal(every)))
+    reading = KindColumns("boundary", (type_,), every=Number(Decimal(every)))
     made = read(reading, [*values, None])
     assert made["whole"][:-1] == levels
     assert made["lacks"] == [False] * len(values) + [True]
 
 
 def test_each_double_beyond_the_levels_is_one_of_its_own() -> None:
-    reading = Reading("boundary", (pa.float64(),), every=Number(Decimal("0.1")))
+    reading = KindColumns("boundary", (pa.float64(),), every=Number(Decimal("0.1")))
     far = [math.inf, -math.inf, 1e300, -1e300, 1.5e300, 2.0**60, 0.0, 0.05]
     made = read(reading, [NAN, *far, *far])
     assert made["lacks"] == [True] + [False] * 16
@@ -180,7 +180,7 @@ def test_levels_are_equal_where_the_reference_has_one(
     type_: pa.DataType, every: str, data: st.DataObject
 ) -> None:
     values = data.draw(st.lists(numbers(type_), max_size=12))
-    reading = Reading("boundary", (type_,), every=Number(Decimal(every)))
+    reading = KindColumns("boundary", (type_,), every=Number(Decimal(every)))
     made = read(reading, values)
     assert made["lacks"] == [False] * len(values)
     found = made["code" if reading.by_code else "whole"]
@@ -202,7 +202,7 @@ def test_levels_are_equal_where_the_reference_has_one(
 def test_a_delta_is_of_exact_integers_or_doubles(
     type_: pa.DataType, given_: list[Any], name: str, made: list[Any]
 ) -> None:
-    assert read(Reading("delta", (type_,)), given_) == {"lacks": [False, True], name: made}
+    assert read(KindColumns("delta", (type_,)), given_) == {"lacks": [False, True], name: made}
 
 
 def test_wide_decimals_are_no_integers_of_64_bits() -> None:
@@ -253,13 +253,13 @@ LAST_LACKS = pa.array([False, False, True])
 def test_an_aggregate_reads_its_arguments(
     function: str, types: tuple[pa.DataType, ...], columns: list[list[Any]], made: dict[str, Any]
 ) -> None:
-    reading = Reading("aggregate", types, function)
+    reading = KindColumns("aggregate", types, function)
     found = read(reading, *columns, lacks=LAST_LACKS)
     assert found == {"lacks": [False, False, True], **made}
 
 
 def test_starts_and_reaches_travel_where_there_are_any() -> None:
-    reading = Reading("delta", (pa.int64(),), starts=True, until=Axis(Domain.INTEGER))
+    reading = KindColumns("delta", (pa.int64(),), starts=True, until=Axis(Domain.INTEGER))
     opens, until = pa.array([True, None, False]), pa.array([5, 9, 7], pa.int64())
     made = read(reading, [1, 2, 3], opens=opens, until=until)
     assert made["opens"] == [True, False, False]

@@ -18,7 +18,7 @@ from muntin.operators.frames.region_sweep import (
     Limits,
     Positions,
     Rectangles,
-    Regions,
+    RegionSweep,
     regions,
 )
 from muntin.specs.axis import Axis, Domain
@@ -139,7 +139,7 @@ class Stream:
         self.told: list[list[Told]] = [[] for _ in range(keys)]
         self.positions, self.waiting = Positions.none(), Rectangles.none()
 
-    def step(self, new: Sequence[Sequence[Row]], ended: bool = False) -> Regions:
+    def step(self, new: Sequence[Sequence[Row]], ended: bool = False) -> RegionSweep:
         given_ = [[*held, *more] for held, more in zip(self.held, new, strict=True)]
         rows = [row for mine in given_ for row in mine]
         starts = ints([0, *itertools.accumulate(map(len, given_))])
@@ -184,7 +184,7 @@ class Stream:
             return round(float(order_doubles(ints([order]))[0]) * 10)
         return int(order)
 
-    def _told(self, found: Regions, rows: list[Row]) -> Iterator[tuple[int, Told]]:
+    def _told(self, found: RegionSweep, rows: list[Row]) -> Iterator[tuple[int, Told]]:
         r = found.found
         for frame in range(len(r)):
             start, end = self._on(r.start[frame]), self._on(r.end[frame])

@@ -16,7 +16,7 @@ import pytest
 from muntin.errors import TieError
 from muntin.kernels.frames.records import BREAKS, CARRIED, NEVER, REAL, SATISFIES
 from muntin.operators.frames.missing_rows import Missing
-from muntin.operators.frames.sequencer import Arranged, Reached, Sequencer, Slots
+from muntin.operators.frames.sequencer import KnownUpTo, OrderedBatch, Sequencer, Slots
 from muntin.operators.frames.ties import Ties, same_as_before
 from tests.frames.feeding import INTEGER, line
 
@@ -38,7 +38,7 @@ def arrange(
     dealt: int = NEVER,
     until: int | None = None,
     ended: bool = False,
-) -> Arranged:
+) -> OrderedBatch:
     """One key's rows, arranged by everything but a condition on missing rows."""
     on = [row["on"] for row in rows]
     pool = pa.table(
@@ -53,17 +53,17 @@ def arrange(
     )
     types = (pa.int64(),) if ties in ("first", "last") else ()
     work = Sequencer(INTEGER, pa.int64(), Ties(ties, types), missing, slots, interval=False)
-    reached = Reached(ints(complete), ended, ints(dealt) if slots else None, until)
+    reached = KnownUpTo(ints(complete), ended, ints(dealt) if slots else None, until)
     return work.arrange(pool, np.zeros(len(rows), np.int64), 1, reached, None)
 
 
-def told(arranged: Arranged) -> list[tuple[int, str]]:
+def told(arranged: OrderedBatch) -> list[tuple[int, str]]:
     """Final rows as where they lie and what they are."""
     rows = arranged.rows
     return [(int(on), WORDS[int(what)]) for on, what in zip(rows.order, rows.what, strict=True)]
 
 
-def waiting(arranged: Arranged) -> list[int]:
+def waiting(arranged: OrderedBatch) -> list[int]:
     return sorted(arranged.waiting["order"].to_pylist())
 
 

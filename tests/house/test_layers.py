@@ -1,4 +1,4 @@
-"""Arrows point one way (design.md, section 3): who may import whom, read from the source itself."""
+"""Arrows point one way (docs/architecture.md): who may import whom, read from the source itself."""
 
 from __future__ import annotations
 

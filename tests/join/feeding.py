@@ -8,14 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin.operators.join.side import Side
-from muntin.operators.joint_protocol import Arrived, Joint, JointStep
+from muntin.operators.join.side import SideRows
+from muntin.operators.joint_protocol import InputBatch, Joint, JointStep
 from muntin.operators.protocol import MemoryState, Punctuation
 from muntin.specs.axis import Axis, Domain
 
 WHOLE = Axis(Domain.INTEGER)
 #: Rows have a key, their place, and a name; ties are broken by the name.
-SIDE = Side(WHOLE, (pa.string(),), (pa.int64(), pa.string()), pa.int64())
+SIDE = SideRows(WHOLE, (pa.string(),), (pa.int64(), pa.string()), pa.int64())
 Given = tuple[str | None, int | None, str]
 
 
@@ -43,7 +43,7 @@ class Fed:
             over = self.over[place]
             told = Punctuation(self.before[place], now, None, ended[place] or over, over)
             routed = self.work.senders[place].route(table(rows))
-            arrived.append(Arrived([routed.partial], told))
+            arrived.append(InputBatch([routed.partial], told))
             self.before[place], self.over[place] = now, ended[place] or over
         step = self.work.step(self.state, arrived)
         self.state.apply(step.changes)

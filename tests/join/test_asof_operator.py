@@ -8,8 +8,8 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from muntin.operators.join.asof import Nearest
-from muntin.operators.join.asof_reach import Look
+from muntin.operators.join.asof import AsofJoinOperator
+from muntin.operators.join.asof_reach import AsofReach
 from muntin.operators.join.sorted_right_rows import tie_ranks
 from muntin.operators.protocol import MemoryState
 from muntin.specs.join.asof import Asof
@@ -18,7 +18,9 @@ from tests.join.feeding import SIDE, WHOLE, Fed, names
 
 def asof(tolerance: int | None = None, direction: str = "backward", *, exact: bool = True) -> Fed:
     right = replace(SIDE, ties=(pa.string(),))
-    return Fed(Nearest(Look.of(Asof(tolerance, direction, exact), WHOLE), (SIDE, right)))
+    return Fed(
+        AsofJoinOperator(AsofReach.of(Asof(tolerance, direction, exact), WHOLE), (SIDE, right))
+    )
 
 
 def passed(state: MemoryState) -> list[str]:

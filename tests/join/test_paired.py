@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from muntin.expressions.nodes import Comparison, Slot
-from muntin.operators.join.operator import Paired
-from muntin.operators.join.pair_condition import Pairing
-from muntin.operators.join.reach import Around, Interval
+from muntin.operators.join.operator import PairJoinOperator
+from muntin.operators.join.pair_condition import PairCondition
+from muntin.operators.join.reach import Around, IntervalReach
 from muntin.operators.joint_protocol import JointStep
 from muntin.specs.join.distance import Distance
 from muntin.specs.join.zipper import Zipper
@@ -18,7 +18,7 @@ from tests.join.feeding import SIDE, WHOLE, Fed, names
 
 
 def within(length: int, direction: str = "both", how: str = "inner") -> Fed:
-    return Fed(Paired(Around.of(Distance(length, direction), WHOLE), (SIDE, SIDE), how))
+    return Fed(PairJoinOperator(Around.of(Distance(length, direction), WHOLE), (SIDE, SIDE), how))
 
 
 def test_pairs_come_as_soon_as_both_rows_are_there() -> None:
@@ -96,8 +96,8 @@ def test_late_rows_count_nowhere() -> None:
 
 def test_a_condition_that_is_null_is_no_match() -> None:
     tree = Comparison("<", Slot(0), Slot(1))
-    where = Pairing(tree, ((0, 1), (1, 1)))
-    fed = Fed(Paired(Around(WHOLE, 0, 0), (SIDE, SIDE), "full", where))
+    where = PairCondition(tree, ((0, 1), (1, 1)))
+    fed = Fed(PairJoinOperator(Around(WHOLE, 0, 0), (SIDE, SIDE), "full", where))
     left = [("k", 1, "b"), ("k", 1, None)]
     step = fed.step(left, [("k", 1, "a"), ("k", 1, "c")], ended=(True, True))  # type: ignore[arg-type]
     assert names(step) == [("b", "c"), (None, "a"), (None, None)]
@@ -108,7 +108,7 @@ def test_intervals_are_zipped() -> None:
     left    a1  b8 | c12      |
     right   A3     |      B19 | C20
     """
-    fed = Fed(Paired(Interval.of(Zipper(10), WHOLE), (SIDE, SIDE), "full"))
+    fed = Fed(PairJoinOperator(IntervalReach.of(Zipper(10), WHOLE), (SIDE, SIDE), "full"))
     step = fed.step(left=[("k", 1, "a"), ("k", 8, "b"), ("k", 12, "c")], right=[("k", 3, "A")])
     assert names(step) == [("a", "A"), ("b", "A")]
     assert names(fed.step(right=[("k", 19, "B"), ("k", 20, "C")])) == [("c", "B")]
@@ -125,7 +125,7 @@ def test_an_operator_travels(how: str) -> None:
 
 
 def limited(limit: int, how: str) -> Fed:
-    work = Paired(Around.of(Distance(100), WHOLE), (SIDE, SIDE), how, limit=limit)
+    work = PairJoinOperator(Around.of(Distance(100), WHOLE), (SIDE, SIDE), how, limit=limit)
     return Fed(work)
 
 

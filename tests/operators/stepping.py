@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin.aggregates.bind import Call
-from muntin.operators.build import Typed, build
+from muntin.aggregates.bind import AggregateCall
+from muntin.operators.build import WindowOperatorInputs, build
 from muntin.operators.protocol import NEVER, MemoryState, Operator, Punctuation, Step
-from muntin.operators.rows.operator import Ordered
+from muntin.operators.rows.operator import RowWindowOperator
 from muntin.operators.windows.sessions import Sessions
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.row_windows import (
@@ -24,9 +24,11 @@ from muntin.specs.row_windows import (
 
 INTEGER = Axis(Domain.INTEGER)
 _WHOLE = pa.int64()
-COUNT = Call("count", "count(*)", (), (), ansi=True)
+COUNT = AggregateCall("count", "count(*)", (), (), ansi=True)
 #: The `on` of a window's first and last row, which row windows are reported with.
-ON_EDGES = tuple(Call(f, f"{f}(on)", (0,), (pa.int64(),), ansi=True) for f in ("first", "last"))
+ON_EDGES = tuple(
+    AggregateCall(f, f"{f}(on)", (0,), (pa.int64(),), ansi=True) for f in ("first", "last")
+)
 #: Columns as the map side gets them, and the names under which rows have them here.
 COLUMNS = {"on": "on", "k0": "k", "s0": "on", "t0": "tie", "slide_on": "slide_on"}
 COLUMNS |= {"starts": "starts", "reach": "reach", "o0": "on"}
@@ -39,13 +41,13 @@ def ordered(
     axis: Axis = INTEGER,
     bound_type: pa.DataType | None = None,
     grouped: bool = False,
-    calls: Sequence[Call] = (COUNT,),
+    calls: Sequence[AggregateCall] = (COUNT,),
     **choices: Any,
-) -> Ordered:
+) -> RowWindowOperator:
     """The operator of a specification over integers: rows by key, or grouped inside windows."""
     edges = ON_EDGES if isinstance(spec, RowWindow) else ()
     made = build(spec, typed((*edges, *calls), axis, bound_type or pa.int64(), grouped))
-    assert isinstance(made, Ordered)
+    assert isinstance(made, RowWindowOperator)
     return replace(made, **choices)
 
 
@@ -56,13 +58,13 @@ def sessions(spec: Session, **choices: Any) -> Sessions:
 
 
 def typed(
-    calls: Sequence[Call],
+    calls: Sequence[AggregateCall],
     axis: Axis = INTEGER,
     bound_type: pa.DataType = _WHOLE,
     grouped: bool = False,
-) -> Typed:
+) -> WindowOperatorInputs:
     """One key of text, and the policies that plans have unless told otherwise."""
-    return Typed(
+    return WindowOperatorInputs(
         axis=axis,
         keys=(pa.string(),),
         ranked_keys=0 if grouped else 1,

@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muntin.operators.common.keys import Keyed, key_buckets, places
+from muntin.operators.common.keys import KeyedTables, key_buckets, places
 
 KEYS = st.lists(st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 3)), max_size=12)
 
@@ -23,7 +23,7 @@ def table(keys: list[tuple[str | None, int]]) -> pa.Table:
 def test_rows_are_told_apart_by_key_across_tables(
     given_: list[list[tuple[str | None, int]]],
 ) -> None:
-    keyed = Keyed.of(["k0", "k1"], [table(keys) for keys in given_])
+    keyed = KeyedTables.of(["k0", "k1"], [table(keys) for keys in given_])
     known = [tuple(row.values()) for row in keyed.keys.to_pylist()]
     assert len(keyed) == len(known) == len({key for keys in given_ for key in keys})
     for keys, numbers in zip(given_, keyed.numbers, strict=True):
@@ -32,14 +32,14 @@ def test_rows_are_told_apart_by_key_across_tables(
 
 def test_without_key_columns_everything_has_one_key() -> None:
     rows = pa.table({"x": [1, 2, 3]})
-    keyed = Keyed.of([], [rows, rows.slice(0, 0)])
+    keyed = KeyedTables.of([], [rows, rows.slice(0, 0)])
     assert len(keyed) == 1
     assert [numbers.tolist() for numbers in keyed.numbers] == [[0, 0, 0], []]
 
 
 def test_a_column_of_one_table_for_every_key() -> None:
     some, more = table([("a", 1), (None, 2)]), table([("b", 1), ("a", 1)])
-    keyed = Keyed.of(["k0", "k1"], [some, more])
+    keyed = KeyedTables.of(["k0", "k1"], [some, more])
     spread = keyed.spread(0, pa.chunked_array([[10, 20]]), missing=-1)
     found = dict(zip(map(str, keyed.keys.to_pylist()), spread.tolist(), strict=True))
     assert sorted(found.values()) == [-1, 10, 20]

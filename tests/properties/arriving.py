@@ -14,11 +14,11 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from muntin.operators.progress.build import punctuator
-from muntin.operators.progress.progress import Heard, Progress
+from muntin.operators.progress.progress import Progress, ProgressMessages
 from muntin.operators.progress.slack import Punctuator
 from muntin.operators.protocol import MemoryState, Operator, Step
 from muntin.operators.windows.operator import LAYOUT
-from muntin.reference.disorder import Arrived, Rule
+from muntin.reference.disorder import ArrivedRows, Rule
 from muntin.reference.windows import MicroBatch
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.disorder import Disorder, each, per_key, punctuated, slack
@@ -107,7 +107,7 @@ class Arrivals:
         """What arrives, with the punctuation that the rule makes of it by its definition."""
         rule = Rule(self.disorder, self.axis, "on", self.by, lambda row: bool(row["mark"]))
         pairs = zip(self.batches, self.clocks, strict=True)
-        return rule.punctuate([Arrived(rows, _micros(now)) for rows, now in pairs])
+        return rule.punctuate([ArrivedRows(rows, _micros(now)) for rows, now in pairs])
 
     def punctuator(self) -> Punctuator:
         """The rule as the drivers run it."""
@@ -171,7 +171,7 @@ def steps(work: Operator, case: Arrivals, dealt: Sequence[Sequence[Sequence[Any]
     for tasks, now in [*zip(dealt, case.clocks, strict=True), (None, None)]:
         observed = [rule.observe(case.table(part)) for part in tasks or () if part]
         routed = [work.route(one.rows) for one in observed if one.rows.num_rows]
-        heard = Heard(
+        heard = ProgressMessages(
             seen=[r.progress for r in routed],
             clock=[_micros(now)],
             ended=tasks is None,

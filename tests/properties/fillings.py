@@ -10,9 +10,9 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from muntin.errors import ArgumentError
-from muntin.operators.fill.operator import Filled
-from muntin.operators.fill.segments import Segments
-from muntin.operators.fill.source import Fill, Reach
+from muntin.operators.fill.operator import FillOperator
+from muntin.operators.fill.segments import OperatorSegments
+from muntin.operators.fill.source import FillInput, FillReach
 from muntin.reference.arrivals import arrive
 from muntin.reference.windows import END, MicroBatch, Outcome, Reference
 from muntin.specs.axis import Axis, Domain
@@ -62,9 +62,11 @@ class Framed(FrameCase):
             return OPEN
         return HALF_OPEN if self.framing.readings == "until_next" else CLOSED
 
-    def segments(self) -> Segments:
+    def segments(self) -> OperatorSegments:
         parts = self.framing.fragments is not None
-        return Segments(self.operator(), self.axis, (pa.string(),), edge=self.edge, fragments=parts)
+        return OperatorSegments(
+            self.operator(), self.axis, (pa.string(),), edge=self.edge, fragments=parts
+        )
 
     def whole(self, rows: Sequence[Row]) -> Outcome:
         return self.reference().run([MicroBatch(rows, END)])
@@ -91,10 +93,10 @@ class Windowed(Case):
     def calls(self) -> Sequence[Called]:
         return EVERY_SLOT
 
-    def segments(self) -> Segments:
+    def segments(self) -> OperatorSegments:
         work = harness.operator(self, EVERY_SLOT)
         names = ("window_start", "window_end")
-        return Segments(work, self.axis, (pa.string(),), *names, self.edge, self.edges)
+        return OperatorSegments(work, self.axis, (pa.string(),), *names, self.edge, self.edges)
 
     def bounds(self, told: Row) -> Segment:
         return Segment(told, told["window_start"], told["window_end"])
@@ -137,7 +139,7 @@ class Filler(Arrivals):
         made = made.append_column("w", fills)
         return made if self.keyed else made.drop_columns(["k0"])
 
-    def fill(self, edge: Edge) -> Fill:
+    def fill(self, edge: Edge) -> FillInput:
         axis, filling = self.axis, self.filling
 
         def ticks(length: Any) -> int:
@@ -145,8 +147,8 @@ class Filler(Arrivals):
 
         lengths = [ticks(length) for length in (filling.before, filling.after, filling.shrink)]
         key = ("k0",) if self.keyed else ()
-        return Fill(
-            reach=Reach(axis, edge, *lengths),
+        return FillInput(
+            reach=FillReach(axis, edge, *lengths),
             names=key,
             keys=(pa.string(),) * len(key),
             shards=key,
@@ -191,9 +193,9 @@ class FillCase:
     def inputs(self) -> list[Arrivals]:
         return [self.bounded, *self.fillers]
 
-    def operator(self) -> Filled:
+    def operator(self) -> FillOperator:
         fills = tuple(filler.fill(self.bounded.edge) for filler in self.fillers)
-        return Filled(self.bounded.segments(), fills, ("k0",))
+        return FillOperator(self.bounded.segments(), fills, ("k0",))
 
     def run(self) -> JointRan:
         return joint_steps(self.operator(), self.inputs, self.ends)

@@ -14,15 +14,15 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from muntin.aggregates.bind import Call
+from muntin.aggregates.bind import AggregateCall
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.parse import parse_bridge
 from muntin.errors import ArgumentError
 from muntin.expressions.nodes import Comparison, Node, Slot, Text
 from muntin.expressions.spark_expressions import Sql
-from muntin.operators.frames.build import Typed, build
+from muntin.operators.frames.build import FrameOperatorInputs, build
 from muntin.operators.frames.missing_rows import Bridge
-from muntin.operators.frames.tied_rows import Combined
+from muntin.operators.frames.tied_rows import CombinedTies
 from muntin.operators.protocol import MemoryState, Operator, Punctuation
 from muntin.reference import aggregates
 from muntin.reference.frames.frames import FrameReference
@@ -34,7 +34,7 @@ from muntin.specs.frames.kinds import (
     Boundary,
     Crossing,
     Delta,
-    Kind,
+    FrameKind,
     Starting,
     Threshold,
     Trend,
@@ -129,11 +129,11 @@ class FrameCase(Arrivals):
     def operator(self) -> Operator:
         return build(self.framing, self.typed())
 
-    def typed(self) -> Typed:
+    def typed(self) -> FrameOperatorInputs:
         """What a plan over these columns would know."""
         _, bound_type, _ = ON_TYPES[self.domain]
         chosen = self.framing.ties in ("first", "last")
-        return Typed(
+        return FrameOperatorInputs(
             axis=self.axis,
             keys=(pa.string(),),
             calls=tuple(map(self._placed, (*self._measured, *bound_calls(self.calls)))),
@@ -152,7 +152,7 @@ class FrameCase(Arrivals):
         first = SLOTS.index(self.column)
         return {0: first, first: 0}.get(place, place)
 
-    def _placed(self, call: Call) -> Call:
+    def _placed(self, call: AggregateCall) -> AggregateCall:
         return replace(call, slots=tuple(map(self._slot, call.slots)))
 
     @property
@@ -172,12 +172,12 @@ class FrameCase(Arrivals):
         return [name for name in SLOTS if re.search(rf"\b(prev|next)\.{name}\b", text)]
 
     @property
-    def _combined(self) -> Combined | None:
+    def _combined(self) -> CombinedTies | None:
         """What every column becomes of rows that tie."""
         if not self.framing.combines_ties:
             return None
         calls = [
-            Call(self._tied_by(name), name, (0,), (type_,), True)
+            AggregateCall(self._tied_by(name), name, (0,), (type_,), True)
             for name, type_ in zip(SLOTS, SLOT_TYPES, strict=True)
         ]
         derived: list[tuple[str, Node]] = [
@@ -196,7 +196,7 @@ class FrameCase(Arrivals):
         if isinstance(kind, Starting) and kind.start is not None:
             derived.append(("opens", starts))
         derived += [(f"m{p}", Slot(SLOTS.index(name))) for p, name in enumerate(self._bridged)]
-        return Combined(tuple(calls), tuple(derived))
+        return CombinedTies(tuple(calls), tuple(derived))
 
     def combine(self, rows: Sequence[Row]) -> Row:
         """Rows that tie as one."""
@@ -211,7 +211,7 @@ class FrameCase(Arrivals):
         return "avg" if named == "mean" else named
 
     @property
-    def _measured(self) -> tuple[Call, ...]:
+    def _measured(self) -> tuple[AggregateCall, ...]:
         """The call that a density is measured by."""
         kind = self.framing.kind
         if not isinstance(kind, Density):
@@ -311,7 +311,7 @@ BRIDGES: dict[object, Callable[[Row, Row], bool | None]] = {
 }
 
 
-def _meaning(kind: Kind) -> Evaluate | None:
+def _meaning(kind: FrameKind) -> Evaluate | None:
     """The aggregate that decides about frames."""
     if not isinstance(kind, Crossing | Density):
         return None
@@ -328,7 +328,7 @@ def _column(aggregate: Aggregate) -> str:
 
 
 @st.composite
-def kinds(draw: st.DrawFn, domain: Domain) -> tuple[Kind, str]:
+def kinds(draw: st.DrawFn, domain: Domain) -> tuple[FrameKind, str]:
     """A kind and the column it is of."""
     start = draw(st.sampled_from([None, None, "s = 'a'"]))
     restart = None if start is None else draw(st.sampled_from(["close", "drop", "continue"]))
@@ -409,7 +409,9 @@ def schedules(draw: st.DrawFn, domain: Domain) -> Schedule:
 
 
 @st.composite
-def framings(draw: st.DrawFn, domain: Domain, only: Sequence[Kind] = ()) -> tuple[Framing, str]:
+def framings(
+    draw: st.DrawFn, domain: Domain, only: Sequence[FrameKind] = ()
+) -> tuple[Framing, str]:
     """A framing that does not contradict itself, and its column."""
     kind, column = (draw(st.sampled_from(only)), "v") if only else draw(kinds(domain))
     length = LENGTHS[domain]
@@ -455,7 +457,7 @@ def framings(draw: st.DrawFn, domain: Domain, only: Sequence[Kind] = ()) -> tupl
     return _agreeing(kind, options), column
 
 
-def _agreeing(kind: Kind, options: dict[str, Any]) -> Framing:
+def _agreeing(kind: FrameKind, options: dict[str, Any]) -> Framing:
     """A framing without the properties that contradict others."""
     while True:
         try:
@@ -489,7 +491,7 @@ def _without(options: dict[str, Any], complaint: str) -> dict[str, Any]:
 
 @st.composite
 def frame_cases(
-    draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain), kinds: Sequence[Kind] = ()
+    draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain), kinds: Sequence[FrameKind] = ()
 ) -> FrameCase:
     domain = draw(st.sampled_from(domains))
     framing, column = draw(framings(domain, kinds))

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from muntin.aggregates.bind import Call
+from muntin.aggregates.bind import AggregateCall
 from muntin.operators.windows.operator import Windows
 from muntin.reference import aggregates
 from muntin.reference.windows import Evaluate
@@ -106,9 +106,9 @@ def some_calls() -> st.SearchStrategy[tuple[Called, ...]]:
     return drawn.map(lambda found: (*EVERY_SLOT, *found))
 
 
-def bound_calls(calls: Sequence[Called] = CALLS) -> tuple[Call, ...]:
+def bound_calls(calls: Sequence[Called] = CALLS) -> tuple[AggregateCall, ...]:
     return tuple(
-        Call(function, function, slots, tuple(SLOT_TYPES[s] for s in slots), True, options)
+        AggregateCall(function, function, slots, tuple(SLOT_TYPES[s] for s in slots), True, options)
         for function, slots, options in calls
     )
 

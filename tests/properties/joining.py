@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from muntin.operators.joint_protocol import Arrived, Joint, JointStep, Scope
-from muntin.operators.progress.progress import Advanced, Heard, Progress
+from muntin.operators.joint_protocol import InputBatch, Joint, JointStep, ScopedState
+from muntin.operators.progress.progress import AdvancedShard, Progress, ProgressMessages
 from muntin.operators.protocol import MemoryState, Punctuation
 from tests.properties.arriving import Arrivals
 
@@ -61,8 +61,8 @@ def joint_steps(
     return ran
 
 
-def _scope(state: MemoryState, place: int) -> Scope:
-    return Scope(state, f"{place}:" if place else "")
+def _scope(state: MemoryState, place: int) -> ScopedState:
+    return ScopedState(state, f"{place}:" if place else "")
 
 
 def _arrived(
@@ -74,14 +74,14 @@ def _arrived(
     state: MemoryState,
     progress: Sequence[Progress],
     ran: JointRan,
-) -> tuple[Arrived, Advanced]:
+) -> tuple[InputBatch, AdvancedShard]:
     rule, sender = case.punctuator(), work.senders[place]
     rows = case.batches[number] if number < len(case.batches) else ()
     half = len(rows) // 2
     observed = [rule.observe(case.table(part)) for part in (rows[:half], rows[half:]) if part]
     routed = [sender.route(one.rows) for one in observed if one.rows.num_rows]
     now = case.clocks[number] if number < len(case.clocks) else None
-    heard = Heard(
+    heard = ProgressMessages(
         seen=[r.progress for r in routed],
         clock=[None if now is None else now * 1_000_000],
         ended=number == last,
@@ -94,7 +94,7 @@ def _arrived(
         ran.refused[place] += [reason for reason, n in one.refused.items() for _ in range(n)]
     partials = [r.partial for r in routed]
     originals = [r.rows for r in routed if r.rows is not None]
-    return Arrived(partials, advanced.punctuation, originals), advanced
+    return InputBatch(partials, advanced.punctuation, originals), advanced
 
 
 def at_once(work: Joint, cases: Sequence[Arrivals]) -> JointRan:
@@ -106,6 +106,6 @@ def at_once(work: Joint, cases: Sequence[Arrivals]) -> JointRan:
         ran.used[place] += routed.passed
         ran.refused[place] += [reason for reason, n in routed.refused.items() for _ in range(n)]
         end = Punctuation(None, None, routed.progress, ended=True)
-        arrived.append(Arrived([routed.partial], end))
+        arrived.append(InputBatch([routed.partial], end))
     ran.take(work.step(MemoryState(), arrived))
     return ran

@@ -11,14 +11,14 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from muntin.expressions.nodes import Comparison, Slot
-from muntin.operators.join.asof import Nearest
-from muntin.operators.join.asof_reach import Look
+from muntin.operators.join.asof import AsofJoinOperator
+from muntin.operators.join.asof_reach import AsofReach
 from muntin.operators.join.held_rows import GONE
-from muntin.operators.join.operator import Paired
-from muntin.operators.join.pair_condition import Pairing
-from muntin.operators.join.reach import Around, Interval
-from muntin.operators.join.side import Side
-from muntin.operators.joint_protocol import Arrived, Joint, JointStep, Sending
+from muntin.operators.join.operator import PairJoinOperator
+from muntin.operators.join.pair_condition import PairCondition
+from muntin.operators.join.reach import Around, IntervalReach
+from muntin.operators.join.side import SideRows
+from muntin.operators.joint_protocol import InputBatch, Joint, JointStep, MapSide
 from muntin.operators.protocol import MemoryState
 from muntin.reference.arrivals import arrive, without_place
 from muntin.reference.join import JoinReference
@@ -79,10 +79,10 @@ class Joined(Arrivals):
         return made if self.keyed else made.drop_columns(["k0"])
 
     @property
-    def side(self) -> Side:
+    def side(self) -> SideRows:
         keys = (pa.string(),) if self.keyed else ()
         late = pa.duration("us") if self.domain.temporal else ON_TYPES[self.domain][1]
-        return Side(self.axis, keys, self.types, late, TIES if self.ties else ())
+        return SideRows(self.axis, keys, self.types, late, TIES if self.ties else ())
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class TwoSides:
     def sides(self) -> tuple[Joined, Joined]:
         return self.left, self.right
 
-    def operator(self) -> Paired | Nearest:
+    def operator(self) -> PairJoinOperator | AsofJoinOperator:
         raise NotImplementedError
 
     def pairs(self, left: Sequence[Row], right: Sequence[Row]) -> list[Row]:
@@ -137,17 +137,19 @@ class JoinCase(TwoSides):
     sign: str | None
     limit: int | None = None
 
-    def operator(self) -> Paired:
+    def operator(self) -> PairJoinOperator:
         axis = self.left.axis
         reach = (
             Around.of(self.spec, axis)
             if isinstance(self.spec, Distance)
-            else Interval.of(self.spec, axis)
+            else IntervalReach.of(self.spec, axis)
         )
         where = None
         if self.sign is not None:
-            where = Pairing(Comparison(self.sign, Slot(1), Slot(0)), ((1, 1), (0, 1)))
-        return Paired(reach, (self.left.side, self.right.side), self.spec.how, where, self.limit)
+            where = PairCondition(Comparison(self.sign, Slot(1), Slot(0)), ((1, 1), (0, 1)))
+        return PairJoinOperator(
+            reach, (self.left.side, self.right.side), self.spec.how, where, self.limit
+        )
 
     @property
     def reference(self) -> JoinReference:
@@ -182,9 +184,11 @@ class AsofCase(TwoSides):
 
     spec: Asof
 
-    def operator(self) -> Nearest:
+    def operator(self) -> AsofJoinOperator:
         right = replace(self.right, ties=True)
-        return Nearest(Look.of(self.spec, self.left.axis), (self.left.side, right.side))
+        return AsofJoinOperator(
+            AsofReach.of(self.spec, self.left.axis), (self.left.side, right.side)
+        )
 
     @property
     def reference(self) -> AsofReference:
@@ -199,21 +203,21 @@ class Watched:
     """An operator that is looked at before every step and behind it."""
 
     case: TwoSides
-    work: Paired | Nearest
-    before: Callable[[Watched, MemoryState, Sequence[Arrived]], None] = lambda *_: None
+    work: PairJoinOperator | AsofJoinOperator
+    before: Callable[[Watched, MemoryState, Sequence[InputBatch]], None] = lambda *_: None
     behind: Callable[[Watched], None] = lambda *_: None
     came: tuple[list[Row], list[Row]] = field(default_factory=lambda: ([], []))
     results: list[Row] = field(default_factory=list)
 
     @property
-    def senders(self) -> Sequence[Sending]:
+    def senders(self) -> Sequence[MapSide]:
         return self.work.senders
 
     @property
     def result_schema(self) -> pa.Schema:
         return self.work.result_schema
 
-    def step(self, state: MemoryState, arrived: Sequence[Arrived]) -> JointStep:
+    def step(self, state: MemoryState, arrived: Sequence[InputBatch]) -> JointStep:
         self.before(self, state, arrived)
         for place, (side, one) in enumerate(zip(self.work.sides, arrived, strict=True)):
             numbers = side.in_time(one)[0]["c3"].to_pylist()

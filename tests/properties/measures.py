@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from muntin.aggregates.bind import Call
+from muntin.aggregates.bind import AggregateCall
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.own_aggregate import OwnAggregate, grouped_sum
 from muntin.aggregates.parse import parse_comparison
@@ -171,12 +171,12 @@ def _at_once(aggregate: Aggregate, of: list[list[Any]]) -> Any:
     return own.finish(partial)[0].as_py()
 
 
-def call(aggregate: Aggregate) -> Call:
+def call(aggregate: Aggregate) -> AggregateCall:
     """The aggregate over the columns of rows, if it is plain."""
     assert is_plain(aggregate)
     places = tuple(SLOTS.index(name) for name in names(aggregate))
     function, options = aggregate.function, aggregate.options
-    return Call(function, str(aggregate), places, types(aggregate), True, options)
+    return AggregateCall(function, str(aggregate), places, types(aggregate), True, options)
 
 
 def limits() -> tuple[Decimal, ...]:

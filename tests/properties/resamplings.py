@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from muntin.operators.join.asof_reach import Look
+from muntin.operators.join.asof_reach import AsofReach
 from muntin.operators.joint_protocol import Alone, Joint
 from muntin.operators.resample.at_grid import Regular
 from muntin.operators.resample.at_instants import Given
@@ -38,7 +38,7 @@ class ResampleCase(TwoSides):
         values = Neighbours(self.spec.how, axis, far, rows.columns)
         if self.spec.every is not None:
             return Alone(Regular(rows, self.spec.grid(axis), values, bound_type))
-        look = Look.of(looked(self.spec), axis)
+        look = AsofReach.of(looked(self.spec), axis)
         return Given(look, (replace(self.left.side, columns=()), rows), values, bound_type)
 
     @property

@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from muntin.aggregates.bind import Call
+from muntin.aggregates.bind import AggregateCall
 from muntin.aggregates.parse import parse_column
-from muntin.operators.build import Typed, build
+from muntin.operators.build import WindowOperatorInputs, build
 from muntin.operators.protocol import Operator
 from muntin.reference.rows import SequenceReference
 from muntin.reference.windows import Evaluate, Outcome
@@ -79,7 +79,7 @@ def some_kinds() -> st.SearchStrategy[tuple[Called, ...]]:
 
 
 @functools.cache
-def bound_call(called: Called) -> Call:
+def bound_call(called: Called) -> AggregateCall:
     if called[0] != "correlated":
         return bound_calls([called])[0]
     (found,) = parse_column(str(called[2][0]), []).aggregates
@@ -194,9 +194,11 @@ def operator(case: SequenceCase) -> Operator:
     calls = [bound_call(called) for called in case.calls]
     if isinstance(case.spec, RowWindow):
         place = len(SLOTS)
-        edges = [Call(f, f"{f}(on)", (place,), (on_type,), ansi=True) for f in ("first", "last")]
+        edges = [
+            AggregateCall(f, f"{f}(on)", (place,), (on_type,), ansi=True) for f in ("first", "last")
+        ]
         calls = [*edges, *calls]
-    typed = Typed(
+    typed = WindowOperatorInputs(
         axis=case.axis,
         keys=(pa.string(),),
         ranked_keys=len(case.by),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from muntin.errors import TieError
 from muntin.operators.frames import batch_runs
-from muntin.operators.frames.batch_runs import Runs, in_batch
+from muntin.operators.frames.batch_runs import BatchRuns, in_batch
 from muntin.operators.protocol import MemoryState, Punctuation
 from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.kinds import Boundary, Threshold
@@ -74,7 +74,7 @@ def tied(case: FrameCase) -> bool:
 
 def stepped(case: FrameCase, tasks: Sequence[list[Row]]) -> tuple[list[Row], bool]:
     work = in_batch(case.operator())
-    assert isinstance(work, Runs)
+    assert isinstance(work, BatchRuns)
     # Runs of few rows do not pay, but are just as right.
     with patch.object(batch_runs, "_ROWS_PER_RUN", 1):
         routed = [work.route(case.table(rows)) for rows in tasks]

@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import given
 
-from muntin.operators.joint_protocol import Arrived
+from muntin.operators.joint_protocol import InputBatch
 from muntin.operators.protocol import MemoryState, Punctuation
 from muntin.specs.join.how import left_only, pads_left, pads_right
 from muntin.testing import assert_same_rows
@@ -81,7 +81,7 @@ def test_pairs_come_with_their_second_row(case: JoinCase) -> None:
 def test_only_rows_that_may_match_are_held(case: JoinCase) -> None:
     """A chunk is written again once half of it is needless, so a little less than that may be."""
 
-    def look(watched: Watched, state: MemoryState, arrived: Sequence[Arrived]) -> None:
+    def look(watched: Watched, state: MemoryState, arrived: Sequence[InputBatch]) -> None:
         for place in (0, 1):
             other = arrived[1 - place].punctuation
             needed = {
@@ -119,7 +119,7 @@ def reported(case: JoinCase, watched: Watched, place: int, row: Row) -> bool:
 @examples(300)
 @given(limited_cases())
 def test_little_room_loses_pairs_but_no_rows(case: JoinCase) -> None:
-    def look(watched: Watched, state: MemoryState, arrived: Sequence[Arrived]) -> None:
+    def look(watched: Watched, state: MemoryState, arrived: Sequence[InputBatch]) -> None:
         weights = [
             rows.nbytes for (name, _), rows in state.chunks.items() if name.endswith(":rows")
         ]
@@ -164,7 +164,7 @@ def check_reported(
 def test_left_rows_are_reported_when_their_partner_is_certain(case: AsofCase) -> None:
     """Certain is a partner that no row to come would change."""
 
-    def look(watched: Watched, state: MemoryState, arrived: Sequence[Arrived]) -> None:
+    def look(watched: Watched, state: MemoryState, arrived: Sequence[InputBatch]) -> None:
         left, right = watched.came
         done = [row for row in left if certain(case, row, right, arrived[1].punctuation)]
         assert_same_rows(watched.results, case.pairs(done, right))
@@ -195,7 +195,7 @@ def certain(case: AsofCase, row: Row, right: Sequence[Row], told: Punctuation) -
 def test_only_right_rows_that_may_be_partners_are_held(case: AsofCase) -> None:
     """Up to where both inputs are complete it is one for each key, or two of which one is here."""
 
-    def look(watched: Watched, state: MemoryState, arrived: Sequence[Arrived]) -> None:
+    def look(watched: Watched, state: MemoryState, arrived: Sequence[InputBatch]) -> None:
         complete = [one.punctuation for one in arrived]
         useful = {
             row["n"] for row in watched.came[1] if may_be_partner(case, row, watched, complete)

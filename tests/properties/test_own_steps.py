@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import given
 
-from muntin.aggregates.bind import Call
+from muntin.aggregates.bind import AggregateCall
 from muntin.aggregates.own_aggregate import OwnAggregate
 from muntin.aggregates.sketches import ApproxCountDistinct, ApproxQuantile, ApproxTopK
 from muntin.reference.windows import Reference
@@ -56,12 +56,17 @@ def comparable(row: dict[str, Any]) -> dict[str, Any]:
     return {name: repr(v) if isinstance(v, list) else v for name, v in row.items()}
 
 
-def calls() -> tuple[Call, ...]:
+def calls() -> tuple[AggregateCall, ...]:
     # Some built-in ones beside, so that every slot has a type.
     return tuple(
-        Call("own", own.name, (SLOTS.index(slot),), (_type(slot),), ansi=True, options=(own,))
+        AggregateCall(
+            "own", own.name, (SLOTS.index(slot),), (_type(slot),), ansi=True, options=(own,)
+        )
         for own, slot, _ in CALLS
-    ) + tuple(Call("max", slot, (SLOTS.index(slot),), (_type(slot),), ansi=True) for slot in SLOTS)
+    ) + tuple(
+        AggregateCall("max", slot, (SLOTS.index(slot),), (_type(slot),), ansi=True)
+        for slot in SLOTS
+    )
 
 
 def _type(slot: str) -> pa.DataType:

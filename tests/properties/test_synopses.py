@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muntin.aggregates.bind import Call
+from muntin.aggregates.bind import AggregateCall
 from muntin.aggregates.synopses.count_sum_avg import ApproxAvg, ApproxCount, ApproxSum
 from muntin.aggregates.synopses.extremes import SlidingExtreme
 from muntin.operators.rows.cut import Cut, TupleCut
@@ -73,7 +73,7 @@ class SynopsisCase(SequenceCase):
             axis=self.axis,
             keys=(pa.string(),),
             ranked_keys=1,
-            calls=tuple(Call("s", "s", (0,), (pa.float64(),), ansi=True) for _ in KINDS),
+            calls=tuple(AggregateCall("s", "s", (0,), (pa.float64(),), ansi=True) for _ in KINDS),
             cut=cut,
             bound_type=bound_type,
             lateness_type=pa.duration("us") if self.domain.temporal else bound_type,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from muntin.aggregates.bind import Call
+from muntin.aggregates.bind import AggregateCall
 from muntin.aggregates.synopses.count_sum_avg import ApproxCount
 from muntin.aggregates.synopses.extremes import SlidingExtreme
 from muntin.operators.rows.cut_values import ValueCut
@@ -22,7 +22,7 @@ def synopses(edges: Edges) -> Stepping:
         axis=INTEGER,
         keys=(pa.string(),),
         ranked_keys=1,
-        calls=tuple(Call("s", "s", (0,), (pa.float64(),), ansi=True) for _ in kinds),
+        calls=tuple(AggregateCall("s", "s", (0,), (pa.float64(),), ansi=True) for _ in kinds),
         cut=ValueCut(edges, INTEGER),
         bound_type=pa.int64(),
         lateness_type=pa.int64(),

@@ -13,7 +13,7 @@ import muntin as mt
 from muntin.errors import MuntinError
 from muntin.session.pipeline import Pipeline
 from muntin.session.wait import wait
-from muntin.spark.connectors.sinks.protocol import Put
+from muntin.spark.connectors.sinks.protocol import Sink
 
 STREAM = """
 CREATE STREAM sales FROM simulate('retail', hours => 0.5, closed => 0, files => 3)
@@ -28,7 +28,7 @@ class Kept:
     def __init__(self) -> None:
         self.rows: dict[str, list[Any]] = {}
 
-    def sink(self, name: str, streaming: bool) -> Put:
+    def sink(self, name: str, streaming: bool) -> Sink:
         found = self.rows.setdefault(name, [])
 
         def put(rows: DataFrame, number: int) -> None:

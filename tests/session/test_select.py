@@ -10,12 +10,12 @@ from muntin.parser.errors import SqlError
 from muntin.parser.parse import parse_query
 from muntin.planner.aggregates import known_aggregates
 from muntin.planner.columns import Columns
-from muntin.planner.select import Asked, ask
+from muntin.planner.select import SelectParts, ask
 
 KNOWN = known_aggregates(["geometric_mean"])
 
 
-def asked(text: str, joined: list[str] | None = None, *, grouped: bool = False) -> Asked:
+def asked(text: str, joined: list[str] | None = None, *, grouped: bool = False) -> SelectParts:
     query = parse_query(text)
     assert isinstance(query.tree, exp.Select)
     columns = Columns("t", ["k", "x", "v"], joined or [])

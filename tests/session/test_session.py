@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 import muntin as mt
 from muntin.parser.parse import parse_query
-from muntin.parser.statements import Call
-from muntin.session.session import Session
+from muntin.parser.statements import ConnectorCall
+from muntin.session.session import SqlSession
 from tests.session.tables import LINE
 
 
@@ -23,7 +23,7 @@ class Opened:
     calls: list[tuple[str, str | None, bool]] = field(default_factory=list)
 
     def __call__(
-        self, spark: SparkSession, call: Call, schema: str | None, streaming: bool
+        self, spark: SparkSession, call: ConnectorCall, schema: str | None, streaming: bool
     ) -> DataFrame:
         self.calls.append((str(call), schema, streaming))
         return spark.createDataFrame(LINE, "k STRING, x INT, v INT")
@@ -38,8 +38,8 @@ CREATE TRIGGER page ON sums DO webhook('http://127.0.0.1/x');
 
 
 @pytest.fixture
-def session(spark: SparkSession) -> Session:
-    made = Session(spark, open_source=Opened())
+def session(spark: SparkSession) -> SqlSession:
+    made = SqlSession(spark, open_source=Opened())
     made.sql(CREATE)
     return made
 
@@ -48,11 +48,11 @@ def lines(df: DataFrame) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in df.collect()]
 
 
-def test_nothing_is_opened_before_it_is_needed(session: Session) -> None:
+def test_nothing_is_opened_before_it_is_needed(session: SqlSession) -> None:
     assert session.open_source == Opened()
 
 
-def test_a_query_reads_streams_tables_and_queries_by_name(session: Session) -> None:
+def test_a_query_reads_streams_tables_and_queries_by_name(session: SqlSession) -> None:
     found = session.sql("SELECT max(s) FROM sums [TUMBLING 100 WATTR e]")
     assert lines(found) == [(11,)]
     session.sql("SELECT count(*) FROM line [TUMBLING 100]")
@@ -61,7 +61,7 @@ def test_a_query_reads_streams_tables_and_queries_by_name(session: Session) -> N
     )
 
 
-def test_show_says_what_there_is(session: Session) -> None:
+def test_show_says_what_there_is(session: SqlSession) -> None:
     assert lines(session.sql("SHOW STREAMS")) == [
         (
             "line",
@@ -74,7 +74,7 @@ def test_show_says_what_there_is(session: Session) -> None:
     assert [name for name, _ in lines(session.sql("SHOW TRIGGERS"))] == ["page"]
 
 
-def test_drop_forgets(session: Session) -> None:
+def test_drop_forgets(session: SqlSession) -> None:
     assert lines(session.sql("DROP QUERY sums")) == [("dropped query sums, and its trigger page",)]
     assert lines(session.sql("SHOW TRIGGERS")) == []
     assert lines(session.sql("DROP QUERY IF EXISTS sums")) == [("there was no query sums",)]
@@ -86,7 +86,7 @@ def test_drop_forgets(session: Session) -> None:
 
 
 def test_secrets_are_not_shown(spark: SparkSession) -> None:
-    session = Session(spark)
+    session = SqlSession(spark)
     session.sql("""
     CREATE TABLE t FROM postgres('t', 'postgresql://h/d', 'me', 'hunter2');
     CREATE QUERY q AS SELECT 1 AS x INTO postgres('q', url => 'u', password => 'hunter2')
@@ -100,7 +100,7 @@ def test_secrets_are_not_shown(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("name", ["../../x", "a/b", ".hidden", "a:b", "x*"])
-def test_a_name_that_is_no_folder_is_refused(session: Session, name: str) -> None:
+def test_a_name_that_is_no_folder_is_refused(session: SqlSession, name: str) -> None:
     for made in (
         f"CREATE QUERY `{name}` AS SELECT 1 AS x",
         f"CREATE TABLE `{name}` FROM json('x')",
@@ -111,12 +111,12 @@ def test_a_name_that_is_no_folder_is_refused(session: Session, name: str) -> Non
     session.sql("CREATE QUERY `slow segments-2` AS SELECT 1 AS x")
 
 
-def test_the_name_of_a_query_without_one_is_refused(session: Session) -> None:
+def test_the_name_of_a_query_without_one_is_refused(session: SqlSession) -> None:
     with pytest.raises(mt.SqlError, match="queries without one are called select_1, select_2"):
         session.sql("CREATE QUERY Select_1 AS SELECT 1 AS x")
 
 
-def test_the_plans_behind_a_query_are_its_own(session: Session) -> None:
+def test_the_plans_behind_a_query_are_its_own(session: SqlSession) -> None:
     session.sql("SELECT min(v) FROM line [TUMBLING 3]")
     (read, own) = session.answer(
         parse_query("SELECT max(s) FROM sums [TUMBLING 100 WATTR e]")
@@ -125,7 +125,7 @@ def test_the_plans_behind_a_query_are_its_own(session: Session) -> None:
     assert "max(s)" in str(own.explanation)
 
 
-def test_a_query_reads_what_its_names_stand_for_now(session: Session) -> None:
+def test_a_query_reads_what_its_names_stand_for_now(session: SqlSession) -> None:
     text = "SELECT count(*) FROM sums"
     assert lines(session.sql(text)) == [(4,)]
     session.sql("DROP STREAM line; CREATE STREAM line FROM csv('other.csv') ON x")
@@ -155,13 +155,13 @@ def test_what_is_no_table_is_refused(spark: SparkSession) -> None:
         mt.sql("SELECT 1 FROM t", t=[1])
 
 
-def test_a_query_that_reads_itself_is_refused(session: Session) -> None:
+def test_a_query_that_reads_itself_is_refused(session: SqlSession) -> None:
     session.sql("CREATE QUERY a AS SELECT * FROM b; CREATE QUERY b AS SELECT * FROM a")
     with pytest.raises(mt.SqlError, match=r"line 1, column 14: the query a reads itself"):
         session.sql("SELECT * FROM a")
 
 
-def test_explain_draws_a_graph(session: Session) -> None:
+def test_explain_draws_a_graph(session: SqlSession) -> None:
     (row,) = session.sql(
         "EXPLAIN (FORMAT svg) SELECT k, sum(v) AS s FROM line [TUMBLING 5]"
     ).collect()
@@ -171,7 +171,7 @@ def test_explain_draws_a_graph(session: Session) -> None:
     assert len(list(root.iter("{http://www.w3.org/2000/svg}rect"))) == 4
 
 
-def test_explain_of_a_query_by_its_name(session: Session) -> None:
+def test_explain_of_a_query_by_its_name(session: SqlSession) -> None:
     (row,) = session.sql("EXPLAIN QUERY sums").collect()
     assert row.plan.splitlines()[:3] == [
         "relation    line, a batch",

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import muntin as mt
 from muntin.parser.parse import parse_query
-from muntin.session.session import Session
+from muntin.session.session import SqlSession
 from muntin.testing.replay import Replay, replay
 from tests.session.tables import LINE, NAMES
 
@@ -31,7 +31,7 @@ def played(line: Replay, text: str, folder: Path) -> Batches:
     """What a query reports of a stream, micro-batch by micro-batch, until it has ended."""
     stream = line.stream("x", "k", mt.slack(1), shards=2)
     names = line.spark.createDataFrame(NAMES, "key STRING, name STRING")
-    answer = Session(line.spark, {"line": stream, "names": names}).answer(parse_query(text))
+    answer = SqlSession(line.spark, {"line": stream, "names": names}).answer(parse_query(text))
     found: Batches = []
 
     def keep(batch: DataFrame, number: int) -> None:

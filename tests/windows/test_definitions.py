@@ -21,7 +21,7 @@ def noon(minutes: float) -> datetime:
     return NOON + timedelta(minutes=minutes)
 
 
-#   Q1 of window-id.txt: RANGE 300 seconds SLIDE 60 seconds, started at 12:00.
+#   Q1 of [Window-ids]: RANGE 300 seconds SLIDE 60 seconds, started at 12:00.
 #
 #            12:00                     12:06           12:10 t1 12:11           12:15
 #   w 10                                 [-------------------)

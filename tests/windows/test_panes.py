@@ -7,20 +7,20 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from muntin.aggregates.bind import Call
+from muntin.aggregates.bind import AggregateCall
 from muntin.operators.windows.panes import Panes
 from muntin.specs.axis import Domain
 from muntin.specs.windows import Window
 
 CALLS = {
     # As many columns raw (value, condition, order) as combined (count, tick, value).
-    "first": Call("first", "first(s)", (0, 1), (pa.string(), pa.bool_()), True),
-    "mode": Call("mode", "mode(s)", (0,), (pa.string(),), True),
-    "collect": Call("collect", "collect(s)", (0,), (pa.string(),), True),
+    "first": AggregateCall("first", "first(s)", (0, 1), (pa.string(), pa.bool_()), True),
+    "mode": AggregateCall("mode", "mode(s)", (0,), (pa.string(),), True),
+    "collect": AggregateCall("collect", "collect(s)", (0,), (pa.string(),), True),
 }
 
 
-def panes(call: Call) -> Panes:
+def panes(call: AggregateCall) -> Panes:
     spec = Window(10, 10, "on")
     axis = spec.axis(Domain.INTEGER, scale=0, zone="UTC")
     return Panes(axis, spec.edges(axis), (pa.string(),), (call,), pa.int64())

@@ -1,4 +1,4 @@
-"""The queries and figures of window-id.txt, worked out by hand: by definition and step by step.
+"""The queries and figures of [Window-ids], worked out by hand: by definition and step by step.
 
 Every stream goes through the reference and through the operator's step function, which must agree;
 what is asserted is what the paper prints, or what follows from its definitions on paper.
@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from muntin.aggregates.bind import Call
+from muntin.aggregates.bind import AggregateCall
 from muntin.operators.windows.operator import Windows
 from muntin.reference.definitions import extent, wids
 from muntin.reference.rows import SequenceReference
@@ -155,7 +155,9 @@ CLOSED = [
 
 
 def test_q1_closes_a_window_for_a_segment_at_its_punctuation() -> None:
-    calls = [Call(f, f"{f}(speed)", (0,), (pa.int64(),), ansi=True) for f in ("max", "min")]
+    calls = [
+        AggregateCall(f, f"{f}(speed)", (0,), (pa.int64(),), ansi=True) for f in ("max", "min")
+    ]
     work = Windows(INTEGER, EDGES, (pa.string(),), tuple(calls), pa.int64())
     stepping = Stepping(work, slot="speed")
     aggregates = {

@@ -42,7 +42,7 @@ def found(outcome: Outcome) -> list[tuple[Any, ...]]:
     return [(r["window_start"], r["window_end"], r["got"]) for r in outcome.results]
 
 
-# -- window-id.txt, Q1 -----------------------------------------------------------------------------
+# -- [Window-ids, Q1] ------------------------------------------------------------------------------
 
 
 Q1 = Window("300 seconds", "60 seconds", "ts", origin=NOON)

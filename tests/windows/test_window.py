@@ -127,7 +127,7 @@ def test_column_name() -> None:
 
 
 def test_context() -> None:
-    """window-id.txt, section 4: which windows must look back, and which ahead."""
+    """Which windows must look back, and which ahead [Window-ids 4]."""
     assert Window(1, 1, "x").context is Context.CF
     assert Landmark(1, "x", 0).context is Context.CF
     assert [context.name for context in Context if context.forward_context_free] == ["CF", "FCF"]
@@ -266,7 +266,7 @@ def test_an_awkward_slide_has_two_panes_and_not_thousands() -> None:
     assert [laid.pane(tick) for tick in (-1, 0, 3597, 3598, 3599)] == [-1, 0, 0, 1, 2]
 
 
-#   with origin 0 the first windows are partial (window-id.txt, section 3.3)
+#   with origin 0 the first windows are partial [Window-ids 3.3]
 #
 #   tick   0   1   2   3
 #   w 0    0...1

@@ -9,7 +9,7 @@ import pytest
 
 from muntin.reference.definitions import bounds, wids
 from muntin.spark.plan import window_tags
-from muntin.spark.plan.window_tags import Buckets, tag
+from muntin.spark.plan.window_tags import WindowTags, tag
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.windows import Window
 
@@ -17,7 +17,7 @@ AXIS = Axis(Domain.INTEGER)
 
 
 def exploded(window: Window, *values: int | None) -> list[pa.RecordBatch]:
-    work = Buckets(AXIS, window.edges(AXIS), "x", pa.int64(), explode=True)
+    work = WindowTags(AXIS, window.edges(AXIS), "x", pa.int64(), explode=True)
     batch = pa.RecordBatch.from_pydict({"x": pa.array(values, pa.int64())})
     return list(tag(work, ["wid", "start", "end"], iter([batch])))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from muntin.aggregates.bind import Call
+from muntin.aggregates.bind import AggregateCall
 from muntin.operators.protocol import NEVER, MemoryState, Punctuation
 from muntin.operators.windows.operator import PANES, Windows
 from muntin.specs.axis import TICK_LIMIT, Axis, Domain
@@ -20,7 +20,7 @@ Found = set[tuple[str, int, int]]
 
 
 def windows(edges: Edges = TUMBLING, panes_per_bucket: int = 4) -> Windows:
-    count = Call("count", "count(*)", (), (), ansi=True)
+    count = AggregateCall("count", "count(*)", (), (), ansi=True)
     return Windows(
         Axis(Domain.INTEGER),
         edges,

@@ -17,8 +17,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin.aggregates.own_aggregate import Checked
-from muntin.expressions.nodes import Kept
+from muntin.aggregates.own_aggregate import CheckedAggregate
+from muntin.expressions.nodes import KeptRowsType
 from muntin.kernels.numbers import double_double
 from muntin.kernels.numbers.decimals import limbs_of_decimals, limbs_of_integers
 from muntin.kernels.numbers.lists import lists
@@ -26,7 +26,7 @@ from muntin.kernels.numbers.lists import lists
 Ints = npt.NDArray[np.int64]
 
 
-class Kind(StrEnum):
+class AccumulatorKind(StrEnum):
     """How columns of several panes become one."""
 
     ADD = "add"  # integers in limbs of 32 bits
@@ -40,7 +40,7 @@ class Kind(StrEnum):
 
 
 #: How columns of several panes become one: a kind, a user's own way, or by keeping the rows.
-Merging = Kind | Checked | Kept
+Merging = AccumulatorKind | CheckedAggregate | KeptRowsType
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Accumulator:
 
     @property
     def bounded(self) -> bool:
-        """Whether a pane keeps the same amount of it however many rows it has (panes.txt 3.2)."""
+        """Whether a pane keeps the same amount of it however many rows it has [Panes 3.2]."""
         return True
 
     @property
@@ -80,8 +80,8 @@ class Count(Accumulator):
     """How many rows there are, or how many have a value in the slot."""
 
     @property
-    def kind(self) -> Kind:
-        return Kind.ADD
+    def kind(self) -> AccumulatorKind:
+        return AccumulatorKind.ADD
 
     @property
     def columns(self) -> list[pa.DataType]:
@@ -99,8 +99,8 @@ class WholeSum(Accumulator):
     """The exact sum of integers or decimals."""
 
     @property
-    def kind(self) -> Kind:
-        return Kind.ADD
+    def kind(self) -> AccumulatorKind:
+        return AccumulatorKind.ADD
 
     @property
     def columns(self) -> list[pa.DataType]:
@@ -121,8 +121,8 @@ class DoubleSum(Accumulator):
     squares: bool = False
 
     @property
-    def kind(self) -> Kind:
-        return Kind.ADD_EXACTLY
+    def kind(self) -> AccumulatorKind:
+        return AccumulatorKind.ADD_EXACTLY
 
     @property
     def columns(self) -> list[pa.DataType]:
@@ -144,8 +144,8 @@ class Extreme(Accumulator):
     greatest: bool = False
 
     @property
-    def kind(self) -> Kind:
-        return Kind.GREATEST if self.greatest else Kind.LEAST
+    def kind(self) -> AccumulatorKind:
+        return AccumulatorKind.GREATEST if self.greatest else AccumulatorKind.LEAST
 
     @property
     def columns(self) -> list[pa.DataType]:
@@ -156,14 +156,14 @@ class Extreme(Accumulator):
 
 
 @dataclass(frozen=True)
-class Edge(Accumulator):
+class FirstOrLast(Accumulator):
     """The value at the least or the greatest ``on``; a second slot says which rows count."""
 
     latest: bool = False
 
     @property
-    def kind(self) -> Kind:
-        return Kind.LATEST if self.latest else Kind.EARLIEST
+    def kind(self) -> AccumulatorKind:
+        return AccumulatorKind.LATEST if self.latest else AccumulatorKind.EARLIEST
 
     @property
     def needs_order(self) -> bool:
@@ -183,11 +183,11 @@ class Edge(Accumulator):
 
 @dataclass(frozen=True)
 class Counted(Accumulator):
-    """Every distinct value and how often it occurs; nulls are left out (panes.txt 3.3.2)."""
+    """Every distinct value and how often it occurs; nulls are left out [Panes 3.3.2]."""
 
     @property
-    def kind(self) -> Kind:
-        return Kind.COUNTED
+    def kind(self) -> AccumulatorKind:
+        return AccumulatorKind.COUNTED
 
     @property
     def columns(self) -> list[pa.DataType]:
@@ -208,8 +208,8 @@ class Collected(Accumulator):
     """Every value with its place along ``on``; nulls are left out."""
 
     @property
-    def kind(self) -> Kind:
-        return Kind.COLLECTED
+    def kind(self) -> AccumulatorKind:
+        return AccumulatorKind.COLLECTED
 
     @property
     def columns(self) -> list[pa.DataType]:
@@ -236,13 +236,13 @@ def _lists_of_present(column: pa.Array, parts: Sequence[pa.Array]) -> list[pa.Ar
 
 
 @dataclass(frozen=True)
-class Own(Accumulator):
+class OwnAccumulator(Accumulator):
     """What a user's own aggregate keeps of the arguments in the slots."""
 
-    own: Checked | None = None  # after a field with a default, but always given
+    own: CheckedAggregate | None = None  # after a field with a default, but always given
 
     @property
-    def kind(self) -> Checked:
+    def kind(self) -> CheckedAggregate:
         assert self.own is not None
         return self.own
 
@@ -261,12 +261,12 @@ class Own(Accumulator):
 
 @dataclass(frozen=True)
 class KeptRows(Accumulator):
-    """The rows themselves, a list for each slot: what a correlated aggregate needs (CA-12)."""
+    """The rows themselves, a list for each slot: what a correlated aggregate needs [CA-12]."""
 
-    kept: Kept | None = None
+    kept: KeptRowsType | None = None
 
     @property
-    def kind(self) -> Kept:
+    def kind(self) -> KeptRowsType:
         assert self.kept is not None  # a default only because the fields before it have one
         return self.kept
 

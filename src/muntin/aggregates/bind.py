@@ -18,17 +18,17 @@ from muntin.aggregates.accumulators import (
     Count,
     Counted,
     DoubleSum,
-    Edge,
     Extreme,
+    FirstOrLast,
     KeptRows,
-    Own,
+    OwnAccumulator,
     WholeSum,
 )
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.own_aggregate import OwnAggregate, checked
 from muntin.aggregates.synopses.protocol import SYNOPSES
 from muntin.errors import SumOverflowError, UnsupportedTypeError
-from muntin.expressions.nodes import Correlation, Kept
+from muntin.expressions.nodes import Correlation, KeptRowsType
 from muntin.expressions.spark_expressions import (
     AsDouble,
     Both,
@@ -48,7 +48,7 @@ Finish = Callable[[Columns], pa.Array]
 
 
 @dataclass(frozen=True)
-class Call:
+class AggregateCall:
     """An aggregate with its types known, in a form that can be shipped to workers.
 
     ``slots`` are the places of the expressions of :func:`slots_of` among all slots of the query,
@@ -64,7 +64,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Bound:
+class BoundAggregate:
     """An aggregate ready to run: ``finish`` takes what each accumulator slid to, in turn.
 
     That is its columns, one row per window; of a ``Counted`` one ``holistic.Bags``.
@@ -75,7 +75,7 @@ class Bound:
     finish: Finish
 
 
-def slot_types(calls: Sequence[Call]) -> dict[int, pa.DataType]:
+def slot_types(calls: Sequence[AggregateCall]) -> dict[int, pa.DataType]:
     """The types of the slots that some calls look at, in order of their places."""
     found = {
         slot: type_ for call in calls for slot, type_ in zip(call.slots, call.types, strict=True)
@@ -130,26 +130,26 @@ def _synopsis_slots(aggregate: Aggregate) -> list[Expression]:
     return [_where(condition, slot) for slot in made]
 
 
-def bind(call: Call) -> Bound:
+def bind(call: AggregateCall) -> BoundAggregate:
     """The accumulators and the result of a call, or an error where a type does not suit."""
     function, slots = call.function, call.slots
     place = slots[:1]
     type_ = call.types[0] if call.types else pa.int64()
     match function:
         case "count" | "count_if":
-            return Bound((Count(place),), pa.int64(), lambda given: given[0][0])
+            return BoundAggregate((Count(place),), pa.int64(), lambda given: given[0][0])
         case "min" | "max":
             _require(call, type_, orderable(type_), "a type that has an order")
             extreme = Extreme(place, type_, function == "max")
-            return Bound((extreme,), type_, lambda given: given[0][0])
+            return BoundAggregate((extreme,), type_, lambda given: given[0][0])
         case "any" | "all":
             _require(call, type_, pa.types.is_boolean(type_), "a condition (boolean)")
             extreme = Extreme(place, type_, function == "any")
-            return Bound((extreme,), type_, lambda given: given[0][0])
+            return BoundAggregate((extreme,), type_, lambda given: given[0][0])
         case "first" | "last":
             _require(call, type_, orderable(type_), "a type that has an order, to break ties")
-            edge = Edge(slots, type_, function == "last")
-            return Bound((edge,), type_, lambda given: given[0][1])
+            edge = FirstOrLast(slots, type_, function == "last")
+            return BoundAggregate((edge,), type_, lambda given: given[0][1])
         case "sum":
             return _sum(call, place, type_)
         case "avg":
@@ -158,42 +158,44 @@ def bind(call: Call) -> Bound:
             return _correlated(call)
         case "weighted_avg":
             sums = (DoubleSum(place), DoubleSum(slots[1:2]), Count(place))
-            return Bound(sums, pa.float64(), _finish_weighted)
+            return BoundAggregate(sums, pa.float64(), _finish_weighted)
         case "collect":
             _require(call, type_, orderable(type_), "a type that has an order, to break ties")
             collected = Collected(place, type_)
-            return Bound((collected,), pa.list_(type_), lambda given: given[0][1])
+            return BoundAggregate((collected,), pa.list_(type_), lambda given: given[0][1])
         case holistic_ if holistic_ in holistic.NAMES:
             return _holistic(call, place, type_)
         case "own":
             return _own(call)
         case _:
             moments = (Count(place), DoubleSum(place), DoubleSum(place, squares=True))
-            return Bound(moments, pa.float64(), _finish_moments(function))
+            return BoundAggregate(moments, pa.float64(), _finish_moments(function))
 
 
-def _own(call: Call) -> Bound:
+def _own(call: AggregateCall) -> BoundAggregate:
     (given,) = call.options
     assert isinstance(given, OwnAggregate)
     own = checked(given, call.label, call.types)
-    return Bound((Own(call.slots, None, own),), own.type, lambda kept: own.finish(kept[0]))
+    return BoundAggregate(
+        (OwnAccumulator(call.slots, None, own),), own.type, lambda kept: own.finish(kept[0])
+    )
 
 
 def _where(condition: Expression | None, value: Expression) -> Expression:
     return value if condition is None else Where(condition, value)
 
 
-def _require(call: Call, type_: pa.DataType, holds: bool, wanted: str) -> None:
+def _require(call: AggregateCall, type_: pa.DataType, holds: bool, wanted: str) -> None:
     if not holds:
         raise UnsupportedTypeError(f"{call.label} needs {wanted}, but its argument is {type_}")
 
 
-def _holistic(call: Call, place: tuple[int, ...], type_: pa.DataType) -> Bound:
+def _holistic(call: AggregateCall, place: tuple[int, ...], type_: pa.DataType) -> BoundAggregate:
     if call.function in holistic.OF_NUMBERS:
         _require(call, type_, _is_number(type_), "a number")
     _require(call, type_, orderable(type_), "a type that has an order")
     result, finish = holistic.answer(call.function, type_, call.options)
-    return Bound((Counted(place, type_),), result, finish)
+    return BoundAggregate((Counted(place, type_),), result, finish)
 
 
 def _is_number(type_: pa.DataType) -> bool:
@@ -202,43 +204,43 @@ def _is_number(type_: pa.DataType) -> bool:
     )
 
 
-def _sum(call: Call, place: tuple[int, ...], type_: pa.DataType) -> Bound:
+def _sum(call: AggregateCall, place: tuple[int, ...], type_: pa.DataType) -> BoundAggregate:
     if pa.types.is_floating(type_):
         kept: tuple[Accumulator, ...] = (DoubleSum(place), Count(place))
-        return Bound(kept, pa.float64(), _finish_double_sum)
+        return BoundAggregate(kept, pa.float64(), _finish_double_sum)
     kept = (WholeSum(place, type_), Count(place))
     if pa.types.is_decimal(type_):
         wider = pa.decimal128(builtins.min(38, type_.precision + 10), type_.scale)
-        return Bound(kept, wider, _finish_decimal_sum(call, wider))
+        return BoundAggregate(kept, wider, _finish_decimal_sum(call, wider))
     _require(call, type_, pa.types.is_integer(type_), "a number")
-    return Bound(kept, pa.int64(), _finish_integer_sum(call))
+    return BoundAggregate(kept, pa.int64(), _finish_integer_sum(call))
 
 
-def _avg(call: Call, place: tuple[int, ...], type_: pa.DataType) -> Bound:
+def _avg(call: AggregateCall, place: tuple[int, ...], type_: pa.DataType) -> BoundAggregate:
     if pa.types.is_floating(type_):
         kept: tuple[Accumulator, ...] = (DoubleSum(place), Count(place))
-        return Bound(kept, pa.float64(), _finish_double_avg)
+        return BoundAggregate(kept, pa.float64(), _finish_double_avg)
     kept = (WholeSum(place, type_), Count(place))
     if pa.types.is_decimal(type_):
         finer = _decimal_type(type_.precision + 4, type_.scale + 4)
-        return Bound(kept, finer, _finish_decimal_avg(call, type_.scale, finer))
+        return BoundAggregate(kept, finer, _finish_decimal_avg(call, type_.scale, finer))
     _require(call, type_, pa.types.is_integer(type_), "a number")
-    return Bound(kept, pa.float64(), _finish_integer_avg)
+    return BoundAggregate(kept, pa.float64(), _finish_integer_avg)
 
 
-def _correlated(call: Call) -> Bound:
+def _correlated(call: AggregateCall) -> BoundAggregate:
     (correlation,) = call.options
     assert isinstance(correlation, Correlation)  # made so by the parser alone
-    kept = Kept(correlation, call.types, call.ansi)
+    kept = KeptRowsType(correlation, call.types, call.ansi)
 
     def result(function: str, argument: int | None) -> pa.DataType:
         types = () if argument is None else (call.types[argument],)
-        return bind(Call(function, call.label, (0,) * len(types), types, call.ansi)).type
+        return bind(AggregateCall(function, call.label, (0,) * len(types), types, call.ansi)).type
 
     check(kept.where, call.types, result, call.label)
     type_ = result(correlation.function, correlation.argument)
     # The operator evaluates the condition where it makes windows; what it hands over is final.
-    return Bound((KeptRows(call.slots, None, kept),), type_, lambda given: given[0][0])
+    return BoundAggregate((KeptRows(call.slots, None, kept),), type_, lambda given: given[0][0])
 
 
 def _decimal_type(precision: int, scale: int) -> pa.DataType:
@@ -272,7 +274,7 @@ def _finish_double_avg(given: Columns) -> pa.Array:
     return _doubles(double_double.divide(_pair(given[0]), counts.astype(np.float64)), counts > 0)
 
 
-def _finish_integer_sum(call: Call) -> Finish:
+def _finish_integer_sum(call: AggregateCall) -> Finish:
     def finish(given: Columns) -> pa.Array:
         sums, overflow = decimals.wrapped(_ints(given[0]))
         if call.ansi and overflow.any():
@@ -282,7 +284,7 @@ def _finish_integer_sum(call: Call) -> Finish:
     return finish
 
 
-def _finish_decimal_sum(call: Call, type_: pa.DataType) -> Finish:
+def _finish_decimal_sum(call: AggregateCall, type_: pa.DataType) -> Finish:
     def finish(given: Columns) -> pa.Array:
         low, high, overflow = decimals.as_words(_ints(given[0]), type_.precision)
         if call.ansi and overflow.any():
@@ -292,7 +294,7 @@ def _finish_decimal_sum(call: Call, type_: pa.DataType) -> Finish:
     return finish
 
 
-def _overflow(call: Call, type_: str, instead: str) -> SumOverflowError:
+def _overflow(call: AggregateCall, type_: str, instead: str) -> SumOverflowError:
     return SumOverflowError(
         f"{call.label} left the range of {type_} (ARITHMETIC_OVERFLOW); {instead}, "
         "or set spark.sql.ansi.enabled to false to let it behave as before ANSI mode"
@@ -306,7 +308,7 @@ def _finish_integer_avg(given: Columns) -> pa.Array:
     return _doubles(double_double.divide(sums, counts.astype(np.float64)), counts > 0)
 
 
-def _finish_decimal_avg(call: Call, scale: int, type_: pa.DataType) -> Finish:
+def _finish_decimal_avg(call: AggregateCall, scale: int, type_: pa.DataType) -> Finish:
     shift = 10 ** (type_.scale - scale)
 
     def finish(given: Columns) -> pa.Array:

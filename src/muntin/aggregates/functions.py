@@ -232,7 +232,7 @@ def collect_set(column: Column) -> Aggregate:
 
 
 def heavy_hitters(column: Column, share: float = 0.05) -> Aggregate:
-    """The values that at least a share of the rows have (panes.txt, Query 4), with their counts.
+    """The values that at least a share of the rows have [Panes, Query 4], with their counts.
 
     An array of structs ``item``, ``count``, the most frequent first, equally frequent ones in
     their own order. Rows without a value count neither for nor against.

@@ -1,4 +1,4 @@
-"""Holistic aggregates: those that need every value of a window (panes.txt 3.2).
+"""Holistic aggregates: those that need every value of a window [Panes 3.2].
 
 What a pane keeps for them are its distinct values and their counts. All such aggregates of one
 column share it, and here is what each makes of it.
@@ -124,7 +124,7 @@ def _top_k(bags: Bags, k: int) -> pa.Array:
 
 
 def _heavy_hitters(bags: Bags, share: float) -> pa.Array:
-    """Items whose count is at least a share of all (panes.txt, Query 4), compared exactly."""
+    """Items whose count is at least a share of all [Panes, Query 4], compared exactly."""
     exact = exact_share(share)
     sizes, which = np.unique(bags.sizes, return_inverse=True)
     needed = [max(1, -(-exact.numerator * size // exact.denominator)) for size in sizes.tolist()]

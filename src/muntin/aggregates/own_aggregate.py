@@ -1,7 +1,7 @@
 """A user's own aggregate: a class that makes partial rows, merges them and finishes them.
 
 It runs where the built-in ones run: its partial rows are columns of a pane, they are made before
-the shuffle, travel, are kept in the state and become windows like any other (panes.txt 3.1).
+the shuffle, travel, are kept in the state and become windows like any other [Panes 3.1].
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class OwnAggregate:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedAggregate:
     """An aggregate with its types known, each of its answers checked.
 
     What goes wrong in a user's code is said with the aggregate and the method it went wrong in.
@@ -149,7 +149,7 @@ class Checked:
         return array
 
 
-def checked(own: OwnAggregate, label: str, types: Sequence[pa.DataType]) -> Checked:
+def checked(own: OwnAggregate, label: str, types: Sequence[pa.DataType]) -> CheckedAggregate:
     """An aggregate for arguments of these types, or an error where they do not suit."""
     typed = called(label, "typed", own.typed, types)
     if not isinstance(typed, OwnAggregate):
@@ -159,7 +159,7 @@ def checked(own: OwnAggregate, label: str, types: Sequence[pa.DataType]) -> Chec
         raise OwnAggregateError(label, "result", f"must return an Arrow type, not {result!r}")
     if not typed.partials or not all(isinstance(type_, pa.DataType) for type_ in typed.partials):
         raise OwnAggregateError(label, "partials", "must name Arrow types, at least one")
-    return Checked(typed, label, result, tuple(typed.partials))
+    return CheckedAggregate(typed, label, result, tuple(typed.partials))
 
 
 def called(label: str, method: str, function: Callable[..., object], *given: object) -> object:

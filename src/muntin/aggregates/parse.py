@@ -28,7 +28,7 @@ from muntin.expressions.dialect import constant
 from muntin.expressions.nodes import Node
 from muntin.expressions.read import columnwise, correlate
 from muntin.expressions.spark_expressions import Expression, Name, Sql
-from muntin.expressions.two_rows import OfOneRow, of_two_rows
+from muntin.expressions.two_rows import OneRowExpression, of_two_rows
 
 #: In a select list, so that an alias is read as in SQL and one statement is all there is; not the
 #: first of it, because there ALL and DISTINCT would belong to the query.
@@ -245,7 +245,7 @@ def parse_bridge(text: str, zone: str = "UTC") -> tuple[Node, list[str]]:
     )
 
 
-def parse_two_rows(text: str, zone: str = "UTC") -> tuple[Node, list[OfOneRow]]:
+def parse_two_rows(text: str, zone: str = "UTC") -> tuple[Node, list[OneRowExpression]]:
     """Read a condition on two rows (``"prev.x % 2 = 1 AND next.x > prev.x"``).
 
     The tree, in which everything on one of them alone is a slot, and what these slots are.

@@ -10,29 +10,29 @@ import click
 from rich.console import Console, Group
 from rich.live import Live
 
-from muntin.cli.progress import Progress, line_of
+from muntin.cli.progress import CommandProgress, line_of
 
 if TYPE_CHECKING:
     from muntin.spark.connectors.sinks.console import Board
-    from muntin.spark.connectors.sinks.protocol import Put
-    from muntin.spark.queries.watch import Standing
+    from muntin.spark.connectors.sinks.protocol import Sink
+    from muntin.spark.queries.watch import QueryProgress
     from muntin.spark.types import DataFrame
 
 
-class Boards:
+class LiveTables:
     """A table for each query that names no sink.
 
     Those of streams are drawn over themselves, with how the query stands below; others are printed
     when their rows come.
     """
 
-    def __init__(self, rows: int, progress: Progress) -> None:
+    def __init__(self, rows: int, progress: CommandProgress) -> None:
         self._limit = rows
         self._progress = progress
         self._console = Console()
         self._boards: dict[str, Board] = {}
 
-    def sink(self, name: str, streaming: bool) -> Put:
+    def sink(self, name: str, streaming: bool) -> Sink:
         """The sink of a query."""
         from muntin.spark.connectors.sinks.console import Board
 
@@ -76,7 +76,7 @@ class Boards:
         else:
             click.echo(text, err=True)
 
-    def show(self, standings: Mapping[str, Standing]) -> None:
+    def show(self, standings: Mapping[str, QueryProgress]) -> None:
         """How queries stand: below their tables, else on the line of progress."""
         for name, standing in standings.items():
             if name in self._boards:

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Protocol
 
 import click
 
-from muntin.cli.progress import Progress
+from muntin.cli.progress import CommandProgress
 
 if TYPE_CHECKING:
-    from muntin.spark.connectors.sinks.protocol import Put
-    from muntin.spark.queries.watch import Standing
+    from muntin.spark.connectors.sinks.protocol import Sink
+    from muntin.spark.queries.watch import QueryProgress
     from muntin.spark.types import DataFrame, SparkSession
 
 FORMATS = ("table", "json", "csv")
 
 
-class Showing(Protocol):
+class ResultOutput(Protocol):
     """Where results go that no statement sends anywhere."""
 
-    def sink(self, name: str, streaming: bool) -> Put:
+    def sink(self, name: str, streaming: bool) -> Sink:
         """The sink of a query."""
 
     def answer(self, rows: DataFrame) -> None:
@@ -31,7 +31,7 @@ class Showing(Protocol):
     def following(self) -> AbstractContextManager[None]:
         """Around the time in which streams run."""
 
-    def show(self, standings: Mapping[str, Standing]) -> None:
+    def show(self, standings: Mapping[str, QueryProgress]) -> None:
         """How queries stand."""
 
     def say(self, text: str) -> None:
@@ -44,27 +44,27 @@ def showing(
     rows: int,
     *,
     as_json: bool,
-    progress: Progress,
-) -> Showing:
+    progress: CommandProgress,
+) -> ResultOutput:
     """What was asked for; else a table on a terminal and JSON lines elsewhere."""
     if form is None:
         form = "table" if sys.stdout.isatty() and not as_json else "json"
     if form == "table":
-        from muntin.cli.live_output import Boards
+        from muntin.cli.live_output import LiveTables
 
-        return Boards(rows, progress)
-    return Lines(spark, form, progress)
+        return LiveTables(rows, progress)
+    return RowLines(spark, form, progress)
 
 
-class Lines:
+class RowLines:
     """Every row as a line on standard output, nothing else beside them."""
 
-    def __init__(self, spark: SparkSession, form: str, progress: Progress) -> None:
+    def __init__(self, spark: SparkSession, form: str, progress: CommandProgress) -> None:
         self._spark = spark
         self._form = form
         self._progress = progress
 
-    def sink(self, name: str, streaming: bool) -> Put:
+    def sink(self, name: str, streaming: bool) -> Sink:
         from muntin.spark.connectors.sinks.registry import open_sink
 
         put = open_sink(self._spark, "stdout", [self._form], {}, query=name)
@@ -82,7 +82,7 @@ class Lines:
     def following(self) -> Iterator[None]:
         yield
 
-    def show(self, standings: Mapping[str, Standing]) -> None:
+    def show(self, standings: Mapping[str, QueryProgress]) -> None:
         for name, standing in standings.items():
             self._progress.show({"query": name, **standing.as_dict()})
 

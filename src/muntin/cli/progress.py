@@ -22,7 +22,7 @@ _DRAWN_SECONDS = 0.2
 Look = Callable[[], dict[str, Any]]
 
 
-class Progress:
+class CommandProgress:
     """Where a command says how far it is. Results go to standard output, this does not."""
 
     def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muntin.cli.options import SparkOptions
-from muntin.cli.progress import Progress
+from muntin.cli.progress import CommandProgress
 
 if TYPE_CHECKING:
     from muntin.spark.types import SparkSession
@@ -24,7 +24,7 @@ _FORK_SECONDS = 2
 
 @contextmanager
 def session(
-    options: SparkOptions, progress: Progress, names: Iterable[str] = ()
+    options: SparkOptions, progress: CommandProgress, names: Iterable[str] = ()
 ) -> Iterator[SparkSession]:
     """A session that ends with the command; ``names`` are those of sources and sinks.
 
@@ -38,12 +38,12 @@ def session(
         return
     with tempfile.TemporaryDirectory(prefix="muntin-") as folder:
         with progress.during("Starting Spark"):
-            from muntin.spark.start.session import Settings, start, warm
+            from muntin.spark.start.session import SessionSettings, start, warm
 
             _import_after_fork("muntin.session.pipeline")
             log = options.log or Path(folder) / "spark.log"
             conf = {"spark.sql.warehouse.dir": f"{folder}/warehouse", **options.conf}
-            spark = start(Settings(options.master, conf, packages, log))
+            spark = start(SessionSettings(options.master, conf, packages, log))
             warm(spark)
         try:
             yield spark

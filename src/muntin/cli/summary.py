@@ -12,23 +12,23 @@ from muntin.cli.progress import line_of
 from muntin.cli.resume_command import resuming
 
 if TYPE_CHECKING:
-    from muntin.session.batch_progress import BatchStanding
+    from muntin.session.batch_progress import BatchProgress
     from muntin.session.pipeline import Pipeline
-    from muntin.session.wait import Ended
-    from muntin.spark.connectors.sources.row_counts import Tally
+    from muntin.session.wait import PipelineEnd
+    from muntin.spark.connectors.sources.row_counts import SourceCounts
 
 #: So many malformed rows are shown of a source.
 _EXAMPLES = 3
 
 
-class Telling:
+class RunSummary:
     """Says how it went, on standard error; in JSON where that was asked for."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         self._given = given
         self._json = bool(given["as_json"])
 
-    def done(self, queries: int, standing: BatchStanding) -> None:
+    def done(self, queries: int, standing: BatchProgress) -> None:
         """A batch is done: what was read and written."""
         if self._json:
             sources = {name: _plain(tally) for name, tally in standing.sources.items()}
@@ -50,7 +50,7 @@ class Telling:
         else:
             click.echo("Stopped. A batch is not resumed: the next run begins anew.", err=True)
 
-    def end(self, ended: Ended, pipeline: Pipeline) -> None:
+    def end(self, ended: PipelineEnd, pipeline: Pipeline) -> None:
         """Streams have ended."""
         if self._json:
             counts = {name: standing.as_dict() for name, standing in ended.standings.items()}
@@ -80,7 +80,7 @@ class Telling:
         kept = pipeline.dead_letter
         return f"they are in {kept}" if kept else "--dead-letter FOLDER keeps them"
 
-    def _resume(self, ended: Ended) -> str:
+    def _resume(self, ended: PipelineEnd) -> str:
         """How to go on with a stream that was stopped."""
         after = ", ".join(f"{name} after micro-batch {n}" for name, n in ended.last.items())
         if self._given["checkpoint"] is None:
@@ -88,7 +88,7 @@ class Telling:
         return f"Stopped {after}. Resume with:\n  {resuming(self._given)}"
 
 
-def _plain(tally: Tally) -> dict[str, object]:
+def _plain(tally: SourceCounts) -> dict[str, object]:
     return {**vars(tally), "late": 0}
 
 

@@ -14,7 +14,7 @@ _SLIDE = 1
 
 
 @dataclass(frozen=True)
-class Measured:
+class WindowTimes:
     """How long it took to make the same windows both ways."""
 
     overlap: int
@@ -28,7 +28,7 @@ class Measured:
         return self.spark / self.muntin
 
 
-def measure(spark: SparkSession, rows: int, overlaps: tuple[int, ...]) -> Iterator[Measured]:
+def measure(spark: SparkSession, rows: int, overlaps: tuple[int, ...]) -> Iterator[WindowTimes]:
     """Windows with max and avg over rows of 50 keys; once before, so that all is warm."""
     made = spark.sql(
         f"SELECT concat('k', id % 50) AS k, timestamp_millis(1772500000000 + id * 10) AS ts, "
@@ -38,7 +38,7 @@ def measure(spark: SparkSession, rows: int, overlaps: tuple[int, ...]) -> Iterat
     _run(_muntin(made, 2))
     _run(_spark(made, 2))
     for overlap in overlaps:
-        yield Measured(overlap, rows, _run(_muntin(made, overlap)), _run(_spark(made, overlap)))
+        yield WindowTimes(overlap, rows, _run(_muntin(made, overlap)), _run(_spark(made, overlap)))
     made.unpersist()
 
 

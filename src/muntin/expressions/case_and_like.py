@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.expressions.values import (
+    ComparableValues,
     Mask,
     Numbers,
-    Ordered,
     Truth,
     Value,
     Values,
@@ -42,7 +42,7 @@ def extreme(which: str, values: Sequence[Value]) -> Value:
 
 
 def like(value: Value, pattern: str) -> Truth:
-    assert isinstance(value, Ordered)  # checked when the plan was built
+    assert isinstance(value, ComparableValues)  # checked when the plan was built
     found = pc.match_substring_regex(value.column, pattern).fill_null(False)
     return Truth(found.to_numpy(zero_copy_only=False), validity(value))
 
@@ -61,8 +61,8 @@ def _taken(which: Ints, values: Sequence[Value]) -> Value:
     if isinstance(typed[0], Truth):
         true = _select(which, [v.true if isinstance(v, Truth) else _NONE for v in values])
         return Truth(true.astype(np.bool_) & valid, valid)
-    if isinstance(typed[0], Ordered):
-        return Ordered(_taken_ordered(which, valid, values, typed[0].column.type))
+    if isinstance(typed[0], ComparableValues):
+        return ComparableValues(_taken_ordered(which, valid, values, typed[0].column.type))
     scales = [value.scale for value in typed if isinstance(value, Numbers)]
     whole = [scale for scale in scales if scale is not None]
     scale = max(whole) if len(whole) == len(scales) else None
@@ -74,7 +74,7 @@ _NONE: Mask = np.zeros(1, np.bool_)
 
 
 def _untyped(value: Value) -> bool:
-    return isinstance(value, Ordered) and pa.types.is_null(value.column.type)
+    return isinstance(value, ComparableValues) and pa.types.is_null(value.column.type)
 
 
 def _select(which: Ints, values: Sequence[Values]) -> Values:
@@ -93,7 +93,7 @@ def _numbers(value: Value, scale: int | None) -> Values:
 def _taken_ordered(
     which: Ints, valid: Mask, values: Sequence[Value], type_: pa.DataType
 ) -> pa.Array:
-    columns = [v.column.cast(type_) for v in values if isinstance(v, Ordered)]
+    columns = [v.column.cast(type_) for v in values if isinstance(v, ComparableValues)]
     lengths = [len(column) for column in columns]
     begins = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     spread = np.array([length > 1 for length in lengths])

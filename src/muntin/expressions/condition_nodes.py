@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Known:
+class BooleanConstant:
     """TRUE or FALSE."""
 
     value: bool
@@ -36,7 +36,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Extreme:
+class LeastOrGreatest:
     """``least`` or ``greatest`` of those that are not null; NaN is greater than all."""
 
     which: Literal["least", "greatest"]
@@ -52,7 +52,7 @@ class Like:
 
 
 @dataclass(frozen=True)
-class Moment:
+class TimeConstant:
     """A constant timestamp or date: its number, and its type."""
 
     value: int
@@ -60,7 +60,7 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class Interval:
+class IntervalConstant:
     """A constant length of time; one of days alone moves dates too."""
 
     micros: int
@@ -85,4 +85,14 @@ class Elapsed:
     zone: str
 
 
-Part = Known | Null | Choice | Extreme | Like | Moment | Interval | Dated | Elapsed
+Part = (
+    BooleanConstant
+    | Null
+    | Choice
+    | LeastOrGreatest
+    | Like
+    | TimeConstant
+    | IntervalConstant
+    | Dated
+    | Elapsed
+)

@@ -10,16 +10,16 @@ import pyarrow as pa
 from muntin.expressions import times
 from muntin.expressions.case_and_like import chosen, extreme, like
 from muntin.expressions.condition_nodes import (
+    BooleanConstant,
     Choice,
     Dated,
     Elapsed,
-    Extreme,
-    Interval,
-    Known,
+    IntervalConstant,
+    LeastOrGreatest,
     Like,
-    Moment,
     Null,
     Part,
+    TimeConstant,
 )
 from muntin.expressions.nodes import (
     Absolute,
@@ -35,9 +35,9 @@ from muntin.expressions.nodes import (
     Text,
 )
 from muntin.expressions.values import (
+    ComparableValues,
     Mask,
     Numbers,
-    Ordered,
     Truth,
     Value,
     Values,
@@ -64,7 +64,7 @@ def evaluate(node: Node, slot: Callable[[int], Value], inner: Callable[[Inner], 
         case Constant(value):
             return constant(value)
         case Text(value):
-            return Ordered(pa.array([value], pa.string()))
+            return ComparableValues(pa.array([value], pa.string()))
         case Arithmetic(sign, left, right, zone):
             return _arithmetic(
                 sign, evaluate(left, slot, inner), evaluate(right, slot, inner), zone
@@ -88,21 +88,23 @@ def evaluate(node: Node, slot: Callable[[int], Value], inner: Callable[[Inner], 
 
 def _part(node: Part, value: Callable[[Node], Value]) -> Value:
     match node:
-        case Known(known):
+        case BooleanConstant(known):
             return Truth(np.array([known]), np.ones(1, np.bool_))
         case Null():
-            return Ordered(pa.nulls(1))
+            return ComparableValues(pa.nulls(1))
         case Choice(cases, otherwise):
             holds = [truth(value(condition)) for condition, _ in cases]
             return chosen(holds, [*(value(one) for _, one in cases), value(otherwise)])
-        case Extreme(which, operands):
+        case LeastOrGreatest(which, operands):
             return extreme(which, [value(operand) for operand in operands])
         case Like(operand, pattern):
             return like(value(operand), pattern)
-        case Moment(number, type_):
-            return Ordered(pa.array([number], pa.int64()).cast(times.NUMBERS[type_]).cast(type_))
-        case Interval(micros):
-            return Ordered(pa.array([micros], pa.duration("us")))
+        case TimeConstant(number, type_):
+            return ComparableValues(
+                pa.array([number], pa.int64()).cast(times.NUMBERS[type_]).cast(type_)
+            )
+        case IntervalConstant(micros):
+            return ComparableValues(pa.array([micros], pa.duration("us")))
         case Dated(operand, zone):
             return times.dated(value(operand), zone)
         case Elapsed(unit, start, end, zone):
@@ -110,7 +112,7 @@ def _part(node: Part, value: Callable[[Node], Value]) -> Value:
 
 
 def _arithmetic(sign: str, left: Value, right: Value, zone: str) -> Value:
-    if isinstance(left, Ordered) and isinstance(right, Ordered):
+    if isinstance(left, ComparableValues) and isinstance(right, ComparableValues):
         return times.arithmetic(sign, left, right, zone)
     return _calculated(sign, number_of(left), number_of(right))
 

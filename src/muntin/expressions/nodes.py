@@ -2,7 +2,7 @@
 
 ``count(*) FILTER (WHERE duration >= avg(duration))`` depends on rows (*slots*, which Spark has
 evaluated) and on the window as a whole (*inner* aggregates). What Spark cannot evaluate before
-the window is known remains as a small tree of frozen values (prior-art-spec-2.md, CA-1 to CA-11).
+the window is known remains as a small tree of frozen values [CA-1 to CA-11].
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Inner:
-    """The independent aggregate (CA-6): over all rows, or over those that meet ``where`` (CA-5).
+    """The independent aggregate [CA-6]: over all rows, or over those that meet ``where`` [CA-5].
 
     ``argument`` is a slot; None counts rows.
     """
@@ -128,7 +128,7 @@ Node = (
 
 @dataclass(frozen=True)
 class Correlation:
-    """The dependent aggregate (CA-6), its slot (None counts rows), and which rows it takes.
+    """The dependent aggregate [CA-6], its slot (None counts rows), and which rows it takes.
 
     ``slots`` is how many slots it has; a call that has one more has a further condition there.
     """
@@ -144,7 +144,7 @@ class Correlation:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptRowsType:
     """The kind of accumulator that keeps rows: they become a value only as a whole window."""
 
     correlation: Correlation
@@ -186,7 +186,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def level(node: Node) -> int:
-    """How deep aggregates are nested (CA-5): a condition of level n needs n + 1 passes."""
+    """How deep aggregates are nested [CA-5]: a condition of level n needs n + 1 passes."""
     below = max((level(child) for child in children(node)), default=0)
     return below + isinstance(node, Inner)
 

@@ -11,15 +11,15 @@ from sqlglot import exp
 
 from muntin.errors import ArgumentError, ExpressionError
 from muntin.expressions.condition_nodes import (
+    BooleanConstant,
     Choice,
     Dated,
     Elapsed,
-    Extreme,
-    Interval,
-    Known,
+    IntervalConstant,
+    LeastOrGreatest,
     Like,
-    Moment,
     Null,
+    TimeConstant,
 )
 from muntin.expressions.nodes import Comparison, Missing, Negation, Node, Text, conjunction
 from muntin.specs.axis import Axis, Domain
@@ -53,7 +53,7 @@ def read_part(tree: exp.Expr, read: Read, zone: str, text: str) -> Node | None:
     """One of these parts, or None where it is something else; ``read`` reads what is in it."""
     match tree:
         case exp.Boolean():
-            return Known(bool(tree.this))
+            return BooleanConstant(bool(tree.this))
         case exp.Null():
             return Null()
         case exp.Literal():
@@ -105,7 +105,7 @@ def _choice(tree: exp.Expr, read: Read) -> Node | None:
         case exp.Least() | exp.Greatest():
             which: Literal["least", "greatest"]
             which = "least" if isinstance(tree, exp.Least) else "greatest"
-            return Extreme(which, tuple(map(read, (tree.this, *tree.expressions))))
+            return LeastOrGreatest(which, tuple(map(read, (tree.this, *tree.expressions))))
     return None
 
 
@@ -139,7 +139,7 @@ def _regular(pattern: str, escape: str, text: str) -> str:
     return rf"(?s)\A{made}\z"
 
 
-def _interval(tree: exp.Interval, text: str) -> Interval:
+def _interval(tree: exp.Interval, text: str) -> IntervalConstant:
     amount, unit = tree.args.get("this"), tree.args.get("unit")
     written = "" if amount is None else str(amount.this)
     if isinstance(unit, exp.Var):
@@ -154,16 +154,16 @@ def _interval(tree: exp.Interval, text: str) -> Interval:
             "an interval has one unit here, from days to microseconds: INTERVAL 90 SECONDS", text
         )
     days = written.rstrip("sS").upper().endswith(("DAY", "WEEK"))
-    return Interval(-length.micros if negative else length.micros, days)
+    return IntervalConstant(-length.micros if negative else length.micros, days)
 
 
-def _moment(tree: exp.Cast, zone: str, text: str) -> Moment | None:
+def _moment(tree: exp.Cast, zone: str, text: str) -> TimeConstant | None:
     found = _MOMENTS.get(tree.to.this)
     if found is None:
         return None
     domain, type_ = found
     try:
-        return Moment(Axis(domain, zone=zone).point("condition", str(tree.this.this)), type_)
+        return TimeConstant(Axis(domain, zone=zone).point("condition", str(tree.this.this)), type_)
     except ArgumentError:
         raise ExpressionError(
             f"{tree.this.this!r} is no time; write TIMESTAMP '2026-01-31 12:00:00' or "

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin.expressions.values import Numbers, Ordered, Value, validity
+from muntin.expressions.values import ComparableValues, Numbers, Value, validity
 from muntin.specs.axis import Axis, Domain
 
 Ints = npt.NDArray[np.int64]
@@ -25,7 +25,9 @@ NUMBERS = {
 }
 
 
-def arithmetic(sign: str, left: Ordered, right: Ordered, zone: str) -> Ordered:
+def arithmetic(
+    sign: str, left: ComparableValues, right: ComparableValues, zone: str
+) -> ComparableValues:
     """One of these types plus or minus another; which go together was checked before."""
     if left.column.type == _INTERVAL and right.column.type != _INTERVAL:
         left, right = right, left  # only an addition begins with an interval
@@ -47,23 +49,27 @@ def arithmetic(sign: str, left: Ordered, right: Ordered, zone: str) -> Ordered:
 
 def elapsed(unit: int, start: Value, end: Value, zone: str) -> Numbers:
     """How many whole units lie between, towards zero."""
-    assert isinstance(start, Ordered) and isinstance(end, Ordered)  # checked before
+    assert isinstance(start, ComparableValues) and isinstance(
+        end, ComparableValues
+    )  # checked before
     apart = _clock(end.column, zone) - _clock(start.column, zone)
     return Numbers(np.sign(apart) * (np.abs(apart) // unit), validity(start) & validity(end), 0)
 
 
-def dated(value: Value, zone: str) -> Ordered:
+def dated(value: Value, zone: str) -> ComparableValues:
     """The day that a time lies on."""
-    assert isinstance(value, Ordered)  # checked before
+    assert isinstance(value, ComparableValues)  # checked before
     days = _clock(value.column, zone) // _DAY
     return _made(days, value, value, pa.date32())
 
 
-def _made(values: Ints, left: Ordered, right: Ordered, type_: pa.DataType) -> Ordered:
+def _made(
+    values: Ints, left: ComparableValues, right: ComparableValues, type_: pa.DataType
+) -> ComparableValues:
     valid = np.broadcast_to(validity(left) & validity(right), values.shape)
     stored = pa.array(np.where(valid, values, 0), pa.int64()).cast(NUMBERS.get(type_, pa.int64()))
     whole = pc.if_else(pa.array(valid), stored, pa.scalar(None, stored.type))
-    return Ordered(whole.cast(type_))
+    return ComparableValues(whole.cast(type_))
 
 
 def _numbers(column: pa.Array) -> Ints:

@@ -13,14 +13,14 @@ from muntin.expressions.read import columnwise
 
 
 @dataclass(frozen=True)
-class OfOneRow:
+class OneRowExpression:
     """What Spark evaluates for one of the rows: as SQL on its columns, and these as written."""
 
     text: str
     columns: tuple[str, ...]
 
 
-def of_two_rows(where: exp.Expr, text: str, zone: str) -> tuple[Node, list[OfOneRow]]:
+def of_two_rows(where: exp.Expr, text: str, zone: str) -> tuple[Node, list[OneRowExpression]]:
     """The tree that is left when every part on one row alone is a slot, and these parts."""
     tree, written = columnwise(where, text, zone, lambda part: len(_rows(part)) == 1)
     return tree, [_of_one_row(one) for one in written]
@@ -31,10 +31,10 @@ def _rows(tree: exp.Expr) -> set[str]:
     return {column.parts[0].name.lower() for column in tree.find_all(exp.Column)}
 
 
-def _of_one_row(written: str) -> OfOneRow:
+def _of_one_row(written: str) -> OneRowExpression:
     tree = sqlglot.parse_one(written, dialect=SPARK)
     columns = tuple(column.sql(dialect=SPARK) for column in tree.find_all(exp.Column))
-    return OfOneRow(tree.transform(_without_row).sql(dialect=SPARK), columns)
+    return OneRowExpression(tree.transform(_without_row).sql(dialect=SPARK), columns)
 
 
 def _without_row(node: exp.Expr) -> exp.Expr:

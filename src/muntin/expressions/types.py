@@ -8,15 +8,15 @@ import pyarrow as pa
 
 from muntin.errors import UnsupportedTypeError
 from muntin.expressions.condition_nodes import (
+    BooleanConstant,
     Choice,
     Dated,
     Elapsed,
-    Extreme,
-    Interval,
-    Known,
+    IntervalConstant,
+    LeastOrGreatest,
     Like,
-    Moment,
     Null,
+    TimeConstant,
 )
 from muntin.expressions.nodes import (
     Absolute,
@@ -97,7 +97,7 @@ class _Checker:
             case Missing(operand):
                 self.sort(operand)
                 return "condition"
-            case Known():
+            case BooleanConstant():
                 return "condition"
             case Null():
                 return _NULL
@@ -105,14 +105,14 @@ class _Checker:
                 for condition, _ in cases:
                     self.need(condition, "condition")
                 return self._alike([*(value for _, value in cases), otherwise])
-            case Extreme(_, operands):
+            case LeastOrGreatest(_, operands):
                 return self._alike(operands)
             case Like(operand):
                 self.need(operand, str(pa.string()))
                 return "condition"
-            case Moment(_, type_):
+            case TimeConstant(_, type_):
                 return str(type_)
-            case Interval():
+            case IntervalConstant():
                 return _INTERVAL
             case Dated(operand):
                 self._time(operand)
@@ -135,7 +135,7 @@ class _Checker:
         return "number"
 
     def _moved(self, node: Node, sort: Sort, by: Node) -> Sort:
-        if sort == _DATE and not (isinstance(by, Interval) and by.days):
+        if sort == _DATE and not (isinstance(by, IntervalConstant) and by.days):
             raise UnsupportedTypeError(f"{self.label} moves a date by what is not so many days")
         if sort not in (*_TIMES, _INTERVAL):
             self.need(node, str(_INSTANT))

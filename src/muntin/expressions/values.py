@@ -45,13 +45,13 @@ class Truth:
 
 
 @dataclass(frozen=True)
-class Ordered:
+class ComparableValues:
     """Values that can only be compared with their like: strings, dates, timestamps."""
 
     column: pa.Array
 
 
-Value = Numbers | Truth | Ordered
+Value = Numbers | Truth | ComparableValues
 
 
 def from_arrow(column: pa.Array) -> Value:
@@ -71,7 +71,7 @@ def from_arrow(column: pa.Array) -> Value:
         if not np.array_equal(high, values >> np.int64(63)):
             values = high.astype(object) * 2**64 + low.astype(object)
         return Numbers(values, valid, type_.scale)
-    return Ordered(column)
+    return ComparableValues(column)
 
 
 def truth(value: Value) -> Truth:
@@ -85,7 +85,7 @@ def number_of(value: Value) -> Numbers:
 
 
 def validity(value: Value) -> Mask:
-    if isinstance(value, Ordered):
+    if isinstance(value, ComparableValues):
         mask: Mask = pc.is_valid(value.column).to_numpy(zero_copy_only=False)
         return mask
     return value.valid
@@ -148,7 +148,7 @@ def scaled(values: Values, digits: int) -> Values:
 
 def comparable(left: Value, right: Value) -> tuple[Values, Values]:
     """Integers that compare as the values do: NaN above all and equal to itself, as in Spark."""
-    if isinstance(left, Ordered) and isinstance(right, Ordered):
+    if isinstance(left, ComparableValues) and isinstance(right, ComparableValues):
         keys = order_keys(pa.concat_arrays([left.column, right.column])).key
         if _ranked(left.column.type):
             keys = _tied(keys, left.column, right.column)

@@ -1,7 +1,7 @@
 """One way to compile a kernel: explicit signature, no GIL, cached beside the source.
 
 A kernel compiles once per machine; workers that get the package shipped unpack it to a folder of
-real files, so the cache works there too (findings, Shipping).
+real files, so the cache works there too.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def kernel(result: Any, *arguments: Any) -> Callable[[Kernel], Kernel]:
     """
 
     def compile_(function: Kernel) -> Kernel:
-        return cast(Kernel, WhenCalled(function, result(*arguments)))
+        return cast(Kernel, LazyKernel(function, result(*arguments)))
 
     return compile_
 
 
-class WhenCalled:
+class LazyKernel:
     """A kernel that is not compiled yet."""
 
     def __init__(self, function: Callable[..., Any], signature: Any) -> None:
@@ -67,7 +67,7 @@ class WhenCalled:
 
 def ready(function: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel as compiled code calls it."""
-    assert isinstance(function, WhenCalled)
+    assert isinstance(function, LazyKernel)
     return function.compiled
 
 

@@ -3,7 +3,7 @@
 A bag is values with counts. Values are ranks among all distinct values at hand, entries
 ``(rank, count)`` lie in the order of the panes, and stretches ``[low, high)`` of entries only move
 forward; so an entry comes and goes once, whatever the overlap, at a cost of the logarithm of the
-number of distinct values (panes.txt 3.2, pseudo-differential). Counts are integers, so that taking
+number of distinct values [Panes 3.2, pseudo-differential]. Counts are integers, so that taking
 away leaves no trace.
 """
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from muntin.aggregates.bind import Call
+from muntin.aggregates.bind import AggregateCall
 from muntin.aggregates.focused.aggregate import synopsis_kind as focused_kind
 from muntin.aggregates.synopses.functions import synopsis_kind, within_of
 from muntin.aggregates.synopses.protocol import SYNOPSES, SynopsisKind
@@ -16,7 +16,7 @@ from muntin.operators.rows.cut import Cut, RankCut, TupleCut
 from muntin.operators.rows.cut_landmarks import LandmarkCut
 from muntin.operators.rows.cut_slide_on import SlideCut
 from muntin.operators.rows.cut_values import ValueCut
-from muntin.operators.rows.operator import Ordered
+from muntin.operators.rows.operator import RowWindowOperator
 from muntin.operators.rows.synopses import Synopses
 from muntin.operators.windows.operator import Windows
 from muntin.operators.windows.sessions import Sessions
@@ -37,7 +37,7 @@ _BUCKETS = 16
 
 
 @dataclass(frozen=True)
-class Typed:
+class WindowOperatorInputs:
     """Axis, types and policies: what an operator is made of, beside its windows.
 
     ``behind`` is how far punctuation follows the rows, in ticks.
@@ -46,7 +46,7 @@ class Typed:
     axis: Axis
     keys: tuple[pa.DataType, ...]
     ranked_keys: int
-    calls: tuple[Call, ...]
+    calls: tuple[AggregateCall, ...]
     bound_type: pa.DataType
     lateness_type: pa.DataType
     late: Late
@@ -56,7 +56,7 @@ class Typed:
     ties: tuple[pa.DataType, ...]
 
 
-def build(spec: WindowSpec | SequenceSpec, typed: Typed) -> Operator:
+def build(spec: WindowSpec | SequenceSpec, typed: WindowOperatorInputs) -> Operator:
     """The operator of a specification."""
     if any(call.function in SYNOPSES for call in typed.calls):
         return _synopses(spec, typed)
@@ -69,7 +69,7 @@ def build(spec: WindowSpec | SequenceSpec, typed: Typed) -> Operator:
             return _ordered(spec, typed)
 
 
-def _windows(spec: WindowSpec, typed: Typed) -> Windows:
+def _windows(spec: WindowSpec, typed: WindowOperatorInputs) -> Windows:
     edges = spec.edges(typed.axis)
     reach = max(edges.range, edges.slide, typed.behind)
     panes = max(1, reach * edges.panes_per_slide // edges.slide)
@@ -85,7 +85,7 @@ def _windows(spec: WindowSpec, typed: Typed) -> Windows:
     )
 
 
-def _sessions(spec: Session, typed: Typed) -> Sessions:
+def _sessions(spec: Session, typed: WindowOperatorInputs) -> Sessions:
     gap = None if spec.gap is None else typed.axis.length("gap", spec.gap)
     return Sessions(
         axis=typed.axis,
@@ -97,9 +97,11 @@ def _sessions(spec: Session, typed: Typed) -> Sessions:
     )
 
 
-def _ordered(spec: RowWindow | TupleWindow | SlideOnWindow | Landmarks, typed: Typed) -> Ordered:
+def _ordered(
+    spec: RowWindow | TupleWindow | SlideOnWindow | Landmarks, typed: WindowOperatorInputs
+) -> RowWindowOperator:
     points = spec.points(typed.axis) if isinstance(spec, Landmarks) else ()
-    return Ordered(
+    return RowWindowOperator(
         axis=typed.axis,
         keys=typed.keys,
         ranked_keys=typed.ranked_keys,
@@ -115,7 +117,7 @@ def _ordered(spec: RowWindow | TupleWindow | SlideOnWindow | Landmarks, typed: T
     )
 
 
-def _synopses(spec: WindowSpec | SequenceSpec, typed: Typed) -> Synopses:
+def _synopses(spec: WindowSpec | SequenceSpec, typed: WindowOperatorInputs) -> Synopses:
     """Synopses are fed in order, so their windows are made of rows that are held until final."""
     synopsis = next(call.function for call in typed.calls if call.function in SYNOPSES)
     cut: Cut
@@ -159,7 +161,7 @@ def _synopses(spec: WindowSpec | SequenceSpec, typed: Typed) -> Synopses:
     )
 
 
-def _kind(call: Call, length: int | None, origin: int) -> SynopsisKind:
+def _kind(call: AggregateCall, length: int | None, origin: int) -> SynopsisKind:
     if call.function == "focused":
         return focused_kind(call.function, call.options, length, origin)
     kind = synopsis_kind(call.function, call.options)
@@ -167,7 +169,7 @@ def _kind(call: Call, length: int | None, origin: int) -> SynopsisKind:
     return kind
 
 
-def _within(call: Call, axis: Axis, length: int | None) -> int | None:
+def _within(call: AggregateCall, axis: Axis, length: int | None) -> int | None:
     within = None if call.function == "focused" else within_of(call.options)
     if within is None:
         return None
@@ -177,7 +179,9 @@ def _within(call: Call, axis: Axis, length: int | None) -> int | None:
     return ticks
 
 
-def _cut(spec: RowWindow | TupleWindow | SlideOnWindow | Landmarks, typed: Typed) -> Cut:
+def _cut(
+    spec: RowWindow | TupleWindow | SlideOnWindow | Landmarks, typed: WindowOperatorInputs
+) -> Cut:
     axis = typed.axis
     match spec:
         case RowWindow(within=within):

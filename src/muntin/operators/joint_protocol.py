@@ -15,7 +15,7 @@ import pyarrow as pa
 from muntin.operators.protocol import Changes, Operator, Punctuation, Routed, State, Step
 
 
-class Sending(Protocol):
+class MapSide(Protocol):
     """The map side of one input."""
 
     @property
@@ -30,7 +30,7 @@ class Sending(Protocol):
 
 
 @dataclass(frozen=True)
-class Arrived:
+class InputBatch:
     """What a micro-batch brought of one input.
 
     Rows of an input that every shard gets are ``counted`` in one of them.
@@ -43,7 +43,7 @@ class Arrived:
 
 
 @dataclass(frozen=True)
-class Taken:
+class RowCounts:
     """What became of the rows of one input."""
 
     used: int = 0
@@ -59,7 +59,7 @@ class JointStep:
 
     results: pa.Table
     changes: Changes
-    taken: Sequence[Taken]
+    taken: Sequence[RowCounts]
     evicted: int = 0
 
 
@@ -71,10 +71,10 @@ class Joint(Protocol):
         """The columns of ``JointStep.results``."""
 
     @property
-    def senders(self) -> Sequence[Sending]:
+    def senders(self) -> Sequence[MapSide]:
         """The map side of each input."""
 
-    def step(self, state: State, arrived: Sequence[Arrived]) -> JointStep:
+    def step(self, state: State, arrived: Sequence[InputBatch]) -> JointStep:
         """Take in what arrived of each input, report what is complete."""
 
 
@@ -89,22 +89,22 @@ class Alone:
         return self.operator.result_schema
 
     @property
-    def senders(self) -> Sequence[Sending]:
+    def senders(self) -> Sequence[MapSide]:
         return (self.operator,)
 
-    def step(self, state: State, arrived: Sequence[Arrived]) -> JointStep:
+    def step(self, state: State, arrived: Sequence[InputBatch]) -> JointStep:
         (only,) = arrived
         step = self.operator.step(state, only.partials, only.punctuation, only.rows)
         return JointStep(step.results, dict(step.changes), (taken(step),))
 
 
-def taken(step: Step) -> Taken:
+def taken(step: Step) -> RowCounts:
     """What became of the rows of an operator with one input."""
-    return Taken(step.rows_used, step.rows_late, step.rows_between, step.late_rows, step.fallen)
+    return RowCounts(step.rows_used, step.rows_late, step.rows_between, step.late_rows, step.fallen)
 
 
 @dataclass(frozen=True)
-class Scope:
+class ScopedState:
     """State under names of one's own, so that two parts of an operator keep theirs apart."""
 
     state: State

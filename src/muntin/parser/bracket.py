@@ -1,4 +1,4 @@
-"""The papers' bracket: ``[RANGE 300 SECONDS SLIDE 60 SECONDS WATTR ts]`` (window-id.txt 3.2).
+"""The papers' bracket: ``[RANGE 300 SECONDS SLIDE 60 SECONDS WATTR ts]`` [Window-ids 3.2].
 
 The words come in any order:
 
@@ -23,7 +23,13 @@ from muntin.parser.clause import COMMON, Clause, Draft, read_partition, read_rul
 from muntin.parser.cursor import Cursor
 from muntin.parser.expressions import read_expression
 from muntin.parser.frame_clause import read_frames
-from muntin.parser.literals import Measure, read_constant, read_length, read_measure, read_text
+from muntin.parser.literals import (
+    LengthLiteral,
+    read_constant,
+    read_length,
+    read_measure,
+    read_text,
+)
 from muntin.parser.window_kinds import Attribute, decided
 
 WORDS = (
@@ -95,12 +101,12 @@ def read_gap(cursor: Cursor) -> object:
     return read_length(cursor, "gap")
 
 
-def _rows(cursor: Cursor) -> Measure:
+def _rows(cursor: Cursor) -> LengthLiteral:
     measure = read_measure(cursor, "rows")
     if measure.number is None:
         cursor.at -= 1
         cursor.fail(expected="a number of rows")
-    return Measure(None, measure.number)
+    return LengthLiteral(None, measure.number)
 
 
 _READERS: dict[str, Callable[[Cursor], object]] = {

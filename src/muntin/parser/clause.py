@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from muntin.parser.cursor import Cursor
 from muntin.parser.disorder_clause import read_disorder
 from muntin.parser.errors import SqlError
-from muntin.parser.positions import Place
-from muntin.parser.statements import Fill, Interval, Method, Query, Windowing
+from muntin.parser.positions import Position
+from muntin.parser.statements import FillClause, Method, PsoupInterval, Query, Windowing
 from muntin.specs.disorder import Disorder
 
 #: Words that every stream clause knows.
@@ -22,9 +22,9 @@ class Draft:
 
     text: str
     values: dict[str, object] = field(default_factory=dict)
-    places: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, Position] = field(default_factory=dict)
 
-    def put(self, name: str, value: object, place: Place) -> None:
+    def put(self, name: str, value: object, place: Position) -> None:
         """Keep what a word was said with; no word is said twice."""
         if name in self.places:
             raise SqlError(f"{name.upper()} stands here twice", self.text, place)
@@ -43,7 +43,7 @@ class Draft:
         assert disorder is None or isinstance(disorder, Disorder)
         return Clause(method, self.values, self.places, on, by, disorder)
 
-    def at(self, name: str) -> Place:
+    def at(self, name: str) -> Position:
         return self.places[name]
 
 
@@ -53,14 +53,14 @@ class Clause:
 
     method: Method
     arguments: Mapping[str, object]
-    places: Mapping[str, Place]
+    places: Mapping[str, Position]
     on: str | None = None
     by: tuple[str, ...] | None = None
     disorder: Disorder | None = None
-    interval: Interval | None = None
+    interval: PsoupInterval | None = None
 
     def of(
-        self, table: str | Query, alias: str, fills: tuple[Fill, ...], place: Place
+        self, table: str | Query, alias: str, fills: tuple[FillClause, ...], place: Position
     ) -> Windowing:
         """The clause as said of a relation."""
         return Windowing(

@@ -24,7 +24,7 @@ from muntin.parser.lexer import is_word, name_token
 from muntin.parser.query import read_query
 from muntin.parser.source_calls import read_call
 from muntin.parser.statements import (
-    Call,
+    ConnectorCall,
     CreateQuery,
     CreateStream,
     CreateTable,
@@ -82,7 +82,7 @@ def _table(cursor: Cursor) -> CreateTable:
     return CreateTable(name, source, schema, place)
 
 
-def _sourced(cursor: Cursor) -> tuple[str, Call, str | None]:
+def _sourced(cursor: Cursor) -> tuple[str, ConnectorCall, str | None]:
     name = cursor.name("a name")
     cursor.expect("FROM")
     source = read_call(cursor, _SOURCE)
@@ -122,7 +122,7 @@ def _query(cursor: Cursor, hyphenated: frozenset[str]) -> CreateQuery:
     end = tokens[split].start if split < len(tokens) else cursor.end
     query = read_query(Cursor(cursor.text, tokens[cursor.at : split], end), hyphenated)
     cursor.at = split
-    sinks: dict[str, Call] = {}
+    sinks: dict[str, ConnectorCall] = {}
     while not cursor.done:
         at = cursor.offset
         word = cursor.choice("INTO", "LATE")

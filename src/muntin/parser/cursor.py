@@ -9,7 +9,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from muntin.parser.errors import SqlError, closest
 from muntin.parser.lexer import closing, hyphenated_at, is_name, is_word
-from muntin.parser.positions import Place, place_at
+from muntin.parser.positions import Position, place_at
 
 #: Words behind which an expression goes on.
 _CONNECTING = (
@@ -64,7 +64,7 @@ class Cursor:
         return self.end if self.done else self.tokens[self.at].start
 
     @property
-    def place(self) -> Place:
+    def place(self) -> Position:
         return place_at(self.text, self.offset)
 
     def take(self) -> Token:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from muntin.errors import MuntinError, did_you_mean
-from muntin.parser.positions import Place, place_at
+from muntin.parser.positions import Position, place_at
 
 #: More of a line than this is not shown.
 _WIDTH = 100
@@ -25,14 +25,14 @@ class SqlError(MuntinError, ValueError):
         self,
         problem: str,
         text: str,
-        at: Place | int,
+        at: Position | int,
         *,
         expected: str | None = None,
         suggestion: str | None = None,
     ) -> None:
         self.problem = problem
         self.text = text
-        self.place = at if isinstance(at, Place) else place_at(text, at)
+        self.place = at if isinstance(at, Position) else place_at(text, at)
         self.expected = expected
         self.suggestion = suggestion
         super().__init__(self._shown())

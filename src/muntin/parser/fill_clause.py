@@ -19,12 +19,12 @@ from muntin.parser.expressions import read_expression
 from muntin.parser.keywords import BEHIND_RELATION
 from muntin.parser.lexer import is_name
 from muntin.parser.literals import read_length
-from muntin.parser.statements import Fill
+from muntin.parser.statements import FillClause
 
 _WORDS = ("ON", "MATCHING", "BEFORE", "AFTER", "SHRINK", "SHIFT", "EMPTY", "WHERE")
 
 
-def read_fill(cursor: Cursor) -> Fill:
+def read_fill(cursor: Cursor) -> FillClause:
     """What follows the word FILL; stops where the query goes on."""
     place = cursor.place
     table = read_table(cursor, "the stream or table that fills")
@@ -36,7 +36,7 @@ def read_fill(cursor: Cursor) -> Fill:
         draft.put(name, _READERS[word](cursor), at)
         if word == "WHERE":
             break
-    return Fill(table, alias, draft.values, draft.places, place)
+    return FillClause(table, alias, draft.values, draft.places, place)
 
 
 def read_table(cursor: Cursor, what: str) -> str:

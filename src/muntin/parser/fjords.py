@@ -1,4 +1,4 @@
-"""``AVG(s.speed, INTERVAL '5' MINUTES)``: a windowed aggregate of Fjords (FJ-5).
+"""``AVG(s.speed, INTERVAL '5' MINUTES)``: a windowed aggregate of Fjords [FJ-5].
 
 The second argument is the window: one result for every interval of that length, one after the
 other. It stands for a bracket ``[TUMBLING 5 MINUTES]`` behind the relation.

@@ -89,7 +89,7 @@ def _counted(cursor: Cursor) -> int:
 
 
 def read_scheme(cursor: Cursor) -> Scheme:
-    """How frames lie to each other (frames.txt 4.2)."""
+    """How frames lie to each other [Frames 4.2]."""
     name = cursor.choice("DISJOINT", "PARTITION", "ADVANCING", "ADJACENT", "COVER", "UNCONSTRAINED")
     if name == "ADJACENT":
         return adjacent(read_length(cursor, "overlap"))

@@ -1,4 +1,4 @@
-"""What tells a frame: the part of ``FRAME`` that differs between kinds (frames.txt 4.3)."""
+"""What tells a frame: the part of ``FRAME`` that differs between kinds [Frames 4.3]."""
 
 from __future__ import annotations
 

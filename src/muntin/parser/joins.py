@@ -18,8 +18,8 @@ from muntin.parser.cursor import Cursor
 from muntin.parser.errors import SqlError
 from muntin.parser.expressions import read_expression
 from muntin.parser.named_arguments import ROLES, Reader, Subquery, read_arguments, read_relation
-from muntin.parser.positions import Place
-from muntin.parser.statements import Aligning, Alignment, Expression, Query, Side
+from muntin.parser.positions import Position
+from muntin.parser.statements import Aligning, Alignment, Expression, JoinSide, Query
 from muntin.specs.disorder import Disorder
 
 _RELATION = "a stream, a table, a query in parentheses or stream(...)"
@@ -55,7 +55,7 @@ def read_alignment(cursor: Cursor, subquery: Subquery) -> Alignment:
     return Alignment(method, own, other, own.alias, draft.values, draft.places, place)
 
 
-def _resampled(cursor: Cursor, subquery: Subquery, place: Place) -> Alignment:
+def _resampled(cursor: Cursor, subquery: Subquery, place: Position) -> Alignment:
     """Only one relation can stand first, so its roles may stand among the arguments."""
     own = _side(cursor, subquery)
     roles = {} if own.described else ROLES
@@ -64,7 +64,7 @@ def _resampled(cursor: Cursor, subquery: Subquery, place: Place) -> Alignment:
     if not own.described:
         own = _described(own.table, own.alias, draft, own.place)
     other = draft.take("at")
-    assert other is None or isinstance(other, Side)
+    assert other is None or isinstance(other, JoinSide)
     if other is None and "every" not in draft.values:
         expected = ", every => how often, or at => another stream"
         cursor.fail("it is not said where values are wanted", expected=expected)
@@ -74,7 +74,7 @@ def _resampled(cursor: Cursor, subquery: Subquery, place: Place) -> Alignment:
     return Alignment("resample", own, other, own.alias, draft.values, draft.places, place)
 
 
-def _side(cursor: Cursor, subquery: Subquery) -> Side:
+def _side(cursor: Cursor, subquery: Subquery) -> JoinSide:
     """A relation, as it is or described."""
     place = cursor.place
     if not (cursor.next_is("STREAM") and cursor.calls()):
@@ -86,12 +86,12 @@ def _side(cursor: Cursor, subquery: Subquery) -> Side:
     return _described(table, alias, read_arguments(inner, ROLES), place)
 
 
-def _described(table: str | Query, alias: str, draft: Draft, place: Place) -> Side:
+def _described(table: str | Query, alias: str, draft: Draft, place: Position) -> JoinSide:
     on, by, disorder = (draft.take(role) for role in ROLES)
     assert on is None or isinstance(on, str)
     assert by is None or isinstance(by, tuple)
     assert disorder is None or isinstance(disorder, Disorder)
-    return Side(table, alias, on, by, disorder, draft.places, place)
+    return JoinSide(table, alias, on, by, disorder, draft.places, place)
 
 
 def _how(cursor: Cursor) -> object:

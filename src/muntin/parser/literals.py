@@ -25,7 +25,7 @@ _LENGTH = "a length such as 5 MINUTES, '5 minutes' or 10"
 
 
 @dataclass(frozen=True)
-class Measure:
+class LengthLiteral:
     """A length along a column, as people write it, or a number of rows."""
 
     length: str | None
@@ -38,14 +38,14 @@ class Measure:
         return int(str(self.length)) if plain else self.rows
 
 
-def read_measure(cursor: Cursor, argument: str) -> Measure:
+def read_measure(cursor: Cursor, argument: str) -> LengthLiteral:
     """A length, or a number of rows."""
     token = cursor.peek
     number = token is not None and token.token_type is TokenType.NUMBER and token.text.isdigit()
     if token is not None and number and cursor.behind and is_word(cursor.behind, *_ROWS):
         cursor.at += 2
-        return Measure(None, int(token.text))
-    return Measure(read_length(cursor, argument))
+        return LengthLiteral(None, int(token.text))
+    return LengthLiteral(read_length(cursor, argument))
 
 
 def read_length(cursor: Cursor, argument: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Place:
+class Position:
     """A line and a column, both from 1, and the offset of the same character from 0."""
 
     line: int
@@ -17,7 +17,7 @@ class Place:
         return f"line {self.line}, column {self.column}"
 
 
-def place_at(text: str, offset: int) -> Place:
+def place_at(text: str, offset: int) -> Position:
     r"""The place of a character; one behind the end is the end of the text.
 
     >>> print(place_at("SELECT\n  speed", 9))
@@ -25,4 +25,4 @@ def place_at(text: str, offset: int) -> Place:
     """
     offset = max(0, min(offset, len(text)))
     before = text[:offset]
-    return Place(before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1, offset)
+    return Position(before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1, offset)

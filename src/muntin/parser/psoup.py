@@ -1,4 +1,4 @@
-"""PSoup's window: ``BEGIN (NOW - 10) END (NOW)`` behind a query (prior-art-spec-2.md, PS-4, PS-5).
+"""PSoup's window: ``BEGIN (NOW - 10) END (NOW)`` behind a query [PS-4, PS-5].
 
     BEGIN end_of_window END end_of_window [EVERY length] [ON column]
 
@@ -13,7 +13,7 @@ from muntin.parser.clause import Clause
 from muntin.parser.cursor import Cursor
 from muntin.parser.errors import SqlError
 from muntin.parser.literals import read_constant, read_length
-from muntin.parser.statements import Constant, Interval
+from muntin.parser.statements import Constant, PsoupInterval
 
 _NOW = "0"
 
@@ -31,7 +31,7 @@ def read_interval(cursor: Cursor) -> Clause:
     if begin_back is not None and end_back is None:
         problem = "a window that begins relative to NOW and ends at a constant would shrink"
         raise SqlError(problem, cursor.text, end_place, expected="END (NOW), or a constant BEGIN")
-    interval = Interval(begin, begin_back, end, end_back, every)
+    interval = PsoupInterval(begin, begin_back, end, end_back, every)
     places = {"range": place, "slide": place, "origin": place, "on": place}
     return Clause("window", {}, places, on=on, interval=interval)
 

@@ -23,7 +23,7 @@ from muntin.parser.keywords import BEHIND_RELATION, ENDS_FROM
 from muntin.parser.lexer import closing, is_name, is_word, name_token
 from muntin.parser.named_arguments import Subquery
 from muntin.parser.psoup import read_interval
-from muntin.parser.statements import Alignment, Fill, Windowing
+from muntin.parser.statements import Alignment, FillClause, Windowing
 from muntin.parser.table_functions import WINDOW_FUNCTIONS, is_table_function, read_table_function
 
 
@@ -224,7 +224,7 @@ def _attach(found: Found, level: _Level, token: Token, clause: Clause) -> None:
     level.first = None
 
 
-def _fills(cursor: Cursor) -> Iterator[Fill]:
+def _fills(cursor: Cursor) -> Iterator[FillClause]:
     while cursor.accept("FILL"):
         yield read_fill(cursor)
 

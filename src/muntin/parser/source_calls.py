@@ -7,12 +7,12 @@ from sqlglot.tokenizer_core import TokenType
 from muntin.parser.cursor import Cursor
 from muntin.parser.errors import SqlError
 from muntin.parser.literals import read_constant
-from muntin.parser.statements import Call, Constant
+from muntin.parser.statements import ConnectorCall, Constant
 
 _VALUE = "a constant: a text, a number, TRUE, FALSE, NULL or ARRAY(...)"
 
 
-def read_call(cursor: Cursor, what: str) -> Call:
+def read_call(cursor: Cursor, what: str) -> ConnectorCall:
     """A name and constants in parentheses; arguments by name follow those without."""
     place = cursor.place
     name = cursor.name(what)
@@ -34,7 +34,7 @@ def read_call(cursor: Cursor, what: str) -> Call:
             arguments.append(read_constant(inner, _VALUE))
         if not inner.done:
             inner.expect_type(TokenType.COMMA, ", or )")
-    return Call(name.lower(), tuple(arguments), options, place)
+    return ConnectorCall(name.lower(), tuple(arguments), options, place)
 
 
 def _option(cursor: Cursor) -> str | None:

@@ -13,7 +13,7 @@ from typing import Literal
 from sqlglot import exp
 
 from muntin.parser.dialect import offset_of, written
-from muntin.parser.positions import Place, place_at
+from muntin.parser.positions import Position, place_at
 from muntin.specs.disorder import Disorder
 from muntin.specs.frames.schedule import Schedule
 from muntin.specs.frames.schemes import Scheme
@@ -30,13 +30,13 @@ Format = Literal["text", "svg"]
 
 
 @dataclass(frozen=True)
-class Call:
+class ConnectorCall:
     """A source, a sink or an action: ``csv('path', header => true)``."""
 
     name: str
     arguments: tuple[Constant, ...]
     options: Mapping[str, Constant]
-    place: Place = field(compare=False)
+    place: Position = field(compare=False)
 
     def __str__(self) -> str:
         named = [f"{name} => {value!r}" for name, value in self.options.items()]
@@ -48,7 +48,7 @@ class Expression:
     """An expression of Spark's SQL: its tree, and the text written out again from it."""
 
     tree: exp.Expr
-    place: Place = field(compare=False)
+    place: Position = field(compare=False)
 
     @property
     def text(self) -> str:
@@ -64,14 +64,14 @@ class KindOfFrame:
 
     word: str
     arguments: Mapping[str, object]
-    place: Place = field(compare=False)
+    place: Position = field(compare=False)
 
     def __str__(self) -> str:
         return f"{self.word}({_named(self.arguments)})"
 
 
 @dataclass(frozen=True)
-class Fill:
+class FillClause:
     """``FILL Bgp AS b ON ts MATCHING (router = id) BEFORE ... WHERE ...``.
 
     ``arguments`` are those of ``.fill(...)``; ``key`` is among them.
@@ -80,15 +80,15 @@ class Fill:
     table: str
     alias: str
     arguments: Mapping[str, object]
-    places: Mapping[str, Place] = field(compare=False)
-    place: Place = field(compare=False)
+    places: Mapping[str, Position] = field(compare=False)
+    place: Position = field(compare=False)
 
     def __str__(self) -> str:
         return f".fill({self.table}{_after(self.arguments)})"
 
 
 @dataclass(frozen=True)
-class Interval:
+class PsoupInterval:
     """PSoup's window: two ends, each a constant or so much before NOW, and how NOW moves.
 
     ``begin`` and ``end`` are constants; ``begin_back`` and ``end_back`` lengths before NOW.
@@ -123,10 +123,10 @@ class Windowing:
     on: str | None
     by: tuple[str, ...] | None
     disorder: Disorder | None
-    fills: tuple[Fill, ...]
-    places: Mapping[str, Place] = field(compare=False)
-    place: Place = field(compare=False)
-    interval: Interval | None = None
+    fills: tuple[FillClause, ...]
+    places: Mapping[str, Position] = field(compare=False)
+    place: Position = field(compare=False)
+    interval: PsoupInterval | None = None
 
     def __str__(self) -> str:
         said = {"on": self.on, "by": self.by, "disorder": self.disorder}
@@ -139,7 +139,7 @@ class Windowing:
 
 
 @dataclass(frozen=True)
-class Side:
+class JoinSide:
     """A relation that meets another, and what ``stream(t, on => ts, by => k)`` says of it."""
 
     table: str | Query
@@ -147,8 +147,8 @@ class Side:
     on: str | None
     by: tuple[str, ...] | None
     disorder: Disorder | None
-    places: Mapping[str, Place] = field(compare=False)
-    place: Place = field(compare=False)
+    places: Mapping[str, Position] = field(compare=False)
+    place: Position = field(compare=False)
 
     @property
     def described(self) -> bool:
@@ -171,15 +171,15 @@ class Alignment:
     """
 
     method: Aligning
-    own: Side
-    other: Side | None
+    own: JoinSide
+    other: JoinSide | None
     alias: str
     arguments: Mapping[str, object]
-    places: Mapping[str, Place] = field(compare=False)
-    place: Place = field(compare=False)
+    places: Mapping[str, Position] = field(compare=False)
+    place: Position = field(compare=False)
 
     @property
-    def sides(self) -> tuple[Side, ...]:
+    def sides(self) -> tuple[JoinSide, ...]:
         return (self.own,) if self.other is None else (self.own, self.other)
 
     def __str__(self) -> str:
@@ -202,13 +202,13 @@ class Query:
     text: str = field(compare=False)
     start: int = field(compare=False)
     end: int = field(compare=False)
-    place: Place = field(compare=False)
+    place: Position = field(compare=False)
     alignments: Mapping[str, Alignment] = field(default_factory=dict)
     hyphenated: frozenset[str] = frozenset()
     unbounded: bool = False
     per_window: bool = False
 
-    def at(self, part: exp.Expr) -> Place:
+    def at(self, part: exp.Expr) -> Position:
         """The place of a part of the query; that of the query if the part does not know."""
         offset = offset_of(part)
         return self.place if offset is None else place_at(self.text, offset)
@@ -226,13 +226,13 @@ class CreateStream:
     """``CREATE STREAM name FROM source (schema) ON ts BY k DISORDER ... SCHEDULE ...``."""
 
     name: str
-    source: Call
+    source: ConnectorCall
     schema: str | None
     on: str
     by: tuple[str, ...]
     disorder: Disorder | None
     schedule: Schedule | None
-    place: Place = field(compare=False)
+    place: Position = field(compare=False)
 
     def __str__(self) -> str:
         said = [f"CREATE STREAM {self.name} FROM {self.source}"]
@@ -249,9 +249,9 @@ class CreateTable:
     """``CREATE TABLE name FROM source (schema)``: stored data, read when it is needed."""
 
     name: str
-    source: Call
+    source: ConnectorCall
     schema: str | None
-    place: Place = field(compare=False)
+    place: Position = field(compare=False)
 
     def __str__(self) -> str:
         schema = "" if self.schema is None else f" ({self.schema})"
@@ -264,9 +264,9 @@ class CreateQuery:
 
     name: str
     query: Query
-    into: Call | None
-    late: Call | None
-    place: Place = field(compare=False)
+    into: ConnectorCall | None
+    late: ConnectorCall | None
+    place: Position = field(compare=False)
 
     def __str__(self) -> str:
         into = "" if self.into is None else f"\nINTO {self.into}"
@@ -280,8 +280,8 @@ class CreateTrigger:
 
     name: str
     query_name: str
-    action: Call
-    place: Place = field(compare=False)
+    action: ConnectorCall
+    place: Position = field(compare=False)
 
     def __str__(self) -> str:
         return f"CREATE TRIGGER {self.name} ON {self.query_name} DO {self.action}"
@@ -293,7 +293,7 @@ class Explain:
 
     target: Query | str
     format: Format
-    place: Place = field(compare=False)
+    place: Position = field(compare=False)
 
     def __str__(self) -> str:
         return f"EXPLAIN ({self.format}) {self.target}"
@@ -304,7 +304,7 @@ class Show:
     """``SHOW STREAMS``, ``TABLES``, ``QUERIES`` or ``TRIGGERS``."""
 
     what: Kept
-    place: Place = field(compare=False)
+    place: Position = field(compare=False)
 
     def __str__(self) -> str:
         return f"SHOW {self.what}"
@@ -317,7 +317,7 @@ class Drop:
     what: Kept
     name: str
     if_exists: bool
-    place: Place = field(compare=False)
+    place: Position = field(compare=False)
 
     def __str__(self) -> str:
         return f"DROP {self.what}{' IF EXISTS' * self.if_exists} {self.name}"
@@ -328,7 +328,7 @@ class Select:
     """A query that is a statement of its own."""
 
     query: Query
-    place: Place = field(compare=False)
+    place: Position = field(compare=False)
 
     def __str__(self) -> str:
         return str(self.query)
@@ -339,7 +339,7 @@ Statement = (
 )
 
 
-def _met(method: Aligning, other: Side) -> str:
+def _met(method: Aligning, other: JoinSide) -> str:
     """The other side as an argument, as little as there is to say."""
     told = str(other) if other.described or not isinstance(other.table, str) else other.table
     return f"at={told}" if method == "resample" else told

@@ -18,7 +18,7 @@ from muntin.parser.frame_clause import read_schedule, read_scheme, read_tied_col
 from muntin.parser.frame_kinds import KIND_WORDS, read_kind
 from muntin.parser.literals import read_length
 from muntin.parser.named_arguments import ROLES, Reader, Subquery, read_arguments, read_relation
-from muntin.parser.statements import Fill, Method, Windowing
+from muntin.parser.statements import FillClause, Method, Windowing
 
 _RELATION = "a stream, a table or a query in parentheses"
 
@@ -56,7 +56,7 @@ def _filled(cursor: Cursor, subquery: Subquery) -> Windowing:
     table = read_table(cursor, "the stream or table that fills")
     alias = read_alias(cursor, ()) or table.split(".")[-1]
     draft = read_arguments(cursor, _FILL)
-    made = Fill(table, alias, draft.values, draft.places, place)
+    made = FillClause(table, alias, draft.values, draft.places, place)
     return replace(segments, fills=(*segments.fills, made))
 
 

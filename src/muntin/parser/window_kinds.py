@@ -1,4 +1,4 @@
-"""Which windows the words of a bracket ask for (window-id.txt 3.2).
+"""Which windows the words of a bracket ask for [Window-ids 3.2].
 
 The kind is told by the words that are there, and by whether RANGE and SLIDE count rows.
 """
@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from muntin.parser.clause import Clause, Draft
 from muntin.parser.errors import SqlError
-from muntin.parser.literals import Measure
-from muntin.parser.positions import Place
+from muntin.parser.literals import LengthLiteral
+from muntin.parser.positions import Position
 from muntin.parser.statements import Method
 from muntin.specs.disorder import Disorder
 
@@ -88,7 +88,7 @@ def _kind(draft: Draft, start: int) -> str:
 
 def _places(
     draft: Draft, kind: str, given: Mapping[str, object], along: _Along
-) -> dict[str, Place]:
+) -> dict[str, Position]:
     """Where arguments stand, by the names that Python gives them."""
     word_of = {"length": "tumbling", "gap": "session", "every": "slide", "start": "landmark"}
     found = {name: draft.places.get(word_of.get(name, name), draft.at(kind)) for name in given}
@@ -128,8 +128,8 @@ def _check_column(draft: Draft, along: _Along) -> None:
 
 def _ranged(draft: Draft, along: _Along) -> _Asked:
     reach, slide = draft.values["range"], draft.values.get("slide")
-    assert isinstance(reach, Measure)
-    assert slide is None or isinstance(slide, Measure)
+    assert isinstance(reach, LengthLiteral)
+    assert slide is None or isinstance(slide, LengthLiteral)
     attribute = along.range
     counted = attribute is not None and attribute.counts_rows and reach.number is not None
     if reach.rows is not None or counted:
@@ -154,7 +154,9 @@ def _ranged(draft: Draft, along: _Along) -> _Asked:
     return _Asked("window", arguments, frozenset({"range", "slide", "origin", "unfinished"}))
 
 
-def _row_windows(draft: Draft, along: _Along, reach: Measure, slide: Measure | None) -> _Asked:
+def _row_windows(
+    draft: Draft, along: _Along, reach: LengthLiteral, slide: LengthLiteral | None
+) -> _Asked:
     step = None if slide is None else slide.number
     if slide is not None and step is None:
         problem = "a window of so many rows slides by rows"
@@ -177,7 +179,9 @@ def _row_windows(draft: Draft, along: _Along, reach: Measure, slide: Measure | N
     )
 
 
-def _by_tuple(draft: Draft, along: _Along, reach: Measure, slide: Measure | None) -> _Asked:
+def _by_tuple(
+    draft: Draft, along: _Along, reach: LengthLiteral, slide: LengthLiteral | None
+) -> _Asked:
     """A window that ends at every row, or at every n-th; without SLIDE at every one, as in CQL."""
     step, attribute = along.slide, along.range
     if step is not None and not step.counts_rows:
@@ -197,7 +201,7 @@ def _by_tuple(draft: Draft, along: _Along, reach: Measure, slide: Measure | None
 
 def _tumbling(draft: Draft, along: _Along) -> _Asked:
     length = draft.values["tumbling"]
-    assert isinstance(length, Measure)
+    assert isinstance(length, LengthLiteral)
     counts = along.range is not None and along.range.counts_rows
     if length.rows is not None or (counts and length.number is not None):
         asked = _row_windows(draft, along, length, length)
@@ -227,7 +231,7 @@ def _latch(draft: Draft, along: _Along) -> _Asked:
 def _landmark(draft: Draft, along: _Along) -> _Asked:
     _check_column(draft, along)
     found, slide = draft.values["landmark"], draft.values.get("slide")
-    if isinstance(slide, Measure) and slide.length is None:
+    if isinstance(slide, LengthLiteral) and slide.length is None:
         problem = "a landmark window slides by a length"
         raise SqlError(problem, draft.text, draft.at("slide"))
     if found != () and "origin" in draft.values:
@@ -238,7 +242,7 @@ def _landmark(draft: Draft, along: _Along) -> _Asked:
     if isinstance(origin, tuple):
         origin = origin[0] if len(origin) == 1 else list(origin)
     arguments = {
-        "slide": slide.length if isinstance(slide, Measure) else None,
+        "slide": slide.length if isinstance(slide, LengthLiteral) else None,
         "origin": origin,
         "start": None if listed else found,
         "unfinished": draft.values.get("unfinished"),

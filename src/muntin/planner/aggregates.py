@@ -30,7 +30,7 @@ def is_aggregate(node: exp.Expr, known: Collection[str]) -> bool:
 
 
 @dataclass
-class Collected:
+class FoundAggregates:
     """Aggregates found in expressions, and the names that stand for them there."""
 
     known: Collection[str]

@@ -1,4 +1,4 @@
-"""What a continuous query does with rows: Stream, Store, Scratch, Throw (CQ-6, CQ-7).
+"""What a continuous query does with rows: Stream, Store, Scratch, Throw [CQ-6, CQ-7].
 
 Stream is what is reported and never taken back; Store what is reported and may change; Scratch what
 is kept to compute answers; Throw what is not needed any more. A conservative rule says whether what
@@ -12,14 +12,14 @@ from sqlglot import exp
 from muntin.parser.errors import SqlError
 from muntin.planner.aggregates import any_aggregate, known_aggregates
 from muntin.planner.bounded_holding import held, held_verdict
-from muntin.planner.bounded_storing import Storage, Verdict
-from muntin.planner.spark_sql import Part, full_name
-from muntin.planner.translate import Answer
+from muntin.planner.bounded_storing import StateVerdict, Storage
+from muntin.planner.spark_sql import SparkPart, full_name
+from muntin.planner.translate import QueryAnswer
 from muntin.spark.api.lookup import Probed
-from muntin.spark.plan.fill import CompiledFill
-from muntin.spark.plan.fill_from_table import CompiledHistory
+from muntin.spark.plan.fill import FillPlan
+from muntin.spark.plan.fill_from_table import TableFillPlan
 from muntin.spark.plan.plan import Plan
-from muntin.spark.plan.windows import Compiled
+from muntin.spark.plan.windows import WindowPlan
 from muntin.specs.frames.framing import Framing
 from muntin.specs.row_windows import RowWindow, SequenceSpec, SlideOnWindow, TupleWindow
 from muntin.specs.row_windows import Session as Gap
@@ -37,12 +37,12 @@ def storage_of(plan: Plan | Probed | None) -> Storage:
     if (rows := held(plan)) is not None:
         return rows
     compiled = _compiled(plan)
-    spec = compiled.spec if isinstance(compiled, Compiled) else None
+    spec = compiled.spec if isinstance(compiled, WindowPlan) else None
     what = "frames" if isinstance(spec, Framing) else "windows"
     scratch = "empty"
     if isinstance(spec, _TAKES_ROWS):
         scratch = "rows that punctuation has not passed"
-    if isinstance(plan.compiled, CompiledFill | CompiledHistory):
+    if isinstance(plan.compiled, FillPlan | TableFillPlan):
         scratch = "filling rows that an open frame or window may need"
     fragments = isinstance(spec, Framing) and spec.fragments is not None
     return Storage(
@@ -53,27 +53,27 @@ def storage_of(plan: Plan | Probed | None) -> Storage:
     )
 
 
-def verdict_of(plan: Plan | Probed) -> Verdict:
+def verdict_of(plan: Plan | Probed) -> StateVerdict:
     """Whether what a plan keeps is bounded; a batch keeps nothing."""
     if not plan.is_streaming:
-        return Verdict(True, False, "a batch is one pass")
+        return StateVerdict(True, False, "a batch is one pass")
     if isinstance(plan, Probed):
-        return Verdict(True, False, "nothing waits for a table")
+        return StateVerdict(True, False, "nothing waits for a table")
     if (rows := held_verdict(plan)) is not None:
         return rows
     told = plan.explanation
     compiled = _compiled(plan)
     if getattr(told, "bounded", True):
-        return Verdict(True, False, "whatever the number of rows, for each key")
-    spec = compiled.spec if isinstance(compiled, Compiled) else None
+        return StateVerdict(True, False, "whatever the number of rows, for each key")
+    spec = compiled.spec if isinstance(compiled, WindowPlan) else None
     limited = isinstance(spec, Framing) and (spec.max_duration or spec.max_count)
     if isinstance(spec, _PASSING) or limited:
-        return Verdict(False, False, "the rows of a window are: an aggregate keeps them")
+        return StateVerdict(False, False, "the rows of a window are: an aggregate keeps them")
     what = "a frame" if isinstance(spec, Framing) else "a landmark window"
-    return Verdict(False, True, f"{what} may go on for ever, and an aggregate keeps its rows")
+    return StateVerdict(False, True, f"{what} may go on for ever, and an aggregate keeps its rows")
 
 
-def verdicts(answer: Answer) -> dict[str, Verdict]:
+def verdicts(answer: QueryAnswer) -> dict[str, StateVerdict]:
     """Of every relation with windows, and of what Spark does around them."""
     found = {name: verdict_of(plan) for name, plan in answer.plans.items()}
     kept = [verdict for part in answer.parts if (verdict := _kept_by_spark(part)) is not None]
@@ -82,7 +82,7 @@ def verdicts(answer: Answer) -> dict[str, Verdict]:
     return found
 
 
-def check_bounded(answer: Answer) -> None:
+def check_bounded(answer: QueryAnswer) -> None:
     """Refuse a query on a stream whose state grows for ever, unless the user has said so."""
     found = refused(answer)
     if found is not None:
@@ -92,7 +92,7 @@ def check_bounded(answer: Answer) -> None:
         raise SqlError(problem, answer.query.text, answer.query.place, expected=expected)
 
 
-def refused(answer: Answer) -> tuple[str, Verdict] | None:
+def refused(answer: QueryAnswer) -> tuple[str, StateVerdict] | None:
     """What of a query is a reason to refuse it, by its name, and why."""
     if answer.query.unbounded or not answer.is_streaming:
         return None
@@ -100,31 +100,31 @@ def refused(answer: Answer) -> tuple[str, Verdict] | None:
     return next(((name, verdict) for name, verdict in every if verdict.for_ever), None)
 
 
-def _kept_by_spark(part: Part) -> Verdict | None:
-    """What Spark would keep for ever of a stream, around the windows (FJ-6)."""
+def _kept_by_spark(part: SparkPart) -> StateVerdict | None:
+    """What Spark would keep for ever of a stream, around the windows [FJ-6]."""
     known = known_aggregates()
     for select in part.tree.find_all(exp.Select):
         if not _reads(select, part):
             continue
         if select.args.get("distinct"):
-            return Verdict(False, True, "DISTINCT remembers every row")
+            return StateVerdict(False, True, "DISTINCT remembers every row")
         if select.args.get("group") or any(any_aggregate(e, known) for e in select.expressions):
-            return Verdict(False, True, "an aggregate outside of windows is never complete")
+            return StateVerdict(False, True, "an aggregate outside of windows is never complete")
         if _meet(select, part):
             why = "a join of two streams remembers every row"
-            return Verdict(False, True, why, "join(...), zipper(...) or asof(...) in FROM")
+            return StateVerdict(False, True, why, "join(...), zipper(...) or asof(...) in FROM")
     for union in part.tree.find_all(exp.SetOperation):
         if union.args.get("distinct") and _reads(union, part):
-            return Verdict(False, True, "UNION without ALL remembers every row")
+            return StateVerdict(False, True, "UNION without ALL remembers every row")
     return None
 
 
-def _reads(tree: exp.Expr, part: Part) -> bool:
+def _reads(tree: exp.Expr, part: SparkPart) -> bool:
     """Whether a stream is in it."""
     return any(full_name(table) in part.streams for table in tree.find_all(exp.Table))
 
 
-def _meet(select: exp.Select, part: Part) -> bool:
+def _meet(select: exp.Select, part: SparkPart) -> bool:
     """Whether two relations of a SELECT are streams."""
     first = select.args.get("from_")
     relations = [
@@ -137,6 +137,6 @@ def _meet(select: exp.Select, part: Part) -> bool:
 def _compiled(plan: Plan) -> object:
     """The windows or frames behind a plan."""
     compiled: object = plan.compiled
-    if isinstance(compiled, CompiledHistory):
+    if isinstance(compiled, TableFillPlan):
         compiled = compiled.filled
-    return compiled.plain if isinstance(compiled, CompiledFill) else compiled
+    return compiled.plain if isinstance(compiled, FillPlan) else compiled

@@ -1,4 +1,4 @@
-"""Where the rows of a continuous query go, and whether what is kept is bounded (CQ-1, CQ-6)."""
+"""Where the rows of a continuous query go, and whether what is kept is bounded [CQ-1, CQ-6]."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Storage:
-    """The four places of CQ-6, in words."""
+    """The four places of a query's rows [CQ-6], in words."""
 
     stream: str
     store: str
@@ -27,7 +27,7 @@ class Storage:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class StateVerdict:
     """Whether state is bounded, and why; ``for_ever`` if it grows as long as the query runs.
 
     ``remedy`` is what would bound it.

@@ -13,7 +13,7 @@ from sqlglot.errors import SqlglotError
 from muntin.errors import ArgumentError, MuntinError, UnknownColumnError
 from muntin.parser.dialect import SQL, offset_of, written
 from muntin.parser.errors import SqlError, closest
-from muntin.parser.positions import Place, place_at
+from muntin.parser.positions import Position, place_at
 from muntin.parser.statements import Expression, KindOfFrame, Query
 from muntin.planner.aggregates import known_aggregates
 from muntin.spark.run_sql import Rejection, rejection, unlogged
@@ -22,8 +22,8 @@ from muntin.spark.run_sql import Rejection, rejection, unlogged
 @contextmanager
 def located(
     query: Query,
-    default: Place | None = None,
-    places: Mapping[str, Place] | None = None,
+    default: Position | None = None,
+    places: Mapping[str, Position] | None = None,
     near: Iterable[exp.Expr | Expression | KindOfFrame | object] = (),
 ) -> Iterator[None]:
     """Errors inside become :class:`SqlError`; ``places`` are those of arguments by name.
@@ -65,8 +65,8 @@ _WORDS = {
 def _refused(
     error: MuntinError,
     query: Query,
-    at: Place,
-    places: Mapping[str, Place],
+    at: Position,
+    places: Mapping[str, Position],
     near: Iterable[object],
 ) -> SqlError:
     """What Muntin says: at the argument that it names, or at the aggregate that it quotes."""
@@ -87,14 +87,14 @@ def _refused(
     return SqlError(problem, query.text, place)
 
 
-def _said(query: Query, place: Place, error: ArgumentError) -> str:
+def _said(query: Query, place: Position, error: ArgumentError) -> str:
     """The argument in the user's words: the word that stands at its place, and what was given."""
     word = re.match(r"\w+", query.text[place.offset :])
     given = "" if error.given is None or error.given is True else f" {error.given}"
     return f"{word.group() if word else error.argument}{given}"
 
 
-def _quoted(problem: str, query: Query, near: Iterable[object]) -> Place | None:
+def _quoted(problem: str, query: Query, near: Iterable[object]) -> Position | None:
     """Where the aggregate stands that a message begins with."""
     for tree in (tree for part in near for tree in _trees(part)):
         offset = offset_of(tree)
@@ -103,13 +103,13 @@ def _quoted(problem: str, query: Query, near: Iterable[object]) -> Place | None:
     return None
 
 
-def _rejected(said: Rejection, query: Query, at: Place, near: Iterable[object]) -> SqlError:
+def _rejected(said: Rejection, query: Query, at: Position, near: Iterable[object]) -> SqlError:
     """What Spark says: at the name or the part of the query that it points at."""
     trees = [tree for part in near for tree in _trees(part)]
     trees += [query.tree, *_clauses(query)]
     if said.name is not None:
         offset = _named(said.name, trees)
-        place: Place | int = at if offset is None else offset
+        place: Position | int = at if offset is None else offset
         if said.condition.startswith("UNRESOLVED_COLUMN"):
             return unknown_column(query, said.name, place, said.proposals)
         if said.condition == "UNRESOLVED_ROUTINE":
@@ -124,7 +124,7 @@ def _rejected(said: Rejection, query: Query, at: Place, near: Iterable[object]) 
     return SqlError(f"Spark says: {said.problem}", query.text, place)
 
 
-def unknown_column(query: Query, name: str, at: Place | int, known: Iterable[str]) -> SqlError:
+def unknown_column(query: Query, name: str, at: Position | int, known: Iterable[str]) -> SqlError:
     """There is no such column, and the one that may have been meant."""
     columns = list(known)
     expected = f"one of {', '.join(columns)}" if columns else None

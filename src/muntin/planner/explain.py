@@ -9,13 +9,13 @@ from muntin.parser.statements import Format
 from muntin.planner.bounded import refused, storage_of, verdicts
 from muntin.planner.explain_graph import graph_of
 from muntin.planner.explain_svg import drawn
-from muntin.planner.translate import Answer
+from muntin.planner.translate import QueryAnswer
 from muntin.spark.api.lookup import Probed
 from muntin.spark.plan.plan import Plan
-from muntin.spark.plan.windows import Compiled
+from muntin.spark.plan.windows import WindowPlan
 
 
-def explained(answer: Answer, format_: Format) -> str:
+def explained(answer: QueryAnswer, format_: Format) -> str:
     """The plan of a query in words, or as the text of an SVG picture."""
     if format_ == "svg":
         return drawn(graph_of(answer))
@@ -27,12 +27,12 @@ def _operator(plan: Plan | Probed) -> str:
     if isinstance(plan, Probed):
         return "a join of Spark's"
     compiled = plan.compiled
-    operator = compiled.operator if isinstance(compiled, Compiled) else compiled.joint
+    operator = compiled.operator if isinstance(compiled, WindowPlan) else compiled.joint
     cut = getattr(operator, "cut", None)
     return f"{type(operator).__name__}{'' if cut is None else f' by {type(cut).__name__}'}"
 
 
-def _lines(answer: Answer) -> Iterator[str]:
+def _lines(answer: QueryAnswer) -> Iterator[str]:
     found = verdicts(answer)
     for name, plan in answer.plans.items():
         yield f"relation    {name}{', a stream' if plan.is_streaming else ', a batch'}"

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from muntin.parser.dialect import written
-from muntin.parser.statements import Alignment, Side, Windowing
-from muntin.planner.translate import Answer, Clause
+from muntin.parser.statements import Alignment, JoinSide, Windowing
+from muntin.planner.translate import Clause, QueryAnswer
 from muntin.spark.api.lookup import Probed
 from muntin.spark.plan.plan import Plan
 
@@ -37,7 +37,7 @@ class Graph:
         return number
 
 
-def graph_of(answer: Answer) -> Graph:
+def graph_of(answer: QueryAnswer) -> Graph:
     """Relations and what fills them, windows, Spark's part, results."""
     graph = Graph()
     plans = answer.plans.items()
@@ -67,11 +67,11 @@ def _before(clause: Clause, kind: str) -> Iterator[Node]:
     yield from (Node(fill.table, ("fills",)) for fill in clause.fills)
 
 
-def _table(relation: Windowing | Side) -> str:
+def _table(relation: Windowing | JoinSide) -> str:
     return relation.table if isinstance(relation.table, str) else f"({relation.alias})"
 
 
-def _plain_tables(answer: Answer) -> list[str]:
+def _plain_tables(answer: QueryAnswer) -> list[str]:
     """Relations that Spark reads as they are."""
     names = [table.name for table in answer.rest.find_all(exp.Table)]
     ours = {*answer.query.windowings, *answer.query.alignments}

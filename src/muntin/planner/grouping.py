@@ -1,4 +1,4 @@
-"""Which columns partition the stream, and which only group inside a window (window-id.txt 3.2).
+"""Which columns partition the stream, and which only group inside a window [Window-ids 3.2].
 
 PATTR says what the stream is split by before windows are made. GROUP BY tells rows apart that lie
 in one window. For windows over values both mean the same; where rows are counted they do not, and

@@ -10,7 +10,7 @@ from sqlglot import exp
 from muntin.aggregates.parse import parse_column
 from muntin.parser.dialect import written
 from muntin.parser.errors import SqlError
-from muntin.parser.positions import Place
+from muntin.parser.positions import Position
 from muntin.parser.statements import Alignment, Expression, Query
 from muntin.planner.aggregates import replaced
 from muntin.planner.columns import Columns
@@ -86,7 +86,7 @@ class Arguments:
         parts[1].set("this", spelt(self.query, parts[1].name, names, place))
 
 
-def spelt(query: Query, name: str, columns: Sequence[str], place: Place) -> str:
+def spelt(query: Query, name: str, columns: Sequence[str], place: Position) -> str:
     """A column whatever its case, as its DataFrame spells it."""
     found = Columns("", columns).spelt(name)
     if found is None:

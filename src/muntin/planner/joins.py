@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from muntin.parser.errors import SqlError
-from muntin.parser.statements import Alignment, Query, Side
+from muntin.parser.statements import Alignment, JoinSide, Query
 from muntin.planner.errors import located
 from muntin.planner.join_arguments import Arguments, spelt
 from muntin.planner.relations import Subquery, find_table
@@ -23,14 +23,14 @@ _DISORDER = "DISORDER in CREATE STREAM, or stream(..., disorder => SLACK '10 sec
 
 
 @dataclass(frozen=True, eq=False)
-class Aligned:
+class JoinedRows:
     """Rows that met, and how: by a plan, or by a look into a table, which has none."""
 
     df: DataFrame
     by: Plan | Probed
 
 
-def aligned(query: Query, asked: Alignment, scope: Scope, subquery: Subquery) -> Aligned:
+def aligned(query: Query, asked: Alignment, scope: Scope, subquery: Subquery) -> JoinedRows:
     """The rows that a table function stands for."""
     own = _own(query, asked, scope, subquery)
     other = _other(query, asked, own, scope, subquery)
@@ -43,7 +43,7 @@ def aligned(query: Query, asked: Alignment, scope: Scope, subquery: Subquery) ->
         made = getattr(own, asked.method)(**first, **given)
         assert isinstance(made, Joined | Resampled | Probed)
         by = made if isinstance(made, Probed) else made.plan()
-        return Aligned(by.df, by)
+        return JoinedRows(by.df, by)
 
 
 #: What Python calls the other side.
@@ -79,7 +79,7 @@ def _other(
     return _described(query, side, table, side.on if side.on is not None else str(declared))
 
 
-def _described(query: Query, side: Side, table: Table, on: str) -> Stream:
+def _described(query: Query, side: JoinSide, table: Table, on: str) -> Stream:
     rows = rows_of(table)
     declared = table.by if isinstance(table, Stream) else ()
     by = side.by if side.by is not None else declared
@@ -89,7 +89,9 @@ def _described(query: Query, side: Side, table: Table, on: str) -> Stream:
         return redescribed(table, rows, along, keys, side.disorder)
 
 
-def _check_keys(query: Query, asked: Alignment, own: Stream, rows: DataFrame, side: Side) -> None:
+def _check_keys(
+    query: Query, asked: Alignment, own: Stream, rows: DataFrame, side: JoinSide
+) -> None:
     """Rows that say nothing of keys match by columns of the same name."""
     missing = [name for name in own.by if name not in rows.columns]
     if missing:

@@ -1,4 +1,4 @@
-"""PSoup's ``BEGIN ... END ...`` as windows of the Python API (prior-art-spec-2.md, PS-5).
+"""PSoup's ``BEGIN ... END ...`` as windows of the Python API [PS-5].
 
 Ends are inside: on a column of whole numbers, dates or timestamps ``[a, b]`` is ``[a, b + 1)`` in
 units of the column.
@@ -14,7 +14,7 @@ from sqlglot import exp
 from muntin.errors import ArgumentError
 from muntin.parser.dialect import SQL
 from muntin.parser.errors import SqlError
-from muntin.parser.statements import Interval, Method, Query, Windowing
+from muntin.parser.statements import Method, PsoupInterval, Query, Windowing
 from muntin.planner.relations import Relation
 from muntin.spark.types import progressing
 from muntin.specs.axis import Domain
@@ -39,7 +39,7 @@ def resolved(query: Query, windowing: Windowing, relation: Relation) -> Windowin
 
 
 def _asked(
-    query: Query, windowing: Windowing, interval: Interval, domain: Domain
+    query: Query, windowing: Windowing, interval: PsoupInterval, domain: Domain
 ) -> tuple[Method, dict[str, object]]:
     assert interval.end_back is not None  # else it only chooses rows
     behind = _length(query, windowing, interval.end_back)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from muntin.parser.errors import SqlError, closest
-from muntin.parser.positions import Place
+from muntin.parser.positions import Position
 from muntin.parser.statements import Query, Windowing
 from muntin.parser.window_kinds import ARRIVAL
 from muntin.planner.columns import Columns
@@ -63,7 +63,7 @@ def spelt(query: Query, asked: Windowing, rows: DataFrame, name: str, role: str 
 
 
 def find_table(
-    query: Query, name: str | Query, place: Place, scope: Scope, subquery: Subquery
+    query: Query, name: str | Query, place: Position, scope: Scope, subquery: Subquery
 ) -> Table:
     """What a relation stands for; a query of its own becomes rows."""
     if isinstance(name, Query):

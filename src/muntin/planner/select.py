@@ -13,7 +13,7 @@ from sqlglot import exp
 from muntin.parser.dialect import offset_of, written
 from muntin.parser.errors import SqlError
 from muntin.parser.statements import Query
-from muntin.planner.aggregates import Collected, any_aggregate, replaced
+from muntin.planner.aggregates import FoundAggregates, any_aggregate, replaced
 from muntin.planner.columns import OF_WINDOWS, Columns
 from muntin.planner.errors import unknown_column
 
@@ -22,7 +22,7 @@ GROUP = "_group_"
 
 
 @dataclass(frozen=True)
-class Asked:
+class SelectParts:
     """A SELECT taken apart.
 
     ``computed`` are columns that rows need before windows are made: groups that are expressions,
@@ -55,7 +55,7 @@ def ask(
     known: Collection[str],
     *,
     grouped: bool = False,
-) -> Asked:
+) -> SelectParts:
     """Take a SELECT apart.
 
     Args:
@@ -66,7 +66,7 @@ def ask(
         grouped: Whether a result stands for several rows even without aggregates, as a frame does.
     """
     _check_wid(query, select, columns)
-    reading = _Reading(query, columns, Collected(known), tuple(_prefixes(query, select)))
+    reading = _Reading(query, columns, FoundAggregates(known), tuple(_prefixes(query, select)))
     parts = [*select.expressions, *_of(select, "having"), *_of(select, "order")]
     aggregated = any(any_aggregate(part, known) for part in parts)
     if aggregated:
@@ -80,7 +80,7 @@ def ask(
     made_order = None if order is None else reading.over(order)
     assert made_order is None or isinstance(made_order, exp.Order)
     found = tuple(reading.collected.found)
-    return Asked(items, made_having, made_order, groups, reading.computed, found)
+    return SelectParts(items, made_having, made_order, groups, reading.computed, found)
 
 
 @dataclass
@@ -89,7 +89,7 @@ class _Reading:
 
     query: Query
     columns: Columns
-    collected: Collected
+    collected: FoundAggregates
     #: What stands before the names of columns that windows bring.
     prefixes: tuple[str, ...] = ()
     computed: dict[str, exp.Expr] = field(default_factory=dict)

@@ -15,15 +15,15 @@ from muntin.spark.types import DataFrame
 
 
 @dataclass(frozen=True)
-class Part:
+class SparkPart:
     """What Spark does of a query, and the names in it that stand for streams."""
 
     tree: exp.Expr
     streams: frozenset[str]
 
     @staticmethod
-    def of(tree: exp.Expr, scope: Scope, made: Mapping[str, DataFrame]) -> Part:
-        return Part(tree, _streams(tree, scope, made))
+    def of(tree: exp.Expr, scope: Scope, made: Mapping[str, DataFrame]) -> SparkPart:
+        return SparkPart(tree, _streams(tree, scope, made))
 
 
 def evaluate(tree: exp.Expr, scope: Scope, made: Mapping[str, DataFrame]) -> DataFrame:

@@ -6,22 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from muntin.parser.errors import SqlError
-from muntin.parser.statements import Expression, Fill, KindOfFrame, Query, Windowing
+from muntin.parser.statements import Expression, FillClause, KindOfFrame, Query, Windowing
 from muntin.planner.errors import located
 from muntin.planner.scope import Scope, Table, rows_of
 from muntin.spark.api import frame_kinds
 from muntin.spark.api.fill import Filled
 from muntin.spark.api.frames import Frames
-from muntin.spark.api.segments import Segmented
+from muntin.spark.api.segments import Segments
 from muntin.spark.api.stream import Stream, stream
 from muntin.spark.api.windows import Windowed
 from muntin.spark.columns import condition
 from muntin.spark.types import DataFrame
 from muntin.specs.disorder import Disorder
-from muntin.specs.frames.kinds import Kind
+from muntin.specs.frames.kinds import FrameKind
 from muntin.specs.frames.schedule import Schedule
 
-_KINDS: Mapping[str, Callable[..., Kind]] = {
+_KINDS: Mapping[str, Callable[..., FrameKind]] = {
     "threshold": frame_kinds.threshold,
     "boundary": frame_kinds.boundary,
     "delta": frame_kinds.delta,
@@ -88,7 +88,7 @@ def segmented(
     return made
 
 
-def filled(query: Query, fill: Fill, segments: Segmented, scope: Scope) -> Filled:
+def filled(query: Query, fill: FillClause, segments: Segments, scope: Scope) -> Filled:
     """Windows or frames with what fills them."""
     other = scope.find(fill.table)
     if other is None:
@@ -103,7 +103,7 @@ def filled(query: Query, fill: Fill, segments: Segmented, scope: Scope) -> Fille
         return segments.fill(other, **arguments)  # type: ignore[arg-type]
 
 
-def _check_keys(query: Query, fill: Fill, segments: Segmented, other: Table) -> None:
+def _check_keys(query: Query, fill: FillClause, segments: Segments, other: Table) -> None:
     """Rows that say nothing of keys match by columns of the same name."""
     if "key" in fill.arguments or isinstance(other, Stream):
         return
@@ -114,7 +114,7 @@ def _check_keys(query: Query, fill: Fill, segments: Segmented, other: Table) -> 
         raise SqlError(problem, query.text, fill.place, expected=expected)
 
 
-def columns_of(fill: Fill, scope: Scope) -> list[str]:
+def columns_of(fill: FillClause, scope: Scope) -> list[str]:
     """The columns of what fills."""
     other = scope.find(fill.table)
     return [] if other is None else rows_of(other).columns

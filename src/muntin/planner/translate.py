@@ -17,8 +17,8 @@ from muntin.planner.errors import located
 from muntin.planner.joins import aligned
 from muntin.planner.order_limit import ranked, split
 from muntin.planner.scope import Scope, rows_of
-from muntin.planner.spark_sql import Part, evaluate
-from muntin.planner.window_plans import Planned
+from muntin.planner.spark_sql import SparkPart, evaluate
+from muntin.planner.window_plans import PlannedWindows
 from muntin.planner.windowed_select import translate_core
 from muntin.spark.api.lookup import Probed
 from muntin.spark.plan.plan import Plan
@@ -31,7 +31,7 @@ Clause = Windowing | Alignment
 
 
 @dataclass(frozen=True, eq=False)
-class Alone:
+class SinglePlan:
     """The one plan that a query is about, and what makes its results of those of the plan."""
 
     plan: Plan
@@ -39,7 +39,7 @@ class Alone:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class QueryAnswer:
     """The results of a query, and the plans behind them by the names of their relations.
 
     ``relations`` has the clauses of these plans, those of subqueries among them. A plan that only
@@ -61,8 +61,8 @@ class Answer:
     relations: Mapping[str, Clause]
     rest: exp.Query
     finish: Finish | None = None
-    alone: Alone | None = None
-    parts: tuple[Part, ...] = ()
+    alone: SinglePlan | None = None
+    parts: tuple[SparkPart, ...] = ()
     behind: tuple[Plan, ...] = ()
 
     @property
@@ -70,14 +70,14 @@ class Answer:
         return bool(self.df.isStreaming)
 
 
-def translate(query: Query, scope: Scope) -> Answer:
+def translate(query: Query, scope: Scope) -> QueryAnswer:
     """The results of a query over the names of a scope."""
     query = with_known_columns(query, scope)
     tree = query.tree.copy()
     with located(query):
         if not query.windowings and not query.alignments:
-            df, part = evaluate(tree, scope, {}), Part.of(tree, scope, {})
-            return Answer(query, df, {}, {}, tree, parts=(part,))
+            df, part = evaluate(tree, scope, {}), SparkPart.of(tree, scope, {})
+            return QueryAnswer(query, df, {}, {}, tree, parts=(part,))
         work = _Translation(query)
         scope = work.with_ctes(tree, scope)
         made = work.cores(tree, scope)
@@ -128,8 +128,8 @@ class _Translation:
     query: Query
     plans: dict[str, Plan | Probed] = field(default_factory=dict)
     relations: dict[str, Clause] = field(default_factory=dict)
-    planned: dict[str, Planned] = field(default_factory=dict)
-    parts: list[Part] = field(default_factory=list)
+    planned: dict[str, PlannedWindows] = field(default_factory=dict)
+    parts: list[SparkPart] = field(default_factory=list)
 
     def with_ctes(self, tree: exp.Expr, scope: Scope) -> Scope:
         """CTEs become names of the scope, in their order, so that windows can be over them."""
@@ -141,7 +141,7 @@ class _Translation:
             raise SqlError(problem, self.query.text, self.query.place)
         for cte in with_.expressions:
             made = self.cores(cte.this, scope)
-            self.parts.append(Part.of(cte.this, scope, made))
+            self.parts.append(SparkPart.of(cte.this, scope, made))
             scope = scope.having(cte.alias, evaluate(cte.this, scope, made))
         tree.set("with_", None)
         return scope
@@ -157,7 +157,7 @@ class _Translation:
                 made[node.name] = met.df
                 self._keep(query.alignments[node.name], met.by)
                 if isinstance(met.by, Plan):
-                    self.planned[node.name] = Planned(met.df, met.by)
+                    self.planned[node.name] = PlannedWindows(met.df, met.by)
             elif node.name in query.windowings:
                 select = node.find_ancestor(exp.Select)
                 assert select is not None  # a relation stands in FROM
@@ -187,28 +187,35 @@ class _Translation:
         self.plans[name] = plan
         self.relations[name] = clause
 
-    def finished(self, tree: exp.Expr, scope: Scope, made: Mapping[str, DataFrame]) -> Answer:
+    def finished(self, tree: exp.Expr, scope: Scope, made: Mapping[str, DataFrame]) -> QueryAnswer:
         """The rest of the query by Spark; on a stream its order is left for micro-batches."""
         assert isinstance(tree, exp.Query)
         query = self.query
         if query.per_window:
             tree = ranked(query, tree, made)
         streaming = any(df.isStreaming for df in made.values())
-        alone, parts = self._alone(tree, scope, made), (*self.parts, Part.of(tree, scope, made))
+        alone, parts = (
+            self._alone(tree, scope, made),
+            (*self.parts, SparkPart.of(tree, scope, made)),
+        )
         if not streaming or not (tree.args.get("order") or tree.args.get("limit")):
             df = evaluate(tree, scope, made)
-            return Answer(query, df, self.plans, self.relations, tree, None, alone, parts)
+            return QueryAnswer(query, df, self.plans, self.relations, tree, None, alone, parts)
         name, rest = split(query, tree, made)
         finish = _finishing(rest, scope, name)
-        return Answer(query, made[name], self.plans, self.relations, rest, finish, alone, parts)
+        return QueryAnswer(
+            query, made[name], self.plans, self.relations, rest, finish, alone, parts
+        )
 
-    def _alone(self, tree: exp.Query, scope: Scope, made: Mapping[str, DataFrame]) -> Alone | None:
+    def _alone(
+        self, tree: exp.Query, scope: Scope, made: Mapping[str, DataFrame]
+    ) -> SinglePlan | None:
         """The plan of a query that has one, and beside it nothing that streams."""
         plans = [plan for plan in self.plans.values() if isinstance(plan, Plan)]
         if len(plans) != 1 or len(made) != 1 or not {*made} <= {*self.planned}:
             return None
         (name,) = made
-        if Part.of(tree, scope, made).streams - {name}:
+        if SparkPart.of(tree, scope, made).streams - {name}:
             return None
         planned, finish = self.planned[name], _finishing(tree, scope, name)
         plan = planned.plan
@@ -217,7 +224,7 @@ class _Translation:
         def results(rows: DataFrame) -> DataFrame:
             return finish(with_wid(plan, rows) if planned.numbered else rows)
 
-        return Alone(plan, results)
+        return SinglePlan(plan, results)
 
 
 def _depth(node: exp.Expr) -> int:

@@ -15,8 +15,8 @@ from muntin.planner.columns import Columns
 from muntin.planner.errors import located, unknown_column
 from muntin.planner.grouping import Roles
 from muntin.planner.scope import Scope
-from muntin.planner.select import Asked
-from muntin.planner.spark_sql import Part
+from muntin.planner.select import SelectParts
+from muntin.planner.spark_sql import SparkPart
 from muntin.planner.stream_calls import columns_of, filled, segmented
 from muntin.spark.api.combine import combine
 from muntin.spark.api.fill import Filled
@@ -29,7 +29,7 @@ from muntin.spark.types import DataFrame
 
 
 @dataclass(frozen=True, eq=False)
-class Planned:
+class PlannedWindows:
     """Results of windows, and the plan they come from; rows with their windows need no plan.
 
     ``numbered`` says that the results have the numbers of windows beside what the plan tells.
@@ -39,11 +39,11 @@ class Planned:
     df: DataFrame
     plan: Plan | None
     numbered: bool = False
-    before: Part | None = None
+    before: SparkPart | None = None
 
     @staticmethod
-    def of(plan: Plan, *, numbered: bool = False) -> Planned:
-        return Planned(with_wid(plan, plan.df) if numbered else plan.df, plan, numbered)
+    def of(plan: Plan, *, numbered: bool = False) -> PlannedWindows:
+        return PlannedWindows(with_wid(plan, plan.df) if numbered else plan.df, plan, numbered)
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,13 @@ class _Source:
 
 
 def planned(
-    query: Query, windowing: Windowing, source: Stream, roles: Roles, asked: Asked, scope: Scope
-) -> Planned:
+    query: Query,
+    windowing: Windowing,
+    source: Stream,
+    roles: Roles,
+    asked: SelectParts,
+    scope: Scope,
+) -> PlannedWindows:
     """The results that a SELECT asks of windows."""
     segments = segmented(query, windowing, source, roles.group)
     own = _Source(Columns(windowing.alias, source.df.columns), segments)
@@ -69,10 +74,10 @@ def planned(
             return _rows(query, windowing, own, fills, asked)
         plan = _plan(query, own, fills, asked)
         numbered = "wid" in asked.names() and "wid" not in source.df.columns
-        return Planned.of(plan, numbered=numbered)
+        return PlannedWindows.of(plan, numbered=numbered)
 
 
-def _plan(query: Query, own: _Source, fills: Sequence[_Source], asked: Asked) -> Plan:
+def _plan(query: Query, own: _Source, fills: Sequence[_Source], asked: SelectParts) -> Plan:
     """Every aggregate goes to the rows it is of; several plans over the same windows are one."""
     texts: dict[int, list[str]] = {}
     sources = [own, *fills]
@@ -113,18 +118,18 @@ def _text(query: Query, aggregate: exp.Expr, source: _Source, name: str) -> str:
 
 
 def _rows(
-    query: Query, windowing: Windowing, own: _Source, fills: Sequence[_Source], asked: Asked
-) -> Planned:
+    query: Query, windowing: Windowing, own: _Source, fills: Sequence[_Source], asked: SelectParts
+) -> PlannedWindows:
     """Without aggregates: frames as they are, what fills them, or rows with their windows."""
     if fills:
         made = fills[-1].made
         assert isinstance(made, Filled)
-        return Planned.of(made.rows_plan())
+        return PlannedWindows.of(made.rows_plan())
     if isinstance(own.made, Frames):
-        return Planned.of(own.made.plan())
+        return PlannedWindows.of(own.made.plan())
     if windowing.method not in ("window", "tumbling"):
         problem = "nothing is computed in these windows"
         expected = "an aggregate such as count(*)"
         raise SqlError(problem, query.text, windowing.place, expected=expected)
     assert isinstance(own.made, Windowed)
-    return Planned(own.made.rows(explode=True), None)
+    return PlannedWindows(own.made.rows(explode=True), None)

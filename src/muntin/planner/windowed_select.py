@@ -22,10 +22,10 @@ from muntin.planner.grouping import Roles, roles_of
 from muntin.planner.psoup import choose, is_filter, resolved
 from muntin.planner.relations import Relation, Subquery, open_relation, spelt
 from muntin.planner.scope import Scope
-from muntin.planner.select import Asked, ask
-from muntin.planner.spark_sql import Part, evaluate
+from muntin.planner.select import SelectParts, ask
+from muntin.planner.spark_sql import SparkPart, evaluate
 from muntin.planner.stream_calls import check_disorder, described
-from muntin.planner.window_plans import Planned, planned
+from muntin.planner.window_plans import PlannedWindows, planned
 from muntin.spark.types import DataFrame
 
 #: Windows of which it does not matter whether rows are joined before or after.
@@ -40,7 +40,7 @@ def translate_core(
     scope: Scope,
     subquery: Subquery,
     inner: Mapping[str, DataFrame],
-) -> Planned:
+) -> PlannedWindows:
     """The results of windows; ``select`` is changed to a SELECT over them.
 
     ``inner`` are the results of windows that stand in subqueries of it.
@@ -52,7 +52,7 @@ def translate_core(
     known = known_aggregates(functions)
     if is_filter(asked_windows, aggregated=any_aggregate(select, known)):
         choose(query, select, node, relation)
-        return Planned(relation.df, None)
+        return PlannedWindows(relation.df, None)
     windowing = resolved(query, asked_windows, relation)
     others = list(_beside(select, node))
     _check_joins(query, others, windowing)
@@ -104,10 +104,10 @@ def _check_joins(query: Query, others: Sequence[exp.Expr], windowing: Windowing)
 def _choosing(
     select: exp.Select,
     node: exp.Table,
-    asked: Asked,
+    asked: SelectParts,
     scope: Scope,
     tables: Mapping[str, DataFrame],
-) -> Part | None:
+) -> SparkPart | None:
     """What chooses the rows of windows: joins, WHERE, columns that groups need; None takes all."""
     parts = {part: select.args[part] for part in _CHOOSING if select.args.get(part)}
     if not parts and not asked.computed:
@@ -118,10 +118,10 @@ def _choosing(
     for part, value in parts.items():
         copied = [one.copy() for one in value] if isinstance(value, list) else value.copy()
         chosen.set(part, copied)
-    return Part.of(chosen, scope, tables)
+    return SparkPart.of(chosen, scope, tables)
 
 
-def _roles(query: Query, windowing: Windowing, relation: Relation, asked: Asked) -> Roles:
+def _roles(query: Query, windowing: Windowing, relation: Relation, asked: SelectParts) -> Roles:
     partition = windowing.by
     if partition is not None:
         partition = tuple(spelt(query, windowing, relation.df, name, "by") for name in partition)
@@ -129,7 +129,9 @@ def _roles(query: Query, windowing: Windowing, relation: Relation, asked: Asked)
     return roles_of(query, windowing, partition, declared, asked.groups)
 
 
-def _check_results(query: Query, asked: Asked, made: Planned, columns: Columns) -> None:
+def _check_results(
+    query: Query, asked: SelectParts, made: PlannedWindows, columns: Columns
+) -> None:
     """Every column of the select list is one that results have."""
     names = {name.casefold() for name in made.df.columns}
     for tree in asked.expressions:
@@ -159,7 +161,7 @@ def _refuse(
     raise unknown_column(query, name, place, [*shown, *columns.names])
 
 
-def _rewrite(select: exp.Select, node: exp.Table, asked: Asked) -> None:
+def _rewrite(select: exp.Select, node: exp.Table, asked: SelectParts) -> None:
     """The SELECT over results: HAVING has become a condition on rows."""
     results = exp.From(this=node.copy())
     for part in (*_CHOOSING, "group", "having"):

@@ -163,7 +163,7 @@ def top_k(values: Values, k: int) -> list[dict[str, Any]]:
 
 
 def heavy_hitters(values: Values, share: str) -> list[dict[str, Any]]:
-    """The values that at least a share (written as a decimal) of all have (panes.txt, Query 4)."""
+    """The values that at least a share (written as a decimal) of all have [Panes, Query 4]."""
     needed = Fraction(share) * count(values)
     return [{"item": item, "count": n} for item, n in frequencies(values) if n >= needed]
 

@@ -1,4 +1,4 @@
-"""What correlated aggregates ARE: the definitions of CA-1 to CA-6 in plain Python.
+"""What correlated aggregates ARE: the definitions [CA-1 to CA-6] in plain Python.
 
 A stream aggregate ``Agg(AGG, scope, P)`` reports at position ``i`` the aggregate of the rows of
 ``scope(i)`` that meet ``P``, and P may look at all rows of the scope. Nothing is shared and
@@ -23,12 +23,12 @@ Term = Callable[[Any, Rows], Any]
 
 
 def full(i: int) -> range:
-    """CA-2: everything up to here."""
+    """The full scope: everything up to here [CA-2]."""
     return range(0, i + 1)
 
 
 def landmark(landmarks: Iterable[int]) -> Scope:
-    """CA-3: from the last landmark on; before the first there is nothing."""
+    """The scope from the last landmark on; before the first there is nothing [CA-3]."""
     starts = sorted(landmarks)
 
     def scope(i: int) -> range:
@@ -39,7 +39,7 @@ def landmark(landmarks: Iterable[int]) -> Scope:
 
 
 def sliding(size: int) -> Scope:
-    """CA-4: the last ``size`` rows; fewer at the beginning."""
+    """The scope of the last ``size`` rows; fewer at the beginning [CA-4]."""
     if size < 1:
         raise ArgumentError("size", size, "a sliding scope holds at least one row")
     return lambda i: range(max(0, i - size + 1), i + 1)
@@ -48,7 +48,7 @@ def sliding(size: int) -> Scope:
 def aggregate(
     function: Callable[[Sequence[Any]], Any], value: Term, predicate: Predicate, rows: Rows
 ) -> Any:
-    """CA-6: ``AGG{value : row in rows and P(row, rows)}``; it is a term, so levels nest (CA-5)."""
+    """``AGG{value : row in rows and P(row, rows)}`` [CA-6]; a term, so levels nest [CA-5]."""
     return function([value(row, rows) for row in rows if predicate(row, rows) is True])
 
 
@@ -59,7 +59,7 @@ def stream_aggregate(
     rows: Rows,
     scope: Scope,
 ) -> list[Any]:
-    """CA-1: one output for each input."""
+    """One output for each input [CA-1]."""
     return [
         aggregate(function, value, predicate, [rows[j] for j in scope(i)]) for i in range(len(rows))
     ]

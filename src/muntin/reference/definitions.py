@@ -1,4 +1,4 @@
-"""``windows``, ``extent`` and ``wids``, word for word (window-id.txt, sections 3.3 and 3.4).
+"""``windows``, ``extent`` and ``wids``, word for word [Window-ids 3.3 and 3.4].
 
 Slow and obvious: these three functions are what Muntin means by a window, and the oracle of its
 tests. ``T`` is a collection of values of the progressing attribute, ``S`` a specification laid

@@ -20,7 +20,7 @@ Who = tuple[Hashable, ...]
 
 
 @dataclass(frozen=True)
-class Arrived:
+class ArrivedRows:
     """A micro-batch before anybody has punctuated it: its rows, and the clock in microseconds."""
 
     rows: Sequence[Row]
@@ -38,17 +38,17 @@ class Rule:
     where: Callable[[Row], bool] = lambda row: False
 
     def punctuate(
-        self, batches: Sequence[Sequence[Row] | Arrived], end: bool = True
+        self, batches: Sequence[Sequence[Row] | ArrivedRows], end: bool = True
     ) -> list[MicroBatch]:
         """Micro-batches with the punctuation that the rule makes, then the end."""
-        arrived = [b if isinstance(b, Arrived) else Arrived(b) for b in batches]
+        arrived = [b if isinstance(b, ArrivedRows) else ArrivedRows(b) for b in batches]
         made = []
         for number in range(len(arrived)):
             so_far = arrived[: number + 1]
             made.append(self._micro_batch(so_far))
         return [*made, MicroBatch([], END)] if end else made
 
-    def _micro_batch(self, so_far: Sequence[Arrived]) -> MicroBatch:
+    def _micro_batch(self, so_far: Sequence[ArrivedRows]) -> MicroBatch:
         rows = so_far[-1].rows
         match self.disorder:
             case Slack(slack=slack):
@@ -73,7 +73,7 @@ class Rule:
                 return MicroBatch(rows, self._value(least))
         raise AssertionError(f"no such rule: {self.disorder}")
 
-    def _marked(self, so_far: Sequence[Arrived], key: bool) -> MicroBatch:
+    def _marked(self, so_far: Sequence[ArrivedRows], key: bool) -> MicroBatch:
         """Rows that are punctuation: those with a place on the axis where the condition holds."""
         marks = [row for row in so_far[-1].rows if self._is_mark(row)]
         data = [row for row in so_far[-1].rows if not self._is_mark(row)]
@@ -91,7 +91,7 @@ class Rule:
 
     def _reached(
         self,
-        so_far: Sequence[Arrived],
+        so_far: Sequence[ArrivedRows],
         columns: Sequence[str],
         slack: Length | None,
         idle: Idle,
@@ -115,7 +115,7 @@ class Rule:
         return reached
 
     def _silent(
-        self, so_far: Sequence[Arrived], columns: Sequence[str], name: Who, idle: Clock
+        self, so_far: Sequence[ArrivedRows], columns: Sequence[str], name: Who, idle: Clock
     ) -> bool:
         """Whether the clock has moved by the rule's length since one was last heard of."""
         clocks: list[int] = []
@@ -130,10 +130,10 @@ class Rule:
             return False
         return max(clocks) - (clocks[0] if last is None else last) >= idle.length.micros
 
-    def _lead(self, so_far: Sequence[Arrived], slack: Length | None) -> int | None:
+    def _lead(self, so_far: Sequence[ArrivedRows], slack: Length | None) -> int | None:
         return _behind(max(self._ticks(so_far), default=None), self._length(slack))
 
-    def _ticks(self, so_far: Sequence[Arrived]) -> list[int]:
+    def _ticks(self, so_far: Sequence[ArrivedRows]) -> list[int]:
         return [self._tick(row) for b in so_far for row in b.rows if self._placed(row)]
 
     def _placed(self, row: Row) -> bool:

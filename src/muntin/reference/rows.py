@@ -1,4 +1,4 @@
-"""Windows over rows, straight from the definitions (window-id.txt, section 3.3).
+"""Windows over rows, straight from the definitions [Window-ids 3.3].
 
 The rows of a stream that are not late, all of them at once: sorted, ranked, and every window
 looked at on its own. The oracle of the operators that make these windows as rows arrive.

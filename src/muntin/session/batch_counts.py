@@ -11,18 +11,18 @@ from dataclasses import dataclass, field
 
 from muntin.parser.statements import CreateStream
 from muntin.session.catalog import Catalog
-from muntin.spark.connectors.sources.protocol import Opened
-from muntin.spark.connectors.sources.row_counts import Tally, tally
+from muntin.spark.connectors.sources.protocol import OpenedSource
+from muntin.spark.connectors.sources.row_counts import SourceCounts, tally
 
 
 @dataclass
-class Counting:
+class RunningCounts:
     """Counts that run or have run, by the name of the source."""
 
     _pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "counting"))
-    _counts: dict[str, Future[Tally]] = field(default_factory=dict)
+    _counts: dict[str, Future[SourceCounts]] = field(default_factory=dict)
 
-    def begin(self, opened: Mapping[str, Opened], catalog: Catalog) -> None:
+    def begin(self, opened: Mapping[str, OpenedSource], catalog: Catalog) -> None:
         """Count the streams, and the tables with malformed rows, that are not counted yet.
 
         A table without, such as one of a database, is not read once more for its size.
@@ -33,11 +33,11 @@ class Counting:
             if name not in self._counts and (on is not None or source.malformed is not None):
                 self._counts[name] = self._pool.submit(tally, source, on)
 
-    def now(self) -> dict[str, Tally]:
+    def now(self) -> dict[str, SourceCounts]:
         """The sources that have been counted by now."""
         done = {name: count for name, count in self._counts.items() if count.done()}
         return {name: count.result() for name, count in done.items() if not count.exception()}
 
-    def found(self) -> dict[str, Tally]:
+    def found(self) -> dict[str, SourceCounts]:
         """How many rows each source has; waits for the counts."""
         return {name: count.result() for name, count in self._counts.items()}

@@ -6,14 +6,14 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from muntin.session.batch_counts import Counting
-from muntin.spark.connectors.sources.row_counts import Tally
+from muntin.session.batch_counts import RunningCounts
+from muntin.spark.connectors.sources.row_counts import SourceCounts
 from muntin.spark.queries.batch_counts import Tasks, tasks
 from muntin.spark.types import SparkSession
 
 
 @dataclass(frozen=True)
-class BatchStanding:
+class BatchProgress:
     """What is known at one moment: of sources that are counted, and of queries that are done.
 
     No row of a batch is late, and ``refused`` are those without a value of ``on``. ``written`` has
@@ -21,7 +21,7 @@ class BatchStanding:
     """
 
     seconds: float
-    sources: Mapping[str, Tally]
+    sources: Mapping[str, SourceCounts]
     written: Mapping[str, int | None]
     tasks: Tasks | None = None
 
@@ -52,7 +52,7 @@ class BatchWatch:
     """Looks at a batch from another thread than the one that runs it."""
 
     spark: SparkSession
-    counting: Counting
+    counting: RunningCounts
     written: dict[str, int | None] = field(default_factory=dict)
     _began: float = field(default_factory=time.monotonic)
 
@@ -60,13 +60,13 @@ class BatchWatch:
         """The clock starts with the run, not with the session."""
         self._began = time.monotonic()
 
-    def look(self) -> BatchStanding:
+    def look(self) -> BatchProgress:
         """How the batch stands now."""
         return self._standing(self.counting.now(), tasks(self.spark))
 
-    def end(self) -> BatchStanding:
+    def end(self) -> BatchProgress:
         """How it stood when it was done; waits for the counts."""
         return self._standing(self.counting.found(), None)
 
-    def _standing(self, sources: Mapping[str, Tally], known: Tasks | None) -> BatchStanding:
-        return BatchStanding(time.monotonic() - self._began, sources, dict(self.written), known)
+    def _standing(self, sources: Mapping[str, SourceCounts], known: Tasks | None) -> BatchProgress:
+        return BatchProgress(time.monotonic() - self._began, sources, dict(self.written), known)

@@ -12,7 +12,7 @@ from pathlib import Path
 from muntin.errors import MuntinError
 from muntin.parser.parse import parse
 from muntin.parser.statements import (
-    Call,
+    ConnectorCall,
     CreateQuery,
     CreateStream,
     CreateTable,
@@ -24,7 +24,7 @@ from muntin.parser.statements import (
 )
 from muntin.session.late_rows import with_late_rows
 from muntin.session.outputs import Outputs
-from muntin.session.session import Session
+from muntin.session.session import SqlSession
 from muntin.session.simulated_source import simulation
 from muntin.session.sources import Sources, blamed
 from muntin.spark.connectors.signature import named
@@ -44,7 +44,7 @@ class Check:
     mistakes: list[MuntinError] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.session = Session(self.spark, streaming=self.streaming)
+        self.session = SqlSession(self.spark, streaming=self.streaming)
         self.session.open_source = self._open
         self.text = ""
         self._sources = Sources(self.spark, self.session.catalog, self.folder)
@@ -88,13 +88,13 @@ class Check:
             case Select(query=query) | Explain(target=Query() as query):
                 self.session.answer(query)
 
-    def _sink(self, call: Call) -> None:
+    def _sink(self, call: ConnectorCall) -> None:
         with blamed(self.text, call):
             target = SINKS[named("sink", call.name, SINKS)]
             target.signature.bind(call.arguments, call.options)
 
     def _open(
-        self, spark: SparkSession, call: Call, schema: str | None, streaming: bool
+        self, spark: SparkSession, call: ConnectorCall, schema: str | None, streaming: bool
     ) -> DataFrame:
         with blamed(self.text, call):
             if named("source", call.name, [*SOURCES, "simulate"]) == "simulate":

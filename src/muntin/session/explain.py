@@ -8,11 +8,11 @@ from muntin.errors import ArgumentError, did_you_mean
 from muntin.parser.statements import CreateQuery, Format, Query, Select, Statement
 from muntin.planner.explain import explained
 from muntin.session.catalog_names import unnamed
-from muntin.session.session import Session
+from muntin.session.session import SqlSession
 
 
 def explanations(
-    session: Session, statements: Sequence[Statement], only: str | None, form: Format
+    session: SqlSession, statements: Sequence[Statement], only: str | None, form: Format
 ) -> dict[str, str]:
     """How the queries of statements will run, all of them or ``only`` one."""
     queries = dict(named_queries(statements))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from muntin.errors import ArgumentError
-from muntin.parser.statements import Call, CreateTable
+from muntin.parser.statements import ConnectorCall, CreateTable
 from muntin.spark.connectors.sinks.registry import SINKS
 from muntin.spark.connectors.sources.registry import SOURCES
 
@@ -15,7 +15,7 @@ _FILES = ("csv", "json", "parquet")
 _SUNK = "writer="
 
 
-def inserting(table: CreateTable) -> Call:
+def inserting(table: CreateTable) -> ConnectorCall:
     """The sink that a table's source is, such that the table reads what it writes."""
     source = table.source
     kind = source.name.lower()

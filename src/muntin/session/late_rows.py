@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from muntin.parser.errors import SqlError
-from muntin.parser.statements import Call
+from muntin.parser.statements import ConnectorCall
 from muntin.planner.select import GROUP
-from muntin.planner.translate import Alone, Answer
-from muntin.spark.connectors.sinks.protocol import Put
+from muntin.planner.translate import QueryAnswer, SinglePlan
+from muntin.spark.connectors.sinks.protocol import Sink
 from muntin.spark.plan.plan import Plan
 from muntin.spark.types import DataFrame
 
 
-def with_late_rows(answer: Answer, late: Call) -> Alone:
+def with_late_rows(answer: QueryAnswer, late: ConnectorCall) -> SinglePlan:
     """The plan that refuses rows; a query that has none or several is told so."""
     if answer.alone is not None:
         return answer.alone
@@ -23,7 +23,7 @@ def with_late_rows(answer: Answer, late: Call) -> Alone:
     raise SqlError(problem, answer.query.text, late.place, expected=expected)
 
 
-def original(sink: Put) -> Put:
+def original(sink: Sink) -> Sink:
     """A sink of rows as they came, without the columns that were computed for groups."""
 
     def put(rows: DataFrame, number: int) -> None:

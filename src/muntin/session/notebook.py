@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from muntin.session.catalog import Catalog
-from muntin.session.session import Session
+from muntin.session.session import SqlSession
 from muntin.session.sources import Sources
 from muntin.session.sql import session_of
 from muntin.spark.api.stream import Stream
 from muntin.spark.types import DataFrame
 
 
-class Shell(Protocol):
+class NotebookShell(Protocol):
     """What of a notebook is needed."""
 
     user_ns: dict[str, object]
@@ -33,13 +33,13 @@ class Shell(Protocol):
 class Magic:
     """Cells of one notebook: the variables they see, and what they have created."""
 
-    shell: Shell
+    shell: NotebookShell
     catalog: Catalog = field(default_factory=Catalog)
 
     def __call__(self, line: str, cell: str) -> DataFrame:
         """``%%muntin [name]``: run a cell; the answer is shown, and kept as a variable."""
         tables = tables_of(self.shell.user_ns)
-        session = Session(session_of(tables), tables, catalog=self.catalog)
+        session = SqlSession(session_of(tables), tables, catalog=self.catalog)
         Sources.serving(session, cell)
         answer = session.sql(cell)
         if line.strip():

@@ -7,32 +7,32 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from muntin.parser.errors import SqlError, closest
-from muntin.parser.statements import Call, CreateQuery, CreateTable, CreateTrigger
+from muntin.parser.statements import ConnectorCall, CreateQuery, CreateTable, CreateTrigger
 from muntin.planner.translate import Finish
 from muntin.session.insert import inserting
-from muntin.session.session import Session
+from muntin.session.session import SqlSession
 from muntin.session.sources import blamed
 from muntin.session.triggers.ledger import Ledger
 from muntin.session.triggers.trigger import Trigger, action_of
-from muntin.spark.connectors.sinks.protocol import Put
+from muntin.spark.connectors.sinks.protocol import Sink
 from muntin.spark.connectors.sinks.registry import open_sink
 from muntin.spark.connectors.sinks.write_to_sinks import together
 from muntin.spark.types import DataFrame
 
 #: Makes the sink of a query that names none: of its name, and whether it is a stream.
-Default = Callable[[str, bool], Put]
+Default = Callable[[str, bool], Sink]
 #: No trigger is called like this.
 INTO = ""
 
 
 @dataclass
-class Fan:
+class AllSinks:
     """One sink of several; triggers can be added and taken away while a query runs.
 
     A trigger is there under its name, the sink of the query under :data:`INTO`.
     """
 
-    sinks: dict[str, Put]
+    sinks: dict[str, Sink]
     finish: Finish | None = None
 
     def __call__(self, rows: DataFrame, number: int) -> None:
@@ -49,23 +49,25 @@ class Outputs:
     its micro-batches are known; a batch is done every time that it is run.
     """
 
-    session: Session
+    session: SqlSession
     folder: Path
     text: str
     default: Default
     run: str | None = None
 
-    def of(self, name: str, into: Call | None, triggers: Sequence[CreateTrigger]) -> dict[str, Put]:
+    def of(
+        self, name: str, into: ConnectorCall | None, triggers: Sequence[CreateTrigger]
+    ) -> dict[str, Sink]:
         """The sink of a query and its triggers; without either, the default."""
         sinks = {} if into is None else {INTO: self.sink(into, name)}
         sinks |= {one.name.casefold(): self.trigger(one) for one in triggers}
         return sinks or {INTO: self.default(name, self.run is not None)}
 
-    def late(self, call: Call, name: str) -> Put:
+    def late(self, call: ConnectorCall, name: str) -> Sink:
         """The sink of the rows that a query refuses."""
         return self.sink(call, f"{name}/late")  # no query is called so
 
-    def sink(self, call: Call, name: str) -> Put:
+    def sink(self, call: ConnectorCall, name: str) -> Sink:
         """The sink that a call names."""
         with blamed(self.text, call):
             return open_sink(
@@ -77,7 +79,7 @@ class Outputs:
                 run=self.run,
             )
 
-    def trigger(self, made: CreateTrigger) -> Put:
+    def trigger(self, made: CreateTrigger) -> Sink:
         """What a trigger does: an action, or an insert into a stored table."""
         call = made.action
         if call.name.lower() == "insert":
@@ -91,7 +93,7 @@ class Outputs:
             ledger.forget(0)
         return Trigger(action, ledger)
 
-    def _table(self, call: Call) -> CreateTable:
+    def _table(self, call: ConnectorCall) -> CreateTable:
         """The stored table that ``insert('table')`` names."""
         (name,) = call.arguments if len(call.arguments) == 1 else (None,)
         found = self.session.catalog.find(str(name))

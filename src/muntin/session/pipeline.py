@@ -12,7 +12,7 @@ from typing import Any
 
 from muntin.parser.parse import parse
 from muntin.parser.statements import (
-    Call,
+    ConnectorCall,
     CreateQuery,
     CreateStream,
     CreateTable,
@@ -22,14 +22,14 @@ from muntin.parser.statements import (
     Select,
     Statement,
 )
-from muntin.session.batch_counts import Counting
+from muntin.session.batch_counts import RunningCounts
 from muntin.session.batch_progress import BatchWatch
 from muntin.session.catalog_names import unnamed
 from muntin.session.late_rows import original, with_late_rows
-from muntin.session.outputs import INTO, Default, Fan, Outputs, ledger_of, runs
-from muntin.session.session import Session
+from muntin.session.outputs import INTO, AllSinks, Default, Outputs, ledger_of, runs
+from muntin.session.session import SqlSession
 from muntin.session.sources import Sources
-from muntin.spark.connectors.sinks.protocol import Put
+from muntin.spark.connectors.sinks.protocol import Sink
 from muntin.spark.connectors.sinks.registry import SINKS, open_sink
 from muntin.spark.connectors.sinks.write_to_sinks import run
 from muntin.spark.plan.plan import Plan
@@ -43,13 +43,13 @@ _QUERIES, _LETTERS = "queries", "letters"
 
 
 @dataclass(frozen=True)
-class Running:
+class RunningQuery:
     """A streaming query, and what watches it; ``shown`` are those that name no sink."""
 
     name: str
     query: StreamingQuery
     watch: Watch
-    fan: Fan
+    fan: AllSinks
     shown: bool
 
 
@@ -59,8 +59,8 @@ class _Prepared:
 
     name: str
     rows: DataFrame | Plan
-    fan: Fan
-    refused: Put | None
+    fan: AllSinks
+    refused: Sink | None
     plans: Sequence[Plan]
     shown: bool
 
@@ -97,13 +97,13 @@ class Pipeline:
     trigger: Mapping[str, Any] | None = None
     dead_letter: Path | None = None
     whole: bool = False
-    running: list[Running] = field(default_factory=list)
+    running: list[RunningQuery] = field(default_factory=list)
     letters: dict[str, StreamingQuery | None] = field(default_factory=dict)
     _selects: int = 0
 
     def __post_init__(self) -> None:
-        self.batch = BatchWatch(self.spark, Counting())
-        self.session = Session(self.spark, streaming=self.streaming)
+        self.batch = BatchWatch(self.spark, RunningCounts())
+        self.session = SqlSession(self.spark, streaming=self.streaming)
         self.sources = Sources.serving(self.session, folder=self.folder)
 
     def run(self, text: str) -> int:
@@ -202,18 +202,18 @@ class Pipeline:
         self,
         name: str,
         query: Query,
-        into: Call | None,
+        into: ConnectorCall | None,
         triggers: Sequence[CreateTrigger],
         text: str,
-        late: Call | None = None,
+        late: ConnectorCall | None = None,
     ) -> _Prepared:
         answer = self.session.answer(query)
         outputs = self._outputs(text, name, streaming=answer.is_streaming)
         rows: DataFrame | Plan = answer.df
-        fan = Fan(outputs.of(name, into, triggers), answer.finish)
+        fan = AllSinks(outputs.of(name, into, triggers), answer.finish)
         if into is not None and not answer.is_streaming and SINKS[into.name.lower()].counts:
             fan.sinks[INTO] = self._counting(name, fan.sinks[INTO])
-        refused: Put | None = None
+        refused: Sink | None = None
         if late is not None:
             alone = with_late_rows(answer, late)
             rows, fan.finish = alone.plan, alone.results
@@ -234,12 +234,12 @@ class Pipeline:
         )
         if started is not None:
             watch = Watch.of(started, made.plans)
-            self.running.append(Running(made.name, started, watch, made.fan, made.shown))
+            self.running.append(RunningQuery(made.name, started, watch, made.fan, made.shown))
 
     def _checkpoint(self, name: str) -> Path:
         return self.folder / "checkpoints" / name
 
-    def _counting(self, name: str, sink: Put) -> Put:
+    def _counting(self, name: str, sink: Sink) -> Sink:
         """The sink of a batch, which counts what it writes."""
 
         def put(rows: DataFrame, number: int) -> None:

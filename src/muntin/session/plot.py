@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from muntin.parser.statements import Query
-from muntin.session.session import Session
+from muntin.session.session import SqlSession
 from muntin.spark.api.frames import Frames
-from muntin.spark.plan.fill import CompiledFill
-from muntin.spark.plan.frames import CompiledFrames
+from muntin.spark.plan.fill import FillPlan
+from muntin.spark.plan.frames import FramePlan
 from muntin.spark.plan.plan import Plan
-from muntin.spark.plan.windows import Compiled
+from muntin.spark.plan.windows import WindowPlan
 from muntin.spark.plot.windows import draw, lines_of
 
 #: The columns by which a picture knows a frame.
@@ -19,7 +19,7 @@ _FRAME = ("frame_id", "frame_start", "frame_end", "status")
 
 
 def draw_query(
-    session: Session,
+    session: SqlSession,
     query: Query,
     path: Path,
     *,
@@ -57,11 +57,11 @@ def draw_query(
 def _frames(plan: Plan) -> Frames | None:
     """The frames behind a plan, filled or not."""
     compiled = plan.compiled
-    inner = compiled.segmented if isinstance(compiled, CompiledFill) else compiled
-    if not isinstance(inner, CompiledFrames):
+    inner = compiled.segmented if isinstance(compiled, FillPlan) else compiled
+    if not isinstance(inner, FramePlan):
         return None
     return Frames(inner.source, inner.prefix, inner.framing)
 
 
 def _by(plan: Plan) -> Sequence[str]:
-    return plan.compiled.source.by if isinstance(plan.compiled, Compiled) else ()
+    return plan.compiled.source.by if isinstance(plan.compiled, WindowPlan) else ()

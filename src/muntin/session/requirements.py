@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from muntin.parser.statements import (
-    Call,
+    ConnectorCall,
     CreateQuery,
     CreateStream,
     CreateTable,
@@ -28,7 +28,7 @@ def streams(statements: Sequence[Statement]) -> bool:
     return any(source.name.lower() in _ENDLESS for source in sources)
 
 
-def _calls(statements: Sequence[Statement]) -> Iterator[Call]:
+def _calls(statements: Sequence[Statement]) -> Iterator[ConnectorCall]:
     for statement in statements:
         match statement:
             case CreateStream(source=call) | CreateTable(source=call):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from muntin.parser.statements import Call, CreateQuery, CreateTrigger
+from muntin.parser.statements import ConnectorCall, CreateQuery, CreateTrigger
 from muntin.session.catalog import Declared
 from muntin.session.triggers.trigger import ACTIONS
 from muntin.spark.connectors.signature import Signature
@@ -23,7 +23,7 @@ def masked(made: Declared) -> Declared:
     return replace(made, source=_masked(made.source))
 
 
-def _masked(call: Call) -> Call:
+def _masked(call: ConnectorCall) -> ConnectorCall:
     for signature in _signatures(call.name.lower()):
         arguments, options = signature.hidden(call.arguments, call.options)
         call = replace(call, arguments=arguments, options=options)

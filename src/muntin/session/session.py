@@ -9,7 +9,7 @@ from muntin.errors import MuntinError
 from muntin.parser.errors import SqlError, closest
 from muntin.parser.parse import parse
 from muntin.parser.statements import (
-    Call,
+    ConnectorCall,
     CreateQuery,
     CreateStream,
     CreateTable,
@@ -24,7 +24,7 @@ from muntin.parser.statements import (
 from muntin.planner.bounded import check_bounded
 from muntin.planner.explain import explained
 from muntin.planner.scope import Scope, Table
-from muntin.planner.translate import Answer, tables_of, translate
+from muntin.planner.translate import QueryAnswer, tables_of, translate
 from muntin.session.catalog import Catalog, Declared, kind_of
 from muntin.session.catalog_names import refusal
 from muntin.session.secrets import masked
@@ -33,13 +33,13 @@ from muntin.spark.plan.plan import Plan
 from muntin.spark.types import DataFrame, SparkSession
 
 #: Opens a source: its call, the schema, and whether it is to be read as a stream.
-Opener = Callable[[SparkSession, Call, str | None, bool], DataFrame]
+Opener = Callable[[SparkSession, ConnectorCall, str | None, bool], DataFrame]
 #: What tells a stream that it is complete or over, from outside; None where nothing does.
 Controller = Callable[[CreateStream], DataFrame | None]
 
 
 @dataclass
-class Session:
+class SqlSession:
     """Names and what they stand for; statements are run one after the other.
 
     Args:
@@ -82,13 +82,13 @@ class Session:
             case CreateStream() | CreateTable() | CreateQuery() | CreateTrigger():
                 return self._created(statement, text)
 
-    def answer(self, query: Query) -> Answer:
+    def answer(self, query: Query) -> QueryAnswer:
         """A query translated; refused if its state would grow for ever and nobody said so."""
         answer = self.translated(query)
         check_bounded(answer)
         return answer
 
-    def translated(self, query: Query) -> Answer:
+    def translated(self, query: Query) -> QueryAnswer:
         """A query translated, whatever it would keep."""
         answer = translate(query, self._scope(query))
         names = dict.fromkeys(map(str.casefold, tables_of(query)))
@@ -100,7 +100,7 @@ class Session:
         """The results of a query, as a DataFrame."""
         return self._unordered(query, self.answer(query))
 
-    def _unordered(self, query: Query, answer: Answer) -> DataFrame:
+    def _unordered(self, query: Query, answer: QueryAnswer) -> DataFrame:
         if answer.finish is not None:
             problem = "a stream is sorted micro-batch by micro-batch, which a DataFrame cannot say"
             expected = "CREATE QUERY ... INTO a sink, or no ORDER BY"

@@ -15,13 +15,13 @@ from pathlib import Path
 
 from muntin.errors import ArgumentError
 from muntin.parser.errors import SqlError
-from muntin.parser.statements import Call, CreateStream
+from muntin.parser.statements import ConnectorCall, CreateStream
 from muntin.session.catalog import Catalog
-from muntin.session.session import Session
+from muntin.session.session import SqlSession
 from muntin.session.simulated_source import simulation
 from muntin.spark.api.control import control, end
 from muntin.spark.connectors.signature import named
-from muntin.spark.connectors.sources.protocol import Opened
+from muntin.spark.connectors.sources.protocol import OpenedSource
 from muntin.spark.connectors.sources.registry import SOURCES, open_source
 from muntin.spark.queries.stop import StreamingQuery
 from muntin.spark.types import DataFrame, SparkSession, to_spark
@@ -39,11 +39,11 @@ class Sources:
     catalog: Catalog
     folder: Path
     text: str = ""
-    opened: dict[str, Opened] = field(default_factory=dict)
+    opened: dict[str, OpenedSource] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def serving(cls, session: Session, text: str = "", folder: Path | None = None) -> Sources:
+    def serving(cls, session: SqlSession, text: str = "", folder: Path | None = None) -> Sources:
         """Sources that a session opens from now on; in a temporary folder unless one is given."""
         place = folder or Path(tempfile.gettempdir()) / f"muntin-received-{uuid.uuid4().hex[:12]}"
         made = cls(session.spark, session.catalog, place, text)
@@ -51,7 +51,7 @@ class Sources:
         return made
 
     def open(
-        self, spark: SparkSession, call: Call, schema: str | None, streaming: bool
+        self, spark: SparkSession, call: ConnectorCall, schema: str | None, streaming: bool
     ) -> DataFrame:
         """The rows of a source; a :class:`muntin.session.session.Session` asks for them."""
         name = self._name(call)
@@ -60,7 +60,9 @@ class Sources:
         self.opened[name] = made
         return made.df
 
-    def _open(self, call: Call, schema: str | None, streaming: bool, folder: Path) -> Opened:
+    def _open(
+        self, call: ConnectorCall, schema: str | None, streaming: bool, folder: Path
+    ) -> OpenedSource:
         if named("source", call.name, [*SOURCES, "simulate"]) != "simulate":
             told = call.name, call.arguments, call.options, schema
             return open_source(self.spark, *told, streaming=streaming, folder=folder)
@@ -71,7 +73,7 @@ class Sources:
         read = open_source(
             self.spark, "parquet", [str(folder)], one_by_one, columns, streaming=streaming
         )
-        return Opened(read.df, over=over)
+        return OpenedSource(read.df, over=over)
 
     def control(self, declared: CreateStream) -> DataFrame:
         """The control rows of a stream, through which it is told that it is over."""
@@ -103,7 +105,7 @@ class Sources:
     def _control(self, name: str) -> Path:
         return self.folder / "control" / name
 
-    def _name(self, call: Call) -> str:
+    def _name(self, call: ConnectorCall) -> str:
         for made in self.catalog.relations.values():
             if getattr(made, "source", None) is call:
                 return made.name
@@ -111,7 +113,7 @@ class Sources:
 
 
 @contextmanager
-def blamed(text: str, call: Call) -> Iterator[None]:
+def blamed(text: str, call: ConnectorCall) -> Iterator[None]:
     """What is wrong with a call is said at its place in the text."""
     try:
         yield

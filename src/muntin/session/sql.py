@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from muntin.errors import MuntinError
-from muntin.session.session import Session
+from muntin.session.session import SqlSession
 from muntin.session.sources import Sources
 from muntin.spark.api.stream import Stream
 from muntin.spark.requirements import active_session
@@ -26,7 +26,7 @@ def sql(text: str, /, **tables: object) -> DataFrame:
         **tables: DataFrames, or what :func:`muntin.stream` returns, by the names that the text
             calls them. Other names are those of Spark's own tables.
     """
-    session = Session(session_of(tables), tables)
+    session = SqlSession(session_of(tables), tables)
     Sources.serving(session, text)
     return session.sql(text)
 

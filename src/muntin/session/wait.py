@@ -8,27 +8,27 @@ from dataclasses import dataclass
 
 from muntin.session.pipeline import Pipeline
 from muntin.spark.queries.stop import StreamingQuery, check, drain, stop_between
-from muntin.spark.queries.watch import Standing
+from muntin.spark.queries.watch import QueryProgress
 
 #: Seconds between two looks at running queries.
 LOOK = 0.25
 #: Seconds between two removals of lines that have been read.
 SWEEP = 5.0
-Show = Callable[[Mapping[str, Standing]], None]
+Show = Callable[[Mapping[str, QueryProgress]], None]
 
 
 @dataclass(frozen=True)
-class Ended:
+class PipelineEnd:
     """How a pipeline ended: by itself, or after these micro-batches because it was stopped."""
 
     stopped: bool
     last: Mapping[str, int]
-    standings: Mapping[str, Standing]
+    standings: Mapping[str, QueryProgress]
 
 
 def wait(
     pipeline: Pipeline, asked: Callable[[], bool], hurry: Callable[[], bool], show: Show
-) -> Ended:
+) -> PipelineEnd:
     """Watch the queries until they end; ``asked`` stops them after a whole micro-batch.
 
     ``hurry`` does not wait for that. A query that fails takes the others with it, and is raised.
@@ -56,7 +56,7 @@ def wait(
         pipeline.sources.forget_end()
     standings = _standings(pipeline)
     show(standings)
-    return Ended(asked(), last, standings)
+    return PipelineEnd(asked(), last, standings)
 
 
 def _finish(pipeline: Pipeline) -> None:
@@ -78,5 +78,5 @@ def _queries(pipeline: Pipeline) -> Sequence[StreamingQuery]:
     return [*(one.query for one in pipeline.running), *letters]
 
 
-def _standings(pipeline: Pipeline) -> dict[str, Standing]:
+def _standings(pipeline: Pipeline) -> dict[str, QueryProgress]:
     return {one.name: one.watch.look() for one in pipeline.running}

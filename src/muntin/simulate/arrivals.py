@@ -11,7 +11,7 @@ from muntin.simulate.random_draws import Integers, check_not_negative, check_sha
 
 
 @dataclass(frozen=True)
-class Arriving:
+class ArrivalDelays:
     """Which share of rows is held up, by no more than how many seconds; and which never comes."""
 
     disordered: float
@@ -28,9 +28,9 @@ class Arriving:
 
         >>> rows, when = pa.table({"n": [1, 2, 3]}), np.array([0, 1, 2])
         >>> chance = np.random.default_rng(7)
-        >>> Arriving(disordered=0, seconds=60).sort(chance, rows, when)["n"].to_pylist()
+        >>> ArrivalDelays(disordered=0, seconds=60).sort(chance, rows, when)["n"].to_pylist()
         [1, 2, 3]
-        >>> Arriving(disordered=1, seconds=60).sort(chance, rows, when)["n"].to_pylist()
+        >>> ArrivalDelays(disordered=1, seconds=60).sort(chance, rows, when)["n"].to_pylist()
         [3, 2, 1]
         """
         n = len(micros)

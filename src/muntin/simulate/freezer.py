@@ -1,4 +1,4 @@
-"""Walk-in freezers: temperatures, and doors that somebody opens (frames.txt, section 3, Example 2).
+"""Walk-in freezers: temperatures, and doors that somebody opens [Frames 3, Example 2].
 
 A freezer keeps its temperature by cooling. It defrosts some times a day, at the same hours, and
 is then too warm for a few minutes. It also becomes warm when its door stands open: not for the
@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.errors import ArgumentError
-from muntin.simulate.arrivals import Arriving
+from muntin.simulate.arrivals import ArrivalDelays
 from muntin.simulate.random_draws import (
     Floats,
     Integers,
@@ -251,8 +251,8 @@ class Freezers:
     def _second(self, moment: datetime) -> float:
         return (moment - self.start) / timedelta(seconds=1)
 
-    def _arriving(self, missing: float) -> Arriving:
-        return Arriving(self.disordered, self.disorder_seconds, missing)
+    def _arriving(self, missing: float) -> ArrivalDelays:
+        return ArrivalDelays(self.disordered, self.disorder_seconds, missing)
 
     def _rng(self, purpose: str) -> np.random.Generator:
         return generator(self.seed, purpose)

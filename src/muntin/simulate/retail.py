@@ -1,4 +1,4 @@
-"""Two stores that sell the same items (promising-tuples.txt, sections 1.1 and 5).
+"""Two stores that sell the same items [Promising tuples 1.1 and 5].
 
 Customers come to the tills at random, more of them around noon and in the early evening, and every
 item that a till scans is a row. A few items sell all the time and most of them hardly ever; what is
@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.errors import ArgumentError
-from muntin.simulate.arrivals import Arriving
+from muntin.simulate.arrivals import ArrivalDelays
 from muntin.simulate.random_draws import (
     Floats,
     Integers,
@@ -174,8 +174,8 @@ class Retail:
         share: Floats = weight / weight.sum()
         return share
 
-    def _arriving(self) -> Arriving:
-        return Arriving(self.disordered, self.disorder_seconds, self.missing)
+    def _arriving(self) -> ArrivalDelays:
+        return ArrivalDelays(self.disordered, self.disorder_seconds, self.missing)
 
     def _rng(self, purpose: str) -> np.random.Generator:
         return generator(self.seed, purpose)

@@ -1,4 +1,4 @@
-"""Routers that lose packets, and the routing messages that reach them (frames.txt, section 1).
+"""Routers that lose packets, and the routing messages that reach them [Frames 1].
 
 A router reports its loss rate on a schedule. Now and then it loses much for some minutes. Most of
 these troubles have a reason: routing updates (BGP) come in a burst that begins shortly before, and
@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from muntin.simulate.arrivals import Arriving
+from muntin.simulate.arrivals import ArrivalDelays
 from muntin.simulate.random_draws import (
     Floats,
     Integers,
@@ -215,8 +215,8 @@ class Network:
     def _second(self, moment: datetime) -> float:
         return (moment - self.start) / timedelta(seconds=1)
 
-    def _arriving(self, missing: float) -> Arriving:
-        return Arriving(self.disordered, self.disorder_seconds, missing)
+    def _arriving(self, missing: float) -> ArrivalDelays:
+        return ArrivalDelays(self.disordered, self.disorder_seconds, missing)
 
     def _rng(self, purpose: str) -> np.random.Generator:
         return generator(self.seed, purpose)

@@ -1,6 +1,6 @@
 """How much disorder a stream has, and what becomes of rows that come too late.
 
-A punctuation ``x`` says that no more rows below ``x`` will come (window-id.txt 5.1). The
+A punctuation ``x`` says that no more rows below ``x`` will come [Window-ids 5.1]. The
 disorder of a stream is the rule that makes punctuation from the rows seen so far; section 7 of
 the paper lists them: slack by time and by count, order within each sensor, and punctuation that
 the source sends.
@@ -31,7 +31,7 @@ class Disorder:
     """The rule by which a stream punctuates itself; made by ``ordered``, ``slack`` and the others.
 
     ``late`` says what a row may still do when some of its windows have closed: ``generous``
-    counts it in those that are open, ``consistent`` in none (window-id.txt, section 8).
+    counts it in those that are open, ``consistent`` in none [Window-ids 8].
     """
 
     late: Late
@@ -215,7 +215,7 @@ def slack(length: object = None, *, rows: int | None = None, late: Late = "gener
     row whose clock runs ahead moves the punctuation with it, so choose the slack by what the
     source promises and watch ``late`` in the query's progress.
 
-    By rows (window-id.txt 7.2, Aurora's BSort): at most ``rows`` rows with a larger ``on`` came
+    By rows, as Aurora's BSort [Window-ids 7.2]: at most ``rows`` rows with a larger ``on`` came
     before it. The punctuation is the (rows + 1)-th largest value seen; one wrong clock does not
     move it far.
 

@@ -1,4 +1,4 @@
-"""Filling: which rows of a source belong to a frame or a window (frames.txt 2 and 4.5).
+"""Filling: which rows of a source belong to a frame or a window [Frames 2 and 4.5].
 
 A frame is a pair of bounds. It is filled with the rows, of whatever stream or table, that lie
 between them; how far beyond them, inside of them or away from them is said here.

@@ -1,7 +1,7 @@
 """Lengths along the progressing attribute: durations for time, exact decimals for numbers.
 
 A length is read once, exactly. ``0.3`` means three tenths and not the binary fraction next to
-it, because window edges are multiples of it (findings: RANGE 0.3 SLIDE 0.1 must have three panes).
+it, because window edges are multiples of it (RANGE 0.3 SLIDE 0.1 must have three panes).
 """
 
 from __future__ import annotations

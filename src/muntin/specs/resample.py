@@ -1,4 +1,4 @@
-"""Resampling: values at instants of one's own choice, made of the rows around them (AU-8).
+"""Resampling: values at instants of one's own choice, made of the rows around them [AU-8].
 
 The specification is a frozen value that checks itself; :class:`ResampleReference` is its meaning,
 by looking at every row for every instant.

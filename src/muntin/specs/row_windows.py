@@ -22,7 +22,7 @@ Order = Literal["on", "arrival"]
 
 @dataclass(frozen=True)
 class RowWindow:
-    """RANGE and SLIDE counted in rows (window-id.txt 3.2, Q2 and Q4).
+    """RANGE and SLIDE counted in rows [Window-ids 3.2, Q2 and Q4].
 
     Ranks count from 0 within the partition. Window ``w`` holds the ranks
     ``[max(0, (w + 1) * slide - range), (w + 1) * slide)``; with ``within`` only those of its rows
@@ -78,7 +78,7 @@ class RowWindow:
 
 @dataclass(frozen=True)
 class TupleWindow:
-    """A window ``(v - range, v]`` that ends at every n-th row (window-id.txt 3.2, Q3 and Q5).
+    """A window ``(v - range, v]`` that ends at every n-th row [Window-ids 3.2, Q3 and Q5].
 
     >>> print(TupleWindow("300 seconds", "ts", every=5))
     RANGE 5 minutes RATTR ts SLIDE 5 rows SATTR rank(ts)
@@ -111,7 +111,7 @@ class TupleWindow:
 
 @dataclass(frozen=True)
 class SlideOnWindow:
-    """RANGE on one attribute, SLIDE on another that rises with it (window-id.txt 3.2).
+    """RANGE on one attribute, SLIDE on another that rises with it [Window-ids 3.2].
 
     The slide attribute is cut at ``origin + k * slide``. The last row of every such stretch,
     with ``on = v``, ends a window ``(v - range, v]``.

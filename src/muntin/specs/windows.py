@@ -19,7 +19,7 @@ Unfinished = Literal["keep", "drop", "flag"]
 
 
 class Context(Enum):
-    """What ``wids`` must know beside the row itself (window-id.txt, section 4).
+    """What ``wids`` must know beside the row itself [Window-ids 4].
 
     >>> Context.CF.forward_context_free
     True
@@ -43,8 +43,10 @@ class Edges:
 
     Window ``w`` is ``[start(w), end(w))``. Pane edges are the windows' own edges, so a slide has
     one pane when SLIDE divides RANGE and two otherwise, and every row of a pane belongs to the
-    same windows (panes.txt 3.1; findings say why gcd is not used). A ``latch`` is a landmark window
-    without a beginning: it holds all rows up to its end, and is told where its last slide has one.
+    same windows [Panes 3.1]; docs/decisions/0002 says why not by the gcd.
+
+    A ``latch`` is a landmark window without a beginning: it holds all rows up to its end, and is
+    reported where its last slide has one.
     """
 
     range: int
@@ -121,7 +123,7 @@ class Edges:
 
 @dataclass(frozen=True)
 class Window:
-    """RANGE, SLIDE and WATTR (window-id.txt 3.2): ``[end - range, end)`` every ``slide``.
+    """RANGE, SLIDE and WATTR [Window-ids 3.2]: ``[end - range, end)`` every ``slide``.
 
     Without an origin windows run over all integers from the epoch or zero; with one they start
     there: starts are clipped to it and rows before it are refused.
@@ -218,7 +220,7 @@ class Landmark:
 
 @dataclass(frozen=True)
 class Latch:
-    """Tumbling windows that carry on what they know: each holds all rows up to its end (AV-10).
+    """Tumbling windows that carry on what they know: each holds all rows up to its end [AV-10].
 
     >>> print(Latch("1 hour", "ts"))
     LATCH 1 hour WATTR ts

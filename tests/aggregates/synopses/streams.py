@@ -76,7 +76,10 @@ def streams(
 
 
 class StepByStep:
-    """Algorithm Insert of section 2.1, one unit at a time, with a timestamp per bucket."""
+    """Algorithm Insert of [Exponential histograms 2.1], one unit at a time.
+
+    Each bucket has a timestamp.
+    """
 
     def __init__(self, half_k: int) -> None:
         self.half_k = half_k

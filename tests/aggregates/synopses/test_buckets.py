@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin.aggregates.synopses.buckets import Buckets, estimates, lows, units
+from muntin.aggregates.synopses.buckets import HistogramBuckets, estimates, lows, units
 from muntin.aggregates.synopses.canonical_form import sizes
 from muntin.errors import ArgumentError
 from tests.aggregates.synopses.streams import StepByStep, Stream, streams
@@ -13,8 +13,8 @@ from tests.aggregates.synopses.streams import StepByStep, Stream, streams
 NONE = np.empty(0, np.int64)
 
 
-def fed(l: int, ticks: np.ndarray, added: np.ndarray) -> Buckets:  # noqa: E741
-    buckets = Buckets(l)
+def fed(l: int, ticks: np.ndarray, added: np.ndarray) -> HistogramBuckets:  # noqa: E741
+    buckets = HistogramBuckets(l)
     buckets.run(ticks, added, NONE, NONE)
     return buckets
 
@@ -50,7 +50,7 @@ def test_a_single_unit_is_counted_exactly() -> None:
 @given(streams(st.integers(0, 9).map(float)), st.sampled_from([1, 2, 3, 5]))
 def test_runs_give_what_units_one_by_one_give(stream: Stream, l: int) -> None:  # noqa: E741
     """TOTAL and LAST of every question, and the buckets left, whatever the runs."""
-    steps, fast = StepByStep(l), Buckets(l)
+    steps, fast = StepByStep(l), HistogramBuckets(l)
     stops = np.searchsorted(stream.ticks, stream.ends)
     added = stream.values.astype(np.int64)
     asked, begin = 0, 0
@@ -77,7 +77,7 @@ def test_runs_give_what_units_one_by_one_give(stream: Stream, l: int) -> None:  
             steps.forget(int(stream.starts[asked]))
         kept = zip(fast.stamps[::-1].tolist(), fast.sizes[::-1].tolist(), strict=True)
         assert list(kept) == steps.buckets
-        fast = Buckets.load(l, fast.dump())
+        fast = HistogramBuckets.load(l, fast.dump())
 
 
 @pytest.mark.parametrize("l", [1, 2, 3, 5])
@@ -85,7 +85,7 @@ def test_runs_give_what_units_one_by_one_give(stream: Stream, l: int) -> None:  
 def test_the_bucket_of_every_unit(l: int, at_once: bool) -> None:  # noqa: E741
     for total in range(1, 200):
         ticks, added = np.arange(total), np.ones(total, np.int64)
-        buckets = Buckets(l) if at_once else fed(l, ticks, added)
+        buckets = HistogramBuckets(l) if at_once else fed(l, ticks, added)
         rows = slice(0, total if at_once else 0)
         ends = np.full(total, total)
         found, last = buckets.run(ticks[rows], added[rows], ticks, ends)
@@ -107,7 +107,7 @@ def test_the_bucket_of_a_unit_in_a_large_total() -> None:
     made = sizes(2**53, 10)
     for n in (1, 10, 11, 1000, 2**30, 2**52):
         added = np.array([2**53 - n, n])
-        found, last = Buckets(10).run(np.arange(2), added, np.array([1]), np.array([2]))
+        found, last = HistogramBuckets(10).run(np.arange(2), added, np.array([1]), np.array([2]))
         place = int(np.searchsorted(np.cumsum(made), n))
         assert (found[0], last[0]) == (np.cumsum(made)[place], made[place])
 
@@ -133,13 +133,13 @@ def test_what_is_dumped_is_as_narrow_as_the_gaps() -> None:
     count = len(near.stamps)
     assert len(near.dump()) == 17 + (count - 1)
     assert len(far.dump()) == 17 + 4 * (count - 1)
-    assert Buckets(5).dump() == b""
+    assert HistogramBuckets(5).dump() == b""
 
 
 def test_dumped_gaps_of_the_whole_range_come_back() -> None:
     limits = np.iinfo(np.int64)
     buckets = fed(3, np.array([limits.min, limits.max]), np.ones(2, np.int64))
-    loaded = Buckets.load(3, buckets.dump())
+    loaded = HistogramBuckets.load(3, buckets.dump())
     assert loaded.stamps.tolist() == [limits.max, limits.min]
 
 

@@ -1,4 +1,4 @@
-"""Definitions 2 to 4 and the paper's notes on them (frames.txt 4.1 and 4.3.1), on random rows.
+"""Definitions 2 to 4 and the paper's notes on them [Frames 4.1 and 4.3.1], on random rows.
 
 The reference walks; here intervals of rows are enumerated and kept or not as the definitions say.
 """
@@ -13,7 +13,7 @@ from typing import Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from muntin.specs.frames.kinds import Boundary, Crossing, Delta, Kind, Threshold, Trend
+from muntin.specs.frames.kinds import Boundary, Crossing, Delta, FrameKind, Threshold, Trend
 from muntin.specs.frames.row_kinds import Density
 from muntin.specs.frames.schedule import schedule
 from muntin.specs.frames.schemes import Scheme, adjacent, cover
@@ -28,7 +28,7 @@ GAPPED = st.lists(st.sampled_from([True, False, None]), max_size=9)
 VALUES = st.lists(st.integers(0, 9), max_size=8)
 SIZES = st.integers(1, 9)
 #: Kinds that have a minimal or maximal frame from every row, with their condition on values.
-Judged = tuple[Kind, Callable[[Sequence[int]], bool]]
+Judged = tuple[FrameKind, Callable[[Sequence[int]], bool]]
 
 
 def intervals(count: int) -> list[Interval]:
@@ -142,7 +142,7 @@ def judged(draw: st.DrawFn, span: str) -> Judged:
         def apart(xs: Sequence[int]) -> int:
             return spread(xs) if against == "range" else max(abs(x - xs[0]) for x in xs)
 
-        kind: Kind = Delta("x", size, against=against, span=span)
+        kind: FrameKind = Delta("x", size, against=against, span=span)
         if span == "minimal":
             return kind, lambda xs: apart(xs) > size
         return kind, lambda xs: apart(xs) < size
@@ -263,7 +263,7 @@ def test_a_frame_is_dropped_if_and_only_if_a_start_falls_inside_it(
         assert whole.get(s, len(values)) > e
 
 
-def _with_starts(kind: Kind, restart: str) -> Kind:
+def _with_starts(kind: FrameKind, restart: str) -> FrameKind:
     """The same kind, with frames only from given rows."""
     if isinstance(kind, Delta):
         return Delta("x", kind.size, kind.against, kind.span, "s", restart)

@@ -1,4 +1,4 @@
-"""Clusters that chance would rarely bring, and regions (appendix H), worked out by hand."""
+"""Clusters that chance would rarely bring, and regions [Frames, appendix H], by hand."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from muntin.errors import TieError
 from muntin.reference.frames.density import by_chance
-from muntin.reference.frames.lengths import LocalConditions, Measure
-from muntin.reference.frames.places import Place
+from muntin.reference.frames.lengths import LocalConditions, OnNumbers
+from muntin.reference.frames.places import RowPlace
 from muntin.reference.windows import Outcome, Row
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.framing import Framing
@@ -61,9 +61,9 @@ def test_clusters_meet_the_local_conditions() -> None:
 @pytest.mark.parametrize(("count", "duration"), [(2, 1), (2, 90), (3, 2), (6, 40), (4, 300)])
 def test_the_chance_of_a_cluster(count: int, duration: int) -> None:
     framing = Framing(ONE_IN_TEN, "on", max_count=10)
-    local = LocalConditions(framing, Measure(INTEGER))
+    local = LocalConditions(framing, OnNumbers(INTEGER))
     on = [*range(count - 1), duration]
-    rows = [Place(i, at, {}, None, real=True, held_until=at) for i, at in enumerate(on)]
+    rows = [RowPlace(i, at, {}, None, real=True, held_until=at) for i, at in enumerate(on)]
     mean = duration / 10
     fewer = sum(math.exp(-mean) * mean**j / math.factorial(j) for j in range(count - 1))
     assert float(by_chance(ONE_IN_TEN, local, rows)) == pytest.approx(1 - fewer, abs=1e-12)
@@ -71,8 +71,8 @@ def test_the_chance_of_a_cluster(count: int, duration: int) -> None:
 
 def test_chances_too_small_for_a_double_still_differ() -> None:
     kind = Cluster(0.05, 1, 10**9)
-    local = LocalConditions(Framing(kind, "on", max_count=99), Measure(INTEGER))
-    rows = [Place(i, i, {}, None, real=True, held_until=i) for i in range(60)]
+    local = LocalConditions(Framing(kind, "on", max_count=99), OnNumbers(INTEGER))
+    rows = [RowPlace(i, i, {}, None, real=True, held_until=i) for i in range(60)]
     assert 0 < by_chance(kind, local, rows) < by_chance(kind, local, rows[:59]) < Decimal("1e-300")
 
 

@@ -16,7 +16,7 @@ from muntin.specs.frames.kinds import (
     Boundary,
     Crossing,
     Delta,
-    Kind,
+    FrameKind,
     OwnKind,
     Threshold,
     Trend,
@@ -347,7 +347,7 @@ SLOTS = schedule(20)
     ],
 )
 def test_properties_that_contradict_each_other(
-    kind: Kind, given: dict[str, Any], clash: str
+    kind: FrameKind, given: dict[str, Any], clash: str
 ) -> None:
     with pytest.raises(ArgumentError) as refused:
         Framing(kind, "ts", **given)
@@ -442,7 +442,7 @@ def test_schemes_check_themselves() -> None:
         (EVERY_REGION, {}, True),
     ],
 )
-def test_which_framings_overlap(kind: Kind, given: dict[str, Any], overlapping: bool) -> None:
+def test_which_framings_overlap(kind: FrameKind, given: dict[str, Any], overlapping: bool) -> None:
     assert Framing(kind, "ts", **given).overlapping == overlapping
 
 

@@ -13,7 +13,7 @@ from muntin.specs.frames.kinds import (
     Boundary,
     Crossing,
     Delta,
-    Kind,
+    FrameKind,
     OwnKind,
     Starting,
     Threshold,
@@ -68,7 +68,7 @@ class Column:
         (OwnKind(object(), "Alternating"), "own(Alternating)"),
     ],
 )
-def test_a_label_says_what_was_asked_for(kind: Kind, label: str) -> None:
+def test_a_label_says_what_was_asked_for(kind: FrameKind, label: str) -> None:
     assert kind.label == label
 
 
@@ -87,7 +87,7 @@ def test_a_label_says_what_was_asked_for(kind: Kind, label: str) -> None:
         (Region("x", "mile", prefer="all"), ("unconstrained",)),
     ],
 )
-def test_the_schemes_a_kind_can_have(kind: Kind, schemes: tuple[str, ...]) -> None:
+def test_the_schemes_a_kind_can_have(kind: FrameKind, schemes: tuple[str, ...]) -> None:
     assert kind.schemes == schemes
 
 
@@ -193,7 +193,7 @@ def test_kinds_are_values() -> None:
         ),
     ],
 )
-def test_wrong_arguments(made: Callable[[], Kind], message: str) -> None:
+def test_wrong_arguments(made: Callable[[], FrameKind], message: str) -> None:
     with pytest.raises(ArgumentError) as refused:
         made()
     assert str(refused.value).startswith(message)
@@ -203,4 +203,4 @@ def test_kinds_with_starts() -> None:
     assert isinstance(Delta("x", 1), Starting)
     assert isinstance(Crossing("a", ">", HUNDRED), Starting)
     with pytest.raises(NotImplementedError):
-        _ = Kind().label
+        _ = FrameKind().label

@@ -1,4 +1,4 @@
-"""Definition 3 on random rows of every kind: what is emitted meets its local conditions (4.1)."""
+"""Definition 3 on random rows of every kind: frames meet their local conditions [Frames 4.1]."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from muntin.specs.frames.kinds import (
     Boundary,
     Crossing,
     Delta,
-    Kind,
+    FrameKind,
     Threshold,
     Trend,
 )
@@ -37,7 +37,7 @@ LIMITS = st.fixed_dictionaries(
 )
 
 
-EVERY_KIND: tuple[Kind, ...] = (
+EVERY_KIND: tuple[FrameKind, ...] = (
     Threshold("x > 4"),
     Boundary("x"),
     Delta("x", 4),
@@ -54,7 +54,7 @@ EVERY_KIND: tuple[Kind, ...] = (
 )
 
 
-def _reading(kind: Kind) -> Callable[[Row], Any]:
+def _reading(kind: FrameKind) -> Callable[[Row], Any]:
     """What a kind reads of a row with a value ``x``, perhaps null."""
 
     def reading(row: Row) -> Any:
@@ -73,7 +73,7 @@ def _reading(kind: Kind) -> Callable[[Row], Any]:
     return reading
 
 
-def _chosen_for(kind: Kind, choices: dict[str, Any]) -> dict[str, Any]:
+def _chosen_for(kind: FrameKind, choices: dict[str, Any]) -> dict[str, Any]:
     """Properties that do not contradict the kind: the others are left out."""
     made = dict(choices)
     for _ in choices:
@@ -107,7 +107,7 @@ LINE = st.lists(st.one_of(st.integers(0, 9), st.none()), max_size=9)
 @settings(max_examples=600, deadline=None)
 def test_every_frame_meets_its_local_conditions(
     values: list[int | None],
-    kind: Kind,
+    kind: FrameKind,
     limits: dict[str, int],
     readings: str,
     missing: str,
@@ -167,7 +167,7 @@ GROWING = tuple(
 )
 @FEW
 def test_fragments_lead_to_the_frame_and_never_beyond_it(
-    values: list[int | None], kind: Kind, every: int, least: int, cut: bool, missing: str
+    values: list[int | None], kind: FrameKind, every: int, least: int, cut: bool, missing: str
 ) -> None:
     limits: dict[str, Any] = {"min_count": least, "missing": missing}
     limits |= {"max_count": least + 1, "cut": True} if cut else {}

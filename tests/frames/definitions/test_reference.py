@@ -267,7 +267,7 @@ def test_a_users_own_kind_is_its_own_definition() -> None:
         framed(OwnKind(object(), "Mine"), "1 2")
 
 
-# -- Explicit starts (appendix A) ------------------------------------------------------------------
+# -- Explicit starts [Frames, appendix A] ----------------------------------------------------------
 
 
 def started(line: str, starts: set[int]) -> list[Row]:

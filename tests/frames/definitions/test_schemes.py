@@ -1,4 +1,4 @@
-"""Framing schemes (frames.txt 4.2), on timelines worked out by hand."""
+"""Framing schemes [Frames 4.2], on timelines worked out by hand."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from muntin.specs.frames.kinds import Crossing, Delta, Kind
+from muntin.specs.frames.kinds import Crossing, Delta, FrameKind
 from muntin.specs.frames.schemes import Scheme, adjacent, cover
 from tests.frames.definitions.timelines import framed, reported, spans
 
@@ -55,7 +55,9 @@ VALUES = "1 2 3 5 4 9"
         ),
     ],
 )
-def test_schemes(kind: Kind, line: str, scheme: Scheme, expected: list[tuple[int, int]]) -> None:
+def test_schemes(
+    kind: FrameKind, line: str, scheme: Scheme, expected: list[tuple[int, int]]
+) -> None:
     outcome = framed(kind, line, scheme=scheme)
     assert spans(outcome) == expected
     assert [row["frame_id"] for row in outcome.results] == list(range(len(expected)))

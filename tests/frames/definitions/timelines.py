@@ -10,7 +10,7 @@ from muntin.reference.frames.frames import FrameReference
 from muntin.reference.windows import END, MicroBatch, Outcome, Row
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import Between, Crossing, Kind
+from muntin.specs.frames.kinds import Between, Crossing, FrameKind
 
 INTEGER = Axis(Domain.INTEGER)
 _WORDS = {"T": True, "F": False, "?": None}
@@ -41,7 +41,7 @@ def _value(word: str) -> Any:
     return int(word) if word.lstrip("-").isdigit() else word
 
 
-def framed(kind: Kind, *given: Sequence[Row] | MicroBatch | str, **choices: Any) -> Outcome:
+def framed(kind: FrameKind, *given: Sequence[Row] | MicroBatch | str, **choices: Any) -> Outcome:
     """Frames of drawn rows, all in one micro-batch, or of micro-batches as given."""
     chosen = {name: choices.pop(name) for name in [*choices] if name in _OF_THE_REFERENCE}
     batches = [each for each in given if isinstance(each, MicroBatch)]
@@ -62,7 +62,7 @@ def framed(kind: Kind, *given: Sequence[Row] | MicroBatch | str, **choices: Any)
     return reference.run([*batches, MicroBatch(rows, END)] if rows else batches)
 
 
-def _read(kind: Kind, value: Any) -> Any:
+def _read(kind: FrameKind, value: Any) -> Any:
     if isinstance(kind, Between):
         return (value in ("s", "b"), value in ("e", "b"))
     if isinstance(kind, Crossing):

@@ -1,4 +1,4 @@
-"""Focused histograms: correlated aggregates in a few buckets (CA-13 to CA-19).
+"""Focused histograms: correlated aggregates in a few buckets [CA-13 to CA-19].
 
 A landmark window has one :class:`Block`, the paper's algorithm. A sliding window is made of the
 blocks of its parts, each of which is a landmark window of its own: nothing is ever taken out of a
@@ -172,7 +172,7 @@ class FocusedHistograms:
     def _independent(
         self, whole: list[Block], broken: list[Block], parts: list[tuple[Block, float]]
     ) -> tuple[float, float, float]:
-        """The independent aggregate: an estimate, and what it lies between (CA-18)."""
+        """The independent aggregate: an estimate, and what it lies between [CA-18]."""
         if self.kind.focus.aggregate != "avg":
             low = min(block.low for block, _ in parts)
             return low, low, min((block.low for block in whole), default=math.inf)

@@ -1,4 +1,4 @@
-"""A histogram as a running total with certain bounds (CA-14, CA-15).
+"""A histogram as a running total with certain bounds [CA-14, CA-15].
 
 For each bucket edge it has the measure of the rows below: an estimate, and bounds that are
 certain. Between edges the estimate is linear, which is the paper's uniformity inside a bucket, and

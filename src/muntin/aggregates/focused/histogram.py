@@ -1,4 +1,4 @@
-"""One focused histogram over rows that only come (Figure 1 of the paper; CA-13, CA-14, CA-16)."""
+"""One focused histogram over rows that only come: Figure 1 of the paper [CA-13, CA-14, CA-16]."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from muntin.aggregates.focused.cumulative import ESTIMATE, HIGH, LOW, MEASURES, Cumulative
 from muntin.aggregates.focused.question import HEURISTICS, Focus, Limit
 from muntin.aggregates.focused.reallocation import (
-    Region,
+    ValueRange,
     partition,
     reallocate,
     swapped,
@@ -58,7 +58,7 @@ class Block:
             self._around_minimum(x, weight, before)
 
     def _run(self, x: float, weight: Floats, before: float, mean: float) -> None:
-        """CA-13: count what meets the condition when it comes; forget at a new extremum, or not."""
+        """Count rows that meet the condition; at a new extremum forget them, or not [CA-13]."""
         around_mean = self.focus.aggregate == "avg"
         if x < before and self.focus.strategy == "lower" and not around_mean:
             self.running[:] = 0.0
@@ -83,16 +83,16 @@ class Block:
                 self.first = [row for row in self.first if _within(row[0], reach, top)]
             elif self.histogram is not None:
                 # Condition 2.
-                self._reallocate(Region(self.low, reach, ((self.low, reach),)))
+                self._reallocate(ValueRange(self.low, reach, ((self.low, reach),)))
         if not _within(x, reach, top):
             return
         if self.first is not None:
             self.first.append((x, weight))
             if len(self.first) >= self.focus.buckets:
                 closed = any(limit.inclusive for limit in self.focus.own_limits)
-                self._begin(Region(self.low, reach, ((self.low, reach),)), closed)
+                self._begin(ValueRange(self.low, reach, ((self.low, reach),)), closed)
         else:
-            self._add(x, weight, Region(self.low, reach, ((self.low, reach),)))
+            self._add(x, weight, ValueRange(self.low, reach, ((self.low, reach),)))
 
     # -- around a mean --------------------------------------------------------------------------
 
@@ -108,8 +108,8 @@ class Block:
         self._reallocate(region)
         self._add(x, weight, region)
 
-    def _mean_region(self, mean: float, error: float) -> Region:
-        """CA-17: ``width`` standard errors to both sides of where the mean puts a limit."""
+    def _mean_region(self, mean: float, error: float) -> ValueRange:
+        """``width`` standard errors to both sides of where the mean puts a limit [CA-17]."""
         spread = self.focus.width * error
         focus = tuple(
             (
@@ -118,11 +118,11 @@ class Block:
             )
             for limit in self.focus.own_limits
         )
-        return Region(self.low, self.high, focus)
+        return ValueRange(self.low, self.high, focus)
 
     # -- the histogram --------------------------------------------------------------------------
 
-    def _begin(self, region: Region, closed: bool) -> None:
+    def _begin(self, region: ValueRange, closed: bool) -> None:
         """Buckets from the first rows, which are known one by one."""
         assert self.first is not None
         focus = self.focus
@@ -135,14 +135,14 @@ class Block:
             self.histogram.add(x, weight)
         self.first = None
 
-    def _reallocate(self, region: Region) -> None:
+    def _reallocate(self, region: ValueRange) -> None:
         assert self.histogram is not None
         focus = self.focus
         self.histogram = reallocate(
             self.histogram, region, focus.buckets, focus.strategy, focus.width
         )
 
-    def _add(self, x: float, weight: Floats, region: Region) -> None:
+    def _add(self, x: float, weight: Floats, region: ValueRange) -> None:
         assert self.histogram is not None
         self.histogram.add(x, weight)
         if self.focus.strategy == "piecemeal-quantile" and self.n % self.focus.buckets == 0:

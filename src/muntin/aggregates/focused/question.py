@@ -18,7 +18,7 @@ from muntin.expressions.nodes import (
     limit_of,
 )
 
-#: The first four are the paper's own; the others are its heuristics without a histogram (CA-13).
+#: The first four are the paper's own; the others are its heuristics without a histogram [CA-13].
 STRATEGIES = (
     "piecemeal-uniform",
     "piecemeal-quantile",
@@ -64,7 +64,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Focus:
-    """A correlated aggregate as a focused histogram answers it (CA-7 to CA-10, CA-14 to CA-17).
+    """A correlated aggregate as a focused histogram answers it [CA-7 to CA-10, CA-14 to CA-17].
 
     ``width`` is how many standard errors around the mean are in focus; ``intervals`` how many
     histograms a sliding window is made of.

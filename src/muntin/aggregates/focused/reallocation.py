@@ -1,4 +1,4 @@
-"""Where bucket edges go when the region of interest has moved (CA-16).
+"""Where bucket edges go when the region of interest has moved [CA-16].
 
 Wholesale strategies lay all edges anew. Piecemeal ones keep the edges that are still of use and
 spend the freed buckets by splitting, so that little is ever interpolated twice. Uniform strategies
@@ -22,7 +22,7 @@ _NORMAL = NormalDist()
 
 
 @dataclass(frozen=True)
-class Region:
+class ValueRange:
     """From ``low`` to ``high``, with the stretches inside it where answers will be cut.
 
     Around a minimum that is all of it; around a mean it is what the central limit theorem says.
@@ -47,7 +47,7 @@ class Region:
         return any(start <= left and right <= end for start, end in self.focus)
 
 
-def partition(region: Region, buckets: int, strategy: str, width: float) -> Floats:
+def partition(region: ValueRange, buckets: int, strategy: str, width: float) -> Floats:
     """Edges from nothing: even, or for a mean at the quantiles where it may be."""
     if len(region.focus) == 1 and region.focus[0] == (region.low, region.high):
         return np.linspace(region.low, region.high, buckets + 1)
@@ -72,9 +72,9 @@ def _steps(count: int, strategy: str, width: float) -> Sequence[float]:
 
 
 def reallocate(
-    old: Cumulative, region: Region, buckets: int, strategy: str, width: float
+    old: Cumulative, region: ValueRange, buckets: int, strategy: str, width: float
 ) -> Cumulative:
-    """The histogram for a region that has moved (Figure 3 of the paper, with f_k put back)."""
+    """The histogram for a moved region [Correlated aggregates, Figure 3], with f_k put back."""
     if strategy.startswith("piecemeal"):
         return _piecemeal(old, region, buckets, strategy.endswith("quantile"))
     around_mean = region.focus != ((region.low, region.high),)
@@ -92,12 +92,12 @@ def even_frequencies(histogram: Cumulative, buckets: int) -> Floats:
     return np.maximum.accumulate(edges)
 
 
-def _within(old: Cumulative, region: Region) -> list[float]:
+def _within(old: Cumulative, region: ValueRange) -> list[float]:
     kept = [edge for edge in old.edges.tolist() if region.low < edge < region.high]
     return [region.low, *kept, region.high]
 
 
-def _piecemeal(old: Cumulative, region: Region, buckets: int, quantile: bool) -> Cumulative:
+def _piecemeal(old: Cumulative, region: ValueRange, buckets: int, quantile: bool) -> Cumulative:
     fixed = set(region.fixed)
     useful = [
         edge
@@ -126,7 +126,7 @@ def _least_useful(made: Cumulative, fixed: set[float], quantile: bool) -> int | 
     return 1 + min(free, key=lambda place: merged[place]) if free else None
 
 
-def _most_needed(made: Cumulative, region: Region, quantile: bool) -> int | None:
+def _most_needed(made: Cumulative, region: ValueRange, quantile: bool) -> int | None:
     """The bucket in focus that is the widest, or that has the most rows."""
     edges = made.edges.tolist()
     size = made.frequencies if quantile else np.diff(made.edges)
@@ -143,7 +143,7 @@ def _split(made: Cumulative, place: int) -> Cumulative:
     return made.with_edges(np.insert(made.edges, place + 1, middle))
 
 
-def swapped(made: Cumulative, region: Region) -> Cumulative:
+def swapped(made: Cumulative, region: ValueRange) -> Cumulative:
     """Two neighbours merged and another bucket halved, if that evens out frequencies.
 
     The variance of the frequencies falls if their sum of squares does, since their mean stays.

@@ -81,8 +81,9 @@ def relay(
 ) -> None:
     """The ticks of units by their age after ``new`` units, which must head an old bucket or be new.
 
-    A unit that is not the newest of a bucket never becomes it later (section 4), so every
-    bucket that begins among the old units begins where an old bucket does.
+    A unit that is not the newest of a bucket never becomes it later
+    [Exponential histograms 4], so every bucket that begins among the old units begins
+    where an old bucket does.
     """
     row, behind, old = len(ticks), 0, 0
     for place in range(len(wanted)):

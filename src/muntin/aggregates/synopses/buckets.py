@@ -1,7 +1,7 @@
-"""The buckets of an exponential histogram (prior-art.txt, sections 2 and 4).
+"""The buckets of an exponential histogram [Exponential histograms 2 and 4].
 
-The histogram counts units: a row that adds v is v units at one tick (EH-8). Rows are taken in
-whole runs, which is the paper's batched update with its rebuild from the l-canonical form (EH-9).
+The histogram counts units: a row that adds v is v units at one tick [EH-8]. Rows are taken in
+whole runs, which is the paper's batched update with its rebuild from the l-canonical form [EH-9].
 Questions within a run need no rebuild: the canonical form tells where the buckets would lie when
 all rows up to the question had been fed, so every answer is the one that feeding row by row
 gives, however the rows are cut into runs.
@@ -21,7 +21,7 @@ from muntin.errors import ArgumentError
 _HEAD = struct.Struct("<qqB")
 
 
-class Buckets:
+class HistogramBuckets:
     """Timestamps of buckets, the newest first; sizes follow from ``total``.
 
     A bucket's timestamp is the tick of its newest unit, also after a merge (the paper's text says
@@ -69,7 +69,7 @@ class Buckets:
             )
 
     def forget(self, below: int) -> None:
-        """Drop the buckets that have no unit at this tick or later (EH-5)."""
+        """Drop the buckets that have no unit at this tick or later [EH-5]."""
         gone = int(np.searchsorted(self.stamps[::-1], below))
         if gone:
             kept = len(self.stamps) - gone
@@ -87,7 +87,7 @@ class Buckets:
         return head + gaps.astype(f"<u{width.itemsize}").tobytes()
 
     @classmethod
-    def load(cls, l: int, dumped: bytes) -> Buckets:  # noqa: E741
+    def load(cls, l: int, dumped: bytes) -> HistogramBuckets:  # noqa: E741
         """The buckets that :meth:`dump` wrote."""
         made = cls(l)
         if dumped:
@@ -105,7 +105,7 @@ def estimates(total: Ints, last: Ints) -> Floats:
 
 
 def lows(total: Ints, last: Ints) -> Floats:
-    """The least that can be true: one unit of the oldest bucket is inside for certain (EH-17)."""
+    """The least that can be true: one unit of the oldest bucket is inside for certain [EH-17]."""
     return (total - np.maximum(last - 1, 0)).astype(np.float64)
 
 

@@ -1,6 +1,6 @@
 """The l-canonical form: which buckets an exponential histogram of a given total has.
 
-A histogram's bucket sizes follow from its total alone (prior-art.txt, section 4, Lemma 2), so
+A histogram's bucket sizes follow from its total alone [Exponential histograms 4, Lemma 2], so
 they are computed, not stored, and so is the bucket that any one unit lies in. A unit is a single
 1 of the stream; its *age* counts the units that came after it, so the newest has age 0.
 """
@@ -19,7 +19,7 @@ LARGEST = 2**53
 
 
 def half_k(eps: float) -> int:
-    """``l``: k/2 for k = ceil(1/eps), rounded up (section 2.1).
+    """``l``: k/2 for k = ceil(1/eps), rounded up [Exponential histograms 2.1].
 
     >>> half_k(0.1), half_k(0.3), half_k(1)
     (5, 2, 1)
@@ -65,5 +65,5 @@ def sizes(total: int, l: int) -> Ints:  # noqa: E741
 
 
 def bucket_bound(total: int, l: int) -> int:  # noqa: E741
-    """The most buckets there can be (Theorems 1 and 5 with k = 2l)."""
+    """The most buckets there can be [Exponential histograms, Theorems 1 and 5], with k = 2l."""
     return math.floor((l + 1) * (math.log2(total / l + 1) + 1))

@@ -1,4 +1,4 @@
-"""A user's own function over the last stretch, by buckets of sketches (EH-11)."""
+"""A user's own function over the last stretch, by buckets of sketches [EH-11]."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from muntin.errors import ArgumentError
 
 
 class Composable(Protocol):
-    """A function f of rows with a sketch (prior-art.txt, section 5, properties P1 to P5).
+    """A function f of rows with a sketch [Exponential histograms 5, properties P1 to P5].
 
     f is never negative, grows at most like a power of the number of rows, and for two adjacent
     stretches ``f(a) + f(b) <= f(a + b) <= constant * (f(a) + f(b))``. An object of the class and
@@ -96,11 +96,11 @@ class Composed:
     def load(self, dumped: bytes) -> ComposedHistogram:
         made = ComposedHistogram(self)
         buckets, made.limit = pickle.loads(dumped)
-        made.buckets = [Part(*bucket) for bucket in buckets]
+        made.buckets = [ComposedBucket(*bucket) for bucket in buckets]
         return made
 
 
-class Part(NamedTuple):
+class ComposedBucket(NamedTuple):
     """A bucket: the ticks of its first and last row, its sketch, and f of it.
 
     The paper keeps the last tick only. The first one tells whether the bucket is cut at all: a
@@ -123,7 +123,7 @@ class ComposedHistogram:
 
     def __init__(self, kind: Composed) -> None:
         self.kind = kind
-        self.buckets: list[Part] = []
+        self.buckets: list[ComposedBucket] = []
         self.limit = 32
 
     def run(
@@ -148,7 +148,7 @@ class ComposedHistogram:
         function = self.kind.function
         for tick, *values in rows:
             sketch = function.init(*values)
-            self.buckets.append(Part(tick, tick, sketch, function.value(sketch)))
+            self.buckets.append(ComposedBucket(tick, tick, sketch, function.value(sketch)))
             if len(self.buckets) >= self.limit:
                 self.merge()
                 self.limit = 2 * len(self.buckets) + 32
@@ -156,12 +156,12 @@ class ComposedHistogram:
     def merge(self) -> None:
         """Merge the pairs that violate Invariant 4, walking from the newest to the oldest."""
         function, k = self.kind.function, self.kind.k
-        merged: list[Part] = []
+        merged: list[ComposedBucket] = []
         newer, current = 0.0, self.buckets[-1]
         for older in reversed(self.buckets[:-1]):
             if older.value + current.value <= newer / k:
                 sketch = function.compose(older.sketch, current.sketch)
-                current = Part(older.first, current.last, sketch, function.value(sketch))
+                current = ComposedBucket(older.first, current.last, sketch, function.value(sketch))
             else:
                 merged.append(current)
                 newer += current.value

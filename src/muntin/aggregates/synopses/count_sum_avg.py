@@ -1,4 +1,4 @@
-"""``approx_count``, ``approx_sum`` and ``approx_avg`` by exponential histograms (EH-1 to EH-10)."""
+"""``approx_count``, ``approx_sum`` and ``approx_avg`` by exponential histograms [EH-1 to EH-10]."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from muntin.aggregates.synopses.buckets import Buckets, estimates, lows, units
+from muntin.aggregates.synopses.buckets import HistogramBuckets, estimates, lows, units
 from muntin.aggregates.synopses.canonical_form import half_k
 from muntin.aggregates.synopses.protocol import Floats, Ints
 from muntin.aggregates.synopses.result_column import BOUNDED
@@ -35,22 +35,22 @@ class _Kind:
 class ApproxCount(_Kind):
     """How many rows, or how many have a value: at most ``eps`` off, 0 if there are none."""
 
-    def new(self) -> Count:
-        return Count(self.bounds, Buckets(half_k(self.eps)))
+    def new(self) -> CountSynopsis:
+        return CountSynopsis(self.bounds, HistogramBuckets(half_k(self.eps)))
 
-    def load(self, dumped: bytes) -> Count:
-        return Count(self.bounds, Buckets.load(half_k(self.eps), dumped))
+    def load(self, dumped: bytes) -> CountSynopsis:
+        return CountSynopsis(self.bounds, HistogramBuckets.load(half_k(self.eps), dumped))
 
 
 class ApproxSum(_Kind):
     """The sum of whole numbers from 0: at most ``eps`` off, null if there are no values."""
 
-    def new(self) -> Sum:
-        return Sum(self.bounds, Buckets(half_k(self.eps)))
+    def new(self) -> SumSynopsis:
+        return SumSynopsis(self.bounds, HistogramBuckets(half_k(self.eps)))
 
-    def load(self, dumped: bytes) -> Sum:
+    def load(self, dumped: bytes) -> SumSynopsis:
         (newest,) = struct.unpack_from("<q", dumped)
-        return Sum(self.bounds, Buckets.load(half_k(self.eps), dumped[8:]), newest)
+        return SumSynopsis(self.bounds, HistogramBuckets.load(half_k(self.eps), dumped[8:]), newest)
 
 
 class ApproxAvg(_Kind):
@@ -64,19 +64,23 @@ class ApproxAvg(_Kind):
     def _l(self) -> int:
         return half_k(self.eps / (2 + self.eps))
 
-    def new(self) -> Avg:
-        return Avg(self.bounds, Buckets(self._l), Buckets(self._l))
+    def new(self) -> AvgSynopsis:
+        return AvgSynopsis(self.bounds, HistogramBuckets(self._l), HistogramBuckets(self._l))
 
-    def load(self, dumped: bytes) -> Avg:
+    def load(self, dumped: bytes) -> AvgSynopsis:
         (length,) = struct.unpack_from("<q", dumped)
         summed, counted = dumped[8 : 8 + length], dumped[8 + length :]
-        return Avg(self.bounds, Buckets.load(self._l, summed), Buckets.load(self._l, counted))
+        return AvgSynopsis(
+            self.bounds,
+            HistogramBuckets.load(self._l, summed),
+            HistogramBuckets.load(self._l, counted),
+        )
 
 
-class Count:
+class CountSynopsis:
     """Counts rows; without a column every row counts."""
 
-    def __init__(self, bounds: bool, buckets: Buckets) -> None:
+    def __init__(self, bounds: bool, buckets: HistogramBuckets) -> None:
         self.bounds = bounds
         self.buckets = buckets
 
@@ -95,10 +99,10 @@ class Count:
         return self.buckets.dump()
 
 
-class Sum:
+class SumSynopsis:
     """Adds values; ``newest`` is the tick of the last one, zero or not."""
 
-    def __init__(self, bounds: bool, buckets: Buckets, newest: int = _LONG_AGO) -> None:
+    def __init__(self, bounds: bool, buckets: HistogramBuckets, newest: int = _LONG_AGO) -> None:
         self.bounds = bounds
         self.buckets = buckets
         self.newest = newest
@@ -120,10 +124,10 @@ class Sum:
         return struct.pack("<q", self.newest) + self.buckets.dump()
 
 
-class Avg:
-    """A sum and a count over the same rows (EH-10)."""
+class AvgSynopsis:
+    """A sum and a count over the same rows [EH-10]."""
 
-    def __init__(self, bounds: bool, summed: Buckets, counted: Buckets) -> None:
+    def __init__(self, bounds: bool, summed: HistogramBuckets, counted: HistogramBuckets) -> None:
         self.bounds = bounds
         self.summed = summed
         self.counted = counted

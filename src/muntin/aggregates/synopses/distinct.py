@@ -1,4 +1,4 @@
-"""How many different values the last stretch holds: Flajolet-Martin with timestamps (EH-16)."""
+"""How many different values the last stretch holds: Flajolet-Martin with timestamps [EH-16]."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ _NEVER = np.iinfo(np.int64).min
 class DistinctValues:
     """The number of different values; its standard error is ``eps``, not its bound.
 
-    Only an expected accuracy of 0.78 / sqrt(m) is known for m bitmaps (section 6, Distinct Values).
+    Only an expected accuracy of 0.78 / sqrt(m) is known for m bitmaps
+    [Exponential histograms 6, Distinct Values].
     """
 
     eps: float

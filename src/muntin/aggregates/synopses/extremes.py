@@ -1,4 +1,4 @@
-"""The exact least or greatest value of every later stretch, by a monotone list (EH-15)."""
+"""The exact least or greatest value of every later stretch, by a monotone list [EH-15]."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class MonotoneList:
 
     A row can only be the answer of some later question while no newer row is as small, so a row
     drops all that are not smaller. Exact; as long as the stretch holds rows in the worst case, and
-    as its logarithm when the rows come in random order (section 6, Min and Max).
+    as its logarithm when the rows come in random order [Exponential histograms 6, Min and Max].
     """
 
     def __init__(self, greatest: bool) -> None:

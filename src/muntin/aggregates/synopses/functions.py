@@ -23,7 +23,7 @@ from muntin.specs.lengths import Duration, Length, Number, positive_length
 
 
 @dataclass(frozen=True)
-class Own:
+class OwnFunctionOption:
     """A user's function among the options; prints as its class, the same in every run."""
 
     function: Composable
@@ -36,7 +36,7 @@ def _lp_norm(p: float, eps: float, sketched: float | None, bounds: bool) -> Syno
     return lp_norm_kind(p, eps, sketched=sketched, bounds=bounds)
 
 
-def _own(own: Own, eps: float, bounds: bool) -> SynopsisKind:
+def _own(own: OwnFunctionOption, eps: float, bounds: bool) -> SynopsisKind:
     return Composed(own.function, eps, bounds)
 
 
@@ -154,7 +154,7 @@ def own_synopsis(
     if not columns:
         raise ArgumentError("columns", columns, "name the columns that `init` takes")
     arguments = tuple(_column("columns", column) for column in columns)
-    made = _aggregate("own_synopsis", arguments, within, Own(function), eps, bounds)
+    made = _aggregate("own_synopsis", arguments, within, OwnFunctionOption(function), eps, bounds)
     return made.alias(f"{type(function).__name__}({', '.join(map(str, arguments))})")
 
 

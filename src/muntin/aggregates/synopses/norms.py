@@ -1,4 +1,4 @@
-"""L_p norms of vectors over the last stretch, p from 1 to 2 (EH-12)."""
+"""L_p norms of vectors over the last stretch, p from 1 to 2 [EH-12]."""
 
 from __future__ import annotations
 

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from muntin.aggregates.synopses.buckets import Buckets, units
+from muntin.aggregates.synopses.buckets import HistogramBuckets, units
 from muntin.aggregates.synopses.canonical_form import LARGEST, bucket_bound
-from muntin.aggregates.synopses.count_sum_avg import ApproxSum, Sum
+from muntin.aggregates.synopses.count_sum_avg import ApproxSum, SumSynopsis
 from muntin.aggregates.synopses.protocol import Floats, Ints, Synopsis, SynopsisKind
 from muntin.aggregates.synopses.result_column import result_column
 from muntin.errors import ArgumentError
 
-#: Rows that wait to be fed in one run (EH-9); a question feeds them at once.
+#: Rows that wait to be fed in one run [EH-9]; a question feeds them at once.
 _BUFFER = 1024
 _NONE: Ints = np.empty(0, np.int64)
 
@@ -169,8 +169,8 @@ class ExponentialHistogram:
         return bucket_bound(kept.total, kept.l)
 
     @property
-    def _kept(self) -> Buckets:
+    def _kept(self) -> HistogramBuckets:
         self._summary.flush()
         synopsis = self._summary.synopsis
-        assert isinstance(synopsis, Sum)
+        assert isinstance(synopsis, SumSynopsis)
         return synopsis.buckets

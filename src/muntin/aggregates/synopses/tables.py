@@ -1,4 +1,4 @@
-"""Counts by hash bucket and by range of values: an exponential histogram each (EH-13, EH-14)."""
+"""Counts by hash bucket and by range of values: an exponential histogram each [EH-13, EH-14]."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class HashCounts:
         """The bucket of each value."""
         return (hash_doubles(values) % np.uint64(self.buckets)).astype(np.int64)
 
-    def new(self) -> Table:
-        return Table(ApproxCount(self.eps), int(self.buckets), self.place)
+    def new(self) -> SynopsisTable:
+        return SynopsisTable(ApproxCount(self.eps), int(self.buckets), self.place)
 
-    def load(self, dumped: bytes) -> Table:
+    def load(self, dumped: bytes) -> SynopsisTable:
         return self.new().loaded(dumped)
 
 
@@ -79,14 +79,14 @@ class ValueHistogram:
         """The range of each value."""
         return np.searchsorted(np.array(self.edges), values, side="right")
 
-    def new(self) -> Table:
-        return Table(_KINDS[self.of](self.eps), len(self.edges) + 1, self.place)
+    def new(self) -> SynopsisTable:
+        return SynopsisTable(_KINDS[self.of](self.eps), len(self.edges) + 1, self.place)
 
-    def load(self, dumped: bytes) -> Table:
+    def load(self, dumped: bytes) -> SynopsisTable:
         return self.new().loaded(dumped)
 
 
-class Table:
+class SynopsisTable:
     """A synopsis per place, made when its first row comes; all share one clock."""
 
     def __init__(self, inner: SynopsisKind, places: int, place: Callable[[Floats], Ints]) -> None:
@@ -120,7 +120,7 @@ class Table:
     def dump(self) -> bytes:
         return pickle.dumps([None if entry is None else entry.dump() for entry in self.entries])
 
-    def loaded(self, dumped: bytes) -> Table:
+    def loaded(self, dumped: bytes) -> SynopsisTable:
         """This table with the entries that were dumped."""
         self.entries = [
             None if entry is None else self.inner.load(entry) for entry in pickle.loads(dumped)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from muntin.cli import options
-from muntin.cli.progress import Progress
+from muntin.cli.progress import CommandProgress
 
 
 @click.command()
@@ -31,7 +31,7 @@ def command(**given: Any) -> None:
     """
     from muntin.cli.spark_session import session
 
-    progress = Progress(as_json=given["as_json"])
+    progress = CommandProgress(as_json=given["as_json"])
     with session(given["spark_options"], progress) as spark:
         from muntin.cli.window_benchmark import measure
 

@@ -11,7 +11,7 @@ import click
 from muntin.cli import options
 from muntin.cli.exit_codes import Exit
 from muntin.cli.mistakes import as_json
-from muntin.cli.progress import Progress
+from muntin.cli.progress import CommandProgress
 from muntin.errors import MuntinError
 
 
@@ -40,7 +40,7 @@ def command(ctx: click.Context, /, **given: Any) -> None:
         _tell(unreadable, told_json=given["as_json"])
         ctx.exit(Exit.TEXT)
     streaming = streams(statements) if given["stream"] is None else given["stream"]
-    progress = Progress(as_json=given["as_json"])
+    progress = CommandProgress(as_json=given["as_json"])
     with (
         session(given["spark_options"], progress, called(statements)) as spark,
         TemporaryDirectory(prefix="muntin-") as folder,

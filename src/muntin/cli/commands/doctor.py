@@ -12,11 +12,11 @@ import click
 from muntin.cli.doctor_checks import Finding, Verdict, looks
 from muntin.cli.exit_codes import Exit
 from muntin.cli.options import SparkOptions, json_option
-from muntin.cli.progress import Progress
+from muntin.cli.progress import CommandProgress
 from muntin.errors import RequirementError
 
 if TYPE_CHECKING:
-    from muntin.spark.start.doctor import Probe
+    from muntin.spark.start.doctor import SessionProbe
 
 _MARKS = {Verdict.OK: "green", Verdict.WARNING: "yellow", Verdict.PROBLEM: "red"}
 
@@ -32,14 +32,14 @@ def command(ctx: click.Context, quick: bool, as_json: bool) -> None:
     is a problem.
     """
     problems = 0
-    for finding in _all(quick, Progress(as_json=as_json)):
+    for finding in _all(quick, CommandProgress(as_json=as_json)):
         problems += finding.verdict is Verdict.PROBLEM
         click.echo(_as_json(finding) if as_json else _as_line(finding))
     if problems:
         ctx.exit(Exit.MACHINE)
 
 
-def _all(quick: bool, progress: Progress) -> Iterator[Finding]:
+def _all(quick: bool, progress: CommandProgress) -> Iterator[Finding]:
     healthy = True
     for finding in looks():
         healthy &= finding.verdict is not Verdict.PROBLEM
@@ -52,7 +52,7 @@ def _all(quick: bool, progress: Progress) -> Iterator[Finding]:
         yield Finding("session", Verdict.WARNING, "not started", "first mend what is above")
 
 
-def _started(progress: Progress) -> Iterator[Finding]:
+def _started(progress: CommandProgress) -> Iterator[Finding]:
     """What can only be seen by starting Spark."""
     from muntin.cli.spark_session import session
     from muntin.spark.start.doctor import probe
@@ -69,7 +69,7 @@ def _started(progress: Progress) -> Iterator[Finding]:
     yield from judged(found)
 
 
-def judged(found: Probe) -> Iterator[Finding]:
+def judged(found: SessionProbe) -> Iterator[Finding]:
     """What a session said of itself, with verdicts."""
     from muntin.spark.start.doctor import python
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from muntin.cli import options
-from muntin.cli.progress import Progress
+from muntin.cli.progress import CommandProgress
 
 
 @click.command()
@@ -37,7 +37,7 @@ def command(**given: Any) -> None:
     text = given["file"].read_text()
     statements = parse(text)
     streaming = streams(statements) if given["stream"] is None else given["stream"]
-    progress = Progress(as_json=given["as_json"])
+    progress = CommandProgress(as_json=given["as_json"])
     with (
         session(given["spark_options"], progress, called(statements)) as spark,
         TemporaryDirectory(prefix="muntin-") as folder,

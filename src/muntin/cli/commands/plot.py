@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from muntin.cli import options
-from muntin.cli.progress import Progress
+from muntin.cli.progress import CommandProgress
 
 if TYPE_CHECKING:
     from muntin.parser.statements import Query
@@ -47,7 +47,7 @@ def command(**given: Any) -> None:
     text = given["file"].read_text()
     statements = parse(text)
     query = _chosen(dict(named_queries(statements)), given["only"])
-    progress = Progress()
+    progress = CommandProgress()
     with (
         session(given["spark_options"], progress, called(statements)) as spark,
         TemporaryDirectory(prefix="muntin-") as folder,

@@ -12,8 +12,8 @@ import click
 
 from muntin.cli import options
 from muntin.cli.exit_codes import Exit
-from muntin.cli.output import FORMATS, Showing, showing
-from muntin.cli.progress import Progress
+from muntin.cli.output import FORMATS, ResultOutput, showing
+from muntin.cli.progress import CommandProgress
 
 if TYPE_CHECKING:
     from muntin.session.pipeline import Pipeline
@@ -62,7 +62,7 @@ def run_text(ctx: click.Context, text: str, given: Mapping[str, Any]) -> None:
 
     statements = parse(text)
     streaming = streams(statements) if given["stream"] is None else given["stream"]
-    progress = Progress(as_json=given["as_json"])
+    progress = CommandProgress(as_json=given["as_json"])
     with ExitStack() as stack:
         spark = stack.enter_context(session(given["spark_options"], progress, called(statements)))
         folder = given["checkpoint"]
@@ -104,15 +104,15 @@ def _run(
     ctx: click.Context,
     pipeline: Pipeline,
     text: str,
-    shown: Showing,
+    shown: ResultOutput,
     given: Mapping[str, Any],
-    progress: Progress,
+    progress: CommandProgress,
 ) -> None:
     from muntin.cli.interrupts import cancelling, interrupts
-    from muntin.cli.summary import Telling
+    from muntin.cli.summary import RunSummary
     from muntin.session.wait import wait
 
-    telling = Telling(given)
+    telling = RunSummary(given)
     try:
         with (
             cancelling(pipeline.spark.interruptAll, shown.say) as pressed,

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from muntin.cli import options
-from muntin.cli.progress import Progress
+from muntin.cli.progress import CommandProgress
 from muntin.cli.spark_errors import from_spark
 from muntin.errors import MuntinError
 
 if TYPE_CHECKING:
-    from muntin.cli.live_output import Boards
+    from muntin.cli.live_output import LiveTables
     from muntin.session.pipeline import Pipeline
-    from muntin.spark.start.fetch_packages import Fetching
+    from muntin.spark.start.fetch_packages import FetchedPackages
 
 _HELP = """Statements end with a semicolon; an empty line sends what was begun.
   CREATE STREAM traffic FROM simulate('freeway', hours => 1) ON ts BY station;
@@ -45,19 +45,19 @@ def command(**given: Any) -> None:
     """
     from muntin.cli.spark_session import session
 
-    progress = Progress()
+    progress = CommandProgress()
     with (
         session(given["spark_options"], progress) as spark,
         TemporaryDirectory(prefix="muntin-") as folder,
     ):
-        from muntin.cli.live_output import Boards
+        from muntin.cli.live_output import LiveTables
         from muntin.session.pipeline import Pipeline
-        from muntin.spark.start.fetch_packages import Fetching
+        from muntin.spark.start.fetch_packages import FetchedPackages
 
-        boards = Boards(given["rows"], progress)
+        boards = LiveTables(given["rows"], progress)
         pipeline = Pipeline(spark, Path(folder), given["stream"], boards.sink, boards.answer)
         options = given["spark_options"]
-        fetching = Fetching(spark, options.packages) if options.fetches else None
+        fetching = FetchedPackages(spark, options.packages) if options.fetches else None
         shell = Shell(pipeline, boards, progress, fetching)
         if given["file"] is not None:
             shell.run(given["file"].read_text())
@@ -68,7 +68,11 @@ class Shell:
     """Reads statements and runs them until the end of input."""
 
     def __init__(
-        self, pipeline: Pipeline, boards: Boards, progress: Progress, fetching: Fetching | None
+        self,
+        pipeline: Pipeline,
+        boards: LiveTables,
+        progress: CommandProgress,
+        fetching: FetchedPackages | None,
     ) -> None:
         self._pipeline = pipeline
         self._boards = boards

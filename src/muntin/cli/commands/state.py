@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from muntin.cli import options
-from muntin.cli.progress import Progress
+from muntin.cli.progress import CommandProgress
 
 if TYPE_CHECKING:
-    from muntin.spark.queries.checkpoint import Contents
+    from muntin.spark.queries.checkpoint import OperatorState
 
 
 @click.command()
@@ -26,7 +26,7 @@ def command(**given: Any) -> None:
     """
     from muntin.cli.spark_session import session
 
-    progress = Progress(as_json=given["as_json"])
+    progress = CommandProgress(as_json=given["as_json"])
     with session(given["spark_options"], progress) as spark:
         from muntin.spark.queries.checkpoint import checkpoints, contents
 
@@ -37,7 +37,7 @@ def command(**given: Any) -> None:
                 click.echo(json.dumps(one.as_dict()) if given["as_json"] else _told(one))
 
 
-def _told(contents: Contents) -> str:
+def _told(contents: OperatorState) -> str:
     lines = [f"{contents.query}: micro-batch {contents.batch}, {len(contents.heads)} shards"]
     lines += [f"  {name}: {value}" for name, value in contents.fingerprint.items()]
     if contents.complete is not None:

@@ -1,4 +1,4 @@
-"""Clusters: rows so close together that chance would rarely bring them (frames.txt, appendix H).
+"""Clusters: rows so close together that chance would rarely bring them [Frames, appendix H].
 
 A candidate is a stretch of at least two rows of a key whose chance ``P(N >= k - 1)``, N Poisson
 with mean ``rate * d / per``, is below ``p``. Least likely first, a candidate is a frame if it

@@ -1,4 +1,4 @@
-"""The union of satisfying windows ``(v - per, v]``, row by row (frames.txt, appendix H).
+"""The union of satisfying windows ``(v - per, v]``, row by row [Frames, appendix H].
 
 Rows come key by key in order, no two of a key at one place; ``starts`` has the row where each key
 begins and, last, the number of rows. The caller finds the windows (:func:`windows_of`), says which

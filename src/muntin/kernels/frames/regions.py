@@ -1,4 +1,4 @@
-"""Maximal rectangles of a grid, column by column (frames.txt, appendix H).
+"""Maximal rectangles of a grid, column by column [Frames, appendix H].
 
 A rectangle is a run of columns and an interval of positions. Its two edge positions satisfy in
 every column; positions between them do where they exist. What a position was up to a column is

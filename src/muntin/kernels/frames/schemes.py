@@ -1,4 +1,4 @@
-"""Which of the frames from every row make up a framing: the schemes (frames.txt 4.2).
+"""Which of the frames from every row make up a framing: the schemes [Frames 4.2].
 
 For every row there is the frame that begins there (see ``candidates``), of which ``fits`` says
 whether it is one: 1 or 0 by the local conditions, -1 where there is none, -2 where that is not

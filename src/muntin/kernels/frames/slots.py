@@ -1,4 +1,4 @@
-"""Rows that were due and did not come: the slots of a schedule (frames.txt, appendix C)."""
+"""Rows that were due and did not come: the slots of a schedule [Frames, appendix C]."""
 
 from __future__ import annotations
 

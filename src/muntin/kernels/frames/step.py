@@ -1,4 +1,4 @@
-"""The framing function (frames.txt, Definition 5): one row applied to what is known of its key.
+"""The framing function [Frames, Definition 5]: one row applied to what is known of its key.
 
 For every row it decides whether to open a frame, to extend the one that is open, or to close and
 emit it; what it remembers of a key is one record. :mod:`muntin.kernels.frames.walk` applies

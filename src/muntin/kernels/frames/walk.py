@@ -1,4 +1,4 @@
-"""Rows one after the other through the framing function (frames.txt 4.4).
+"""Rows one after the other through the framing function [Frames 4.4].
 
 :func:`walk` finds frames that do not overlap; :func:`candidates` the frame from every row, of which
 frames that overlap are made.

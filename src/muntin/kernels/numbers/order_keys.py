@@ -50,14 +50,14 @@ def order_keys(column: pa.Array) -> Keys:
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankedValues:
     """A column without nulls as places among its distinct values, which are in order."""
 
     rank: Ints
     distinct: pa.Array
 
 
-def ranked(column: pa.Array) -> Ranked:
+def ranked(column: pa.Array) -> RankedValues:
     """Equal values get one rank: NaN is one value, and -0.0 is 0.0, as where Spark groups."""
     if pa.types.is_floating(column.type) or _is_whole(column.type):
         keys = order_keys(column)
@@ -71,7 +71,7 @@ def ranked(column: pa.Array) -> Ranked:
         distinct = encoded.dictionary.take(pa.array(order))
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    return Ranked(rank[encoded.indices.to_numpy(zero_copy_only=False)], distinct)
+    return RankedValues(rank[encoded.indices.to_numpy(zero_copy_only=False)], distinct)
 
 
 def tie_ranks(column: pa.Array) -> Ints:

@@ -8,15 +8,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.aggregates.accumulators import Accumulator, Kind, Merging, Own
-from muntin.aggregates.own_aggregate import Checked
-from muntin.expressions.nodes import Kept
+from muntin.aggregates.accumulators import Accumulator, AccumulatorKind, Merging, OwnAccumulator
+from muntin.aggregates.own_aggregate import CheckedAggregate
+from muntin.expressions.nodes import KeptRowsType
 from muntin.kernels.grouping import Groups
 from muntin.kernels.numbers.decimals import settle
 from muntin.kernels.numbers.order_keys import NOTHING, order_keys
 from muntin.kernels.reduce import add_by_group, add_exactly_by_group, least_by_group
 from muntin.kernels.sliding import slide_add, slide_add_exactly, slide_least
-from muntin.operators.aggregation.correlated import Windowed, keep
+from muntin.operators.aggregation.correlated import KeptRowWindows, keep
 from muntin.operators.aggregation.own_aggregate import slide_own
 from muntin.operators.aggregation.value_counts import (
     Stretches,
@@ -34,7 +34,7 @@ Reduce = Callable[[Ints], Ints]
 
 def gather(accumulator: Accumulator, slots: Columns, order: Ints, groups: Groups) -> list[pa.Array]:
     """One row per group, from the rows themselves."""
-    if isinstance(accumulator, Own):
+    if isinstance(accumulator, OwnAccumulator):
         # Many rows at once: a partial row for each of them may cost far more than the value.
         arguments = [slots[slot] for slot in accumulator.slots]
         return accumulator.kind.partial(arguments, groups.number, len(groups))
@@ -43,17 +43,17 @@ def gather(accumulator: Accumulator, slots: Columns, order: Ints, groups: Groups
 
 def combine(kind: Merging, columns: Columns, groups: Groups) -> list[pa.Array]:
     """One row per group."""
-    if isinstance(kind, Checked):
+    if isinstance(kind, CheckedAggregate):
         return kind.merge(columns, groups.number, len(groups))
-    if isinstance(kind, Kept):
+    if isinstance(kind, KeptRowsType):
         return keep(columns, groups)
-    if kind is Kind.ADD_EXACTLY:
+    if kind is AccumulatorKind.ADD_EXACTLY:
         high, low = np.zeros(len(groups)), np.zeros(len(groups))
         add_exactly_by_group(groups.number, _floats(columns[0]), _floats(columns[1]), high, low)
         return [pa.array(high), pa.array(low)]
-    if kind is Kind.COUNTED:
+    if kind is AccumulatorKind.COUNTED:
         return combine_counted(columns, groups)
-    if kind is Kind.COLLECTED:
+    if kind is AccumulatorKind.COLLECTED:
         return combine_collected(columns, groups)
 
     def add(values: Ints) -> Ints:
@@ -66,7 +66,7 @@ def combine(kind: Merging, columns: Columns, groups: Groups) -> list[pa.Array]:
         least_by_group(groups.number, values, found)
         return found
 
-    if kind in (Kind.EARLIEST, Kind.LATEST):
+    if kind in (AccumulatorKind.EARLIEST, AccumulatorKind.LATEST):
         return _edge_of_groups(kind, columns, groups, least)
     return _reduce(kind, columns, add, least)
 
@@ -76,17 +76,17 @@ def slide(kind: Merging, columns: Columns, low: Ints, high: Ints) -> list[pa.Arr
 
     Of counted values no columns are made: there is one object that answers for all stretches.
     """
-    if isinstance(kind, Checked):
+    if isinstance(kind, CheckedAggregate):
         return slide_own(kind, columns, low, high)
-    if isinstance(kind, Kept):
-        return [Windowed.of(kind, columns, low, high, combine, slide).result()]
-    if kind is Kind.ADD_EXACTLY:
+    if isinstance(kind, KeptRowsType):
+        return [KeptRowWindows.of(kind, columns, low, high, combine, slide).result()]
+    if kind is AccumulatorKind.ADD_EXACTLY:
         sums, errors = np.empty(len(low)), np.empty(len(low))
         slide_add_exactly(_floats(columns[0]), _floats(columns[1]), low, high, sums, errors)
         return [pa.array(sums), pa.array(errors)]
-    if kind is Kind.COUNTED:
+    if kind is AccumulatorKind.COUNTED:
         return [Stretches(columns[0], columns[1], low, high)]
-    if kind is Kind.COLLECTED:
+    if kind is AccumulatorKind.COLLECTED:
         return slide_collected(columns, low, high)
 
     def least(values: Ints) -> Ints:
@@ -94,17 +94,17 @@ def slide(kind: Merging, columns: Columns, low: Ints, high: Ints) -> list[pa.Arr
         slide_least(values, low, high, found)
         return found
 
-    if kind in (Kind.EARLIEST, Kind.LATEST):
+    if kind in (AccumulatorKind.EARLIEST, AccumulatorKind.LATEST):
         return _edge(kind, columns, least)
     return _reduce(kind, columns, lambda values: slide_add(values, low, high), least)
 
 
-def _reduce(kind: Kind, columns: Columns, add: Reduce, least: Reduce) -> list[pa.Array]:
-    if kind is Kind.ADD:
+def _reduce(kind: AccumulatorKind, columns: Columns, add: Reduce, least: Reduce) -> list[pa.Array]:
+    if kind is AccumulatorKind.ADD:
         limbs = [add(ints(column)) for column in columns]
         return [pa.array(limb) for limb in (settle(limbs) if len(limbs) > 1 else limbs)]
     keys = order_keys(columns[0])
-    if kind is Kind.GREATEST:
+    if kind is AccumulatorKind.GREATEST:
         # Complement reverses the order of integers exactly, also of the least one.
         turned = ~keys.key
         if columns[0].null_count:
@@ -124,7 +124,7 @@ def _some(valid: npt.NDArray[np.bool_], add: Reduce, found: Ints) -> npt.NDArray
     return add(valid.astype(np.int64)) > 0
 
 
-def _edge(kind: Kind, columns: Columns, least: Reduce) -> list[pa.Array]:
+def _edge(kind: AccumulatorKind, columns: Columns, least: Reduce) -> list[pa.Array]:
     """The pair (tick, value) that comes first or last; a null tick is no pair."""
     tick, value = columns
     keys = order_keys(value)
@@ -132,20 +132,22 @@ def _edge(kind: Kind, columns: Columns, least: Reduce) -> list[pa.Array]:
     order = np.lexsort((keys.key, keys.valid, present.key))
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    rank = ~rank if kind is Kind.LATEST else rank
+    rank = ~rank if kind is AccumulatorKind.LATEST else rank
     found = least(np.where(present.valid, rank, NOTHING))
     absent = found == NOTHING
-    place = np.where(absent, 0, ~found if kind is Kind.LATEST else found)
+    place = np.where(absent, 0, ~found if kind is AccumulatorKind.LATEST else found)
     if not len(order):
         return [pa.nulls(len(found), tick.type), pa.nulls(len(found), value.type)]
     rows = pa.array(order[place], pa.int64(), mask=absent)
     return [tick.take(rows), value.take(rows)]
 
 
-def _edge_of_groups(kind: Kind, columns: Columns, groups: Groups, least: Reduce) -> list[pa.Array]:
+def _edge_of_groups(
+    kind: AccumulatorKind, columns: Columns, groups: Groups, least: Reduce
+) -> list[pa.Array]:
     """As :func:`_edge`, but ranks only the rows at their group's edge, not all of them."""
     keys = order_keys(columns[0])
-    ticks = ~keys.key if kind is Kind.LATEST else keys.key
+    ticks = ~keys.key if kind is AccumulatorKind.LATEST else keys.key
     ticks = np.where(keys.valid, ticks, NOTHING)
     edge = least(ticks)
     candidates = np.flatnonzero(ticks == edge[groups.number])

@@ -1,4 +1,4 @@
-"""Correlated aggregates, exactly: over the rows that panes keep (CA-12).
+"""Correlated aggregates, exactly: over the rows that panes keep [CA-12].
 
 The rows of a window are a stretch of all rows. Inner aggregates are made window by window from
 the innermost out; a condition that compares a slot with the window's own value is then a question
@@ -17,10 +17,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin.aggregates.accumulators import Kind, Merging
-from muntin.aggregates.bind import Bound, Call, bind
+from muntin.aggregates.accumulators import AccumulatorKind, Merging
+from muntin.aggregates.bind import AggregateCall, BoundAggregate, bind
 from muntin.expressions.evaluate import evaluate
-from muntin.expressions.nodes import Inner, Kept, Node, Slot, conjuncts, limit_of
+from muntin.expressions.nodes import Inner, KeptRowsType, Node, Slot, conjuncts, limit_of
 from muntin.expressions.values import Value, comparable, from_arrow, truth, validity
 from muntin.kernels.grouping import Groups
 from muntin.kernels.numbers.decimals import settle
@@ -58,10 +58,10 @@ def keep(columns: Columns, groups: Groups) -> list[pa.Array]:
 
 
 @dataclass
-class Windowed:
+class KeptRowWindows:
     """Windows over kept rows: window ``i`` holds the rows ``[low[i], high[i])``."""
 
-    kind: Kept
+    kind: KeptRowsType
     slots: list[pa.Array]
     low: Ints
     high: Ints
@@ -71,8 +71,14 @@ class Windowed:
 
     @classmethod
     def of(
-        cls, kind: Kept, columns: Columns, low: Ints, high: Ints, combine: Combine, slide: Slide
-    ) -> Windowed:
+        cls,
+        kind: KeptRowsType,
+        columns: Columns,
+        low: Ints,
+        high: Ints,
+        combine: Combine,
+        slide: Slide,
+    ) -> KeptRowWindows:
         """From panes: stretches of panes become stretches of rows."""
         lengths = pc.list_value_length(columns[0]).to_numpy(zero_copy_only=False)
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -97,10 +103,10 @@ class Windowed:
             self.made[asked] = made
         return self.made[asked]
 
-    def _bound(self, asked: Inner) -> Bound:
+    def _bound(self, asked: Inner) -> BoundAggregate:
         types = () if asked.argument is None else (self.kind.types[asked.argument],)
         label = self.kind.correlation.text
-        call = Call(asked.function, label, (0,), types or (pa.int64(),), self.kind.ansi)
+        call = AggregateCall(asked.function, label, (0,), types or (pa.int64(),), self.kind.ansi)
         return bind(call)
 
     def _argument(self, asked: Inner) -> pa.Array:
@@ -108,7 +114,7 @@ class Windowed:
             return self.slots[asked.argument]
         return pa.array(np.ones(len(self.slots[0]), np.int64))
 
-    def _sliding(self, asked: Inner, bound: Bound) -> pa.Array:
+    def _sliding(self, asked: Inner, bound: BoundAggregate) -> pa.Array:
         column = self._argument(asked)
         order = np.zeros(len(column), np.int64)
         slid = [
@@ -124,10 +130,10 @@ class Windowed:
     def _no_slot(self, place: int) -> Value:
         raise AssertionError(f"slot {place} differs from row to row")
 
-    def _ranges(self, asked: Inner, bound: Bound) -> _Ranges | None:
+    def _ranges(self, asked: Inner, bound: BoundAggregate) -> _Ranges | None:
         """The condition as a range of one slot, if it is one and sums are of integers."""
         assert asked.where is not None
-        if any(accumulator.kind is not Kind.ADD for accumulator in bound.accumulators):
+        if any(accumulator.kind is not AccumulatorKind.ADD for accumulator in bound.accumulators):
             return None
         parts = conjuncts(asked.where)
         plain = tuple(part.place for part in parts if isinstance(part, Slot))
@@ -137,7 +143,7 @@ class Windowed:
             return None
         return _Ranges(found[0][0], tuple((sign, node) for _, sign, node in found), plain)
 
-    def _between(self, asked: Inner, bound: Bound, ranges: _Ranges) -> pa.Array:
+    def _between(self, asked: Inner, bound: BoundAggregate, ranges: _Ranges) -> pa.Array:
         values = from_arrow(self.slots[ranges.slot])
         counts = validity(values)
         for place in ranges.plain:
@@ -160,7 +166,7 @@ class Windowed:
         return bound.finish(self._weighed(asked, bound, rank, len(distinct), first, last))
 
     def _weighed(
-        self, asked: Inner, bound: Bound, rank: Ints, ranks: int, first: Ints, last: Ints
+        self, asked: Inner, bound: BoundAggregate, rank: Ints, ranks: int, first: Ints, last: Ints
     ) -> list[list[pa.Array]]:
         column = self._argument(asked)
         order = np.zeros(len(column), np.int64)
@@ -175,7 +181,7 @@ class Windowed:
             made.append([pa.array(s) for s in (settle(sums) if len(sums) > 1 else sums)])
         return made
 
-    def _expanded(self, asked: Inner, where: Node, bound: Bound) -> pa.Array:
+    def _expanded(self, asked: Inner, where: Node, bound: BoundAggregate) -> pa.Array:
         """Every row once for every window that holds it, a bounded number at a time."""
         column = self._argument(asked)
         made = [pa.array([], bound.type)]

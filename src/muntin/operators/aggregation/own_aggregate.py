@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.aggregates.own_aggregate import Checked
+from muntin.aggregates.own_aggregate import CheckedAggregate
 from muntin.kernels.sliding import middles
 
 Ints = npt.NDArray[np.int64]
@@ -24,7 +24,7 @@ Columns = Sequence[pa.Array]
 BYTES_AT_ONCE = 64 * 2**20
 
 
-def slide_own(own: Checked, columns: Columns, low: Ints, high: Ints) -> list[pa.Array]:
+def slide_own(own: CheckedAggregate, columns: Columns, low: Ints, high: Ints) -> list[pa.Array]:
     """One partial row per stretch ``[low, high)``, none empty; both ends only move forward."""
     if len(low) == 0:
         return [column.slice(0, 0) for column in columns]
@@ -49,7 +49,9 @@ def _cuts(columns: Columns, low: Ints, high: Ints) -> Iterator[slice]:
         start = stop
 
 
-def _by_two_stacks(own: Checked, columns: Columns, low: Ints, high: Ints) -> list[pa.Array]:
+def _by_two_stacks(
+    own: CheckedAggregate, columns: Columns, low: Ints, high: Ints
+) -> list[pa.Array]:
     middle = np.empty(len(low), np.int64)
     middles(low, high, middle)
     rows = np.arange(low[0], high[-1])
@@ -69,7 +71,7 @@ def _by_two_stacks(own: Checked, columns: Columns, low: Ints, high: Ints) -> lis
     return own.merge(_joined(made, ends), number, len(low))
 
 
-def _by_removal(own: Checked, columns: Columns, low: Ints, high: Ints) -> list[pa.Array]:
+def _by_removal(own: CheckedAggregate, columns: Columns, low: Ints, high: Ints) -> list[pa.Array]:
     """What was merged up to the end, without what was merged up to the start."""
     rows = np.arange(low[0], high[-1])
     # A stretch that starts where all before it have ended starts afresh, and so does every key.
@@ -88,7 +90,7 @@ def _by_removal(own: Checked, columns: Columns, low: Ints, high: Ints) -> list[p
     return _taken(_joined(made, rest), place)
 
 
-def _running(own: Checked, columns: Columns, segment: Ints) -> list[pa.Array]:
+def _running(own: CheckedAggregate, columns: Columns, segment: Ints) -> list[pa.Array]:
     """Every row merged with all before it in its segment; rows of a segment lie together.
 
     Pairs of neighbours are merged, the pairs are scanned in the same way, and the rows that end no

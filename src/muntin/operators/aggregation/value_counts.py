@@ -18,7 +18,7 @@ import pyarrow as pa
 from muntin.kernels import value_counts
 from muntin.kernels.grouping import Groups, key_and_pane
 from muntin.kernels.numbers.lists import lengths, lists
-from muntin.kernels.numbers.order_keys import Ranked, ranked
+from muntin.kernels.numbers.order_keys import RankedValues, ranked
 from muntin.kernels.reduce import add_by_group
 from muntin.kernels.sliding import slide_add
 from muntin.operators.common.columns import ints
@@ -74,7 +74,7 @@ class Stretches:
     high: Ints
 
     @cached_property
-    def _ranked(self) -> Ranked:
+    def _ranked(self) -> RankedValues:
         return ranked(self.values.flatten())
 
     @cached_property

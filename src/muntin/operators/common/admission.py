@@ -21,7 +21,7 @@ Reasons = npt.NDArray[np.object_]
 
 
 @dataclass(frozen=True)
-class Admitted:
+class AdmittedRows:
     """Rows that have a place, with it, and what was refused."""
 
     rows: pa.Table
@@ -65,7 +65,7 @@ class Admission:
     lateness_type: pa.DataType
     origin: int | None = None
 
-    def admit(self, rows: pa.Table, also: Reasons | None = None) -> Admitted:
+    def admit(self, rows: pa.Table, also: Reasons | None = None) -> AdmittedRows:
         """Split rows; ``also`` has reasons found elsewhere, empty where there is none."""
         ticks = to_ticks(rows["on"].combine_chunks(), self.axis)
         placed = ticks.refusal == 0
@@ -74,13 +74,13 @@ class Admission:
         if also is not None:
             kept = kept & (also == "")
         if kept.all():
-            return Admitted(rows, ticks.tick, ticks.order, progress, {}, None)
+            return AdmittedRows(rows, ticks.tick, ticks.order, progress, {}, None)
         reasons = np.array(REFUSALS, dtype=object)[ticks.refusal]
         if also is not None:
             reasons = np.where(placed, also, reasons)
         reasons[placed & ~kept & (reasons == "")] = "before_origin"
         found, counts = np.unique(reasons[~kept].astype(str), return_counts=True)
-        return Admitted(
+        return AdmittedRows(
             rows=rows.filter(pa.array(kept)),
             tick=ticks.tick[kept],
             order=ticks.order[kept],

@@ -12,7 +12,7 @@ import pyarrow as pa
 from muntin.kernels.ticks import order_of_ticks, ticks_of_order
 from muntin.operators.common.admission import Admission, behind
 from muntin.operators.common.columns import ints
-from muntin.operators.joint_protocol import Arrived, Taken
+from muntin.operators.joint_protocol import InputBatch, RowCounts
 from muntin.operators.protocol import EVER, NEVER, Punctuation
 from muntin.specs.axis import Axis
 
@@ -20,17 +20,17 @@ Ints = npt.NDArray[np.int64]
 
 
 def in_time(
-    rows: pa.Table, arrived: Arrived, key_names: Sequence[str], admission: Admission
-) -> tuple[pa.Table, Taken]:
+    rows: pa.Table, arrived: InputBatch, key_names: Sequence[str], admission: Admission
+) -> tuple[pa.Table, RowCounts]:
     """The rows that are not late, and what became of all of them."""
     tick = ticks_of_order(ints(rows["order"]), admission.axis)
     placed = rows.select(key_names).append_column("tick", pa.array(tick))
     late = behind(placed, key_names, arrived.punctuation)
     kept = rows.filter(pa.array(~late)) if late.any() else rows
     if not arrived.counted:
-        return kept, Taken()
+        return kept, RowCounts()
     gone = admission.late_among(arrived.rows, key_names, arrived.punctuation)
-    return kept, Taken(kept.num_rows, int(late.sum()), late_rows=gone)
+    return kept, RowCounts(kept.num_rows, int(late.sum()), late_rows=gone)
 
 
 @dataclass(frozen=True)

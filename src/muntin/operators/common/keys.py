@@ -19,7 +19,7 @@ _BUCKETS = 13
 
 
 @dataclass(frozen=True)
-class Keyed:
+class KeyedTables:
     """Tables with key columns: the different keys, and for each row of each table its key."""
 
     keys: pa.Table
@@ -29,7 +29,7 @@ class Keyed:
         return int(self.keys.num_rows)
 
     @classmethod
-    def of(cls, names: Sequence[str], tables: Sequence[pa.Table]) -> Keyed:
+    def of(cls, names: Sequence[str], tables: Sequence[pa.Table]) -> KeyedTables:
         rows = sum(table.num_rows for table in tables)
         if not names:
             # No key at all: one order for everything.

@@ -1,7 +1,7 @@
 """The between-join: probes that ask for the rows of a key from one order to another.
 
 Rows are held until nobody can ask for them any more: no probe that waits, and by the horizon none
-that is still to come (frames.txt, appendix F). A probe is answered once, when all rows it may ask
+that is still to come [Frames, appendix F]. A probe is answered once, when all rows it may ask
 for have come.
 """
 
@@ -16,10 +16,10 @@ import pyarrow as pa
 from muntin.kernels.sorting import by_key_and_order
 from muntin.kernels.stretches import covered, members, stretches
 from muntin.operators.common.columns import ints
-from muntin.operators.common.keys import Keyed
-from muntin.operators.fill.held_rows import INDEX, ROWS, Held
+from muntin.operators.common.keys import KeyedTables
+from muntin.operators.fill.held_rows import INDEX, ROWS, HeldChunks
 from muntin.operators.fill.horizon import Horizon
-from muntin.operators.joint_protocol import Scope
+from muntin.operators.joint_protocol import ScopedState
 from muntin.operators.protocol import EVER, Changes, State, forget
 
 Ints = npt.NDArray[np.int64]
@@ -43,7 +43,7 @@ class Probes:
 
 
 @dataclass(frozen=True)
-class Matched:
+class MatchedRows:
     """Rows key by key in their order, and for every probe that is answered those it asked for."""
 
     rows: pa.Table
@@ -60,7 +60,7 @@ class Matched:
 
 
 @dataclass(frozen=True)
-class Between:
+class BetweenJoin:
     """Rows with ``order`` and the key columns ``names``, held under a scope of the state."""
 
     scope: str
@@ -75,14 +75,14 @@ class Between:
         ready: Mask,
         horizon: Horizon,
         default_before: int,
-    ) -> tuple[Matched, Changes]:
+    ) -> tuple[MatchedRows, Changes]:
         """Answer the probes that are ``ready``; hold what the others and later ones may ask for.
 
         ``horizon`` is that of probes to come. ``default_before`` is what keys that it does not list
         had before, by which it is known where rows may now be let go.
         """
-        scope = Scope(state, self.scope)
-        held = Held.of(scope)
+        scope = ScopedState(state, self.scope)
+        held = HeldChunks.of(scope)
         asking, waiting = probes.where(ready), probes.where(~ready)
         over = horizon.default == EVER and not len(waiting)
         listed = self._listed(scope, horizon)
@@ -93,12 +93,12 @@ class Between:
             )
         )
         pool = pa.concat_tables([arrived, *chunks.values()]).combine_chunks()
-        keyed = Keyed.of(self.names, [pool, asking.keys, waiting.keys])
+        keyed = KeyedTables.of(self.names, [pool, asking.keys, waiting.keys])
         order = ints(pool["order"])
         place, starts = by_key_and_order(keyed.numbers[0], order, len(keyed))
         rows = pool.drop_columns(list(self.names)).take(pa.array(place))
         sorted_order = order[place]
-        matched = Matched(
+        matched = MatchedRows(
             rows, *stretches(starts, sorted_order, keyed.numbers[1], asking.low, asking.high)
         )
         if over:
@@ -120,14 +120,14 @@ class Between:
     def _lifted(self, listed: pa.Table, horizon: Horizon, before: int) -> tuple[Ints, Ints]:
         """The stretches over which a horizon has moved since the last step."""
         old = Horizon(before, listed.drop_columns(["own"]), ints(listed["own"]))
-        both = Keyed.of(self.names, [old.keys, horizon.keys]).keys
+        both = KeyedTables.of(self.names, [old.keys, horizon.keys]).keys
         low, high = old.look_up(both), horizon.look_up(both)
         low = np.append(low, before)
         high = np.append(high, horizon.default)
         moved = high > low
         return low[moved], high[moved] - 1
 
-    def _listed(self, scope: Scope, horizon: Horizon) -> pa.Table:
+    def _listed(self, scope: ScopedState, horizon: Horizon) -> pa.Table:
         """The keys that had a horizon of their own after the last step."""
         return scope.read(LISTED, 0) if scope.buckets(LISTED) else _as_table(horizon).slice(0, 0)
 

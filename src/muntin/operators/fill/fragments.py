@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from muntin.kernels.grouping import Groups, find_keys, key_codes
 from muntin.operators.common.columns import ints
-from muntin.operators.fill.between_join import Matched
-from muntin.operators.frames.frame_aggregates import Contents
+from muntin.operators.fill.between_join import MatchedRows
+from muntin.operators.frames.frame_aggregates import FrameAggregates
 from muntin.operators.protocol import NEVER, Changes, Open, State, forget
 
 Ints = npt.NDArray[np.int64]
@@ -88,23 +88,23 @@ def _equal_to_the_one_before(table: pa.Table) -> Mask:
 
 
 @dataclass(frozen=True)
-class Running:
+class OpenFills:
     """What open frames are filled with so far: one cell for each, and the frames they are of."""
 
-    contents: Contents
+    contents: FrameAggregates
     frames: pa.Table
     cells: pa.Table
 
     @classmethod
-    def load(cls, state: State, contents: Contents, schema: pa.Schema) -> Running:
+    def load(cls, state: State, contents: FrameAggregates, schema: pa.Schema) -> OpenFills:
         if not state.buckets(RUNNING):
             return cls(contents, schema.empty_table(), contents.cells.schema.empty_table())
         table = state.read(RUNNING, 0)
         return cls(contents, table.select(schema.names), table.select(contents.cells.schema.names))
 
     def fill(
-        self, frames: pa.Table, matched: Matched, whole: Mask
-    ) -> tuple[list[pa.Array], Ints, Running]:
+        self, frames: pa.Table, matched: MatchedRows, whole: Mask
+    ) -> tuple[list[pa.Array], Ints, OpenFills]:
         """The results of fragments, how many rows each has by now, and what runs on.
 
         Fragments of one frame stand together, in order; each asked for rows behind the last one's.
@@ -150,7 +150,7 @@ class Running:
         length: Ints,
         start: Ints,
         whole: Mask,
-    ) -> Running:
+    ) -> OpenFills:
         """The cells of frames that are not over, those of others and of before left alone."""
         head, tail = edges
         goes_on = ~whole[tail]
@@ -162,7 +162,7 @@ class Running:
         kept = goes_on[some]
         fresh = frames.take(pa.array(head[some])).filter(pa.array(kept))
         untouched = find_keys(self.frames, frames.take(pa.array(head))) < 0
-        return Running(
+        return OpenFills(
             self.contents,
             pa.concat_tables([self.frames.filter(pa.array(untouched)), fresh]),
             pa.concat_tables(
@@ -170,11 +170,11 @@ class Running:
             ),
         )
 
-    def only(self, open_frames: pa.Table) -> Running:
+    def only(self, open_frames: pa.Table) -> OpenFills:
         """What belongs to frames that are still open, or wait to be filled."""
         names = open_frames.column_names
         stays = pa.array(find_keys(self.frames.select(names), open_frames) >= 0)
-        return Running(self.contents, self.frames.filter(stays), self.cells.filter(stays))
+        return OpenFills(self.contents, self.frames.filter(stays), self.cells.filter(stays))
 
     def changes(self, state: State) -> Changes:
         if not self.frames.num_rows:

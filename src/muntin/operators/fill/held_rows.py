@@ -26,14 +26,14 @@ _INDEX = pa.schema([(name, pa.int64()) for name in ("chunk", "least", "most", "b
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldChunks:
     """The chunks there are: their names, the least and greatest order in each, and their size."""
 
     state: State
     index: pa.Table
 
     @classmethod
-    def of(cls, state: State) -> Held:
+    def of(cls, state: State) -> HeldChunks:
         found = state.buckets(INDEX)
         return cls(state, state.read(INDEX, 0) if found else _INDEX.empty_table())
 

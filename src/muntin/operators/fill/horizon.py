@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.kernels.grouping import find_keys
-from muntin.operators.common.keys import Keyed
+from muntin.operators.common.keys import KeyedTables
 from muntin.operators.protocol import EVER, NEVER, Open, Punctuation
 
 Ints = npt.NDArray[np.int64]
@@ -35,7 +35,7 @@ class Horizon:
         """
         names, by_key = opened.keys.column_names, punctuation.by_key
         ahead = [] if by_key is None else [by_key.select(names)]
-        listed = Keyed.of(names, [opened.keys, *ahead])
+        listed = KeyedTables.of(names, [opened.keys, *ahead])
         since = np.full(len(listed), EVER)
         default = cls.default_of(punctuation, reach)
         if default == EVER:
@@ -75,7 +75,7 @@ class Horizon:
         """For keys of fewer columns, each of which stands for many: the least of them."""
         if len(names) == len(self.keys.column_names):
             return self
-        fewer = Keyed.of(names, [self.keys.select(names)])
+        fewer = KeyedTables.of(names, [self.keys.select(names)])
         least = np.full(len(fewer), self.default)
         np.minimum.at(least, fewer.numbers[0], self.own)
         if not names:
@@ -84,7 +84,7 @@ class Horizon:
 
     def replaced(self, keys: pa.Table, own: Ints) -> Horizon:
         """With other horizons for some keys."""
-        both = Keyed.of(self.keys.column_names, [self.keys, keys])
+        both = KeyedTables.of(self.keys.column_names, [self.keys, keys])
         made = self.look_up(both.keys)
         made[both.numbers[1]] = own
         return Horizon(self.default, both.keys, made)

@@ -1,4 +1,4 @@
-"""Frames and windows, filled: bounds from one input, rows from others (frames.txt 4.5).
+"""Frames and windows, filled: bounds from one input, rows from others [Frames 4.5].
 
 Segments come from an operator of their own, inside the same step. Each waits until every source
 has all rows that it asks for, is filled with them, and is reported once.
@@ -16,12 +16,12 @@ import pyarrow as pa
 
 from muntin.kernels.grouping import key_codes
 from muntin.operators.common.columns import ints, numbered
-from muntin.operators.fill.between_join import Between, Matched, Probes
-from muntin.operators.fill.fragments import Fragments, Running
+from muntin.operators.fill.between_join import BetweenJoin, MatchedRows, Probes
+from muntin.operators.fill.fragments import Fragments, OpenFills
 from muntin.operators.fill.horizon import Horizon
-from muntin.operators.fill.segments import Segments
-from muntin.operators.fill.source import Fill
-from muntin.operators.joint_protocol import Arrived, JointStep, Scope, Sending, taken
+from muntin.operators.fill.segments import OperatorSegments
+from muntin.operators.fill.source import FillInput
+from muntin.operators.joint_protocol import InputBatch, JointStep, MapSide, ScopedState, taken
 from muntin.operators.protocol import NEVER, Changes, Routed, State, Step, forget
 
 Ints = npt.NDArray[np.int64]
@@ -32,10 +32,10 @@ _OWN = {"start": pa.int64(), "end": pa.int64(), "shifted": pa.int64(), "since": 
 
 
 @dataclass(frozen=True)
-class Sharded:
+class ShardedMapSide:
     """The map side of an operator whose rows find their shard by some of their keys."""
 
-    operator: Sending
+    operator: MapSide
     shard_keys: tuple[str, ...]
 
     def route(self, rows: pa.Table) -> Routed:
@@ -46,23 +46,23 @@ class Sharded:
 
 
 @dataclass(frozen=True)
-class Filled:
+class FillOperator:
     """Segments and what they are filled with.
 
     Results have the columns of the segments; ``shifted``, which of several shifts a row is of; and
     behind the segment's own aggregates those of every filling, ``r0..``.
     """
 
-    segments: Segments
-    fills: tuple[Fill, ...]
+    segments: OperatorSegments
+    fills: tuple[FillInput, ...]
     shards: tuple[str, ...]
 
     def __getstate__(self) -> dict[str, object]:
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @cached_property
-    def senders(self) -> Sequence[Sending]:
-        return (Sharded(self.segments.operator, self.shards), *self.fills)
+    def senders(self) -> Sequence[MapSide]:
+        return (ShardedMapSide(self.segments.operator, self.shards), *self.fills)
 
     @cached_property
     def told(self) -> pa.Schema:
@@ -87,9 +87,9 @@ class Filled:
         return max(len(fill.shifts) for fill in self.fills)
 
     @cached_property
-    def betweens(self) -> tuple[Between, ...]:
+    def betweens(self) -> tuple[BetweenJoin, ...]:
         return tuple(
-            Between(f"fill{place}:", tuple(fill.key_names), fill.schema)
+            BetweenJoin(f"fill{place}:", tuple(fill.key_names), fill.schema)
             for place, fill in enumerate(self.fills)
         )
 
@@ -98,7 +98,7 @@ class Filled:
         """The columns that tell frames apart."""
         return [*self.segments.key_names, "frame_id"]
 
-    def step(self, state: State, arrived: Sequence[Arrived]) -> JointStep:
+    def step(self, state: State, arrived: Sequence[InputBatch]) -> JointStep:
         first, *others = arrived
         inner = self.segments.operator.step(state, first.partials, first.punctuation, first.rows)
         fresh, changes, fragments = self._fresh(state, inner)
@@ -159,7 +159,7 @@ class Filled:
         ]
         return pa.concat_tables(copies), changes, fragments
 
-    def _probes(self, fill: Fill, segments: pa.Table) -> Probes:
+    def _probes(self, fill: FillInput, segments: pa.Table) -> Probes:
         start, end, shifted, since = (ints(segments[name]) for name in _OWN)
         whole = segments["whole"].to_numpy(zero_copy_only=False)
         shift = self._shift(fill, shifted)
@@ -170,12 +170,14 @@ class Filled:
             low = np.where(on, np.maximum(low, joined + 1), low)
         return Probes(fill.keys_of(segments), low, fill.reach.high(end, shift, whole))
 
-    def _shift(self, fill: Fill, shifted: Ints) -> Ints:
+    def _shift(self, fill: FillInput, shifted: Ints) -> Ints:
         """In ticks; a filling with one shift has the same in all results."""
         shifts: Ints = np.array(fill.shifts, np.int64)
         return shifts[shifted if len(shifts) > 1 else np.zeros(len(shifted), np.int64)]
 
-    def _horizon_of(self, fill: Fill, horizon: Horizon, fragments: Fragments | None) -> Horizon:
+    def _horizon_of(
+        self, fill: FillInput, horizon: Horizon, fragments: Fragments | None
+    ) -> Horizon:
         """Below which orders no segment to come will ask for rows of a source."""
         moved = horizon.moved(lambda order: self._earliest(fill, order))
         if fragments is not None and fragments.known.num_rows:
@@ -190,12 +192,12 @@ class Filled:
         fewer = moved.of_fewer(fill.names)
         return Horizon(fewer.default, fewer.keys.rename_columns(fill.key_names), fewer.own)
 
-    def _earliest(self, fill: Fill, order: Ints) -> Ints:
+    def _earliest(self, fill: FillInput, order: Ints) -> Ints:
         reach = [fill.reach.low(order, np.full(len(order), shift)) for shift in fill.shifts]
         least: Ints = np.minimum.reduce(reach)
         return least
 
-    def _default_of(self, fill: Fill, default: int) -> int:
+    def _default_of(self, fill: FillInput, default: int) -> int:
         none = Horizon(default, pa.table({}), np.empty(0, np.int64))
         return none.moved(lambda order: self._earliest(fill, order)).default
 
@@ -203,7 +205,7 @@ class Filled:
         self,
         state: State,
         segments: pa.Table,
-        matches: Sequence[Matched],
+        matches: Sequence[MatchedRows],
         going_on: pa.Table | None,
     ) -> tuple[pa.Table, Changes]:
         """Segments with what they are filled with."""
@@ -227,7 +229,7 @@ class Filled:
         state: State,
         place: int,
         segments: pa.Table,
-        matched: Matched,
+        matched: MatchedRows,
         going_on: pa.Table | None,
     ) -> tuple[list[pa.Array], Ints, Changes]:
         fill = self.fills[place]
@@ -237,13 +239,15 @@ class Filled:
             cells = fill.contents.lifted(matched.rows)
             made = fill.contents.of_stretches(cells, matched.first, matched.behind)
             return made, matched.counts, {}
-        scope = Scope(state, f"fill{place}:")
+        scope = ScopedState(state, f"fill{place}:")
         names = [*self.frame_names, "shifted"]
-        running = Running.load(scope, fill.contents, pa.schema([segments.field(n) for n in names]))
+        running = OpenFills.load(
+            scope, fill.contents, pa.schema([segments.field(n) for n in names])
+        )
         # Those of one frame together; they are in the order in which they were reported.
         order = self._by_frame(segments.select(names))
         frames = segments.select(names).take(pa.array(order))
-        mine = Matched(matched.rows, matched.first[order], matched.behind[order])
+        mine = MatchedRows(matched.rows, matched.first[order], matched.behind[order])
         whole = segments["whole"].to_numpy(zero_copy_only=False)[order]
         made, counts, after = running.fill(frames, mine, whole)
         back = np.empty(len(order), np.int64)
@@ -262,7 +266,7 @@ class Filled:
         names = self.frame_names
         return pa.concat_tables([fragments.known.select(names), waiting.select(names)])
 
-    def _pairs(self, segments: pa.Table, matched: Matched) -> pa.Table:
+    def _pairs(self, segments: pa.Table, matched: MatchedRows) -> pa.Table:
         """Every row with the segment that it fills; a segment without rows has nulls for one."""
         fill = self.fills[0]
         segment, row = matched.pairs()

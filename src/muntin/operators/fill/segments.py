@@ -20,7 +20,7 @@ Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Segments:
+class OperatorSegments:
     """Results of ``operator``, from column ``start`` to column ``end``.
 
     ``edges`` are those of windows over values, whose next window begins before what is complete.

@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.aggregates.bind import Call
+from muntin.aggregates.bind import AggregateCall
 from muntin.kernels.ticks import shift_order
 from muntin.operators.common.admission import Admission
 from muntin.operators.common.columns import key_fields
 from muntin.operators.common.completeness import Front, in_time
-from muntin.operators.fill.user_function import Mapped
-from muntin.operators.frames.frame_aggregates import Contents
-from muntin.operators.joint_protocol import Arrived, Taken
+from muntin.operators.fill.user_function import UserFunction
+from muntin.operators.frames.frame_aggregates import FrameAggregates
+from muntin.operators.joint_protocol import InputBatch, RowCounts
 from muntin.operators.protocol import Punctuation, Routed
 from muntin.specs.axis import Axis
 from muntin.specs.fill import Edge
@@ -27,7 +27,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Reach:
+class FillReach:
     """How far around its own bounds a segment asks for rows, in ticks."""
 
     axis: Axis
@@ -59,7 +59,7 @@ class Reach:
 
 
 @dataclass(frozen=True)
-class Fill:
+class FillInput:
     """Rows of one input.
 
     They come with ``on``, the keys ``k0..`` that they share with segments (there the columns
@@ -68,17 +68,17 @@ class Fill:
     find their shard.
     """
 
-    reach: Reach
+    reach: FillReach
     names: tuple[str, ...]
     keys: tuple[pa.DataType, ...]
     shards: tuple[str, ...]
-    calls: tuple[Call, ...]
+    calls: tuple[AggregateCall, ...]
     lateness_type: pa.DataType
     shifts: tuple[int, ...] = (0,)
     columns: tuple[pa.Field, ...] = ()
     chosen: bool = False
     drops_empty: bool = False
-    mapped: Mapped | None = None
+    mapped: UserFunction | None = None
 
     def __getstate__(self) -> dict[str, object]:
         # What is derived holds closures and is derived again where this arrives.
@@ -93,9 +93,9 @@ class Fill:
         return self.shards
 
     @cached_property
-    def contents(self) -> Contents:
+    def contents(self) -> FrameAggregates:
         """The aggregates; the rows of a key are told apart elsewhere."""
-        return Contents(self.reach.axis, (), self.calls, self.lateness_type)
+        return FrameAggregates(self.reach.axis, (), self.calls, self.lateness_type)
 
     @cached_property
     def admission(self) -> Admission:
@@ -134,7 +134,7 @@ class Fill:
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
         return pa.concat_tables([self.schema.empty_table(), *partials])
 
-    def in_time(self, arrived: Arrived) -> tuple[pa.Table, Taken]:
+    def in_time(self, arrived: InputBatch) -> tuple[pa.Table, RowCounts]:
         """The rows that are not late, and what became of all of them."""
         return in_time(self.merge(arrived.partials), arrived, self.key_names, self.admission)
 

@@ -20,7 +20,7 @@ Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Listed:
+class StoredFrameSegments:
     """Rows come with ``on`` (where a frame begins), ``until``, keys, and columns ``r0..`` to keep.
 
     They are known for sure when they come, so nothing is remembered.

@@ -1,4 +1,4 @@
-"""A user's function over the rows of a window or frame: an Arrow table in, a row out (AU-6)."""
+"""A user's function over the rows of a window or frame: an Arrow table in, a row out [AU-6]."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 import pyarrow as pa
 
 from muntin.errors import OwnFunctionError
-from muntin.operators.fill.between_join import Matched
+from muntin.operators.fill.between_join import MatchedRows
 
 #: Rows in their order, with the user's column names; a value for each result column.
 Function = Callable[[pa.Table], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class Mapped:
+class UserFunction:
     """The function, the names of the columns it sees, and those it returns."""
 
     function: Function
@@ -27,7 +27,7 @@ class Mapped:
     def label(self) -> str:
         return getattr(self.function, "__name__", type(self.function).__name__)
 
-    def of(self, matched: Matched) -> list[pa.Array]:
+    def of(self, matched: MatchedRows) -> list[pa.Array]:
         """The results, a row for every probe that was answered."""
         rows = [self._called(table) for table in self._tables(matched)]
         made = []
@@ -40,7 +40,7 @@ class Mapped:
                 raise OwnFunctionError(self.label, problem) from error
         return made
 
-    def _tables(self, matched: Matched) -> Iterator[pa.Table]:
+    def _tables(self, matched: MatchedRows) -> Iterator[pa.Table]:
         columns = [f"c{place}" for place in range(len(self.names))]
         rows = matched.rows.select(columns).rename_columns(list(self.names))
         for first, count in zip(matched.first.tolist(), matched.counts.tolist(), strict=True):

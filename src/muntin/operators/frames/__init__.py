@@ -1,1 +1,1 @@
-"""Frames: windows that follow the data, found in the rows of each key (frames.txt)."""
+"""Frames: windows that follow the data, found in the rows of each key [Frames]."""

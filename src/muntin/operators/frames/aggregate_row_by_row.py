@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.aggregates.bind import Call
+from muntin.aggregates.bind import AggregateCall
 from muntin.kernels.frames.records import (
     EXTENDS,
     EXTENDS_LAST,
@@ -34,11 +34,11 @@ from muntin.kernels.frames.step import MOST
 from muntin.kernels.frames.walk import walk
 from muntin.operators.common.columns import key_fields
 from muntin.operators.frames.compare_limit import meets
-from muntin.operators.frames.frame_aggregates import Contents, Joined
-from muntin.operators.frames.key_memory import Memory
-from muntin.operators.frames.operator import Frames
-from muntin.operators.frames.ordered_rows import Rows
-from muntin.operators.frames.step_context import Moment
+from muntin.operators.frames.frame_aggregates import FrameAggregates, JoinedCells
+from muntin.operators.frames.key_memory import KeyMemory
+from muntin.operators.frames.operator import FrameOperator
+from muntin.operators.frames.ordered_rows import OrderedRows
+from muntin.operators.frames.step_context import StepContext
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -49,18 +49,18 @@ _NONE = -2
 
 
 @dataclass(frozen=True)
-class Measured(Frames):
+class AggregateRowByRow(FrameOperator):
     """``call``, of what is read of rows, is compared with ``limit``."""
 
-    call: Call | None = None
+    call: AggregateCall | None = None
     sign: str = ">"
     limit: Decimal = Decimal(0)
 
     @cached_property
-    def measuring(self) -> Contents:
+    def measuring(self) -> FrameAggregates:
         """The aggregate that decides; only rows that have a value count for it."""
         assert self.call is not None
-        return Contents(self.axis, self.keys, (self.call,), self.lateness_type)
+        return FrameAggregates(self.axis, self.keys, (self.call,), self.lateness_type)
 
     @cached_property
     def _partial(self) -> list[pa.Field]:
@@ -68,8 +68,8 @@ class Measured(Frames):
         return list(self.measuring.cells.schema)[len(self.keys) + 1 :]
 
     @cached_property
-    def memory(self) -> Memory:
-        return Memory(tuple(key_fields(self.keys)), (*super().memory.also, *self._partial))
+    def memory(self) -> KeyMemory:
+        return KeyMemory(tuple(key_fields(self.keys)), (*super().memory.also, *self._partial))
 
     def meets(self, cells: pa.Table, low: Ints, high: Ints) -> Mask:
         """For which stretches of cells the condition holds."""
@@ -79,10 +79,10 @@ class Measured(Frames):
         return meets(values, self.sign, self.limit)
 
     def _walk(
-        self, now: Moment, rows: Rows, records: np.ndarray
+        self, now: StepContext, rows: OrderedRows, records: np.ndarray
     ) -> tuple[np.ndarray, dict[str, pa.Array]]:
         joined = self._joined(now, rows, records)
-        found = _ByRow(self, rows, joined, records).run(now.ended)
+        found = _CrossingByRow(self, rows, joined, records).run(now.ended)
         cells, opened = self.measuring.kept(joined, records)
         row = np.full(len(now.keyed), -1, np.int64)
         row[opened] = np.arange(len(opened))
@@ -90,7 +90,7 @@ class Measured(Frames):
         kept = {one.name: cells[one.name].combine_chunks().take(place) for one in self._partial}
         return found, kept
 
-    def _joined(self, now: Moment, rows: Rows, records: np.ndarray) -> Joined:
+    def _joined(self, now: StepContext, rows: OrderedRows, records: np.ndarray) -> JoinedCells:
         """What is remembered of open frames, and the rows that have a value."""
         real = np.flatnonzero(rows.what == REAL)
         source = real if rows.source is None else rows.source[real]
@@ -106,19 +106,21 @@ class Measured(Frames):
         for one in self._partial:
             columns.append(self.memory.spread(now.keyed, now.remembered, one.name))
         every = pa.Table.from_arrays(columns, schema=self.measuring.cells.schema)
-        with_value = Rows(rows.starts, rows.order, rows.what, table, of)
+        with_value = OrderedRows(rows.starts, rows.order, rows.what, table, of)
         kept = every.take(pa.array(opened))
-        return Joined.of(self.measuring, len(now.keyed), kept, opened, with_value)
+        return JoinedCells.of(self.measuring, len(now.keyed), kept, opened, with_value)
 
 
-class _ByRow:
+class _CrossingByRow:
     """The framing function applied to one row after the other, each with its answer.
 
     Keys go on until they need to know more of their open frame. That is then computed for all keys
     in one call, which takes little longer than for one of them.
     """
 
-    def __init__(self, work: Measured, rows: Rows, joined: Joined, records: np.ndarray) -> None:
+    def __init__(
+        self, work: AggregateRowByRow, rows: OrderedRows, joined: JoinedCells, records: np.ndarray
+    ) -> None:
         self.work, self.rows, self.joined, self.records = work, rows, joined, records
         self.minimal = bool(work.record["minimal"][0])
         self.met = np.zeros(len(rows), np.bool_)

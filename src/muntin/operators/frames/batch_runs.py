@@ -20,9 +20,9 @@ from muntin.kernels.frames.runs import find_runs
 from muntin.kernels.grouping import key_and_pane, key_codes
 from muntin.kernels.sorting import by_key_and_order
 from muntin.operators.common.columns import ints, key_fields
-from muntin.operators.common.keys import Keyed
-from muntin.operators.frames.operator import Frames, walked
-from muntin.operators.frames.ordered_rows import Rows, lacking
+from muntin.operators.common.keys import KeyedTables
+from muntin.operators.frames.operator import FrameOperator, walked
+from muntin.operators.frames.ordered_rows import OrderedRows, lacking
 from muntin.operators.protocol import Operator, Punctuation, Routed, State, Step
 
 Ints = npt.NDArray[np.int64]
@@ -32,12 +32,12 @@ _ROWS_PER_RUN = 4
 
 def in_batch(operator: Operator) -> Operator:
     """The operator with which a batch is framed: by runs where they say enough."""
-    if type(operator) is not Frames or not by_runs(operator):
+    if type(operator) is not FrameOperator or not by_runs(operator):
         return operator
-    return Runs(**{part.name: getattr(operator, part.name) for part in fields(operator)})
+    return BatchRuns(**{part.name: getattr(operator, part.name) for part in fields(operator)})
 
 
-def by_runs(operator: Frames) -> bool:
+def by_runs(operator: FrameOperator) -> bool:
     """Whether frames depend on nothing of a run but its ends and how many rows it has."""
     asked = operator.record[0]
     of_equals = operator.reading.kind in ("threshold", "boundary") and not operator.reading.by_code
@@ -48,7 +48,7 @@ def by_runs(operator: Frames) -> bool:
 
 
 @dataclass(frozen=True)
-class Runs(Frames):
+class BatchRuns(FrameOperator):
     """Threshold and boundary frames of a batch.
 
     Partial tables have runs: the keys, ``first`` and ``last`` as orders, ``n``, and what all rows
@@ -97,7 +97,7 @@ class Runs(Frames):
         """To the end of input; ``rows`` are read only where runs do not say enough."""
         assert punctuation.ended
         runs = self.merge(partials)
-        keyed = Keyed.of(self.key_names, [runs])
+        keyed = KeyedTables.of(self.key_names, [runs])
         key = keyed.numbers[0]
         place, starts = by_key_and_order(key, ints(runs["first"]), len(keyed))
         runs, key = runs.take(pa.array(place)), key[place]
@@ -107,9 +107,9 @@ class Runs(Frames):
         found = self._found(runs, starts, punctuation.largest)
         return Step(self._results(keyed, found, None), rows_used=int(ints(runs["n"]).sum()))
 
-    def by_rows(self) -> Frames:
+    def by_rows(self) -> FrameOperator:
         """The operator that looks at every row."""
-        return Frames(**{part.name: getattr(self, part.name) for part in fields(self)})
+        return FrameOperator(**{part.name: getattr(self, part.name) for part in fields(self)})
 
     def _found(self, runs: pa.Table, starts: Ints, largest: int | None) -> np.ndarray:
         """The frames of runs, of which the framing function is shown the first and the last row."""
@@ -121,7 +121,7 @@ class Runs(Frames):
         is_first[behind[:-1]] = True
         order = np.where(is_first, first[run], last[run])
         what = np.where(lacking(runs)[run], BREAKS, REAL).astype(np.uint8)
-        rows = Rows(behind[starts], order, what, pa.table({}), columns={"whole": whole[run]})
+        rows = OrderedRows(behind[starts], order, what, pa.table({}), columns={"whole": whole[run]})
         keys = len(starts) - 1
         rows = self.certainty.held_to(rows, np.full(keys, NEVER), largest)
         asked = self.record.copy()

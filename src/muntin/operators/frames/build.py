@@ -9,34 +9,34 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin.aggregates.bind import Bound, Call, bind
+from muntin.aggregates.bind import AggregateCall, BoundAggregate, bind
 from muntin.aggregates.functions import Aggregate
 from muntin.errors import ArgumentError, UnsupportedTypeError
 from muntin.kernels.frames.clusters import Scan
-from muntin.operators.frames.aggregate_row_by_row import Measured
-from muntin.operators.frames.clusters import Clustered
+from muntin.operators.frames.aggregate_row_by_row import AggregateRowByRow
+from muntin.operators.frames.clusters import ClusterFrames
 from muntin.operators.frames.compare_limit import comparable
-from muntin.operators.frames.density import Dense
+from muntin.operators.frames.density import DensityFrames
 from muntin.operators.frames.kernel_record import DECIDING, fields_of
-from muntin.operators.frames.kind_columns import WHOLE_DIGITS, Reading, is_wide, scale_of
+from muntin.operators.frames.kind_columns import WHOLE_DIGITS, KindColumns, is_wide, scale_of
 from muntin.operators.frames.missing_rows import Bridge, Missing
-from muntin.operators.frames.operator import Frames
-from muntin.operators.frames.overlapping import Overlapping
-from muntin.operators.frames.own_function import Owned
+from muntin.operators.frames.operator import FrameOperator
+from muntin.operators.frames.overlapping import OverlappingFrames
+from muntin.operators.frames.own_function import OwnFrames
 from muntin.operators.frames.region_sweep import Limits
-from muntin.operators.frames.regions import Regional
+from muntin.operators.frames.regions import RegionFrames
 from muntin.operators.frames.sequencer import Slots
-from muntin.operators.frames.tied_rows import Combined
+from muntin.operators.frames.tied_rows import CombinedTies
 from muntin.operators.frames.ties import Ties
 from muntin.specs.axis import Axis
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import Boundary, Crossing, Delta, Kind, OwnKind, Starting, Trend
+from muntin.specs.frames.kinds import Boundary, Crossing, Delta, FrameKind, OwnKind, Starting, Trend
 from muntin.specs.frames.own_function import CompiledFraming, FramingFunction
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 
 
 @dataclass(frozen=True)
-class Typed:
+class FrameOperatorInputs:
     """Axis and types: what an operator is made of, beside its framing.
 
     ``read`` are the types of what the kind reads, ``ties`` of the columns that order rows that
@@ -46,17 +46,17 @@ class Typed:
 
     axis: Axis
     keys: tuple[pa.DataType, ...]
-    calls: tuple[Call, ...]
+    calls: tuple[AggregateCall, ...]
     bound_type: pa.DataType
     lateness_type: pa.DataType
     read: tuple[pa.DataType, ...]
     ties: tuple[pa.DataType, ...] = ()
     bridge: Bridge | None = None
     digest: str = ""
-    combined: Combined | None = None
+    combined: CombinedTies | None = None
 
 
-def build(framing: Framing, typed: Typed) -> Frames:
+def build(framing: Framing, typed: FrameOperatorInputs) -> FrameOperator:
     """The operator of a framing."""
     reading = reading_of(framing, typed)
     missing: Missing = typed.bridge if typed.bridge is not None else str(framing.missing)
@@ -81,32 +81,32 @@ def build(framing: Framing, typed: Typed) -> Frames:
     if isinstance(kind, Density):
         _check_result(kind, bind(typed.calls[0]))
         per = typed.axis.length("per", kind.per)
-        return Dense(**given, per=per, sign=kind.sign, limit=kind.limit)
+        return DensityFrames(**given, per=per, sign=kind.sign, limit=kind.limit)
     if isinstance(kind, Cluster):
-        return Clustered(**given, scan=_scan(kind, framing, typed.axis))
+        return ClusterFrames(**given, scan=_scan(kind, framing, typed.axis))
     if isinstance(kind, Region):
         limits = _limits(kind, framing, typed.axis, typed.read[1])
-        return Regional(**given, limits=limits)
+        return RegionFrames(**given, limits=limits)
     if isinstance(kind, OwnKind):
         assert isinstance(kind.framing, FramingFunction | CompiledFraming)
-        return Owned(**given, own=kind.framing, digest=typed.digest)
+        return OwnFrames(**given, own=kind.framing, digest=typed.digest)
     if isinstance(kind, Crossing) and not reading.function:
         call = _deciding(kind, typed.read)
-        return Measured(**given, call=call, sign=kind.sign, limit=kind.limit)
+        return AggregateRowByRow(**given, call=call, sign=kind.sign, limit=kind.limit)
     if framing.overlapping:
         scheme = framing.scheme
         overlap = 0 if scheme.overlap is None else typed.axis.length("overlap", scheme.overlap)
         # A cover that no frame can be added to has all of them.
         name = "unconstrained" if scheme.fill == "saturated" else scheme.name
-        return Overlapping(**given, scheme=name, overlap=overlap)
-    return Frames(**given)
+        return OverlappingFrames(**given, scheme=name, overlap=overlap)
+    return FrameOperator(**given)
 
 
-def reading_of(framing: Framing, typed: Typed) -> Reading:
+def reading_of(framing: Framing, typed: FrameOperatorInputs) -> KindColumns:
     """How rows are read, or an error where a type does not suit."""
     kind = framing.kind
     _check_types(kind, typed.read)
-    return Reading(
+    return KindColumns(
         kind=kind.word,
         types=typed.read,
         function=_function(framing, typed.read),
@@ -154,22 +154,22 @@ def _function(framing: Framing, types: tuple[pa.DataType, ...]) -> str:
     return ""
 
 
-def _deciding(kind: Crossing, types: tuple[pa.DataType, ...]) -> Call:
+def _deciding(kind: Crossing, types: tuple[pa.DataType, ...]) -> AggregateCall:
     """The aggregate that decides, over what is read of rows."""
     assert isinstance(kind.aggregate, Aggregate)
     found = kind.aggregate
     slots = tuple(range(len(types)))
-    return Call(found.function, str(found), slots, types, True, found.options)
+    return AggregateCall(found.function, str(found), slots, types, True, found.options)
 
 
-def _check_result(kind: Crossing | Density, bound: Bound) -> None:
+def _check_result(kind: Crossing | Density, bound: BoundAggregate) -> None:
     if not comparable(bound.type):
         raise UnsupportedTypeError(
             f"{kind.label} compares with a number, but {kind.aggregate} is {bound.type}"
         )
 
 
-def _check_types(kind: Kind, types: tuple[pa.DataType, ...]) -> None:
+def _check_types(kind: FrameKind, types: tuple[pa.DataType, ...]) -> None:
     for type_ in types:
         number = pa.types.is_integer(type_) or pa.types.is_floating(type_)
         number = number or pa.types.is_decimal(type_)
@@ -204,7 +204,7 @@ def _check_types(kind: Kind, types: tuple[pa.DataType, ...]) -> None:
         _check_digits(kind, along)
 
 
-def _check_digits(kind: Kind, type_: pa.DataType) -> None:
+def _check_digits(kind: FrameKind, type_: pa.DataType) -> None:
     """Differences are computed in 64 bits."""
     if is_wide(type_):
         raise UnsupportedTypeError(

@@ -1,4 +1,4 @@
-"""Clusters of rows as frames (frames.txt, appendix H, scan statistics)."""
+"""Clusters of rows as frames [Frames, appendix H, scan statistics]."""
 
 from __future__ import annotations
 
@@ -9,22 +9,27 @@ import numpy.typing as npt
 
 from muntin.kernels.frames.clusters import Scan, clusters
 from muntin.kernels.frames.records import FINAL, FOUND
-from muntin.operators.common.keys import Keyed
-from muntin.operators.frames.held_rows import Holding, Told
-from muntin.operators.frames.ordered_rows import Rows
+from muntin.operators.common.keys import KeyedTables
+from muntin.operators.frames.held_rows import FoundFrames, HeldRowFrames
+from muntin.operators.frames.ordered_rows import OrderedRows
 
 Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Clustered(Holding):
+class ClusterFrames(HeldRowFrames):
     """Rows that are closer together than chance would bring them."""
 
     scan: Scan = field(default_factory=lambda: Scan(0.05, 1.0, 1))
 
     def tell(
-        self, rows: Rows, memory: dict[str, Ints], keys: Keyed, complete: Ints, ended: bool
-    ) -> Told:
+        self,
+        rows: OrderedRows,
+        memory: dict[str, Ints],
+        keys: KeyedTables,
+        complete: Ints,
+        ended: bool,
+    ) -> FoundFrames:
         found = clusters(rows.starts, rows.order, complete, ended, self.axis, self.scan)
         made = np.zeros(len(found.key), FOUND)
         made["key"], made["low"], made["high"] = found.key, found.low, found.high + 1
@@ -33,4 +38,4 @@ class Clustered(Holding):
         for name in ("end", "held_to"):
             made[name] = rows.order[found.high]
         made["n"], made["status"] = found.high - found.low + 1, FINAL
-        return Told(made, found.needed, {})
+        return FoundFrames(made, found.needed, {})

@@ -1,4 +1,4 @@
-"""Density frames: rows in the union of windows in which much happens (frames.txt, appendix H).
+"""Density frames: rows in the union of windows in which much happens [Frames, appendix H].
 
 Whether a row lies in such a window is known when no window to come can reach it. Until then rows
 are held; behind that they are framed as those of a threshold are.
@@ -18,12 +18,12 @@ from muntin.kernels.frames.records import NEVER, OPEN, POINT, UNTIL_NEXT, is_ope
 from muntin.kernels.grouping import find_keys
 from muntin.kernels.ticks import shift_order
 from muntin.operators.frames.compare_limit import meets
-from muntin.operators.frames.frame_aggregates import OPEN_CELLS, Contents, Joined
-from muntin.operators.frames.held_rows import HELD, Holding
-from muntin.operators.frames.key_memory import KEYS, Buckets
+from muntin.operators.frames.frame_aggregates import OPEN_CELLS, FrameAggregates, JoinedCells
+from muntin.operators.frames.held_rows import HELD, HeldRowFrames
+from muntin.operators.frames.key_memory import KEYS, KeyBuckets
 from muntin.operators.frames.operator import walked
-from muntin.operators.frames.ordered_rows import Rows
-from muntin.operators.frames.step_context import Moment
+from muntin.operators.frames.ordered_rows import OrderedRows
+from muntin.operators.frames.step_context import StepContext
 from muntin.operators.protocol import EVER, Changes, forget
 
 Ints = npt.NDArray[np.int64]
@@ -31,7 +31,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Dense(Holding):
+class DensityFrames(HeldRowFrames):
     """The first call is the aggregate that a window of ``per`` ticks is measured by."""
 
     per: int = 1
@@ -47,7 +47,7 @@ class Dense(Holding):
         """How many of the held rows have been framed already."""
         return ("framed",)
 
-    def _framed(self, now: Moment) -> tuple[pa.Table, Changes, Ints]:
+    def _framed(self, now: StepContext) -> tuple[pa.Table, Changes, Ints]:
         both, key, rows = self._gathered(now)
         complete = self.certainty.complete(now)
         known = rows.starts, rows.order, complete, now.ended, self.axis, self.per
@@ -69,7 +69,7 @@ class Dense(Holding):
             return results, forget(now.state, KEYS, OPEN_CELLS, HELD), since
         changed = (np.diff(now.arranged.rows.starts) > 0) | (first > rows.starts[:-1])
         changed |= np.isin(np.arange(len(now.keyed)), found["key"])
-        buckets = Buckets.of(now.keyed, self.key_names, changed)
+        buckets = KeyBuckets.of(now.keyed, self.key_names, changed)
         cells, opened = self.contents.kept(joined, records)
         changes = buckets.write(now.state, OPEN_CELLS, cells, opened)
         records["low"] = records["high"] = np.where(is_open(records), -1, 0)
@@ -80,13 +80,13 @@ class Dense(Holding):
         changes |= buckets.write(now.state, KEYS, table, np.arange(len(now.keyed)))
         return results, changes, since
 
-    def _joined(self, now: Moment, rows: Rows) -> Joined:
+    def _joined(self, now: StepContext, rows: OrderedRows) -> JoinedCells:
         """What is kept of open frames, and the rows that are framed now."""
         kept = self.contents.load(now.state)
         key = find_keys(kept.select(self.key_names), now.keyed.keys)
-        return Joined.of(self.contents, len(now.keyed), kept, key, rows)
+        return JoinedCells.of(self.contents, len(now.keyed), kept, key, rows)
 
-    def _told(self, rows: Rows, framed: Ints, told: Ints) -> Rows:
+    def _told(self, rows: OrderedRows, framed: Ints, told: Ints) -> OrderedRows:
         """The rows about which it is known now whether they lie in a window that satisfies."""
         low = windows_of(rows.starts, rows.order, self.axis, self.per)
         reach_back = shift_order(rows.order, self.axis, -self.per)
@@ -95,7 +95,7 @@ class Dense(Holding):
         counts = np.diff(rows.starts)
         new = (place >= np.repeat(framed, counts)) & (place < np.repeat(told, counts))
         key = np.repeat(np.arange(len(counts)), counts)[new]
-        return Rows(
+        return OrderedRows(
             starts=np.searchsorted(key, np.arange(len(counts) + 1)).astype(np.int64),
             order=rows.order[new],
             what=rows.what[new],
@@ -104,14 +104,14 @@ class Dense(Holding):
             columns={"whole": action[new]},
         )
 
-    def _satisfied(self, rows: Rows, low: Ints) -> Mask:
+    def _satisfied(self, rows: OrderedRows, low: Ints) -> Mask:
         """Of each row whether the window that ends with it meets the condition."""
-        measured = Contents(self.axis, self.keys, self.calls[:1], self.lateness_type)
+        measured = FrameAggregates(self.axis, self.keys, self.calls[:1], self.lateness_type)
         high = np.arange(len(rows)) + 1
         (values,) = measured.of_stretches(measured.lifted(rows.table), low, high)
         return meets(values, self.sign, self.limit)
 
-    def _untold(self, rows: Rows, told: Ints, complete: Ints) -> Ints:
+    def _untold(self, rows: OrderedRows, told: Ints, complete: Ints) -> Ints:
         """Where the next row to be framed may lie: the first that is not told, or punctuation."""
         first = rows.starts[:-1] + told
         held = np.append(rows.order, EVER)[np.minimum(first, len(rows))]
@@ -123,7 +123,7 @@ class Dense(Holding):
         return False
 
     def _with_over(
-        self, found: np.ndarray, rows: Rows, records: np.ndarray, quiet: Mask, horizon: Ints
+        self, found: np.ndarray, rows: OrderedRows, records: np.ndarray, quiet: Mask, horizon: Ints
     ) -> np.ndarray:
         """Also the open frames that no row to come can join, where nothing else has to be known."""
         asked = self.record[0]
@@ -133,7 +133,9 @@ class Dense(Holding):
         keys = np.flatnonzero(quiet & ends & (records["mode"] == OPEN))
         if not len(keys):
             return found
-        none = Rows(np.zeros(len(keys) + 1, np.int64), rows.order[:0], rows.what[:0], rows.table)
+        none = OrderedRows(
+            np.zeros(len(keys) + 1, np.int64), rows.order[:0], rows.what[:0], rows.table
+        )
         mine = records[keys]
         more = walked(self.record, none, mine, True)
         records[keys] = mine

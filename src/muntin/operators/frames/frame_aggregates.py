@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.aggregates.bind import Call
+from muntin.aggregates.bind import AggregateCall
 from muntin.kernels.frames.records import is_open
 from muntin.kernels.grouping import Groups
 from muntin.kernels.stretches import layers, members
 from muntin.operators.aggregation.combine import slide
-from muntin.operators.frames.ordered_rows import Rows, orders
+from muntin.operators.frames.ordered_rows import OrderedRows, orders
 from muntin.operators.protocol import State
 from muntin.operators.windows.panes import Panes
 from muntin.specs.axis import Axis
@@ -31,12 +31,12 @@ _LAYERS = 24
 
 
 @dataclass(frozen=True)
-class Contents:
+class FrameAggregates:
     """The aggregates of frames."""
 
     axis: Axis
     keys: tuple[pa.DataType, ...]
-    calls: tuple[Call, ...]
+    calls: tuple[AggregateCall, ...]
     lateness_type: pa.DataType
 
     @cached_property
@@ -99,7 +99,7 @@ class Contents:
         _, copied = members(low, high)
         return self.of_stretches(cells.take(pa.array(copied)), stop - (high - low), stop)
 
-    def kept(self, joined: Joined, records: np.ndarray) -> tuple[pa.Table, Ints]:
+    def kept(self, joined: JoinedCells, records: np.ndarray) -> tuple[pa.Table, Ints]:
         """One cell for each key with an open frame, and these keys."""
         opened = np.flatnonzero(is_open(records))
         low, high = joined.stretch(opened, records["low"][opened], records["high"][opened])
@@ -110,7 +110,7 @@ class Contents:
 
 
 @dataclass(frozen=True)
-class Joined:
+class JoinedCells:
     """What is kept of open frames and new rows, key by key, as one table of cells."""
 
     cells: pa.Table
@@ -120,7 +120,9 @@ class Joined:
     starts: Ints
 
     @classmethod
-    def of(cls, contents: Contents, keys: int, kept: pa.Table, key: Ints, rows: Rows) -> Joined:
+    def of(
+        cls, contents: FrameAggregates, keys: int, kept: pa.Table, key: Ints, rows: OrderedRows
+    ) -> JoinedCells:
         """``kept`` has at most one cell for each of so many keys, ``key`` says of which."""
         has = np.zeros(keys, np.int64)
         has[key] = 1

@@ -12,11 +12,11 @@ import pyarrow as pa
 from muntin.kernels.frames.records import NEVER
 from muntin.kernels.sorting import by_key_and_order
 from muntin.operators.common.columns import key_fields
-from muntin.operators.common.keys import Keyed
-from muntin.operators.frames.key_memory import KEYS, Buckets, Memory
-from muntin.operators.frames.operator import Frames
-from muntin.operators.frames.ordered_rows import Rows, spread
-from muntin.operators.frames.step_context import Moment
+from muntin.operators.common.keys import KeyedTables
+from muntin.operators.frames.key_memory import KEYS, KeyBuckets, KeyMemory
+from muntin.operators.frames.operator import FrameOperator
+from muntin.operators.frames.ordered_rows import OrderedRows, spread
+from muntin.operators.frames.step_context import StepContext
 from muntin.operators.protocol import EVER, Changes, State, forget
 
 Ints = npt.NDArray[np.int64]
@@ -26,7 +26,7 @@ _OWN = {"what": pa.uint8(), "gap": pa.uint8(), "came": pa.bool_(), "stands": pa.
 
 
 @dataclass(frozen=True)
-class Told:
+class FoundFrames:
     """What was found in held and new rows.
 
     ``needed`` is for each key the first row to hold on to; ``also`` what is remembered of keys.
@@ -38,7 +38,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Holding(Frames):
+class HeldRowFrames(FrameOperator):
     """Frames made of held and new rows; which ones, and what is held, subclasses say."""
 
     @property
@@ -47,10 +47,10 @@ class Holding(Frames):
         return ()
 
     @cached_property
-    def memory(self) -> Memory:
+    def memory(self) -> KeyMemory:
         also = super().memory.also
         own = tuple(pa.field(name, pa.int64()) for name in self.remembered_names)
-        return Memory(tuple(key_fields(self.keys)), (*also, *own))
+        return KeyMemory(tuple(key_fields(self.keys)), (*also, *own))
 
     @cached_property
     def held_schema(self) -> pa.Schema:
@@ -58,8 +58,13 @@ class Holding(Frames):
         return pa.schema([*rows, *(pa.field(name, type_) for name, type_ in _OWN.items())])
 
     def tell(
-        self, rows: Rows, memory: dict[str, Ints], keys: Keyed, complete: Ints, ended: bool
-    ) -> Told:
+        self,
+        rows: OrderedRows,
+        memory: dict[str, Ints],
+        keys: KeyedTables,
+        complete: Ints,
+        ended: bool,
+    ) -> FoundFrames:
         """What is certain now, of rows of which some were there before."""
         raise NotImplementedError
 
@@ -67,7 +72,7 @@ class Holding(Frames):
         chunks = [state.read(HELD, bucket) for bucket in sorted(state.buckets(HELD))]
         return pa.concat_tables([self.held_schema.empty_table(), *chunks])
 
-    def _framed(self, now: Moment) -> tuple[pa.Table, Changes, Ints]:
+    def _framed(self, now: StepContext) -> tuple[pa.Table, Changes, Ints]:
         both, key, rows = self._gathered(now)
         records = self.memory.records(now.keyed, now.remembered)
         rows = self.certainty.to_the_end(now, rows, records)
@@ -80,7 +85,7 @@ class Holding(Frames):
             return results, forget(now.state, KEYS, HELD), since
         changed = (np.diff(now.arranged.rows.starts) > 0) | (told.needed > rows.starts[:-1])
         records["previous"][changed] = 0  # marks keys that were seen
-        buckets = Buckets.of(now.keyed, self.key_names, changed)
+        buckets = KeyBuckets.of(now.keyed, self.key_names, changed)
         held = np.arange(both.num_rows) >= told.needed[key]
         changes = buckets.write(now.state, HELD, both.filter(pa.array(held)), key[held])
         also = {name: pa.array(told.also[name]) for name in self.remembered_names}
@@ -90,14 +95,14 @@ class Holding(Frames):
         changes |= buckets.write(now.state, KEYS, seen, np.flatnonzero(known))
         return results, changes, since
 
-    def _held_since(self, rows: Rows, needed: Ints) -> Ints:
+    def _held_since(self, rows: OrderedRows, needed: Ints) -> Ints:
         """Frames to come begin at a row that is held, liberal ones at the row before it."""
         earlier = np.maximum(needed - 1, rows.starts[:-1])
         first = earlier if self.record["liberal"][0] else needed
         held = np.append(rows.order, EVER)[np.minimum(first, len(rows))]
         return np.where(needed < rows.starts[1:], held, EVER)
 
-    def _gathered(self, now: Moment) -> tuple[pa.Table, Ints, Rows]:
+    def _gathered(self, now: StepContext) -> tuple[pa.Table, Ints, OrderedRows]:
         """Held rows and new ones in order, as they are held; their keys; and for the kernels."""
         new = now.arranged.rows
         new_key = np.repeat(np.arange(len(now.keyed)), np.diff(new.starts))
@@ -107,7 +112,7 @@ class Holding(Frames):
         both, key = both.take(pa.array(place)), key[place]
         return both, key, self._rows(both, starts)
 
-    def _as_held(self, keyed: Keyed, rows: Rows, key: Ints) -> pa.Table:
+    def _as_held(self, keyed: KeyedTables, rows: OrderedRows, key: Ints) -> pa.Table:
         """New rows in the form in which they are held; missing ones have nulls for values."""
         source = np.arange(len(rows)) if rows.source is None else rows.source
         table = rows.table if rows.source is None else spread(rows.table, source)
@@ -121,7 +126,7 @@ class Holding(Frames):
         columns |= {"stands": pa.array(stands)}
         return pa.table({name: columns[name] for name in self.held_schema.names})
 
-    def _rows(self, held: pa.Table, starts: Ints) -> Rows:
+    def _rows(self, held: pa.Table, starts: Ints) -> OrderedRows:
         came = held["came"].to_numpy(zero_copy_only=False)
         source = None
         table = held
@@ -133,7 +138,7 @@ class Holding(Frames):
         )
         gap = gap if self.sequencer.interval else gap[:0]
         stands = {"reach": held["stands"].to_numpy()} if self.slots is not None else {}
-        return Rows(starts, order, what, table, source, gap, stands)
+        return OrderedRows(starts, order, what, table, source, gap, stands)
 
     def _numbered(self, found: np.ndarray, records: np.ndarray) -> np.ndarray:
         """Frames with the next ids of their keys."""
@@ -144,7 +149,7 @@ class Holding(Frames):
         records["next_id"] += counts.astype(np.int64)
         return found
 
-    def _results_of(self, keyed: Keyed, found: np.ndarray, rows: Rows) -> pa.Table:
+    def _results_of(self, keyed: KeyedTables, found: np.ndarray, rows: OrderedRows) -> pa.Table:
         found = self._chosen(found)
         results = self._bounds(keyed, found)
         if self.calls:

@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from muntin.kernels.frames import records
 from muntin.kernels.frames.measure import AVERAGE_UNITS
-from muntin.operators.frames.kind_columns import Reading, is_whole, scale_of
+from muntin.operators.frames.kind_columns import KindColumns, is_whole, scale_of
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import Between, Crossing, Delta, Kind, Starting, Trend
+from muntin.specs.frames.kinds import Between, Crossing, Delta, FrameKind, Starting, Trend
 from muntin.specs.lengths import Length
 
 #: Fields of the record that a framing sets; the others are 0, or -1 where that means none.
@@ -62,7 +62,7 @@ _RESTARTS = {"close": records.CLOSE, "drop": records.DROP}
 _NONE = ("min_count", "max_count", "min_duration", "max_duration", "fragments")
 
 
-def fields_of(framing: Framing, axis: Axis, reading: Reading) -> Fields:
+def fields_of(framing: Framing, axis: Axis, reading: KindColumns) -> Fields:
     """The fields of the record for a framing on an axis."""
     made: dict[str, int | float] = {
         "kind": _KINDS.get(framing.kind.word, records.THRESHOLD),
@@ -100,7 +100,7 @@ def _length(axis: Axis, name: str, real: str, length: Length) -> dict[str, int |
     return {name: ticks, real: ticks / 10**axis.digits}
 
 
-def _of_kind(kind: Kind, reading: Reading) -> dict[str, int | float]:
+def _of_kind(kind: FrameKind, reading: KindColumns) -> dict[str, int | float]:
     made: dict[str, int | float] = {}
     if isinstance(kind, Starting) and kind.start is not None:
         made["restart"] = _RESTARTS.get(kind.restart, records.NOWHERE)
@@ -128,7 +128,7 @@ def _size(kind: Delta, type_: pa.DataType) -> dict[str, int | float]:
     return {"from_first": from_first, "whole": 1, "size": _signed(min(size, 2**64 - 1))}
 
 
-def _limit(kind: Crossing, reading: Reading) -> dict[str, int | float]:
+def _limit(kind: Crossing, reading: KindColumns) -> dict[str, int | float]:
     made: dict[str, int | float] = {
         "function": _FUNCTIONS[reading.function],
         "sign": _SIGNS[kind.sign],

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from muntin.kernels.frames.records import NEVER, STATE, fresh
 from muntin.operators.common.columns import ints
-from muntin.operators.common.keys import Keyed, key_buckets
+from muntin.operators.common.keys import KeyedTables, key_buckets
 from muntin.operators.protocol import Changes, State
 
 Ints = npt.NDArray[np.int64]
@@ -20,7 +20,7 @@ KEYS = "keys"
 
 
 @dataclass(frozen=True)
-class Memory:
+class KeyMemory:
     """The layout of what is remembered: keys, the record, and ``also`` columns of other types."""
 
     keys: tuple[pa.Field, ...]
@@ -38,25 +38,27 @@ class Memory:
         chunks = [state.read(KEYS, bucket) for bucket in sorted(state.buckets(KEYS))]
         return pa.concat_tables([self.schema.empty_table(), *chunks])
 
-    def records(self, keyed: Keyed, table: pa.Table) -> np.ndarray:
+    def records(self, keyed: KeyedTables, table: pa.Table) -> np.ndarray:
         """A record for every key, fresh where there was none."""
         made = fresh(len(keyed))
         for name in STATE.names or ():
             made[name][keyed.numbers[0]] = table[name].to_numpy()
         return made
 
-    def spread(self, keyed: Keyed, table: pa.Table, name: str) -> pa.Array:
+    def spread(self, keyed: KeyedTables, table: pa.Table, name: str) -> pa.Array:
         """One of the other columns for every key, null where there was none."""
         row = np.full(len(keyed), -1, np.int64)
         row[keyed.numbers[0]] = np.arange(table.num_rows)
         column = table[name].combine_chunks()
         return column.take(pa.array(row, pa.int64(), mask=row < 0))
 
-    def whole(self, keyed: Keyed, table: pa.Table, name: str) -> Ints:
+    def whole(self, keyed: KeyedTables, table: pa.Table, name: str) -> Ints:
         """One of the other columns, of integers; NEVER where there was none."""
         return ints(self.spread(keyed, table, name).fill_null(NEVER))
 
-    def table(self, keyed: Keyed, records: np.ndarray, also: Mapping[str, pa.Array]) -> pa.Table:
+    def table(
+        self, keyed: KeyedTables, records: np.ndarray, also: Mapping[str, pa.Array]
+    ) -> pa.Table:
         """A row for every key, as it is kept."""
         columns = [column.combine_chunks() for column in keyed.keys.columns]
         columns += [pa.array(np.ascontiguousarray(records[name])) for name in STATE.names or ()]
@@ -69,14 +71,14 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Buckets:
+class KeyBuckets:
     """Which chunk of state the keys of a step are kept in, and which chunks are written."""
 
     of_key: Ints
     dirty: tuple[int, ...]
 
     @classmethod
-    def of(cls, keyed: Keyed, names: Sequence[str], changed: Mask) -> Buckets:
+    def of(cls, keyed: KeyedTables, names: Sequence[str], changed: Mask) -> KeyBuckets:
         of_key = key_buckets(keyed.keys, names)
         return cls(of_key, tuple(np.unique(of_key[changed]).tolist()))
 

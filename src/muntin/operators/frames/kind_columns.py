@@ -39,7 +39,7 @@ COLUMNS = {
 
 
 @dataclass(frozen=True)
-class Reading:
+class KindColumns:
     """How rows of a kind are read.
 
     Rows come with ``f0..`` (what Spark evaluated for the kind, of these ``types``), and where the

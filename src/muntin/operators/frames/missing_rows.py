@@ -1,4 +1,4 @@
-"""Missing rows: what they are taken for (frames.txt, appendix C, *Missing Data*)."""
+"""Missing rows: what they are taken for [Frames, appendix C, *Missing Data*]."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames of each key, found as punctuation passes its rows (frames.txt 4.4 and appendix F).
+"""Frames of each key, found as punctuation passes its rows [Frames 4.4 and appendix F].
 
 Rows are held until they are final. Then the framing function is applied to them in order; what it
 remembers of a key, and one row of accumulators for a frame that is open, is all that is kept.
@@ -15,24 +15,24 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin.aggregates.bind import Call
+from muntin.aggregates.bind import AggregateCall
 from muntin.kernels.frames.records import FOUND, INTERVAL, NEVER, POINT, is_open
 from muntin.kernels.frames.walk import walk
 from muntin.kernels.numbers.order_keys import order_doubles, tie_ranks
 from muntin.kernels.ticks import from_order, to_ticks
 from muntin.operators.common.admission import Admission, behind
 from muntin.operators.common.columns import key_fields
-from muntin.operators.common.keys import Keyed
+from muntin.operators.common.keys import KeyedTables
 from muntin.operators.common.pending_rows import PENDING, due, hold
-from muntin.operators.frames.frame_aggregates import OPEN_CELLS, Contents, Joined
+from muntin.operators.frames.frame_aggregates import OPEN_CELLS, FrameAggregates, JoinedCells
 from muntin.operators.frames.kernel_record import Fields, record
-from muntin.operators.frames.key_memory import KEYS, Buckets, Memory
-from muntin.operators.frames.kind_columns import Reading
+from muntin.operators.frames.key_memory import KEYS, KeyBuckets, KeyMemory
+from muntin.operators.frames.kind_columns import KindColumns
 from muntin.operators.frames.missing_rows import Bridge, Missing
-from muntin.operators.frames.ordered_rows import Rows
-from muntin.operators.frames.sequencer import Arranged, Reached, Sequencer, Slots
-from muntin.operators.frames.step_context import Certainty, Moment
-from muntin.operators.frames.tied_rows import Combined
+from muntin.operators.frames.ordered_rows import OrderedRows
+from muntin.operators.frames.sequencer import KnownUpTo, OrderedBatch, Sequencer, Slots
+from muntin.operators.frames.step_context import Certainty, StepContext
+from muntin.operators.frames.tied_rows import CombinedTies
 from muntin.operators.frames.ties import Ties
 from muntin.operators.protocol import EVER, Changes, Open, Punctuation, Routed, State, Step, forget
 from muntin.specs.axis import Axis, Domain
@@ -42,26 +42,26 @@ STATUS = pa.array(["final", "partial"])
 
 
 @dataclass(frozen=True)
-class Frames:
+class FrameOperator:
     """Frames that do not overlap.
 
-    Rows come with ``on``, the keys ``k0..``, what the kind reads (:class:`Reading`), ``t0..`` (what
-    orders rows that tie), ``m0..`` (what a condition on missing rows looks at) and the slots
+    Rows come with ``on``, the keys ``k0..``, what the kind reads (:class:`KindColumns`), ``t0..``
+    (what orders rows that tie), ``m0..`` (what a condition on missing rows looks at) and the slots
     ``s0..``. Results have the keys, the columns of a frame and ``r0..``, one for each call.
     """
 
     axis: Axis
     keys: tuple[pa.DataType, ...]
-    calls: tuple[Call, ...]
+    calls: tuple[AggregateCall, ...]
     bound_type: pa.DataType
     lateness_type: pa.DataType
-    reading: Reading
+    reading: KindColumns
     asked: Fields
     missing: Missing = "break"
     ties: Ties = field(default_factory=Ties)
     slots: Slots | None = None
     longest: bool = False
-    combined: Combined | None = None
+    combined: CombinedTies | None = None
 
     def __getstate__(self) -> dict[str, object]:
         # What is derived holds closures and is derived again where this arrives.
@@ -83,8 +83,8 @@ class Frames:
         return Admission(self.axis, self.lateness_type)
 
     @cached_property
-    def contents(self) -> Contents:
-        return Contents(self.axis, self.keys, self.calls, self.lateness_type)
+    def contents(self) -> FrameAggregates:
+        return FrameAggregates(self.axis, self.keys, self.calls, self.lateness_type)
 
     @cached_property
     def sequencer(self) -> Sequencer:
@@ -117,7 +117,7 @@ class Frames:
         return Certainty(self.axis, self.record, self.missing, self._told_by_punctuation)
 
     @cached_property
-    def memory(self) -> Memory:
+    def memory(self) -> KeyMemory:
         also = []
         if self.slots is not None:
             also.append(pa.field("slot", pa.int64()))
@@ -127,7 +127,7 @@ class Frames:
             also += [
                 pa.field(n, t) for n, t in zip(self.missing.names, self.missing.types, strict=True)
             ]
-        return Memory(tuple(key_fields(self.keys)), tuple(also))
+        return KeyMemory(tuple(key_fields(self.keys)), tuple(also))
 
     @cached_property
     def row_schema(self) -> pa.Schema:
@@ -216,9 +216,9 @@ class Frames:
         remembered = self.memory.load(state)
         pool, read = self._pool(state, arrived, punctuation)
         kept = self._kept(state)
-        keyed = Keyed.of(self.key_names, [remembered, pool, kept])
+        keyed = KeyedTables.of(self.key_names, [remembered, pool, kept])
         arranged = self._arranged(keyed, remembered, pool, punctuation)
-        now = Moment(state, keyed, remembered, kept, arranged, punctuation)
+        now = StepContext(state, keyed, remembered, kept, arranged, punctuation)
         results, changes, since = self._framed(now)
         refused = arranged.refused
         gone = 0 if refused is None else refused.num_rows
@@ -249,8 +249,8 @@ class Frames:
         return self.contents.load(state)
 
     def _arranged(
-        self, keyed: Keyed, remembered: pa.Table, pool: pa.Table, punctuation: Punctuation
-    ) -> Arranged:
+        self, keyed: KeyedTables, remembered: pa.Table, pool: pa.Table, punctuation: Punctuation
+    ) -> OrderedBatch:
         _, complete = punctuation.of(keyed.keys)
         # No row is so far down; from there on lengths can be taken away without leaving 64 bits.
         complete = np.where(complete == NEVER, NEVER, np.maximum(complete, -self.axis.limit))
@@ -259,18 +259,18 @@ class Frames:
             slot = self.memory.whole(keyed, remembered, "slot")
             if punctuation.ended and punctuation.largest is not None:
                 until = int(self.slots.of(np.array([punctuation.largest]))[0]) + 1
-        reached = Reached(complete, punctuation.ended, slot, until)
+        reached = KnownUpTo(complete, punctuation.ended, slot, until)
         before = self._last_real(keyed, remembered)
         return self.sequencer.arrange(pool, keyed.numbers[1], len(keyed), reached, before)
 
-    def _last_real(self, keyed: Keyed, remembered: pa.Table) -> pa.Table | None:
+    def _last_real(self, keyed: KeyedTables, remembered: pa.Table) -> pa.Table | None:
         """What a condition on missing rows looks at, of the last real row of each key."""
         if not isinstance(self.missing, Bridge):
             return None
         names = self.missing.names
         return pa.table({name: self.memory.spread(keyed, remembered, name) for name in names})
 
-    def _framed(self, now: Moment) -> tuple[pa.Table, Changes, Ints]:
+    def _framed(self, now: StepContext) -> tuple[pa.Table, Changes, Ints]:
         """The frames that are certain now, what to remember, and where what is open began."""
         records = self.memory.records(now.keyed, now.remembered)
         rows = self.certainty.to_the_end(now, self._coded(now, records), records)
@@ -279,13 +279,13 @@ class Frames:
         joined = None
         if self.calls:
             kept_of = now.keyed.numbers[2]
-            joined = Joined.of(self.contents, len(now.keyed), now.kept, kept_of, rows)
+            joined = JoinedCells.of(self.contents, len(now.keyed), now.kept, kept_of, rows)
         results = self._results(now.keyed, found, joined)
         since = self._since(records)
         if now.ended:
             return results, forget(now.state, KEYS, OPEN_CELLS), since
         changes: Changes = {}
-        buckets = Buckets.of(now.keyed, self.key_names, (np.diff(rows.starts) > 0) | told)
+        buckets = KeyBuckets.of(now.keyed, self.key_names, (np.diff(rows.starts) > 0) | told)
         if joined is not None:
             cells, opened = self.contents.kept(joined, records)
             changes |= buckets.write(now.state, OPEN_CELLS, cells, opened)
@@ -311,12 +311,12 @@ class Frames:
         return np.where(before == NEVER, np.where(opened, records["first"], EVER), before)
 
     def _walk(
-        self, now: Moment, rows: Rows, records: np.ndarray
+        self, now: StepContext, rows: OrderedRows, records: np.ndarray
     ) -> tuple[np.ndarray, dict[str, pa.Array]]:
         """The frames found, and what is remembered of keys beside the record."""
         return walked(self.record, rows, records, now.ended), {}
 
-    def _coded(self, now: Moment, records: np.ndarray) -> Rows:
+    def _coded(self, now: StepContext, records: np.ndarray) -> OrderedRows:
         """Values that do not fit 64 bits by their rank, the last ones of keys among them."""
         rows = now.arranged.rows
         if not self.reading.by_code:
@@ -330,7 +330,7 @@ class Frames:
             own = np.where(rows.source >= 0, own[rows.source], 0) if len(own) else rows.source * 0
         return replace(rows, columns={**rows.columns, "whole": own})
 
-    def _also(self, now: Moment) -> dict[str, pa.Array]:
+    def _also(self, now: StepContext) -> dict[str, pa.Array]:
         """What is remembered of keys beside the record: of their last slot and last real row."""
         also: dict[str, pa.Array] = {}
         if self.slots is not None:
@@ -345,7 +345,9 @@ class Frames:
             also[name] = both.take(pa.array(row))
         return also
 
-    def _results(self, keyed: Keyed, found: np.ndarray, joined: Joined | None) -> pa.Table:
+    def _results(
+        self, keyed: KeyedTables, found: np.ndarray, joined: JoinedCells | None
+    ) -> pa.Table:
         found = self._chosen(found)
         made = self._bounds(keyed, found)
         if joined is not None:
@@ -356,7 +358,7 @@ class Frames:
     def _chosen(self, found: np.ndarray) -> np.ndarray:
         return longest(found, self.axis) if self.longest else found
 
-    def _bounds(self, keyed: Keyed, found: np.ndarray) -> list[pa.Array]:
+    def _bounds(self, keyed: KeyedTables, found: np.ndarray) -> list[pa.Array]:
         """The columns of a frame: its key, its id, where it lies, and how many rows it has."""
         column = {name: np.ascontiguousarray(found[name]) for name in found.dtype.names or ()}
         keys = keyed.keys.take(pa.array(column["key"]))
@@ -368,13 +370,13 @@ class Frames:
         return made
 
 
-def _opened(keyed: Keyed, since: Ints) -> Open:
+def _opened(keyed: KeyedTables, since: Ints) -> Open:
     """The keys of which something is open."""
     some = since != EVER
     return Open(keyed.keys.filter(pa.array(some)), since[some])
 
 
-def walked(asked: np.ndarray, rows: Rows, records: np.ndarray, ended: bool) -> np.ndarray:
+def walked(asked: np.ndarray, rows: OrderedRows, records: np.ndarray, ended: bool) -> np.ndarray:
     """The frames that the framing function finds in rows, and the records it leaves."""
     place = np.zeros(2, np.int64)
     room = np.zeros(max(1024, len(rows) // 8), FOUND)

@@ -22,7 +22,7 @@ _NO_BYTES = np.empty(0, np.uint8)
 
 
 @dataclass(frozen=True)
-class Rows:
+class OrderedRows:
     """Rows key by key in order, missing ones among them.
 
     ``starts`` has where each key begins and, last, how many rows there are. ``source`` tells
@@ -65,7 +65,7 @@ class Rows:
         return counted
 
 
-def held_until(rows: Rows, until: Ints) -> Rows:
+def held_until(rows: OrderedRows, until: Ints) -> OrderedRows:
     """The rows, and behind those of each key a missing one that ends what the last of them holds.
 
     ``until`` says where; it lies no earlier than the last row.

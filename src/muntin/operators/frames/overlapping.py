@@ -16,16 +16,16 @@ from muntin.kernels.frames.schemes import (
     choose_cover,
 )
 from muntin.kernels.frames.walk import candidates
-from muntin.operators.common.keys import Keyed
-from muntin.operators.frames.held_rows import Holding, Told
-from muntin.operators.frames.ordered_rows import Rows
+from muntin.operators.common.keys import KeyedTables
+from muntin.operators.frames.held_rows import FoundFrames, HeldRowFrames
+from muntin.operators.frames.ordered_rows import OrderedRows
 
 Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Overlapping(Holding):
-    """``scheme`` is one of frames.txt 4.2; ``overlap`` that of adjacent frames, in ticks."""
+class OverlappingFrames(HeldRowFrames):
+    """``scheme`` is one of [Frames 4.2]; ``overlap`` is that of adjacent frames, in ticks."""
 
     scheme: str = "unconstrained"
     overlap: int = 0
@@ -41,8 +41,13 @@ class Overlapping(Holding):
         return in_one_pass(self.record)
 
     def tell(
-        self, rows: Rows, memory: dict[str, Ints], keys: Keyed, complete: Ints, ended: bool
-    ) -> Told:
+        self,
+        rows: OrderedRows,
+        memory: dict[str, Ints],
+        keys: KeyedTables,
+        complete: Ints,
+        ended: bool,
+    ) -> FoundFrames:
         key = np.repeat(np.arange(len(keys)), np.diff(rows.starts))
         over = rows.order <= memory["decided"][key]
         since = rows.starts[:-1] + np.bincount(key[over], minlength=len(keys))
@@ -62,11 +67,11 @@ class Overlapping(Holding):
         place = np.flatnonzero(chosen)
         picked = found[place]
         picked["key"] = key[place]
-        return Told(picked, needed, {"decided": decided, "reached": reached})
+        return FoundFrames(picked, needed, {"decided": decided, "reached": reached})
 
     def _choose(
         self,
-        rows: Rows,
+        rows: OrderedRows,
         since: Ints,
         found: np.ndarray,
         chosen: npt.NDArray[np.uint8],

@@ -32,17 +32,17 @@ from muntin.kernels.frames.records import (
 )
 from muntin.kernels.frames.step import MOST
 from muntin.operators.common.columns import key_fields
-from muntin.operators.frames.key_memory import Memory
-from muntin.operators.frames.operator import Frames
-from muntin.operators.frames.ordered_rows import Rows
-from muntin.operators.frames.step_context import Moment
+from muntin.operators.frames.key_memory import KeyMemory
+from muntin.operators.frames.operator import FrameOperator
+from muntin.operators.frames.ordered_rows import OrderedRows
+from muntin.operators.frames.step_context import StepContext
 from muntin.specs.frames.own_function import CompiledFraming, FramingFunction, OwnFraming
 
 Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Owned(Frames):
+class OwnFrames(FrameOperator):
     """``own`` says what opens, extends and closes a frame; ``digest`` tells it from others."""
 
     own: OwnFraming | None = None
@@ -53,28 +53,28 @@ class Owned(Frames):
         return self.own if isinstance(self.own, CompiledFraming) else None
 
     @cached_property
-    def memory(self) -> Memory:
+    def memory(self) -> KeyMemory:
         base = super().memory
         if self.compiled is None:
             own = [pa.field("own", pa.string())]
         else:
             own = [pa.field(f"own{n}", pa.float64()) for n in range(self.compiled.numbers)]
-        return Memory(tuple(key_fields(self.keys)), (*base.also, *own))
+        return KeyMemory(tuple(key_fields(self.keys)), (*base.also, *own))
 
     def _walk(
-        self, now: Moment, rows: Rows, records: np.ndarray
+        self, now: StepContext, rows: OrderedRows, records: np.ndarray
     ) -> tuple[np.ndarray, dict[str, pa.Array]]:
         if self.compiled is not None:
             return self._walk_compiled(self.compiled, now, rows, records)
         assert isinstance(self.own, FramingFunction)
         kept = self.memory.spread(now.keyed, now.remembered, "own").to_pylist()
         states = [json.loads(text) if text else {} for text in kept]
-        found = _ByRow(self.own, self.record, rows, records).run(states, now.ended)
+        found = _FramingByRow(self.own, self.record, rows, records).run(states, now.ended)
         written = [json.dumps(state) for state in states]
         return found, {"own": pa.array(written, pa.string())}
 
     def _walk_compiled(
-        self, own: CompiledFraming, now: Moment, rows: Rows, records: np.ndarray
+        self, own: CompiledFraming, now: StepContext, rows: OrderedRows, records: np.ndarray
     ) -> tuple[np.ndarray, dict[str, pa.Array]]:
         names = [f"own{n}" for n in range(own.numbers)]
         numbers = np.zeros((len(now.keyed), own.numbers))
@@ -98,12 +98,12 @@ class Owned(Frames):
 
 
 @dataclass(frozen=True)
-class _ByRow:
+class _FramingByRow:
     """A framing function in Python, asked about one row after the other."""
 
     own: FramingFunction
     asked: np.ndarray
-    rows: Rows
+    rows: OrderedRows
     records: np.ndarray
 
     def run(self, states: list[dict[str, Any]], ended: bool) -> np.ndarray:
@@ -200,7 +200,7 @@ def _not_kept(value: Any, where: str, seen: set[int]) -> str:
     return ""
 
 
-def _matrix(rows: Rows, columns: int) -> npt.NDArray[np.float64]:
+def _matrix(rows: OrderedRows, columns: int) -> npt.NDArray[np.float64]:
     """What a compiled function looks at: a line of doubles for each row."""
     made = np.zeros((len(rows), columns))
     source = rows.source

@@ -1,4 +1,4 @@
-"""Regions: maximal rectangles of ``on`` and a second attribute (frames.txt, appendix H).
+"""Regions: maximal rectangles of ``on`` and a second attribute [Frames, appendix H].
 
 :func:`regions` takes the rows of some keys, those it asked to hold and then new ones, and says
 which regions are certain. It remembers of every position from when it exists and satisfies
@@ -121,7 +121,7 @@ class Rectangles:
 
 
 @dataclass(frozen=True)
-class Regions:
+class RegionSweep:
     """Regions that are certain, in the order of their numbers, and what to remember.
 
     Region ``member_of[i]`` has the row ``member[i]``. A key's rows from ``needed`` on must be held.
@@ -146,7 +146,7 @@ def regions(
     axis: Axis,
     limits: Limits,
     ended: bool,
-) -> Regions:
+) -> RegionSweep:
     """The regions that have become certain; with ``ended`` all that are left."""
     swept, positions = _swept(cells, positions, limits)
     rectangles = _rectangles(swept, positions)
@@ -162,7 +162,7 @@ def regions(
     found, waiting = _in_turn(closed.take(left), outcome[left], opened, len(cells.held))
     member_of, member = _members(cells, found)
     needed = _needed(cells, (opened, waiting))
-    return Regions(found, member_of, member, needed, positions, waiting)
+    return RegionSweep(found, member_of, member, needed, positions, waiting)
 
 
 def _swept(cells: Cells, known: Positions, limits: Limits) -> tuple[dict[str, Ints], Positions]:

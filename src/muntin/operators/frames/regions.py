@@ -1,4 +1,4 @@
-"""Regions as frames: stretches of ``on`` and of a second attribute (frames.txt, appendix H)."""
+"""Regions as frames: stretches of ``on`` and of a second attribute [Frames, appendix H]."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import pyarrow as pa
 from muntin.kernels.frames.records import FINAL, FOUND
 from muntin.kernels.grouping import find_keys
 from muntin.operators.common.columns import key_fields
-from muntin.operators.common.keys import Keyed
-from muntin.operators.frames.held_rows import HELD, Holding
-from muntin.operators.frames.key_memory import KEYS, Buckets
+from muntin.operators.common.keys import KeyedTables
+from muntin.operators.frames.held_rows import HELD, HeldRowFrames
+from muntin.operators.frames.key_memory import KEYS, KeyBuckets
 from muntin.operators.frames.region_sweep import (
     Cells,
     Limits,
     Positions,
     Rectangles,
-    Regions,
+    RegionSweep,
     regions,
 )
-from muntin.operators.frames.step_context import Moment
+from muntin.operators.frames.step_context import StepContext
 from muntin.operators.protocol import Changes, forget
 
 Ints = npt.NDArray[np.int64]
@@ -33,7 +33,7 @@ _NULL = 2
 
 
 @dataclass(frozen=True)
-class Regional(Holding):
+class RegionFrames(HeldRowFrames):
     """Maximal rectangles of ``on`` and a second attribute."""
 
     limits: Limits = field(default_factory=Limits)
@@ -45,7 +45,7 @@ class Regional(Holding):
         along = [pa.field(name, self.reading.place_type) for name in ("along_start", "along_end")]
         return pa.schema([*list(plain)[:place], *along, *list(plain)[place:]])
 
-    def _framed(self, now: Moment) -> tuple[pa.Table, Changes, Ints]:
+    def _framed(self, now: StepContext) -> tuple[pa.Table, Changes, Ints]:
         both, key, rows = self._gathered(now)
         held = np.bincount(now.keyed.numbers[2], minlength=len(now.keyed)).astype(np.int64)
         condition = np.where(rows.what != 0, _NULL, rows.read("whole")).astype(np.uint8)
@@ -65,7 +65,7 @@ class Regional(Holding):
         if now.ended:
             return results, forget(now.state, KEYS, HELD, POSITIONS, WAITING), since
         changed = np.diff(now.arranged.rows.starts) > 0
-        buckets = Buckets.of(now.keyed, self.key_names, changed)
+        buckets = KeyBuckets.of(now.keyed, self.key_names, changed)
         keep = np.arange(both.num_rows) >= told.needed[key]
         changes = buckets.write(now.state, HELD, both.filter(pa.array(keep)), key[keep])
         for name, made in ((POSITIONS, told.positions), (WAITING, told.waiting)):
@@ -74,7 +74,7 @@ class Regional(Holding):
         changes |= buckets.write(now.state, KEYS, table, np.arange(len(now.keyed)))
         return results, changes, since
 
-    def _load(self, now: Moment, name: str, empty: Positions | Rectangles) -> list[Any]:
+    def _load(self, now: StepContext, name: str, empty: Positions | Rectangles) -> list[Any]:
         """The columns of a table of state, its keys by their numbers in this step."""
         chunks = [now.state.read(name, bucket) for bucket in sorted(now.state.buckets(name))]
         table = pa.concat_tables([self._table(now.keyed, empty).slice(0, 0), *chunks])
@@ -83,14 +83,16 @@ class Regional(Holding):
         names = [part.name for part in fields(empty)][1:]
         return [key[place], *(table[name].to_numpy()[place] for name in names)]
 
-    def _table(self, keyed: Keyed, made: Positions | Rectangles) -> pa.Table:
+    def _table(self, keyed: KeyedTables, made: Positions | Rectangles) -> pa.Table:
         keys = keyed.keys.take(pa.array(made.key))
         names = [part.name for part in fields(made)][1:]
         columns = [column.combine_chunks() for column in keys.columns]
         columns += [pa.array(np.ascontiguousarray(getattr(made, name))) for name in names]
         return pa.table(columns, names=[f.name for f in key_fields(self.keys)] + names)
 
-    def _told(self, keyed: Keyed, told: Regions, records: np.ndarray, rows: pa.Table) -> pa.Table:
+    def _told(
+        self, keyed: KeyedTables, told: RegionSweep, records: np.ndarray, rows: pa.Table
+    ) -> pa.Table:
         found = told.found
         made = np.zeros(len(found), FOUND)
         made["key"], made["status"] = found.key, FINAL

@@ -14,10 +14,10 @@ from muntin.kernels.frames.slots import fill_slots, follow_on
 from muntin.kernels.sorting import by_key_and_order
 from muntin.kernels.ticks import from_order, order_of_ticks
 from muntin.operators.common.columns import ints
-from muntin.operators.frames.kind_columns import Reading
+from muntin.operators.frames.kind_columns import KindColumns
 from muntin.operators.frames.missing_rows import Bridge, Missing, around, verdict, waits
-from muntin.operators.frames.ordered_rows import Rows, lacking, orders, spread
-from muntin.operators.frames.tied_rows import Combined
+from muntin.operators.frames.ordered_rows import OrderedRows, lacking, orders, spread
+from muntin.operators.frames.tied_rows import CombinedTies
 from muntin.operators.frames.ties import Ties, same_as_before
 from muntin.operators.protocol import EVER
 from muntin.specs.axis import Axis
@@ -49,7 +49,7 @@ class Slots:
 
 
 @dataclass(frozen=True)
-class Reached:
+class KnownUpTo:
     """How far the keys of a step are known.
 
     ``complete`` is the tick up to which a key is, ``slot`` the last slot that was dealt with, both
@@ -63,10 +63,10 @@ class Reached:
 
 
 @dataclass(frozen=True)
-class Arranged:
+class OrderedBatch:
     """Final rows in order; rows that wait; rows that tied and were refused."""
 
-    rows: Rows
+    rows: OrderedRows
     waiting: pa.Table
     refused: pa.Table | None
     slot: Ints | None
@@ -88,13 +88,13 @@ class Sequencer:
     slots: Slots | None
     interval: bool
     grid: bool = False  # rows have a second place, ``along``
-    combined: Combined | None = None
-    reading: Reading | None = None
+    combined: CombinedTies | None = None
+    reading: KindColumns | None = None
     lead: int = 1  # so many empty slots in a row are framed one by one, the others as one
 
     def arrange(
-        self, pool: pa.Table, key: Ints, keys: int, reached: Reached, before: pa.Table | None
-    ) -> Arranged:
+        self, pool: pa.Table, key: Ints, keys: int, reached: KnownUpTo, before: pa.Table | None
+    ) -> OrderedBatch:
         """``before`` has what a condition on missing rows looks at, of each key's last real row."""
         final = self._final(pool, key, keys, reached)
         waiting = pool.filter(pa.array(~final)) if not final.all() else pool.slice(0, 0)
@@ -114,9 +114,9 @@ class Sequencer:
         last_real = np.full(keys, -1, np.int64)
         last_real[key[real]] = real
         horizon = np.minimum(self._horizon(reached, slot), first_held)
-        return Arranged(rows, waiting, refused, slot, last_real, horizon)
+        return OrderedBatch(rows, waiting, refused, slot, last_real, horizon)
 
-    def _horizon(self, reached: Reached, dealt: Ints | None) -> Ints:
+    def _horizon(self, reached: KnownUpTo, dealt: Ints | None) -> Ints:
         """Where rows may come: at the punctuation, or in the slot behind the last dealt with."""
         tick = reached.complete
         if self.slots is not None and dealt is not None:
@@ -130,7 +130,7 @@ class Sequencer:
             return np.lexsort((ints(rows["along"]), orders(rows), key)).astype(np.int64)
         return by_key_and_order(key, orders(rows), keys)[0]
 
-    def _final(self, pool: pa.Table, key: Ints, keys: int, reached: Reached) -> Mask:
+    def _final(self, pool: pa.Table, key: Ints, keys: int, reached: KnownUpTo) -> Mask:
         if reached.ended:
             return np.ones(pool.num_rows, np.bool_)
         tick, complete = ints(pool["tick"]), reached.complete[key]
@@ -165,7 +165,7 @@ class Sequencer:
         gone[kept] = False
         return table.take(pa.array(kept)), key[kept], table.filter(pa.array(gone))
 
-    def _combined(self, combined: Combined, table: pa.Table, ties: Mask) -> pa.Table:
+    def _combined(self, combined: CombinedTies, table: pa.Table, ties: Mask) -> pa.Table:
         """Rows that tie as one, and what their kind reads of them."""
         assert self.reading is not None
         made = combined.one_each(table, ties)
@@ -187,11 +187,11 @@ class Sequencer:
         return table.filter(pa.array(~held)), key[~held], *rest
 
     def _with_missing(
-        self, table: pa.Table, starts: Ints, reached: Reached
-    ) -> tuple[Rows, Ints | None]:
+        self, table: pa.Table, starts: Ints, reached: KnownUpTo
+    ) -> tuple[OrderedRows, Ints | None]:
         """Rows with the slots in which none came among them; and the slots dealt with."""
         what = np.where(lacking(table), verdict(self.missing), REAL).astype(np.uint8)
-        plain = Rows(starts, orders(table), what, table)
+        plain = OrderedRows(starts, orders(table), what, table)
         if self.slots is None:
             return plain, None
         assert reached.slot is not None
@@ -211,9 +211,11 @@ class Sequencer:
         order[came] = plain.order[source[came]]
         taken = np.full(made, verdict(self.missing), np.uint8)
         taken[came] = what[source[came]]
-        return Rows(new_starts, order, taken, table, source, columns={"reach": stands}), dealt
+        return OrderedRows(
+            new_starts, order, taken, table, source, columns={"reach": stands}
+        ), dealt
 
-    def _due(self, reached: Reached) -> Ints:
+    def _due(self, reached: KnownUpTo) -> Ints:
         """For each key the slot behind the last in which a row must have come by now."""
         assert self.slots is not None
         if waits(self.missing) and not reached.ended:
@@ -221,7 +223,7 @@ class Sequencer:
         due = self.slots.behind(reached.complete)
         return due if reached.until is None else np.maximum(due, reached.until)
 
-    def _judged(self, rows: Rows, before: pa.Table | None) -> Rows:
+    def _judged(self, rows: OrderedRows, before: pa.Table | None) -> OrderedRows:
         """With what missing rows are taken for where a condition decides, and gaps as well."""
         policy = verdict(self.missing)
         gap = np.full(len(rows), policy, np.uint8) if self.interval else rows.gap
@@ -235,7 +237,7 @@ class Sequencer:
         what = np.where(rows.what == REAL, REAL, verdicts).astype(np.uint8)
         return replace(rows, what=what, gap=verdicts if self.interval else rows.gap)
 
-    def _bridged(self, bridge: Bridge, rows: Rows, before: pa.Table, asked: Ints) -> Mask:
+    def _bridged(self, bridge: Bridge, rows: OrderedRows, before: pa.Table, asked: Ints) -> Mask:
         """For some rows whether a missing row there, or just before, is taken for a satisfying."""
         previous, following = around(rows.starts, rows.what == REAL)
         key = np.repeat(np.arange(len(rows.starts) - 1), np.diff(rows.starts))

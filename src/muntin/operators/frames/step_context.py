@@ -11,10 +11,10 @@ import pyarrow as pa
 from muntin.kernels.frames.quiet import MOST_QUIET, look_at_quiet
 from muntin.kernels.frames.records import FOUND, NEVER, UNTIL_NEXT
 from muntin.kernels.ticks import order_of_ticks
-from muntin.operators.common.keys import Keyed
+from muntin.operators.common.keys import KeyedTables
 from muntin.operators.frames.missing_rows import Missing
-from muntin.operators.frames.ordered_rows import Rows, held_until
-from muntin.operators.frames.sequencer import Arranged
+from muntin.operators.frames.ordered_rows import OrderedRows, held_until
+from muntin.operators.frames.sequencer import OrderedBatch
 from muntin.operators.protocol import Punctuation, State
 from muntin.specs.axis import Axis
 
@@ -23,17 +23,17 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Moment:
+class StepContext:
     """What a step has read and arranged.
 
     ``keyed`` numbers the keys of ``remembered``, of the rows, and of what is ``kept`` of others.
     """
 
     state: State
-    keyed: Keyed
+    keyed: KeyedTables
     remembered: pa.Table
     kept: pa.Table
-    arranged: Arranged
+    arranged: OrderedBatch
     punctuation: Punctuation
 
     @property
@@ -54,14 +54,14 @@ class Certainty:
     missing: Missing
     tells: bool
 
-    def to_the_end(self, now: Moment, rows: Rows, records: np.ndarray) -> Rows:
+    def to_the_end(self, now: StepContext, rows: OrderedRows, records: np.ndarray) -> OrderedRows:
         """At the end of input also up to where rows hold that no other follows."""
         if not now.ended:
             return rows
         known = np.maximum(records["previous"], self.complete(now))
         return self.held_to(rows, known, now.punctuation.largest)
 
-    def held_to(self, rows: Rows, known: Ints, largest: int | None) -> Rows:
+    def held_to(self, rows: OrderedRows, known: Ints, largest: int | None) -> OrderedRows:
         """Where rows hold until the next, the last hold as far as the input is known to reach."""
         if self.asked["reading"][0] != UNTIL_NEXT:
             return rows
@@ -71,7 +71,7 @@ class Certainty:
         last = np.append(rows.order, NEVER)[np.where(some, rows.starts[1:] - 1, len(rows))]
         return held_until(rows, np.maximum(last, known))
 
-    def complete(self, now: Moment) -> Ints:
+    def complete(self, now: StepContext) -> Ints:
         """The order below which no row of a key will come, NEVER where nothing is known."""
         _, complete = now.punctuation.of(now.keyed.keys)
         known = np.where(complete == NEVER, 0, complete)
@@ -81,7 +81,7 @@ class Certainty:
         return order_of_ticks(np.maximum(tick, -self.axis.limit), self.axis)
 
     def with_quiet(
-        self, now: Moment, found: np.ndarray, records: np.ndarray, horizon: Ints
+        self, now: StepContext, found: np.ndarray, records: np.ndarray, horizon: Ints
     ) -> tuple[np.ndarray, Mask]:
         """Also what punctuation alone says of open frames; and of which keys it said something."""
         if now.ended:

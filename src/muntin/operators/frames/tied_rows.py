@@ -1,4 +1,4 @@
-"""Rows that tie made one: a value of each column, and then what frames look at (appendix C)."""
+"""Rows that tie become one: a value of each column, and what frames read [Frames, appendix C]."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.aggregates.bind import Call, bind
+from muntin.aggregates.bind import AggregateCall, bind
 from muntin.expressions.evaluate import evaluate
 from muntin.expressions.nodes import Inner, Node, Slot
 from muntin.expressions.values import Value, from_arrow, truth
@@ -21,14 +21,14 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Combined:
+class CombinedTies:
     """Columns ``c0..`` are combined by ``calls``, and ``derived`` says what is made of them.
 
     What Spark evaluates elsewhere cannot be evaluated before rows are combined, so it is done here:
     a name, and a column (:class:`Slot`) or a condition on columns.
     """
 
-    calls: tuple[Call, ...]
+    calls: tuple[AggregateCall, ...]
     derived: tuple[tuple[str, Node], ...]
 
     @property

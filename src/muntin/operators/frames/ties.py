@@ -1,4 +1,4 @@
-"""Rows of a key that share a place: which of them stays (frames.txt, appendix C, *Uniqueness*)."""
+"""Rows of a key that share a place: which of them stays [Frames, appendix C, *Uniqueness*]."""
 
 from __future__ import annotations
 

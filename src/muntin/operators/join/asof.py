@@ -12,14 +12,14 @@ import pyarrow as pa
 
 from muntin.operators.common.columns import ints, key_fields
 from muntin.operators.common.completeness import Front, careful
-from muntin.operators.common.keys import Keyed
+from muntin.operators.common.keys import KeyedTables
 from muntin.operators.fill.held_rows import INDEX, ROWS, reached
-from muntin.operators.join.asof_reach import Look
-from muntin.operators.join.held_rows import GONE, Kept, Pool
-from muntin.operators.join.passed_rows import Passed
-from muntin.operators.join.side import Side
-from muntin.operators.join.sorted_right_rows import Succession
-from muntin.operators.joint_protocol import Arrived, JointStep, Sending
+from muntin.operators.join.asof_reach import AsofReach
+from muntin.operators.join.held_rows import GONE, HeldSide, Pool
+from muntin.operators.join.passed_rows import PassedRows
+from muntin.operators.join.side import SideRows
+from muntin.operators.join.sorted_right_rows import SortedRightRows
+from muntin.operators.joint_protocol import InputBatch, JointStep, MapSide
 from muntin.operators.protocol import EVER, Changes, State, forget
 
 Ints = npt.NDArray[np.int64]
@@ -27,14 +27,14 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Nearest:
+class AsofJoinOperator:
     """Left rows, each with the right row of its key that ``look`` says; nulls if there is none.
 
     Right rows bring ties ``t0..``. Results have the keys ``k0..``, ``left0..`` and ``right0..``.
     """
 
-    look: Look
-    sides: tuple[Side, Side]
+    look: AsofReach
+    sides: tuple[SideRows, SideRows]
 
     def __getstate__(self) -> dict[str, object]:
         return {part.name: getattr(self, part.name) for part in fields(self)}
@@ -45,7 +45,7 @@ class Nearest:
         return False
 
     @property
-    def senders(self) -> Sequence[Sending]:
+    def senders(self) -> Sequence[MapSide]:
         return self.sides
 
     @cached_property
@@ -57,14 +57,14 @@ class Nearest:
     def key_names(self) -> list[str]:
         return self.sides[0].key_names
 
-    def step(self, state: State, arrived: Sequence[Arrived]) -> JointStep:
+    def step(self, state: State, arrived: Sequence[InputBatch]) -> JointStep:
         (left, taken), (right, taken_right) = (
             side.in_time(one) for side, one in zip(self.sides, arrived, strict=True)
         )
         fronts = [Front(self.look.axis, one.punctuation) for one in arrived]
-        waiting = Kept.of(state, "side0:", self.sides[0].schema, remembers=True)
+        waiting = HeldSide.of(state, "side0:", self.sides[0].schema, remembers=True)
         asking = waiting.pool(left, waiting.held.chosen(self._due(waiting, fronts)))
-        known = Known.of(self, state, asking, right, fronts)
+        known = RightRows.of(self, state, asking, right, fronts)
         certain, results = self._results(known, asking, fronts)
         changes = waiting.change(asking, np.where(certain, GONE, asking.mark))
         index = changes.get(("side0:" + INDEX, 0), waiting.held.index)
@@ -75,14 +75,14 @@ class Nearest:
         return JointStep(results, changes, [taken, taken_right])
 
     def _results(
-        self, known: Known, asking: Pool, fronts: Sequence[Front]
+        self, known: RightRows, asking: Pool, fronts: Sequence[Front]
     ) -> tuple[Mask, pa.Table]:
         """The left rows of which everything is certain, and what is told of them."""
         partner, certain = known.answer(self.look, asking, fronts[1])
         certain &= asking.mark != GONE
         return certain, self._told(asking, known.rows, np.flatnonzero(certain), partner[certain])
 
-    def _due(self, waiting: Kept, fronts: Sequence[Front]) -> Mask:
+    def _due(self, waiting: HeldSide, fronts: Sequence[Front]) -> Mask:
         """The chunks of left rows of which one may be certain now."""
         least, most = waiting.held.bounds
         low, high = fronts[1].lifted()
@@ -104,25 +104,30 @@ class Nearest:
 
 
 @dataclass(frozen=True)
-class Known:
+class RightRows:
     """The right rows that a step looks at: new ones, those of chunks, and the last ones passed."""
 
-    store: Kept
+    store: HeldSide
     pool: Pool
-    passed: Passed
+    passed: PassedRows
     buckets: dict[int, pa.Table]
     rows: pa.Table
-    keyed: Keyed
-    succession: Succession
+    keyed: KeyedTables
+    succession: SortedRightRows
 
     @classmethod
     def of(
-        cls, work: Nearest, state: State, asking: Pool, new: pa.Table, fronts: Sequence[Front]
-    ) -> Known:
+        cls,
+        work: AsofJoinOperator,
+        state: State,
+        asking: Pool,
+        new: pa.Table,
+        fronts: Sequence[Front],
+    ) -> RightRows:
         names, side, look = work.key_names, work.sides[1], work.look
-        store = Kept.of(state, "side1:", side.schema, remembers=False)
+        store = HeldSide.of(state, "side1:", side.schema, remembers=False)
         pool = store.pool(new, store.held.chosen(_wanted(work, store, asking, fronts)))
-        passed = Passed.of(state, "passed:", names)
+        passed = PassedRows.of(state, "passed:", names)
         buckets: dict[int, pa.Table] = {}
         if look.backward:
             keys = pool.rows.select(names)
@@ -130,12 +135,12 @@ class Known:
             floor = look.floor(*_listed(fronts, names)[1])
             buckets = passed.read([asking.rows, pool.rows.filter(pa.array(passing))], floor.max())
         rows = pa.concat_tables([pool.rows, *buckets.values()]).combine_chunks()
-        keyed = Keyed.of(names, [rows, asking.rows])
+        keyed = KeyedTables.of(names, [rows, asking.rows])
         order = ints(rows["order"])
-        made = Succession.of(rows, keyed.numbers[0], order, len(keyed), side.tie_names)
+        made = SortedRightRows.of(rows, keyed.numbers[0], order, len(keyed), side.tie_names)
         return cls(store, pool, passed, buckets, rows, keyed, made)
 
-    def around(self, look: Look, order: Ints) -> tuple[Ints, Ints]:
+    def around(self, look: AsofReach, order: Ints) -> tuple[Ints, Ints]:
         """For each left row the last right row before it and the first behind, -1 if none."""
         key, rows = self.keyed.numbers[1], self.succession
         none = np.full(len(order), -1)
@@ -147,7 +152,7 @@ class Known:
         """For each left row how far the right side is complete."""
         return right.after(self.keyed.keys)[self.keyed.numbers[1]]
 
-    def answer(self, look: Look, asking: Pool, right: Front) -> tuple[Ints, Mask]:
+    def answer(self, look: AsofReach, asking: Pool, right: Front) -> tuple[Ints, Mask]:
         """For each left row its partner, -1 if none, and whether that is certain."""
         order, rows = asking.order, self.succession
         complete = self.complete(right)
@@ -169,7 +174,7 @@ class Known:
             certain &= known | (complete == EVER)
         return partner, certain
 
-    def change(self, look: Look, fronts: Sequence[Front]) -> Changes:
+    def change(self, look: AsofReach, fronts: Sequence[Front]) -> Changes:
         """Hold the rows that may still be partners."""
         left, right = (front.after(self.keyed.keys) for front in fronts)
         cut, floor = look.cut(left, right), look.floor(left, right)
@@ -193,12 +198,12 @@ class Known:
 def _listed(fronts: Sequence[Front], names: Sequence[str]) -> tuple[list[Ints], list[Ints]]:
     """What is complete of both inputs before a step and after it: for all keys, and those ahead."""
     ahead = [f.punctuation.by_key for f in fronts if f.punctuation.by_key is not None]
-    keys = Keyed.of(names, [table.select(names) for table in ahead]).keys if ahead else None
+    keys = KeyedTables.of(names, [table.select(names) for table in ahead]).keys if ahead else None
     lifted = [front.lifted(keys) for front in fronts]
     return [low for low, _ in lifted], [high for _, high in lifted]
 
 
-def _wanted(work: Nearest, store: Kept, asking: Pool, fronts: Sequence[Front]) -> Mask:
+def _wanted(work: AsofJoinOperator, store: HeldSide, asking: Pool, fronts: Sequence[Front]) -> Mask:
     """The chunks of right rows that left rows ask for, or of which rows may be let go."""
     look, names = work.look, work.key_names
     least, most = store.held.bounds

@@ -20,7 +20,7 @@ Lengths = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Look:
+class AsofReach:
     """Before the left row, behind it or both, up to ``tolerance`` ticks away."""
 
     axis: Axis
@@ -30,7 +30,7 @@ class Look:
     exact: bool
 
     @classmethod
-    def of(cls, spec: Asof, axis: Axis) -> Look:
+    def of(cls, spec: Asof, axis: Axis) -> AsofReach:
         given = spec.tolerance
         ticks = None if given is None else axis.length("tolerance", given)
         return cls(axis, ticks, spec.backward, spec.forward, spec.exact)

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from muntin.kernels.sorting import by_key_and_order
 from muntin.kernels.stretches import members, stretches
-from muntin.operators.common.keys import Keyed
+from muntin.operators.common.keys import KeyedTables
 from muntin.operators.join.held_rows import GONE, Pool
-from muntin.operators.join.reach import Reach
+from muntin.operators.join.reach import JoinReach
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -22,7 +22,7 @@ _PAIRS = 2**20
 
 
 @dataclass(frozen=True)
-class Asked:
+class CandidatePairs:
     """Left rows, and for each the stretch of sorted right rows that it may match."""
 
     left: Ints
@@ -42,16 +42,16 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Meeting:
+class PairSearch:
     """The rows of both sides that a step looks at, under one numbering of their keys."""
 
-    reach: Reach
+    reach: JoinReach
     left: Pool
     right: Pool
-    keyed: Keyed
+    keyed: KeyedTables
 
     @cached_property
-    def asked(self) -> tuple[Asked, Asked]:
+    def asked(self) -> tuple[CandidatePairs, CandidatePairs]:
         rows = np.arange(len(self.left.order))
         held = rows[self.left.new :]
         return (
@@ -59,7 +59,7 @@ class Meeting:
             self._ask(held[self.left.mark[held] != GONE], self.right.new),
         )
 
-    def _ask(self, left: Ints, count: int) -> Asked:
+    def _ask(self, left: Ints, count: int) -> CandidatePairs:
         """What left rows may match among the first right rows."""
         key, order = self.keyed.numbers[1][:count], self.right.order[:count]
         place, starts = by_key_and_order(key, order, len(self.keyed))
@@ -71,7 +71,7 @@ class Meeting:
             self.reach.low(mine),
             self.reach.high(mine),
         )
-        return Asked(left, *found, place)
+        return CandidatePairs(left, *found, place)
 
     def pairs(self) -> Iterator[tuple[Ints, Ints]]:
         for asked in self.asked:

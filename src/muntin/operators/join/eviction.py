@@ -1,4 +1,4 @@
-"""Rows that are let go for want of room, the oldest of both sides first (FJ-16)."""
+"""Rows that are let go for want of room, the oldest of both sides first [FJ-16]."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import pyarrow as pa
 
 from muntin.operators.common.columns import ints
 from muntin.operators.common.completeness import Front
-from muntin.operators.join.held_rows import GONE, MET, Kept, Pool
+from muntin.operators.join.held_rows import GONE, MET, HeldSide, Pool
 from muntin.operators.protocol import Changes, State
 
 if TYPE_CHECKING:
-    from muntin.operators.join.operator import Paired
+    from muntin.operators.join.operator import PairJoinOperator
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class After:
+class StateAfterChanges:
     """State as it will be when changes are made."""
 
     state: State
@@ -42,7 +42,7 @@ class After:
 
 
 def evict(
-    work: Paired, limit: int, state: State, changes: Changes, fronts: Sequence[Front]
+    work: PairJoinOperator, limit: int, state: State, changes: Changes, fronts: Sequence[Front]
 ) -> tuple[list[pa.Table], int]:
     """Let rows go until what is held weighs no more than the limit.
 
@@ -53,7 +53,7 @@ def evict(
     count = 0
     # A row weighs a little more or less than its share of a chunk, so once may not be enough.
     while True:
-        stores = work.stores(After(state, changes))
+        stores = work.stores(StateAfterChanges(state, changes))
         excess = sum(store.held.weight for store in stores) - limit
         if excess <= 0:
             _forget_unwritten(state, changes)
@@ -74,7 +74,7 @@ def _forget_unwritten(state: State, changes: Changes) -> None:
 
 
 def _oldest(
-    work: Paired, stores: Sequence[Kept], fronts: Sequence[Front], excess: int
+    work: PairJoinOperator, stores: Sequence[HeldSide], fronts: Sequence[Front], excess: int
 ) -> tuple[list[Pool], list[Mask], list[Mask]]:
     """Chunks that hold the oldest rows; which of these go; and which nobody needs anyway."""
     chunks = _by_age(stores)
@@ -103,7 +103,7 @@ def _oldest(
     return pools, np.split(evicted, [len(pools[0].order)]), idle
 
 
-def _by_age(stores: Sequence[Kept]) -> tuple[Ints, Ints, Ints, Ints]:
+def _by_age(stores: Sequence[HeldSide]) -> tuple[Ints, Ints, Ints, Ints]:
     """Of all chunks the least order, the side, the name and the bytes; the oldest first."""
     tables = [store.held.index for store in stores]
     side = np.repeat(np.arange(len(tables)), [table.num_rows for table in tables])
@@ -113,7 +113,7 @@ def _by_age(stores: Sequence[Kept]) -> tuple[Ints, Ints, Ints, Ints]:
     return least[place], side[place], name[place], weight[place]
 
 
-def _idle(work: Paired, place: int, pool: Pool, fronts: Sequence[Front]) -> Mask:
+def _idle(work: PairJoinOperator, place: int, pool: Pool, fronts: Sequence[Front]) -> Mask:
     """Rows that are in a chunk still, though nobody needs them."""
     complete = fronts[1 - place].after(pool.rows.select(work.sides[place].key_names))
     idle: Mask = work.over(place, pool.order, complete) | (pool.mark == GONE)

@@ -14,8 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.operators.common.columns import ints
-from muntin.operators.fill.held_rows import ROWS, Held
-from muntin.operators.joint_protocol import Scope
+from muntin.operators.fill.held_rows import ROWS, HeldChunks
+from muntin.operators.joint_protocol import ScopedState
 from muntin.operators.protocol import Changes, State
 
 Ints = npt.NDArray[np.int64]
@@ -43,18 +43,18 @@ class Pool:
 
 
 @dataclass(frozen=True)
-class Kept:
+class HeldSide:
     """The rows of one side in the state; it ``remembers`` marks where results depend on them."""
 
-    scope: Scope
-    held: Held
+    scope: ScopedState
+    held: HeldChunks
     schema: pa.Schema
     remembers: bool
 
     @classmethod
-    def of(cls, state: State, prefix: str, schema: pa.Schema, *, remembers: bool) -> Kept:
-        scope = Scope(state, prefix)
-        return cls(scope, Held.of(scope), schema, remembers)
+    def of(cls, state: State, prefix: str, schema: pa.Schema, *, remembers: bool) -> HeldSide:
+        scope = ScopedState(state, prefix)
+        return cls(scope, HeldChunks.of(scope), schema, remembers)
 
     def pool(self, new: pa.Table, names: Sequence[int]) -> Pool:
         """New rows together with those of some chunks."""

@@ -16,15 +16,15 @@ import pyarrow as pa
 
 from muntin.operators.common.columns import key_fields
 from muntin.operators.common.completeness import Front, careful
-from muntin.operators.common.keys import Keyed
+from muntin.operators.common.keys import KeyedTables
 from muntin.operators.fill.held_rows import reached
-from muntin.operators.join.candidate_pairs import Meeting
+from muntin.operators.join.candidate_pairs import PairSearch
 from muntin.operators.join.eviction import evict
-from muntin.operators.join.held_rows import GONE, MET, Kept, Marks, Pool
-from muntin.operators.join.pair_condition import Pairing
-from muntin.operators.join.reach import Reach
-from muntin.operators.join.side import Side
-from muntin.operators.joint_protocol import Arrived, JointStep, Sending
+from muntin.operators.join.held_rows import GONE, MET, HeldSide, Marks, Pool
+from muntin.operators.join.pair_condition import PairCondition
+from muntin.operators.join.reach import JoinReach
+from muntin.operators.join.side import SideRows
+from muntin.operators.joint_protocol import InputBatch, JointStep, MapSide
 from muntin.operators.protocol import Changes, State
 from muntin.specs.join.how import left_only, pads_left, pads_right
 
@@ -33,25 +33,25 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Paired:
+class PairJoinOperator:
     """Left and right rows of equal keys that are within ``reach``, and for which ``where`` holds.
 
     Results have the keys ``k0..``, ``left0..`` and, unless left rows are reported by themselves
     (semi, anti), ``right0..``. Where rows that are held weigh more than ``limit`` bytes the oldest
-    are let go (FJ-16).
+    are let go [FJ-16].
     """
 
-    reach: Reach
-    sides: tuple[Side, Side]
+    reach: JoinReach
+    sides: tuple[SideRows, SideRows]
     how: str = "inner"
-    where: Pairing | None = None
+    where: PairCondition | None = None
     limit: int | None = None
 
     def __getstate__(self) -> dict[str, object]:
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @property
-    def senders(self) -> Sequence[Sending]:
+    def senders(self) -> Sequence[MapSide]:
         return self.sides
 
     @cached_property
@@ -65,12 +65,12 @@ class Paired:
         """Whether it matters, for each side, which rows have met or were reported."""
         return pads_left(self.how) or left_only(self.how), pads_right(self.how)
 
-    def step(self, state: State, arrived: Sequence[Arrived]) -> JointStep:
+    def step(self, state: State, arrived: Sequence[InputBatch]) -> JointStep:
         came = [side.in_time(one) for side, one in zip(self.sides, arrived, strict=True)]
         fronts = [Front(self.reach.axis, one.punctuation) for one in arrived]
         stores = self.stores(state)
         pools = self._pools(stores, [rows for rows, _ in came], fronts)
-        keyed = Keyed.of(self.sides[0].key_names, [pool.rows for pool in pools])
+        keyed = KeyedTables.of(self.sides[0].key_names, [pool.rows for pool in pools])
         results, met = self._meet(pools, keyed)
         changes: Changes = {}
         for place, pool in enumerate(pools):
@@ -85,14 +85,14 @@ class Paired:
         taken = [rest for _, rest in came]
         return JointStep(pa.concat_tables(results), changes, taken, evicted)
 
-    def stores(self, state: State) -> list[Kept]:
+    def stores(self, state: State) -> list[HeldSide]:
         return [
-            Kept.of(state, f"side{place}:", side.schema, remembers=remembers)
+            HeldSide.of(state, f"side{place}:", side.schema, remembers=remembers)
             for place, (side, remembers) in enumerate(zip(self.sides, self.remembers, strict=True))
         ]
 
     def _pools(
-        self, stores: Sequence[Kept], new: Sequence[pa.Table], fronts: Sequence[Front]
+        self, stores: Sequence[HeldSide], new: Sequence[pa.Table], fronts: Sequence[Front]
     ) -> list[Pool]:
         """New rows, and the held ones that they may meet or that may be over now."""
         reach = self.reach
@@ -110,12 +110,12 @@ class Paired:
             for store, rows, mask in zip(stores, new, (asked, wanted), strict=True)
         ]
 
-    def _meet(self, pools: Sequence[Pool], keyed: Keyed) -> tuple[list[pa.Table], list[Mask]]:
+    def _meet(self, pools: Sequence[Pool], keyed: KeyedTables) -> tuple[list[pa.Table], list[Mask]]:
         """The pairs, and which rows of each side have met one by now."""
         met = [pool.mark == MET for pool in pools]
         before = met[0].copy()
         results = [self.result_schema.empty_table()]
-        meeting = Meeting(self.reach, pools[0], pools[1], keyed)
+        meeting = PairSearch(self.reach, pools[0], pools[1], keyed)
         if left_only(self.how) and self.where is None:
             met[0] |= meeting.some()
         else:
@@ -128,7 +128,7 @@ class Paired:
             results.append(self._told(pools, np.flatnonzero(met[0] & ~before), None))
         return results, met
 
-    def _pairs(self, meeting: Meeting, pools: Sequence[Pool]) -> Iterator[tuple[Ints, Ints]]:
+    def _pairs(self, meeting: PairSearch, pools: Sequence[Pool]) -> Iterator[tuple[Ints, Ints]]:
         for left, right in meeting.pairs():
             if self.where is None:
                 yield left, right

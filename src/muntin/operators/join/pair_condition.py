@@ -18,7 +18,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Pairing:
+class PairCondition:
     """Slot ``p`` of the tree is ``slots[p]``: the side (0 or 1) and the number of its column."""
 
     tree: Node

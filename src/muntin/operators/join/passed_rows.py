@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from muntin.operators.common.columns import ints
 from muntin.operators.common.keys import key_buckets
-from muntin.operators.joint_protocol import Scope
+from muntin.operators.joint_protocol import ScopedState
 from muntin.operators.protocol import Changes, State, forget
 
 Ints = npt.NDArray[np.int64]
@@ -24,15 +24,15 @@ _LEAST = pa.schema([(name, pa.int64()) for name in ("bucket", "least")])
 
 
 @dataclass(frozen=True)
-class Passed:
+class PassedRows:
     """Rows in buckets of keys, and the least order in each bucket."""
 
-    scope: Scope
+    scope: ScopedState
     names: Sequence[str]
 
     @classmethod
-    def of(cls, state: State, prefix: str, names: Sequence[str]) -> Passed:
-        return cls(Scope(state, prefix), names)
+    def of(cls, state: State, prefix: str, names: Sequence[str]) -> PassedRows:
+        return cls(ScopedState(state, prefix), names)
 
     def read(self, keys: Sequence[pa.Table], floor: int) -> dict[int, pa.Table]:
         """The buckets of some keys, and those with a row below the floor."""

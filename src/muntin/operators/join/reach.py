@@ -20,7 +20,7 @@ from muntin.specs.join.zipper import Zipper
 Ints = npt.NDArray[np.int64]
 
 
-class Reach(Protocol):
+class JoinReach(Protocol):
     """From where to where partners of left rows lie, bounds inside."""
 
     @property
@@ -55,7 +55,7 @@ class Around:
 
 
 @dataclass(frozen=True)
-class Interval:
+class IntervalReach:
     """The interval of ``every`` ticks in which the left row lies; one of them begins at origin."""
 
     axis: Axis
@@ -63,7 +63,7 @@ class Interval:
     origin: int
 
     @classmethod
-    def of(cls, spec: Zipper, axis: Axis) -> Interval:
+    def of(cls, spec: Zipper, axis: Axis) -> IntervalReach:
         return cls(axis, *spec.intervals(axis))
 
     def low(self, order: Ints) -> Ints:

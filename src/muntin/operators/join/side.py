@@ -11,13 +11,13 @@ import pyarrow as pa
 from muntin.operators.common.admission import Admission
 from muntin.operators.common.columns import key_fields
 from muntin.operators.common.completeness import in_time
-from muntin.operators.joint_protocol import Arrived, Taken
+from muntin.operators.joint_protocol import InputBatch, RowCounts
 from muntin.operators.protocol import Routed
 from muntin.specs.axis import Axis
 
 
 @dataclass(frozen=True)
-class Side:
+class SideRows:
     """Rows with ``on``, the keys ``k0..``, the columns ``c0..`` of these types, and ties ``t0..``.
 
     Where refused rows are wanted, their original columns ``o0..`` come along.
@@ -68,7 +68,7 @@ class Side:
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
         return pa.concat_tables([self.schema.empty_table(), *partials])
 
-    def in_time(self, arrived: Arrived) -> tuple[pa.Table, Taken]:
+    def in_time(self, arrived: InputBatch) -> tuple[pa.Table, RowCounts]:
         """The rows that are not late, and what became of all of them."""
         return in_time(self.merge(arrived.partials), arrived, self.key_names, self.admission)
 

@@ -18,7 +18,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Succession:
+class SortedRightRows:
     """``place`` says where rows stand in their table; rows of a key begin at its ``starts``."""
 
     place: Ints
@@ -29,7 +29,7 @@ class Succession:
     @classmethod
     def of(
         cls, rows: pa.Table, key: Ints, order: Ints, keys: int, ties: Sequence[str]
-    ) -> Succession:
+    ) -> SortedRightRows:
         """Of rows that share key and order the one with the greatest ties; null is the greatest."""
         place, starts = by_key_and_order(key, order, keys)
         key, order = key[place], order[place]

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from muntin.errors import ArgumentError
-from muntin.operators.progress.per_key import PerKey
-from muntin.operators.progress.per_value import Each
-from muntin.operators.progress.punctuated import Punctuated, PunctuatedKeys
-from muntin.operators.progress.row_slack import RowSlack
+from muntin.operators.progress.per_key import PerKeyPunctuator
+from muntin.operators.progress.per_value import PerValuePunctuator
+from muntin.operators.progress.punctuated import KeyMarkPunctuator, MarkPunctuator
+from muntin.operators.progress.row_slack import RowSlackPunctuator
 from muntin.operators.progress.slack import Punctuator
 from muntin.operators.progress.tracks import Quiet
 from muntin.specs import disorder as rules
@@ -32,16 +32,16 @@ def punctuator(
         case rules.Slack(slack=slack):
             return Punctuator(_ticks(axis, slack))
         case rules.RowSlack(rows=rows):
-            return RowSlack(None, rows, axis)
+            return RowSlackPunctuator(None, rows, axis)
         case rules.Punctuated(key=False):
-            return Punctuated(None, axis)
+            return MarkPunctuator(None, axis)
         case rules.Punctuated():
-            return PunctuatedKeys(None, axis, tuple(keys))
+            return KeyMarkPunctuator(None, axis, tuple(keys))
         case rules.PerKey(slack=slack, idle=idle):
-            return PerKey(_ticks(axis, slack), axis, tuple(keys), _quiet(axis, idle))
+            return PerKeyPunctuator(_ticks(axis, slack), axis, tuple(keys), _quiet(axis, idle))
         case rules.Each(slack=slack, idle=idle, expect=expect):
             expected = _expected(expect, values)
-            return Each(_ticks(axis, slack), axis, expected, _quiet(axis, idle))
+            return PerValuePunctuator(_ticks(axis, slack), axis, expected, _quiet(axis, idle))
     raise AssertionError(f"a rule that was not resolved: {disorder}")
 
 

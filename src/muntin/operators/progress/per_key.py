@@ -16,7 +16,13 @@ from muntin.kernels.grouping import greatest_of_keys
 from muntin.kernels.ticks import to_ticks
 from muntin.operators.common.columns import key_fields
 from muntin.operators.common.keys import key_buckets
-from muntin.operators.progress.progress import Advanced, Heard, Observed, Progress, punctuation
+from muntin.operators.progress.progress import (
+    AdvancedShard,
+    ObservedRows,
+    Progress,
+    ProgressMessages,
+    punctuation,
+)
 from muntin.operators.progress.slack import Punctuator
 from muntin.operators.progress.tracks import Moved, Quiet, Tracks
 from muntin.operators.protocol import NEVER, ChunkKey, State
@@ -27,41 +33,41 @@ KEYS = "punctuator:keys"
 
 
 @dataclass(frozen=True)
-class PerKey(Punctuator):
+class PerKeyPunctuator(Punctuator):
     """Each key is ``slack`` ticks behind its own largest; ``quiet`` says who pulls it along."""
 
     axis: Axis
     keys: tuple[pa.DataType, ...]
     quiet: Quiet = field(default_factory=Quiet)
 
-    def observe(self, rows: pa.Table) -> Observed:
+    def observe(self, rows: pa.Table) -> ObservedRows:
         ticks = to_ticks(rows["on"].combine_chunks(), self.axis)
         placed = ticks.refusal == 0
         names = self.names_of(rows)
         if not placed.all():
             names = names.filter(pa.array(placed))
-        return Observed(rows, keyed=told_by(names, ticks.tick[placed]))
+        return ObservedRows(rows, keyed=told_by(names, ticks.tick[placed]))
 
     def names_of(self, rows: pa.Table) -> pa.Table:
         fields = key_fields(self.keys)
         return rows.select([f.name for f in fields]).cast(pa.schema(fields))
 
-    def advance(self, state: State, progress: Progress, heard: Heard) -> Advanced:
+    def advance(self, state: State, progress: Progress, heard: ProgressMessages) -> AdvancedShard:
         after = progress.after(heard, self.slack)
         if self.quiet.follow is not None and after.lead is not None:
             after = after.reaching(max(after.lead - self.quiet.follow, NEVER + 1))
         buckets = state.buckets(KEYS)
         held = [state.read(KEYS, bucket) for bucket in buckets]
         if not held and not heard.keyed:
-            return Advanced(after, punctuation(progress, after))
+            return AdvancedShard(after, punctuation(progress, after))
         names, reached = self._heard(heard, held)
         tracks = Tracks.of(pa.concat_tables(held)) if held else Tracks.unheard(names.slice(0, 0))
         moved = tracks.advance(names, reached, self.quiet, progress, after)
         by_key = self._ahead(moved, progress, after)
         changes = self._remember(moved, after, set(buckets))
-        return Advanced(after, punctuation(progress, after, by_key), changes)
+        return AdvancedShard(after, punctuation(progress, after, by_key), changes)
 
-    def _heard(self, heard: Heard, held: list[pa.Table]) -> tuple[pa.Table, Ints]:
+    def _heard(self, heard: ProgressMessages, held: list[pa.Table]) -> tuple[pa.Table, Ints]:
         """The keys whose rows came, and up to where each is complete by them."""
         if not heard.keyed:
             return held[0].slice(0, 0).drop_columns(["own", "heard"]), np.empty(0, np.int64)

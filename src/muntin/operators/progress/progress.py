@@ -11,7 +11,7 @@ from muntin.operators.protocol import ChunkKey, Punctuation
 
 
 @dataclass(frozen=True)
-class Observed:
+class ObservedRows:
     """What the map side makes of some rows.
 
     ``rows`` are data, ``everywhere`` goes to every shard, ``keyed`` (with columns ``k0..``) to the
@@ -25,7 +25,7 @@ class Observed:
 
 
 @dataclass(frozen=True)
-class Heard:
+class ProgressMessages:
     """What a micro-batch says: largest ticks of the tasks, control rows, and what was observed."""
 
     seen: Sequence[int | None] = ()
@@ -52,7 +52,7 @@ class Progress:
     since: int | None = None
     ended: bool = False
 
-    def after(self, heard: Heard, slack: int | None) -> Progress:
+    def after(self, heard: ProgressMessages, slack: int | None) -> Progress:
         """With what a micro-batch says, except what the rule itself concludes."""
         largest = greatest([self.largest, *heard.seen])
         clock = greatest([self.clock, *heard.clock])
@@ -72,7 +72,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Advanced:
+class AdvancedShard:
     """Where a micro-batch leaves a shard, and what changes in what the rule remembers."""
 
     progress: Progress

@@ -1,4 +1,4 @@
-"""Rows of the stream that are punctuation: what the source itself promises (window-id.txt 5.1).
+"""Rows of the stream that are punctuation: what the source itself promises [Window-ids 5.1].
 
 Spark evaluates the condition; rows come with a column ``p``. A row without a place on the axis
 (null, NaN) promises nothing: it is left among the rows, and refused like any other.
@@ -13,12 +13,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.kernels.ticks import to_ticks
-from muntin.operators.progress.per_key import PerKey, told_by
+from muntin.operators.progress.per_key import PerKeyPunctuator, told_by
 from muntin.operators.progress.progress import (
-    Advanced,
-    Heard,
-    Observed,
+    AdvancedShard,
+    ObservedRows,
     Progress,
+    ProgressMessages,
     greatest,
     punctuation,
 )
@@ -30,38 +30,38 @@ Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Punctuated(Punctuator):
+class MarkPunctuator(Punctuator):
     """Marks that speak for the whole stream."""
 
     axis: Axis
 
-    def observe(self, rows: pa.Table) -> Observed:
+    def observe(self, rows: pa.Table) -> ObservedRows:
         data, marks, ticks = separate(rows, self.axis)
         if not marks.num_rows:
-            return Observed(data)
+            return ObservedRows(data)
         told = pa.table({"tick": pa.array([int(ticks.max())], pa.int64())})
-        return Observed(data, everywhere=told, punctuations=marks.num_rows)
+        return ObservedRows(data, everywhere=told, punctuations=marks.num_rows)
 
     @property
     def in_batch(self) -> Punctuator:
         """Marks are not data in a batch either."""
         return self
 
-    def advance(self, state: State, progress: Progress, heard: Heard) -> Advanced:
+    def advance(self, state: State, progress: Progress, heard: ProgressMessages) -> AdvancedShard:
         after = progress.after(heard, self.slack)
         told = [tick for table in heard.everywhere for tick in table["tick"].to_pylist()]
         after = after.reaching(greatest(told))
-        return Advanced(after, punctuation(progress, after))
+        return AdvancedShard(after, punctuation(progress, after))
 
 
 @dataclass(frozen=True)
-class PunctuatedKeys(PerKey):
+class KeyMarkPunctuator(PerKeyPunctuator):
     """Marks that speak for their own key."""
 
-    def observe(self, rows: pa.Table) -> Observed:
+    def observe(self, rows: pa.Table) -> ObservedRows:
         data, marks, ticks = separate(rows, self.axis)
         told = told_by(self.names_of(marks), ticks)
-        return Observed(data, keyed=told, punctuations=marks.num_rows)
+        return ObservedRows(data, keyed=told, punctuations=marks.num_rows)
 
     @property
     def in_batch(self) -> Punctuator:

@@ -1,4 +1,4 @@
-"""Slack by count: no row comes more than so many positions out of order (window-id.txt 7.2).
+"""Slack by count: no row comes more than so many positions out of order [Window-ids 7.2].
 
 If at most ``rows`` larger ones came before a row, it is not below the (rows + 1)-th largest value
 that came before it. So that value is the punctuation. Rows of one micro-batch arrive together.
@@ -13,7 +13,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.kernels.ticks import valid_ticks
-from muntin.operators.progress.progress import Advanced, Heard, Observed, Progress, punctuation
+from muntin.operators.progress.progress import (
+    AdvancedShard,
+    ObservedRows,
+    Progress,
+    ProgressMessages,
+    punctuation,
+)
 from muntin.operators.progress.slack import Punctuator
 from muntin.operators.protocol import State
 from muntin.specs.axis import Axis
@@ -23,26 +29,26 @@ TOP = "punctuator:ticks"
 
 
 @dataclass(frozen=True)
-class RowSlack(Punctuator):
+class RowSlackPunctuator(Punctuator):
     """Tasks send their ``rows`` + 1 largest ticks to every shard, which keeps as many."""
 
     rows: int
     axis: Axis
 
-    def observe(self, rows: pa.Table) -> Observed:
-        return Observed(rows, pa.table({"tick": self._top(valid_ticks(rows["on"], self.axis))}))
+    def observe(self, rows: pa.Table) -> ObservedRows:
+        return ObservedRows(rows, pa.table({"tick": self._top(valid_ticks(rows["on"], self.axis))}))
 
-    def advance(self, state: State, progress: Progress, heard: Heard) -> Advanced:
+    def advance(self, state: State, progress: Progress, heard: ProgressMessages) -> AdvancedShard:
         after = progress.after(heard, self.slack)
         held = [state.read(TOP, bucket) for bucket in state.buckets(TOP)]
         if not heard.everywhere:
-            return Advanced(after, punctuation(progress, after))
+            return AdvancedShard(after, punctuation(progress, after))
         told = pa.concat_tables([*held, *heard.everywhere])["tick"].to_numpy()
         top = self._top(told)
         if len(top) > self.rows:
             after = after.reaching(int(top.min()))
         changes = {(TOP, 0): pa.table({"tick": top})}
-        return Advanced(after, punctuation(progress, after), changes)
+        return AdvancedShard(after, punctuation(progress, after), changes)
 
     def _top(self, ticks: Ints) -> Ints:
         least = len(ticks) - self.rows - 1

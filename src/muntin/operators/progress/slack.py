@@ -6,7 +6,13 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from muntin.operators.progress.progress import Advanced, Heard, Observed, Progress, punctuation
+from muntin.operators.progress.progress import (
+    AdvancedShard,
+    ObservedRows,
+    Progress,
+    ProgressMessages,
+    punctuation,
+)
 from muntin.operators.protocol import State
 
 
@@ -19,17 +25,17 @@ class Punctuator:
 
     slack: int | None
 
-    def observe(self, rows: pa.Table) -> Observed:
+    def observe(self, rows: pa.Table) -> ObservedRows:
         """Map side: every task tells its largest tick anyway, and that is all this rule needs."""
-        return Observed(rows)
+        return ObservedRows(rows)
 
     @property
     def in_batch(self) -> Punctuator:
         """What a batch does of it: nothing, because its end is its only punctuation."""
         return Punctuator(None)
 
-    def advance(self, state: State, progress: Progress, heard: Heard) -> Advanced:
+    def advance(self, state: State, progress: Progress, heard: ProgressMessages) -> AdvancedShard:
         """Take in what a micro-batch says; the punctuation takes effect at its end."""
         after = progress.after(heard, self.slack)
         after = after.reaching(after.lead)
-        return Advanced(after, punctuation(progress, after))
+        return AdvancedShard(after, punctuation(progress, after))

@@ -17,12 +17,12 @@ import pyarrow as pa
 from muntin.kernels.ticks import from_order, order_of_ticks, ticks_of_order
 from muntin.operators.common.columns import ints, key_fields
 from muntin.operators.common.completeness import Front
-from muntin.operators.common.keys import Keyed
-from muntin.operators.join.held_rows import GONE, Kept, Pool
-from muntin.operators.join.passed_rows import Passed
-from muntin.operators.join.side import Side
-from muntin.operators.join.sorted_right_rows import Succession
-from muntin.operators.joint_protocol import Arrived
+from muntin.operators.common.keys import KeyedTables
+from muntin.operators.join.held_rows import GONE, HeldSide, Pool
+from muntin.operators.join.passed_rows import PassedRows
+from muntin.operators.join.side import SideRows
+from muntin.operators.join.sorted_right_rows import SortedRightRows
+from muntin.operators.joint_protocol import InputBatch
 from muntin.operators.protocol import EVER, NEVER, Changes, Open, Punctuation, Routed, State, Step
 from muntin.operators.resample.neighbours import Neighbours
 from muntin.specs.resample import Grid
@@ -49,7 +49,7 @@ class Regular:
     ``gap``; else ``frame_start`` and ``frame_end``, which are both the instant.
     """
 
-    side: Side
+    side: SideRows
     grid: Grid | None
     values: Neighbours | None
     bound_type: pa.DataType
@@ -90,9 +90,9 @@ class Regular:
         punctuation: Punctuation,
         rows: Sequence[pa.Table] = (),
     ) -> Step:
-        new, taken = self.side.in_time(Arrived(partials, punctuation, rows))
+        new, taken = self.side.in_time(InputBatch(partials, punctuation, rows))
         front = Front(self.side.axis, punctuation)
-        kept = Kept.of(state, "rows:", self.side.schema, remembers=False)
+        kept = HeldSide.of(state, "rows:", self.side.schema, remembers=False)
         _, high = front.lifted()
         pool = kept.pool(new, kept.held.chosen(kept.held.bounds[0] < high.max()))
         keys = pool.rows.select(self.side.key_names)
@@ -158,10 +158,10 @@ class _Final:
     """The rows that became final, behind the last ones of their keys that were so before."""
 
     rows: pa.Table
-    keyed: Keyed
-    succession: Succession
+    keyed: KeyedTables
+    succession: SortedRightRows
     fresh: Mask
-    passed: Passed
+    passed: PassedRows
     buckets: dict[int, pa.Table]
     new: int
 
@@ -169,14 +169,14 @@ class _Final:
     def of(cls, work: Regular, state: State, pool: Pool, final: Mask) -> _Final:
         names = work.side.key_names
         mine = pool.rows.filter(pa.array(final))
-        passed = Passed.of(state, "passed:", names)
+        passed = PassedRows.of(state, "passed:", names)
         # Who fills instants must know of every key where its next one lies.
         floor = EVER if work.values is None else NEVER
         buckets = passed.read([mine], floor) if work.grid is not None else {}
         rows = pa.concat_tables([mine, *buckets.values()]).combine_chunks()
-        keyed = Keyed.of(names, [rows])
+        keyed = KeyedTables.of(names, [rows])
         order, ties = ints(rows["order"]), work.side.tie_names
-        made = Succession.of(rows, keyed.numbers[0], order, len(keyed), ties)
+        made = SortedRightRows.of(rows, keyed.numbers[0], order, len(keyed), ties)
         return cls(rows, keyed, made, made.place < mine.num_rows, passed, buckets, mine.num_rows)
 
     def change(self, *, ended: bool, remembers: bool) -> Changes:

@@ -15,8 +15,8 @@ from muntin.kernels.ticks import from_order
 from muntin.operators.common.columns import key_fields
 from muntin.operators.common.completeness import Front
 from muntin.operators.fill.held_rows import reached
-from muntin.operators.join.asof import Known, Nearest
-from muntin.operators.join.held_rows import GONE, Kept, Pool
+from muntin.operators.join.asof import AsofJoinOperator, RightRows
+from muntin.operators.join.held_rows import GONE, HeldSide, Pool
 from muntin.operators.protocol import EVER
 from muntin.operators.resample.at_grid import value_fields
 from muntin.operators.resample.neighbours import Neighbours
@@ -26,7 +26,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Given(Nearest):
+class Given(AsofJoinOperator):
     """Left rows are instants, of which one in each place is told; right rows have the values.
 
     Results have the keys ``k0..``, the instant ``at``, values ``r0..`` and ``gap``.
@@ -45,7 +45,7 @@ class Given(Nearest):
     def patient(self) -> bool:
         return True
 
-    def _due(self, waiting: Kept, fronts: Sequence[Front]) -> Mask:
+    def _due(self, waiting: HeldSide, fronts: Sequence[Front]) -> Mask:
         """An instant waits for what is before and behind it, and for others in its place."""
         least, most = waiting.held.bounds
         low, high = fronts[0].lifted()
@@ -53,7 +53,7 @@ class Given(Nearest):
         return super()._due(waiting, fronts) | reached(least, most, low[some], high[some] - 1)
 
     def _results(
-        self, known: Known, asking: Pool, fronts: Sequence[Front]
+        self, known: RightRows, asking: Pool, fronts: Sequence[Front]
     ) -> tuple[Mask, pa.Table]:
         certain = self._certain(known, asking, fronts)
         first = _first_in_place(known, asking, np.flatnonzero(certain))
@@ -66,7 +66,7 @@ class Given(Nearest):
         columns += self.values.made(known.rows, *around, order)
         return certain, pa.Table.from_arrays(columns, schema=self.result_schema)
 
-    def _certain(self, known: Known, asking: Pool, fronts: Sequence[Front]) -> Mask:
+    def _certain(self, known: RightRows, asking: Pool, fronts: Sequence[Front]) -> Mask:
         """Nobody else comes to the instant's place, and its values are known."""
         order = asking.order
         alone = order < fronts[0].after(asking.rows.select(self.key_names))
@@ -83,7 +83,7 @@ class Given(Nearest):
         return certain
 
 
-def _first_in_place(known: Known, asking: Pool, chosen: Ints) -> Ints:
+def _first_in_place(known: RightRows, asking: Pool, chosen: Ints) -> Ints:
     """Of the chosen instants one for each key and order."""
     key = known.keyed.numbers[1][chosen]
     groups = key_and_pane(key, len(known.keyed), asking.order[chosen])

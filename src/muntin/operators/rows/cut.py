@@ -67,7 +67,7 @@ class Progressed:
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldRows:
     """Rows of earlier steps that are still needed, and those of this one, key by key by rank."""
 
     key_starts: Ints
@@ -137,7 +137,7 @@ class Cut(ABC):
         """The cell of each row; NEVER for a row in no window."""
 
     @abstractmethod
-    def windows(self, run: Run, keys: Progressed, held: Held | None) -> Cutting:
+    def windows(self, run: Run, keys: Progressed, held: HeldRows | None) -> Cutting:
         """The windows that are known now and were not before."""
 
 
@@ -163,7 +163,7 @@ class RankCut(Cut):
         numbers: Ints = 2 * slides + (offset >= self.edges.start_offset)
         return numbers
 
-    def windows(self, run: Run, keys: Progressed, held: Held | None) -> Cutting:
+    def windows(self, run: Run, keys: Progressed, held: HeldRows | None) -> Cutting:
         edges, slide = self.edges, self.edges.slide
         first = keys.memory["n"] // slide
         last = keys.counted // slide - 1
@@ -194,7 +194,7 @@ class RankCut(Cut):
         panes: Ints = 2 * slides + (offset > 0)
         return panes
 
-    def _within(self, keys: Progressed, held: Held, key: Ints, start: Ints, end: Ints) -> Ints:
+    def _within(self, keys: Progressed, held: HeldRows, key: Ints, start: Ints, end: Ints) -> Ints:
         """The first rank of each window that is not too far behind its last row."""
         assert self.within is not None
         last = np.minimum(end, keys.counted[key]) - 1
@@ -220,7 +220,7 @@ class TupleCut(Cut):
     def number(self, run: Run, keys: Progressed) -> Ints:
         return run.order
 
-    def windows(self, run: Run, keys: Progressed, held: Held | None) -> Cutting:
+    def windows(self, run: Run, keys: Progressed, held: HeldRows | None) -> Cutting:
         ends = (run.rank + 1) % self.every == 0
         chosen = first_of_each(run.key[ends], run.order[ends])
         key, end = run.key[ends][chosen], run.order[ends][chosen]

@@ -1,4 +1,4 @@
-"""Windows from the latest landmark on (prior-art-spec-2.md CA-3): given or found in the data."""
+"""Windows from the latest landmark on [CA-3]: given or found in the data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from muntin.operators.protocol import EVER, NEVER
 from muntin.operators.rows.cut import (
     Cut,
     Cutting,
-    Held,
+    HeldRows,
     Mask,
     Progressed,
     Run,
@@ -69,7 +69,7 @@ class LandmarkCut(Cut):
         """Rows are told apart by ``on``; those before any landmark are in no window."""
         return np.where(self._landmark_of(run, keys) == NEVER, NEVER, run.order)
 
-    def windows(self, run: Run, keys: Progressed, held: Held | None) -> Cutting:
+    def windows(self, run: Run, keys: Progressed, held: HeldRows | None) -> Cutting:
         segments = self._segments(run, keys)
         latest = keys.memory["last"].copy()
         np.maximum.at(latest, run.key, run.order)

@@ -1,4 +1,4 @@
-"""Windows that end where an attribute beside ``on`` passes an edge (window-id.txt 3.2)."""
+"""Windows that end where an attribute beside ``on`` passes an edge [Window-ids 3.2]."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from muntin.operators.protocol import EVER, NEVER
 from muntin.operators.rows.cut import (
     Cut,
     Cutting,
-    Held,
+    HeldRows,
     Ints,
     Mask,
     Progressed,
@@ -67,7 +67,7 @@ class SlideCut(Cut):
     def number(self, run: Run, keys: Progressed) -> Ints:
         return run.order
 
-    def windows(self, run: Run, keys: Progressed, held: Held | None) -> Cutting:
+    def windows(self, run: Run, keys: Progressed, held: HeldRows | None) -> Cutting:
         last = run.last_of_ties()
         risen, slide = keys.memory["risen"].copy(), keys.memory["slide"].copy()
         latest = keys.memory["last"].copy()

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from muntin.kernels.ticks import order_of_ticks
 from muntin.operators.protocol import EVER, NEVER
-from muntin.operators.rows.cut import Cut, Cutting, Held, Progressed, Run, spread
+from muntin.operators.rows.cut import Cut, Cutting, HeldRows, Progressed, Run, spread
 from muntin.specs.axis import Axis
 from muntin.specs.windows import Edges
 
@@ -34,7 +34,7 @@ class ValueCut(Cut):
     def number(self, run: Run, keys: Progressed) -> Ints:
         return run.tick
 
-    def windows(self, run: Run, keys: Progressed, held: Held | None) -> Cutting:
+    def windows(self, run: Run, keys: Progressed, held: HeldRows | None) -> Cutting:
         edges = self.edges
         key, first, last = self._windows_of_rows(run, keys)
         closing = self._closing(keys)

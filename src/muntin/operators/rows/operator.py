@@ -3,7 +3,7 @@
 Rows whose order is final are lifted into cells (rows that will always be in the same windows
 share one) and a cut tells which stretches of cells are windows. Both ends of these stretches only
 move forward, so the same constant-time kernels slide over them as over panes. How this compares
-with the bins of window-id.txt, section 6, is in docs/decisions.
+with the bins of [Window-ids 6] is in docs/decisions/0009-rows-held-until-final.md.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from muntin.kernels.row_windows import stretches
 from muntin.kernels.ticks import to_ticks
 from muntin.operators.aggregation.combine import slide
 from muntin.operators.common.columns import ints
-from muntin.operators.common.keys import Keyed
+from muntin.operators.common.keys import KeyedTables
 from muntin.operators.protocol import NEVER, Changes, State
-from muntin.operators.rows.cut import Cutting, Held, Progressed, Run
+from muntin.operators.rows.cut import Cutting, HeldRows, Progressed, Run
 from muntin.operators.rows.ordered_rows import Sequenced
 from muntin.operators.windows.panes import Panes
 from muntin.specs.windows import Edges
@@ -34,7 +34,7 @@ _CHUNKS = 32
 
 
 @dataclass(frozen=True)
-class Ordered(Sequenced):
+class RowWindowOperator(Sequenced):
     """Windows that a cut makes of the rows of each key, with their aggregates."""
 
     @cached_property
@@ -52,7 +52,7 @@ class Ordered(Sequenced):
     def _report(
         self,
         state: State,
-        keyed: Keyed,
+        keyed: KeyedTables,
         held: pa.Table,
         run: Run,
         final: pa.Table,
@@ -83,7 +83,7 @@ class Ordered(Sequenced):
         return lifted, key, len(run) - len(inside)
 
     def _live(
-        self, keyed: Keyed, cells: pa.Table, keys: Progressed, new: pa.Table, new_key: Ints
+        self, keyed: KeyedTables, cells: pa.Table, keys: Progressed, new: pa.Table, new_key: Ints
     ) -> tuple[pa.Table, Ints]:
         """Cells that a window may still need, old and new, by key and number; and their keys."""
         needed = keys.memory["needed"][keyed.numbers[2]]
@@ -98,7 +98,7 @@ class Ordered(Sequenced):
         columns = [column.combine_chunks() for column in both.columns]
         return self.cells.grouped(columns, groups), key[groups.member]
 
-    def _held(self, live: pa.Table, key: Ints, keys: int) -> Held | None:
+    def _held(self, live: pa.Table, key: Ints, keys: int) -> HeldRows | None:
         """The rows of each key by rank, where the cut looks at them; cells then are single rows."""
         if not self.cut.holds_rows:
             return None
@@ -107,7 +107,7 @@ class Ordered(Sequenced):
         starts = np.searchsorted(key[place], np.arange(keys + 1))
         # The first call keeps the `on` of a cell's first row.
         on = live[self.cells.columns_of(0)[1]].combine_chunks().take(pa.array(place))
-        return Held(starts.astype(np.int64), rank[place], to_ticks(on, self.axis).order)
+        return HeldRows(starts.astype(np.int64), rank[place], to_ticks(on, self.axis).order)
 
     def _remember(
         self,

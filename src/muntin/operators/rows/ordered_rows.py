@@ -15,12 +15,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin.aggregates.bind import Call, slot_types
+from muntin.aggregates.bind import AggregateCall, slot_types
 from muntin.kernels.numbers.order_keys import tie_ranks
 from muntin.kernels.ticks import from_order, order_of_ticks
 from muntin.operators.common.admission import Admission, behind
 from muntin.operators.common.columns import ints, key_fields
-from muntin.operators.common.keys import Keyed, places
+from muntin.operators.common.keys import KeyedTables, places
 from muntin.operators.common.pending_rows import PENDING, due, hold
 from muntin.operators.protocol import EVER, NEVER, Changes, Punctuation, Routed, State, Step
 from muntin.operators.rows.cut import Cut, Cutting, Progressed, Run
@@ -46,7 +46,7 @@ class Sequenced:
     axis: Axis
     keys: tuple[pa.DataType, ...]
     ranked_keys: int
-    calls: tuple[Call, ...]
+    calls: tuple[AggregateCall, ...]
     cut: Cut
     bound_type: pa.DataType
     lateness_type: pa.DataType
@@ -153,7 +153,7 @@ class Sequenced:
         pool, read = self._pool(state, arrived, punctuation)
         remembered = self.read(state, MEMORY, self.memory_schema)
         held = self._kept(state)
-        keyed = Keyed.of(self.by_names, [remembered, pool, held])
+        keyed = KeyedTables.of(self.by_names, [remembered, pool, held])
         run, final, waiting, keys = self._final(
             keyed, remembered, pool, arrived.num_rows, punctuation
         )
@@ -178,7 +178,7 @@ class Sequenced:
     def _report(
         self,
         state: State,
-        keyed: Keyed,
+        keyed: KeyedTables,
         held: pa.Table,
         run: Run,
         final: pa.Table,
@@ -223,7 +223,7 @@ class Sequenced:
 
     def _final(
         self,
-        keyed: Keyed,
+        keyed: KeyedTables,
         remembered: pa.Table,
         pool: pa.Table,
         arrived: int,
@@ -283,7 +283,7 @@ class Sequenced:
         return run, final.take(pa.array(kept)), fallen
 
     def _memorize(
-        self, keyed: Keyed, remembered: pa.Table, keys: Progressed, cutting: Cutting
+        self, keyed: KeyedTables, remembered: pa.Table, keys: Progressed, cutting: Cutting
     ) -> Changes:
         if keys.ended:
             return {(MEMORY, 0): None}

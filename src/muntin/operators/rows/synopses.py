@@ -1,4 +1,4 @@
-"""Windows over the rows of a key in their order, by synopses (prior-art-spec-2.md EH, CA).
+"""Windows over the rows of a key in their order, by synopses [EH-1, CA-14].
 
 What is kept of rows whose order is final is not cells but one synopsis for each aggregate and
 key, which is fed and then asked about every window that a cut tells.
@@ -16,7 +16,7 @@ import pyarrow as pa
 from muntin.aggregates.synopses.protocol import Floats, SynopsisKind
 from muntin.aggregates.synopses.result_column import result_column
 from muntin.operators.common.columns import ints
-from muntin.operators.common.keys import Keyed, key_buckets
+from muntin.operators.common.keys import KeyedTables, key_buckets
 from muntin.operators.protocol import NEVER, Changes, State
 from muntin.operators.rows.cut import Cutting, Progressed, Run
 from muntin.operators.rows.ordered_rows import Sequenced
@@ -52,7 +52,7 @@ class Synopses(Sequenced):
     def _report(
         self,
         state: State,
-        keyed: Keyed,
+        keyed: KeyedTables,
         held: pa.Table,
         run: Run,
         final: pa.Table,
@@ -78,7 +78,7 @@ class Synopses(Sequenced):
     def _ask(
         self,
         place: int,
-        keyed: Keyed,
+        keyed: KeyedTables,
         held: pa.Table,
         touched: Ints,
         run: Run,
@@ -116,7 +116,7 @@ class Synopses(Sequenced):
             return [np.empty(0)] * max(1, kind.result.num_fields), dumps
         return [np.concatenate(parts) for parts in zip(*pieces, strict=True)], dumps
 
-    def _results(self, keyed: Keyed, cutting: Cutting, answers: list[pa.Array]) -> pa.Table:
+    def _results(self, keyed: KeyedTables, cutting: Cutting, answers: list[pa.Array]) -> pa.Table:
         row = pa.array(cutting.key)
         made = [keyed.keys[name].take(row).combine_chunks() for name in self.key_names]
         made += [self.bound(cutting.start), self.bound(cutting.end)]
@@ -128,7 +128,7 @@ class Synopses(Sequenced):
     def _remember(
         self,
         state: State,
-        keyed: Keyed,
+        keyed: KeyedTables,
         held: pa.Table,
         touched: Ints,
         fed: Ints,

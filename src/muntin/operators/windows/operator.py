@@ -1,4 +1,4 @@
-"""Windows over values, by panes (panes.txt 3.1; window-id.txt 5.2).
+"""Windows over values, by panes [Panes 3.1; Window-ids 5.2].
 
 Rows become panes on the map side: one row of accumulators per key and pane. A step merges panes
 that arrive with those it remembers and makes windows of them when punctuation says that they are
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.aggregates.bind import Call
+from muntin.aggregates.bind import AggregateCall
 from muntin.kernels.grouping import key_and_pane
 from muntin.kernels.sliding import LANDMARK, LATCH, intervals
 from muntin.kernels.ticks import from_ticks
@@ -46,7 +46,7 @@ class Windows:
     axis: Axis
     edges: Edges
     keys: tuple[pa.DataType, ...]
-    calls: tuple[Call, ...]
+    calls: tuple[AggregateCall, ...]
     bound_type: pa.DataType
     late: Late = "generous"
     unfinished: Unfinished = "keep"

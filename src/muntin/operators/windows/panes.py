@@ -1,4 +1,4 @@
-"""Panes: what rows become before the shuffle, and how partial tables merge (panes.txt 3.1).
+"""Panes: what rows become before the shuffle, and how partial tables merge [Panes 3.1].
 
 A pane is one row of accumulators per key and stretch between two window edges. Panes are made on
 the map side, travel, and are kept; windows are made of them elsewhere.
@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.aggregates.accumulators import Accumulator, Count
-from muntin.aggregates.bind import Bound, Call, bind, slot_types
+from muntin.aggregates.bind import AggregateCall, BoundAggregate, bind, slot_types
 from muntin.kernels.grouping import Groups, key_and_pane, key_codes
 from muntin.operators.aggregation.combine import combine, gather
 from muntin.operators.common.admission import Admission
@@ -41,11 +41,11 @@ class Panes:
     axis: Axis
     edges: Edges
     keys: tuple[pa.DataType, ...]
-    calls: tuple[Call, ...]
+    calls: tuple[AggregateCall, ...]
     lateness_type: pa.DataType
 
     @cached_property
-    def bound(self) -> tuple[Bound, ...]:
+    def bound(self) -> tuple[BoundAggregate, ...]:
         return tuple(bind(call) for call in self.calls)
 
     @cached_property

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.aggregates.bind import Call
+from muntin.aggregates.bind import AggregateCall
 from muntin.kernels.grouping import Groups
 from muntin.kernels.row_windows import join_sessions
 from muntin.kernels.ticks import from_order, order_of_ticks, shift_order, to_ticks
@@ -42,7 +42,7 @@ class Sessions:
 
     axis: Axis
     keys: tuple[pa.DataType, ...]
-    calls: tuple[Call, ...]
+    calls: tuple[AggregateCall, ...]
     gap: int | None
     bound_type: pa.DataType
     lateness_type: pa.DataType

@@ -1,4 +1,4 @@
-"""Candidates c(i), the frames that begin at row i, for kinds with a condition (frames.txt 4.3)."""
+"""Candidates c(i), the frames that begin at row i, for kinds with a condition [Frames 4.3]."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 from muntin.reference.frames.conditions import Condition
 from muntin.reference.frames.lengths import LocalConditions
-from muntin.reference.frames.places import Place, gap_before
+from muntin.reference.frames.places import RowPlace, gap_before
 from muntin.reference.windows import Row
 from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.kinds import Starting
@@ -22,7 +22,7 @@ Policy = Literal["break", "satisfy", "carry"]
 class Candidate:
     """A frame from its first row on, taken as far as it goes."""
 
-    places: tuple[Place, ...]
+    places: tuple[RowPlace, ...]
     ended: Ended
 
     @property
@@ -40,17 +40,17 @@ class Line:
 
     framing: Framing
     local: LocalConditions
-    places: Sequence[Place]
+    places: Sequence[RowPlace]
     starts: Callable[[Row], bool]
     bridged: Callable[[Row, Row], bool | None]
 
-    def following(self, place: Place, held: Sequence[Place]) -> list[Place]:
+    def following(self, place: RowPlace, held: Sequence[RowPlace]) -> list[RowPlace]:
         """A place as a frame that holds these places meets it: perhaps behind a gap."""
         if self.framing.readings != "interval":
             return [place]
         return [*gap_before(place, held, self.local.measure.at), place]
 
-    def policy(self, missing: Place) -> Policy:
+    def policy(self, missing: RowPlace) -> Policy:
         """What becomes of a missing row that an open frame meets."""
         match self.framing.missing:
             case "break" | "satisfy" | "carry" as named:
@@ -62,22 +62,22 @@ class Line:
         assert before[-1] is not None and after[0] is not None  # what is real is a row
         return "satisfy" if self.bridged(before[-1], after[0]) else "break"
 
-    def bounds(self, place: Place) -> bool:
+    def bounds(self, place: RowPlace) -> bool:
         """Whether a liberal frame beside it reaches to this place, and no further.
 
         A missing row that may satisfy for all that is known is none that does not.
         """
         return place.real or self.policy(place) == "break"
 
-    def starting(self, place: Place) -> bool:
+    def starting(self, place: RowPlace) -> bool:
         """Whether a frame may begin here as far as starts were given."""
         kind = self.framing.kind
         if not isinstance(kind, Starting) or kind.start is None:
             return True
         return place.real and place.row is not None and bool(self.starts(place.row))
 
-    def restarts(self, place: Place) -> bool:
-        """Whether an open frame must give way to one that begins here (appendix A)."""
+    def restarts(self, place: RowPlace) -> bool:
+        """Whether an open frame must give way to one that begins here [Frames, appendix A]."""
         kind = self.framing.kind
         given = isinstance(kind, Starting) and kind.start is not None
         return given and not self.framing.continues and self.starting(place)
@@ -94,7 +94,7 @@ class Candidates:
     def minimal(self) -> bool:
         return self.line.framing.kind.span == "minimal"
 
-    def opens(self, place: Place) -> bool:
+    def opens(self, place: RowPlace) -> bool:
         if not place.real or not self.line.starting(place):
             return False
         return self.minimal or self.holds([place])
@@ -111,10 +111,10 @@ class Candidates:
                 if self.exists(candidate):
                     yield candidate
 
-    def grown(self, first: Place) -> Candidate:
+    def grown(self, first: RowPlace) -> Candidate:
         """The frame that opens with this row, which takes places until something ends it."""
         taken = [first]
-        carried: list[Place] = []
+        carried: list[RowPlace] = []
         if self.minimal and self.holds(taken):
             return Candidate(tuple(taken), "condition")
         for place in self.line.places[first.index + 1 :]:
@@ -133,7 +133,7 @@ class Candidates:
         return Candidate(tuple(taken), "input")
 
     def _refusal(
-        self, taken: Sequence[Place], joining: Sequence[Place], policy: Policy | None
+        self, taken: Sequence[RowPlace], joining: Sequence[RowPlace], policy: Policy | None
     ) -> Ended | None:
         """Why a frame cannot take these, a row or a missing one with those carried before it."""
         last = joining[-1]
@@ -150,5 +150,5 @@ class Candidates:
         return None
 
 
-def _real(places: Sequence[Place]) -> list[Place]:
+def _real(places: Sequence[RowPlace]) -> list[RowPlace]:
     return [place for place in places if place.real]

@@ -1,4 +1,4 @@
-"""The condition of each kind, over the real rows of a frame (frames.txt 4.3)."""
+"""The condition of each kind, over the real rows of a frame [Frames 4.3]."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from muntin.reference.frames.places import Place
+from muntin.reference.frames.places import RowPlace
 from muntin.reference.windows import Evaluate
-from muntin.specs.frames.kinds import Boundary, Crossing, Delta, Kind, Sign, Threshold, Trend
+from muntin.specs.frames.kinds import Boundary, Crossing, Delta, FrameKind, Sign, Threshold, Trend
 from muntin.specs.frames.row_kinds import Density
 
 #: Whether a frame with these real rows, in order, is as its kind asks.
-Condition = Callable[[Sequence[Place]], bool]
+Condition = Callable[[Sequence[RowPlace]], bool]
 
 _SIGNS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 
-def condition(kind: Kind, aggregate: Evaluate | None) -> Condition:
+def condition(kind: FrameKind, aggregate: Evaluate | None) -> Condition:
     """Holds throughout a maximal frame, and first at the last row of a minimal one."""
     match kind:
         case Threshold():

@@ -1,4 +1,4 @@
-"""Frames where rows are dense: unions of windows, and clusters rare by chance (appendix H)."""
+"""Frames of dense rows: unions of windows, and clusters rare by chance [Frames, appendix H]."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import replace
 from decimal import Decimal, localcontext
 
 from muntin.reference.frames.conditions import compares
-from muntin.reference.frames.lengths import LocalConditions, Measure
-from muntin.reference.frames.places import Place
+from muntin.reference.frames.lengths import LocalConditions, OnNumbers
+from muntin.reference.frames.places import RowPlace
 from muntin.reference.windows import Evaluate
 from muntin.specs.frames.row_kinds import Cluster, Density
 
@@ -18,8 +18,8 @@ _DIGITS = 50
 
 
 def in_stretches(
-    kind: Density, aggregate: Evaluate, measure: Measure, places: Sequence[Place]
-) -> list[Place]:
+    kind: Density, aggregate: Evaluate, measure: OnNumbers, places: Sequence[RowPlace]
+) -> list[RowPlace]:
     """The places, each with the stretch of satisfying windows it lies in, or none, as reading."""
     per = measure.length(kind.per)
     stretches: list[tuple[object, object]] = []  # (start, end], in order and apart
@@ -34,7 +34,7 @@ def in_stretches(
         else:
             stretches.append((start, end))
 
-    def stretch(place: Place) -> int | None:
+    def stretch(place: RowPlace) -> int | None:
         at = measure.at(place.on)
         return next((i for i, (start, end) in enumerate(stretches) if start < at <= end), None)
 
@@ -42,8 +42,8 @@ def in_stretches(
 
 
 def clusters(
-    kind: Cluster, local: LocalConditions, places: Sequence[Place]
-) -> Iterator[tuple[Place, ...]]:
+    kind: Cluster, local: LocalConditions, places: Sequence[RowPlace]
+) -> Iterator[tuple[RowPlace, ...]]:
     """Stretches of rows that chance would rarely bring, the least likely of those that overlap."""
     found = []
     for first, last in itertools.combinations(range(len(places)), 2):
@@ -61,7 +61,7 @@ def clusters(
             yield rows
 
 
-def by_chance(kind: Cluster, local: LocalConditions, rows: Sequence[Place]) -> Decimal:
+def by_chance(kind: Cluster, local: LocalConditions, rows: Sequence[RowPlace]) -> Decimal:
     """``P(N >= k - 1)`` for k rows, N Poisson: the rows behind the first in their duration."""
     with localcontext() as context:
         context.prec = _DIGITS

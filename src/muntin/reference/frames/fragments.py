@@ -1,4 +1,4 @@
-"""How long an open frame is known to last while rows and punctuation come (appendix F)."""
+"""How long an open frame is known to last while rows and punctuation come [Frames, appendix F]."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from muntin.reference.frames.candidates import Line
-from muntin.reference.frames.places import Place
+from muntin.reference.frames.places import RowPlace
 
 
 def growing(
-    places: Sequence[Place], line: Line, steps: Sequence[int]
-) -> Iterator[tuple[Sequence[Place], Any]]:
+    places: Sequence[RowPlace], line: Line, steps: Sequence[int]
+) -> Iterator[tuple[Sequence[RowPlace], Any]]:
     """A frame with each of its places, and after each punctuation that finds it open.
 
     Each time the places it holds by then, and where it ends at the least. ``steps`` are the
@@ -33,7 +33,7 @@ def growing(
             yield places[:taken], line.local.end_so_far(places[:taken], known)
 
 
-def _is_gap(place: Place, line: Line) -> bool:
+def _is_gap(place: RowPlace, line: Line) -> bool:
     """Whether a place is known only with the row behind it."""
     return place.row is None and line.framing.readings == "interval"
 

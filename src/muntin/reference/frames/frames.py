@@ -1,4 +1,4 @@
-"""Frames of a stream, straight from the definitions (frames.txt 4 and its appendices).
+"""Frames of a stream, straight from the definitions [Frames 4 and appendices].
 
 The rows that are not late, per key and all of them at once: laid out in order, framed, and every
 frame reported. The oracle of the operators that find these frames as rows arrive.
@@ -15,9 +15,9 @@ from muntin.reference.frames.candidates import Candidates, Line
 from muntin.reference.frames.conditions import condition
 from muntin.reference.frames.density import clusters, in_stretches
 from muntin.reference.frames.fragments import growing
-from muntin.reference.frames.lengths import LocalConditions, Measure
-from muntin.reference.frames.places import Layout, Place
-from muntin.reference.frames.regions import Grid, Regions
+from muntin.reference.frames.lengths import LocalConditions, OnNumbers
+from muntin.reference.frames.places import Layout, RowPlace
+from muntin.reference.frames.regions import RegionGrid, RegionReference
 from muntin.reference.frames.schemes import chosen
 from muntin.reference.frames.walk import Frame, from_start_to_end, one_after_another
 from muntin.reference.windows import Evaluate, Key, MicroBatch, Outcome, Row
@@ -87,7 +87,7 @@ class FrameReference:
 
     @property
     def _local(self) -> LocalConditions:
-        return LocalConditions(self.framing, Measure(self.axis))
+        return LocalConditions(self.framing, OnNumbers(self.axis))
 
     def _found(
         self, rows: Sequence[Row], largest: int, complete: int | None, steps: Sequence[int]
@@ -105,10 +105,10 @@ class FrameReference:
             frames = [max(frames, key=lambda frame: self._local.duration(frame.places))]
         return [list(self._rows_of(frame, self._line(places), steps)) for frame in frames]
 
-    def _line(self, places: Sequence[Place]) -> Line:
+    def _line(self, places: Sequence[RowPlace]) -> Line:
         return Line(self.framing, self._local, places, self.starts, self.bridged)
 
-    def _frames(self, places: list[Place]) -> list[Frame]:
+    def _frames(self, places: list[RowPlace]) -> list[Frame]:
         """Frames by ``frame_start``, also those that do not meet the local conditions."""
         kind = self.framing.kind
         if isinstance(kind, Cluster):
@@ -139,8 +139,8 @@ class FrameReference:
         yield _told_of(frame.places, start, end, frame.status)
 
     def _fragments(
-        self, places: Sequence[Place], line: Line, steps: Sequence[int]
-    ) -> Iterator[tuple[Sequence[Place], Any]]:
+        self, places: Sequence[RowPlace], line: Line, steps: Sequence[int]
+    ) -> Iterator[tuple[Sequence[RowPlace], Any]]:
         """The frame as it was when it became certain, and then each time it had grown enough."""
         if self.framing.fragments is None:
             return
@@ -166,8 +166,8 @@ class FrameReference:
         return holding and not isinstance(kind, Density)
 
     def _regions(self, kind: Region, rows: Sequence[Row]) -> Iterator[Found]:
-        grid = Grid(self.framing, rows, self.reading, self.along)
-        regions = Regions(self.framing, kind, self._local.measure, grid)
+        grid = RegionGrid(self.framing, rows, self.reading, self.along)
+        regions = RegionReference(self.framing, kind, self._local.measure, grid)
         found = regions.chosen()
         for r in [max(found, key=regions.duration)] if self.framing.longest and found else found:
             real, bridged = grid.counted(r)
@@ -191,7 +191,7 @@ class FrameReference:
                 outcome.results.append(result)
 
 
-def _told_of(places: Sequence[Place], start: Any, end: Any, status: str) -> Found:
+def _told_of(places: Sequence[RowPlace], start: Any, end: Any, status: str) -> Found:
     real = sum(place.real for place in places)
     told = {
         "frame_start": start,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from muntin.reference.frames.places import Place
+from muntin.reference.frames.places import RowPlace
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.kinds import Trend
@@ -14,7 +14,7 @@ from muntin.specs.lengths import Length
 
 
 @dataclass(frozen=True)
-class Measure:
+class OnNumbers:
     """Values of ``on`` as numbers that can be subtracted, and lengths as their differences."""
 
     axis: Axis
@@ -37,16 +37,16 @@ class Measure:
 
 @dataclass(frozen=True)
 class LocalConditions:
-    """What a frame must meet on its own: how long it lasts and how many rows it has (4.1)."""
+    """What a frame must meet on its own: how long it lasts and how many rows [Frames 4.1]."""
 
     framing: Framing
-    measure: Measure
+    measure: OnNumbers
 
-    def reach(self, places: Sequence[Place]) -> Any:
+    def reach(self, places: Sequence[RowPlace]) -> Any:
         """Up to where places hold."""
         return max((place.held_until for place in places), key=self.measure.at)
 
-    def end(self, places: Sequence[Place]) -> Any:
+    def end(self, places: Sequence[RowPlace]) -> Any:
         """Where a frame of these places ends, before any widening.
 
         Frames that share no row share no time either: a row that holds beyond the one behind the
@@ -57,7 +57,7 @@ class LocalConditions:
             return reach
         return min(reach, behind, key=self.measure.at)
 
-    def end_so_far(self, places: Sequence[Place], known: Any = None) -> Any:
+    def end_so_far(self, places: Sequence[RowPlace], known: Any = None) -> Any:
         """Where an open frame ends at the least, if its next place is not before ``known``."""
         last = places[-1].on
         if known is None or self.framing.readings == "point":
@@ -67,14 +67,14 @@ class LocalConditions:
             return sure
         return min(sure, self.reach(places), key=self.measure.at)
 
-    def duration(self, places: Sequence[Place]) -> Any:
+    def duration(self, places: Sequence[RowPlace]) -> Any:
         return self.measure.distance(places[0].on, self.end(places))
 
-    def met(self, places: Sequence[Place]) -> bool:
+    def met(self, places: Sequence[RowPlace]) -> bool:
         end = self.end(places)
         return self.at_least(places, end) and not self.beyond(places, end)
 
-    def at_least(self, places: Sequence[Place], end: Any) -> bool:
+    def at_least(self, places: Sequence[RowPlace], end: Any) -> bool:
         """Whether the minimum is met by a frame that ends there."""
         framing = self.framing
         if isinstance(framing.kind, Trend) and sum(place.real for place in places) < 2:
@@ -86,7 +86,7 @@ class LocalConditions:
         lasted = self.measure.distance(places[0].on, end)
         return bool(lasted >= self.measure.length(framing.min_duration))
 
-    def beyond(self, places: Sequence[Place], end: Any) -> bool:
+    def beyond(self, places: Sequence[RowPlace], end: Any) -> bool:
         """Whether a maximum is exceeded by a frame that ends there."""
         framing = self.framing
         if framing.max_count is not None and len(places) > framing.max_count:

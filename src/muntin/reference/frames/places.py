@@ -1,4 +1,4 @@
-"""Places of a key along ``on``: its rows, and where rows are missing (frames.txt, appendix C)."""
+"""Places of a key along ``on``: its rows, and where rows are missing [Frames, appendix C]."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from muntin.specs.frames.schedule import Schedule
 
 
 @dataclass(frozen=True)
-class Place:
+class RowPlace:
     """A row, or where one is missing.
 
     ``reading`` is what the kind reads of the row, ``held_until`` how far the row holds, and
@@ -87,7 +87,7 @@ class Layout:
                 # Rows of one slot may lie apart; the row they become lies where the first does.
                 return {**self.combine(tied), on: min(row[on] for row in tied)}
 
-    def places(self, rows: Sequence[Row], largest: int, complete: int | None) -> list[Place]:
+    def places(self, rows: Sequence[Row], largest: int, complete: int | None) -> list[RowPlace]:
         """Places of the rows, and of slots without one up to where the input is known to reach.
 
         ``largest`` is the largest tick of the whole input, ``complete`` the punctuation.
@@ -111,7 +111,7 @@ class Layout:
 
     def _slots(
         self, schedule: Schedule, rows: Sequence[Row], largest: int, complete: int | None
-    ) -> list[Place]:
+    ) -> list[RowPlace]:
         period, start = schedule.period(self.axis), schedule.start(self.axis)
         due: Mapping[int, Row] = {self._slot(schedule, row[self.framing.on]): row for row in rows}
         last = (largest - start) // period
@@ -129,19 +129,21 @@ class Layout:
         assert tick is not None  # rows without a place on the axis are refused on arrival
         return (tick - schedule.start(self.axis)) // schedule.period(self.axis)
 
-    def _place(self, on: Any, row: Row | None) -> Place:
+    def _place(self, on: Any, row: Row | None) -> RowPlace:
         reading = None if row is None else self.reading(row)
         always = row is not None and isinstance(self.framing.kind, Between | Density | Cluster)
         read = reading is not None and reading == reading  # NaN is no value
         held = self.until(row) if row is not None and self.framing.readings == "interval" else on
-        return Place(0, on, row, reading, always or read, held)
+        return RowPlace(0, on, row, reading, always or read, held)
 
 
-def gap_before(place: Place, held: Sequence[Place], at: Callable[[Any], Any]) -> list[Place]:
+def gap_before(
+    place: RowPlace, held: Sequence[RowPlace], at: Callable[[Any], Any]
+) -> list[RowPlace]:
     """The missing row from where the rows held so far end up to a place, if they do before it."""
     if not held:
         return []
     reach = max((other.held_until for other in held), key=at)
     if at(place.on) <= at(reach):
         return []
-    return [Place(place.index - 1, reach, None, None, False, place.on, place.on)]
+    return [RowPlace(place.index - 1, reach, None, None, False, place.on, place.on)]

@@ -1,4 +1,4 @@
-"""Maximal rectangles of ``on`` and a second attribute, by plain enumeration (appendix H)."""
+"""Maximal rectangles of ``on`` and a second attribute, by enumeration [Frames, appendix H]."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from muntin.reference.frames.conditions import compares
-from muntin.reference.frames.lengths import Measure
+from muntin.reference.frames.lengths import OnNumbers
 from muntin.reference.windows import Row
 from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.row_kinds import Region
@@ -38,7 +38,7 @@ class Rectangle:
         return itertools.product(columns, range(self.low, self.high + 1))
 
 
-class Grid:
+class RegionGrid:
     """The rows of a key by column (a value of ``on``) and position (a value of ``along``)."""
 
     def __init__(
@@ -103,13 +103,13 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Regions:
+class RegionReference:
     """Which of a grid's maximal rectangles are frames."""
 
     framing: Framing
     kind: Region
-    measure: Measure
-    grid: Grid
+    measure: OnNumbers
+    grid: RegionGrid
 
     def chosen(self) -> list[Rectangle]:
         """Those that meet the local conditions and are preferred where several share a cell."""

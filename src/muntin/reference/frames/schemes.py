@@ -1,4 +1,4 @@
-"""Which of the candidates c(i) are frames: the framing schemes (frames.txt 4.2)."""
+"""Which of the candidates c(i) are frames: the framing schemes [Frames 4.2]."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames that share no row: places walked in order, one frame open at a time (frames.txt 4.4)."""
+"""Frames that share no row: places walked in order, one frame open at a time [Frames 4.4]."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from muntin.reference.frames.candidates import Candidate, Candidates, Line
-from muntin.reference.frames.places import Place
+from muntin.reference.frames.places import RowPlace
 from muntin.specs.frames.kinds import Between, Starting
 
 
@@ -15,7 +15,7 @@ from muntin.specs.frames.kinds import Between, Starting
 class Frame:
     """A frame by its places; ``partial`` when what should end it never came."""
 
-    places: tuple[Place, ...]
+    places: tuple[RowPlace, ...]
     status: Literal["final", "partial"] = "final"
 
 
@@ -47,14 +47,14 @@ def from_start_to_end(line: Line, kind: Between) -> Iterator[Frame]:
                 yield frame
 
 
-def _until_end(line: Line, kind: Between, first: Place) -> tuple[Frame, int]:
+def _until_end(line: Line, kind: Between, first: RowPlace) -> tuple[Frame, int]:
     """The frame that opens with a row, and the last place it leaves to no other."""
     with_start, with_end = kind.inclusive in ("both", "start"), kind.inclusive in ("both", "end")
     ends_too = bool(first.reading[1])
     held = [first] if with_start or (with_end and ends_too) else []
     if ends_too:
         return Frame(tuple(held)), first.index
-    carried: list[Place] = []
+    carried: list[RowPlace] = []
     for place in line.places[first.index + 1 :]:
         for met in line.following(place, [*held, *carried]):
             policy = None if met.real else line.policy(met)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from muntin.errors import ArgumentError
 from muntin.session.triggers.errors import ActionError
-from muntin.spark.connectors.signature import Bound, Parameter, Signature
+from muntin.spark.connectors.signature import BoundCall, Parameter, Signature
 
 COMMAND = Signature(
     "command",
@@ -32,7 +32,7 @@ class Command:
     timeout: float
 
     @classmethod
-    def of(cls, bound: Bound) -> Command:
+    def of(cls, bound: BoundCall) -> Command:
         """The command that a call describes."""
         line = bound.text("line")
         try:

@@ -10,14 +10,14 @@ from muntin.session.triggers.command import COMMAND, Command
 from muntin.session.triggers.errors import ActionError
 from muntin.session.triggers.ledger import Ledger
 from muntin.session.triggers.webhook import WEBHOOK, Webhook
-from muntin.spark.connectors.signature import Bound, Literal, Signature, named
+from muntin.spark.connectors.signature import BoundCall, Literal, Signature, named
 from muntin.spark.connectors.sinks.row_text import lines_of
 from muntin.spark.types import DataFrame
 
 #: Done for a row, which is JSON; raises :class:`ActionError`.
 Action = Callable[[str], None]
 #: The actions that a trigger can take beside ``insert``, which is a sink.
-ACTIONS: Mapping[str, tuple[Signature, Callable[[Bound], Action]]] = MappingProxyType(
+ACTIONS: Mapping[str, tuple[Signature, Callable[[BoundCall], Action]]] = MappingProxyType(
     {"webhook": (WEBHOOK, Webhook.of), "command": (COMMAND, Command.of)}
 )
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from muntin.errors import ArgumentError
 from muntin.session.triggers.errors import ActionError
-from muntin.spark.connectors.signature import HIDDEN, Bound, Parameter, Signature
+from muntin.spark.connectors.signature import HIDDEN, BoundCall, Parameter, Signature
 
 WEBHOOK = Signature(
     "webhook",
@@ -54,7 +54,7 @@ class Webhook:
     sleep: Callable[[float], None] = time.sleep
 
     @classmethod
-    def of(cls, bound: Bound) -> Webhook:
+    def of(cls, bound: BoundCall) -> Webhook:
         """The webhook that a call describes."""
         url = bound.text("url")
         if urlsplit(url).scheme not in ("http", "https"):

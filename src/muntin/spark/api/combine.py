@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from muntin.errors import ArgumentError
 from muntin.spark.api.fill import filled_plan
-from muntin.spark.plan.fill import CompiledFill
-from muntin.spark.plan.fill_from_table import CompiledHistory
+from muntin.spark.plan.fill import FillPlan
+from muntin.spark.plan.fill_from_table import TableFillPlan
 from muntin.spark.plan.plan import Plan
-from muntin.spark.plan.windows import Compiled
+from muntin.spark.plan.windows import WindowPlan
 
 
 def combine(*plans: Plan) -> Plan:
@@ -24,17 +24,17 @@ def combine(*plans: Plan) -> Plan:
     if not plans or not all(isinstance(plan, Plan) for plan in plans):
         raise ArgumentError("plans", plans, "they are what .plan(...) returns, at least one")
     parts = [_part(plan) for plan in plans]
-    plain = [part.plain if isinstance(part, CompiledFill) else part for part in parts]
+    plain = [part.plain if isinstance(part, FillPlan) else part for part in parts]
     first = plain[0]
-    if not isinstance(first, Compiled) or not all(_same(first, other) for other in plain):
+    if not isinstance(first, WindowPlan) or not all(_same(first, other) for other in plain):
         raise ArgumentError(
             "plans",
             [plan.name for plan in plans],
             "they have to be over the same frames or windows of the same stream",
         )
-    own = [column for part in plain if isinstance(part, Compiled) for column in part.columns]
+    own = [column for part in plain if isinstance(part, WindowPlan) for column in part.columns]
     base = replace(first, columns=tuple(own))
-    sources = [s for part in parts if isinstance(part, CompiledFill) for s in part.sources]
+    sources = [s for part in parts if isinstance(part, FillPlan) for s in part.sources]
     if not sources:
         base.naming.check()
         return Plan(base)
@@ -43,19 +43,19 @@ def combine(*plans: Plan) -> Plan:
         raise ArgumentError(
             "plans", "rows_plan()", "rows and functions cannot be combined with aggregates"
         )
-    compiled = CompiledFill(base, tuple(sources))
+    compiled = FillPlan(base, tuple(sources))
     compiled.naming.check()
     return filled_plan(compiled)
 
 
 def _part(plan: Plan) -> object:
     compiled = plan.compiled
-    return compiled.filled if isinstance(compiled, CompiledHistory) else compiled
+    return compiled.filled if isinstance(compiled, TableFillPlan) else compiled
 
 
-def _same(one: Compiled, other: object) -> bool:
+def _same(one: WindowPlan, other: object) -> bool:
     """Whether two compilations are of the same segments."""
-    if not isinstance(other, Compiled) or type(one) is not type(other):
+    if not isinstance(other, WindowPlan) or type(one) is not type(other):
         return False
     here, there = one.source, other.source
     sources = here.df is there.df and (here.on, here.by) == (there.on, there.by)

@@ -15,14 +15,14 @@ from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.parse import Column, parse_condition
 from muntin.errors import ArgumentError
 from muntin.operators.fill.user_function import Function
-from muntin.spark.api.segments import Segmented
+from muntin.spark.api.segments import Segments
 from muntin.spark.columns import condition, problem
-from muntin.spark.plan.fill import CompiledFill, CompiledSource
-from muntin.spark.plan.fill_from_table import CompiledHistory, check_history
+from muntin.spark.plan.fill import FillPlan, FillSource
+from muntin.spark.plan.fill_from_table import TableFillPlan, check_history
 from muntin.spark.plan.inputs import Source
 from muntin.spark.plan.plan import Plan
 from muntin.spark.plan.second_input import Key, check_other, matching, other_source
-from muntin.spark.plan.windows import Compiled
+from muntin.spark.plan.windows import WindowPlan
 from muntin.specs.fill import Filling, StoredFrames
 from muntin.specs.frames.framing import Framing
 from muntin.specs.windows import Window
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class Filled:
     """Frames or windows and what fills them, waiting for what to compute of it."""
 
-    segmented: Segmented
+    segmented: Segments
     source: Source
     filling: Filling
     matches: tuple[int, ...]
@@ -97,9 +97,9 @@ class Filled:
         plain = self.segmented.compiled(())
         return planned(self.segmented, plain, [self.compiled(columns, whole_rows=whole_rows)])
 
-    def compiled(self, columns: Sequence[Column], *, whole_rows: bool = False) -> CompiledSource:
+    def compiled(self, columns: Sequence[Column], *, whole_rows: bool = False) -> FillSource:
         plain = self.segmented.compiled(())
-        return CompiledSource(
+        return FillSource(
             self.source,
             plain.spec,
             tuple(columns),
@@ -111,9 +111,9 @@ class Filled:
         )
 
 
-def planned(segmented: Segmented, plain: Compiled, sources: Sequence[CompiledSource]) -> Plan:
+def planned(segmented: Segments, plain: WindowPlan, sources: Sequence[FillSource]) -> Plan:
     """The plan of segments and everything that fills them."""
-    compiled = CompiledFill(plain, tuple(sources))
+    compiled = FillPlan(plain, tuple(sources))
     compiled.naming.check()
     compiled.joint.result_schema  # noqa: B018  (a type that does not suit is said here)
     for feed in compiled.feeds:
@@ -123,7 +123,7 @@ def planned(segmented: Segmented, plain: Compiled, sources: Sequence[CompiledSou
     return filled_plan(compiled)
 
 
-def filled_plan(compiled: CompiledFill) -> Plan:
+def filled_plan(compiled: FillPlan) -> Plan:
     """The plan of what streams on both sides or on none; or of a stream's bounds and a table."""
     stored = [not source.source.df.isStreaming for source in compiled.sources]
     if not compiled.is_streaming:
@@ -134,14 +134,14 @@ def filled_plan(compiled: CompiledFill) -> Plan:
         )
     if any(stored):
         check_history(compiled)
-        return Plan(CompiledHistory(compiled))
+        return Plan(TableFillPlan(compiled))
     for source in compiled.sources:
         check_other(source.source, "fills")
     return Plan(compiled)
 
 
 def filled(
-    segmented: Segmented,
+    segmented: Segments,
     other: DataFrame | Stream | None,
     on: str | None,
     key: Key,
@@ -168,7 +168,7 @@ def filled(
     return made
 
 
-def _told_before(segmented: Segmented, other: Any) -> Segmented:
+def _told_before(segmented: Segments, other: Any) -> Segments:
     """Frames or windows of a batch as stored ones, in the shards of the stream that fills them."""
     from muntin.spark.api.stored_frames import (
         stored,  # which is made of streams, which make what is filled

@@ -12,15 +12,15 @@ from muntin.specs.frames.kinds import (
     Boundary,
     Crossing,
     Delta,
-    Kind,
+    FrameKind,
     Threshold,
     Trend,
 )
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 
 
-def threshold(where: object) -> Kind:
-    """Maximal runs of rows for which a condition holds (frames.txt 4.3).
+def threshold(where: object) -> FrameKind:
+    """Maximal runs of rows for which a condition holds [Frames 4.3].
 
     >>> print(threshold("loss_rate > 0.3").label)
     threshold(loss_rate > 0.3)
@@ -31,7 +31,7 @@ def threshold(where: object) -> Kind:
     return Threshold(_given("where", where))
 
 
-def boundary(value: object, every: object = None) -> Kind:
+def boundary(value: object, every: object = None) -> FrameKind:
     """A frame for every stretch in which a value stays the same, or within a step of ``every``.
 
     ``boundary("status")`` ends a frame where the status changes, ``boundary("depth", every=1.0)``
@@ -50,8 +50,8 @@ def delta(
     span: str = "maximal",
     start: object = None,
     restart: str | None = None,
-) -> Kind:
-    """Frames in which a value moves by less than ``size`` (frames.txt 4.3).
+) -> FrameKind:
+    """Frames in which a value moves by less than ``size`` [Frames 4.3].
 
     >>> print(delta("temperature", 0.5, span="minimal").label)
     delta(temperature, 0.5, span=minimal)
@@ -78,7 +78,7 @@ def aggregate(
     start: object = None,
     restart: str | None = None,
     functions: Mapping[str, OwnAggregate] | None = None,
-) -> Kind:
+) -> FrameKind:
     """Frames whose end an aggregate of their rows decides: a running sum that resets.
 
     ``"sum(vehicles) >= 100"`` gives minimal frames: the row that brings the sum to 100 is the last
@@ -103,7 +103,7 @@ def aggregate(
     return Crossing(found, sign, limit, span, start, restart)
 
 
-def trend(value: object, direction: str, strict: bool = True) -> Kind:
+def trend(value: object, direction: str, strict: bool = True) -> FrameKind:
     """Maximal runs of at least two rows in which a value rises, falls or stays.
 
     >>> print(trend("temp", "increasing").label)
@@ -117,7 +117,7 @@ def trend(value: object, direction: str, strict: bool = True) -> Kind:
     return Trend(_given("value", value), direction, strict)
 
 
-def between(start: object, end: object, inclusive: str = "both") -> Kind:
+def between(start: object, end: object, inclusive: str = "both") -> FrameKind:
     """From a row where ``start`` holds to the next where ``end`` does, whatever rows are between.
 
     A missing row (an empty slot of a schedule) breaks such a frame, which is then ``partial``,
@@ -142,8 +142,8 @@ def density(
     p: float | None = None,
     rate: float | None = None,
     functions: Mapping[str, OwnAggregate] | None = None,
-) -> Kind:
-    """Stretches in which much happens in little time (frames.txt, appendix H).
+) -> FrameKind:
+    """Stretches in which much happens in little time [Frames, appendix H].
 
     ``density("sum(volume) > 30", per="1 minute")`` is the union of the windows of a minute, one
     that ends with every row, in which the condition holds.
@@ -167,7 +167,9 @@ def density(
     return Density(found, sign, limit, per)
 
 
-def region(where: object, along: str, min_extent: object = None, prefer: str = "longest") -> Kind:
+def region(
+    where: object, along: str, min_extent: object = None, prefer: str = "longest"
+) -> FrameKind:
     """Maximal stretches in ``on`` and along a second attribute where a condition holds.
 
     >>> print(region("speed < 30", along="milepost", min_extent=2).label)

@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.parse import Column
 from muntin.errors import ArgumentError
-from muntin.spark.api.segments import Segmented
-from muntin.spark.plan.frames import CompiledFrames
+from muntin.spark.api.segments import Segments
+from muntin.spark.plan.frames import FramePlan
 from muntin.spark.plan.plan import Plan
 from muntin.specs.frames.framing import Framing
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Frames(Segmented):
+class Frames(Segments):
     """Frames of a stream: as they are, or with aggregates of their own rows."""
 
     framing: Framing
@@ -119,5 +119,5 @@ class Frames(Segmented):
             limit=limit,
         )
 
-    def compiled(self, columns: Sequence[Column]) -> CompiledFrames:
-        return CompiledFrames(self.source, self.framing, tuple(columns), prefix=self.prefix)
+    def compiled(self, columns: Sequence[Column]) -> FramePlan:
+        return FramePlan(self.source, self.framing, tuple(columns), prefix=self.prefix)

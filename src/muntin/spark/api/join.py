@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 
 from muntin.errors import ArgumentError, UnknownColumnError
 from muntin.spark.plan.inputs import Source
-from muntin.spark.plan.join import CompiledJoin, JoinSpec
+from muntin.spark.plan.join import JoinPlan, JoinSpec
 from muntin.spark.plan.plan import Plan
 from muntin.spark.plan.second_input import Key, check_other, matching, other_source, same_kind
 from muntin.specs.windows import column_names
@@ -24,7 +24,7 @@ _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*")
 class Joined:
     """Two streams and how they are joined. Nothing runs."""
 
-    compiled: CompiledJoin
+    compiled: JoinPlan
 
     @property
     def df(self) -> DataFrame:
@@ -67,9 +67,7 @@ def joined(
             "it is SQL text such as 'left.price = right.price'; with an inner join any other "
             "condition can follow as .df.where(...)",
         )
-    compiled = CompiledJoin(
-        spec, (left, right), prefix, where, _bytes(limit), _ties(tiebreak, right)
-    )
+    compiled = JoinPlan(spec, (left, right), prefix, where, _bytes(limit), _ties(tiebreak, right))
     compiled.joint.result_schema  # noqa: B018  (a type that does not suit is said here)
     compiled.finisher  # noqa: B018  (and a name that is taken)
     for feed in compiled.feeds:

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from muntin.aggregates.parse import parse_condition
 from muntin.errors import ArgumentError, ExpressionError
-from muntin.spark.api.refreshed_table import Refreshed
+from muntin.spark.api.refreshed_table import RefreshedTable
 from muntin.spark.columns import condition, problem
 from muntin.spark.plan.fill_from_table import plus
 from muntin.spark.plan.inputs import Source
@@ -56,9 +56,9 @@ class Probed:
         return joined.select(*self._told())
 
     @cached_property
-    def _refreshed(self) -> Refreshed | None:
+    def _refreshed(self) -> RefreshedTable | None:
         """One for all the times that results are asked for."""
-        return None if self.refresh is None else Refreshed(self.table.df, self.refresh)
+        return None if self.refresh is None else RefreshedTable(self.table.df, self.refresh)
 
     def _matches(self) -> SparkColumn:
         made = F.lit(True)

@@ -1,4 +1,4 @@
-"""``mt.merge``: several streams of the same columns as one (prior-art-spec-1.md, AU-7)."""
+"""``mt.merge``: several streams of the same columns as one [AU-7]."""
 
 from __future__ import annotations
 

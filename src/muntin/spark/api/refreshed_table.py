@@ -23,14 +23,14 @@ SHORTEST = 0.1
 
 
 @dataclass(frozen=True)
-class Table:
+class CachedTable:
     """A cached table, and the folders that its files lie in."""
 
     df: DataFrame
     folders: tuple[str, ...]
 
     @classmethod
-    def of(cls, df: DataFrame) -> Table:
+    def of(cls, df: DataFrame) -> CachedTable:
         folders = folders_of(df.inputFiles())  # a cached table does not tell them
         return cls(df.cache(), folders)
 
@@ -58,7 +58,7 @@ def folders_of(files: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-class Refreshed:
+class RefreshedTable:
     """A table that is read anew every so many seconds, while queries that read it run.
 
     A query is known by what it observes. Spark would tell a listener in Python of every
@@ -67,7 +67,7 @@ class Refreshed:
     """
 
     def __init__(self, df: DataFrame, seconds: float) -> None:
-        self.table = Table.of(df)
+        self.table = CachedTable.of(df)
         self._seconds = max(seconds, SHORTEST)
         self._name = f"refreshed:{uuid.uuid4().hex}"
         Thread(target=self._look_often, name=self._name, daemon=True).start()

@@ -17,15 +17,15 @@ from muntin.errors import ArgumentError, UnknownColumnError
 from muntin.operators.fill.user_function import Function
 from muntin.operators.resample.at_grid import Regular
 from muntin.spark.api.fill import Filled, returned
-from muntin.spark.api.segments import Segmented
-from muntin.spark.plan.fill import CompiledFill, CompiledSource
+from muntin.spark.api.segments import Segments
+from muntin.spark.plan.fill import FillPlan, FillSource
 from muntin.spark.plan.inputs import Source
-from muntin.spark.plan.join import CompiledSide
+from muntin.spark.plan.join import PlanSide
 from muntin.spark.plan.plan import Plan
-from muntin.spark.plan.resample import CompiledResample
-from muntin.spark.plan.result_names import Naming
+from muntin.spark.plan.resample import ResamplePlan
+from muntin.spark.plan.result_names import ResultNames
 from muntin.spark.plan.second_input import check_other, matching, other_source, same_kind
-from muntin.spark.plan.windows import Compiled
+from muntin.spark.plan.windows import WindowPlan
 from muntin.specs.fill import Filling
 from muntin.specs.lengths import positive_length
 from muntin.specs.resample import Instants, Resampling
@@ -37,7 +37,7 @@ GAP = "gap"
 class Resampled:
     """A stream and where its values are wanted. Nothing runs."""
 
-    compiled: CompiledResample | CompiledAround
+    compiled: ResamplePlan | InstantRowsPlan
 
     @property
     def df(self) -> DataFrame:
@@ -69,7 +69,7 @@ def resampled(
         for name in names:
             if name not in rows.df.columns:
                 raise UnknownColumnError(argument, name, rows.df.columns)
-    compiled = CompiledResample(spec, rows, at, chosen, tuple(tiebreak), prefix)
+    compiled = ResamplePlan(spec, rows, at, chosen, tuple(tiebreak), prefix)
     _check_names(compiled.finisher.columns)
     compiled.joint.result_schema  # noqa: B018  (a type that does not suit is said here)
     _check(compiled.sources, compiled.feeds)
@@ -105,7 +105,7 @@ def _check(sources: Sequence[Source], feeds: Sequence[Any]) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class CompiledInstants(Compiled):
+class InstantPlan(WindowPlan):
     """Instants, typed, to be filled with the rows around them."""
 
     @property
@@ -116,7 +116,7 @@ class CompiledInstants(Compiled):
     @cached_property
     def operator(self) -> Regular:
         types = tuple(self.schema[name].dataType for name in self.source.by)
-        side = CompiledSide(self.source, self.axis, types).side
+        side = PlanSide(self.source, self.axis, types).side
         return Regular(side, self.instants.grid(self.axis), None, self.on_type)
 
     @cached_property
@@ -128,28 +128,28 @@ class CompiledInstants(Compiled):
 
 
 @dataclass(frozen=True, eq=False)
-class InstantRows(Segmented):
+class InstantRows(Segments):
     """Instants that wait for the rows around them."""
 
     spec: Instants
 
-    def compiled(self, columns: Sequence[Column]) -> CompiledInstants:
-        return CompiledInstants(self.source, self.spec, tuple(columns), prefix=self.prefix)
+    def compiled(self, columns: Sequence[Column]) -> InstantPlan:
+        return InstantPlan(self.source, self.spec, tuple(columns), prefix=self.prefix)
 
 
 @dataclass(frozen=True, eq=False)
-class CompiledAround(CompiledFill):
+class InstantRowsPlan(FillPlan):
     """Instants with what a function or aggregates make of the rows around them."""
 
     on: str = ""
 
     @cached_property
-    def naming(self) -> Naming:
+    def naming(self) -> ResultNames:
         return replace(super().naming, instead=(("frame_start", self.on),))
 
 
 @dataclass(frozen=True)
-class Marked:
+class SkipsEmptyInstants:
     """A function that is not asked where there are no rows: that is a gap, told in a column."""
 
     function: Function
@@ -192,7 +192,7 @@ def resampled_by(
         [*returns.fields, spark_types.StructField(gap, spark_types.BooleanType())]
     )
     filled = _around(rows, at, every, origin, within)
-    marked = Marked(function, gap)
+    marked = SkipsEmptyInstants(function, gap)
     source = replace(filled.compiled((), whole_rows=True), function=marked, returns=told)
     return _surrounded(filled, source)
 
@@ -230,10 +230,10 @@ def _around(
     return Filled(instants, rows, filling, tuple(range(len(rows.by))))
 
 
-def _surrounded(filled: Filled, source: CompiledSource) -> Resampled:
+def _surrounded(filled: Filled, source: FillSource) -> Resampled:
     """Instants with what is made of the rows around them, checked."""
     instants, rows = filled.segmented, filled.source
-    compiled = CompiledAround(instants.compiled(()), (source,), on=rows.on)
+    compiled = InstantRowsPlan(instants.compiled(()), (source,), on=rows.on)
     compiled.naming.check()
     compiled.joint.result_schema  # noqa: B018  (a type that does not suit is said here)
     _check((instants.source, rows), compiled.feeds)

@@ -19,7 +19,7 @@ from muntin.spark.api.disorder_checks import check_clock
 from muntin.spark.columns import text_of
 from muntin.spark.plan.inputs import Source
 from muntin.spark.plan.plan import Plan
-from muntin.spark.plan.windows import Compiled
+from muntin.spark.plan.windows import WindowPlan
 from muntin.spark.requirements import check_stream
 from muntin.specs.disorder import CHOICES
 from muntin.specs.fill import Empty, Filling
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Segmented:
+class Segments:
     """What windows and frames have in common: a source, and aggregates to be named."""
 
     source: Source
@@ -42,7 +42,7 @@ class Segmented:
         """Whether a stream has to say how disordered it is."""
         return True
 
-    def compiled(self, columns: Sequence[Column]) -> Compiled:
+    def compiled(self, columns: Sequence[Column]) -> WindowPlan:
         """The segments with some result columns, typed."""
         raise NotImplementedError
 

@@ -11,15 +11,15 @@ from pyspark.sql import DataFrame
 
 from muntin.aggregates.parse import Column
 from muntin.errors import ArgumentError, UnknownColumnError
-from muntin.operators.fill.stored_frames import Listed
-from muntin.spark.api.segments import Segmented
+from muntin.operators.fill.stored_frames import StoredFrameSegments
+from muntin.spark.api.segments import Segments
 from muntin.spark.api.stream import stream
 from muntin.spark.columns import named
-from muntin.spark.plan.fill import CompiledFill
+from muntin.spark.plan.fill import FillPlan
 from muntin.spark.plan.inputs import Source
 from muntin.spark.plan.plan import Plan
-from muntin.spark.plan.result_names import Naming
-from muntin.spark.plan.windows import Compiled
+from muntin.spark.plan.result_names import ResultNames
+from muntin.spark.plan.windows import WindowPlan
 from muntin.spark.types import to_arrow
 from muntin.specs.disorder import Disorder
 from muntin.specs.fill import CLOSED, HALF_OPEN, LEFT_OPEN, OPEN, StoredFrames
@@ -29,7 +29,7 @@ _EDGES = {"[]": CLOSED, "()": OPEN, "[)": HALF_OPEN, "(]": LEFT_OPEN}
 
 
 @dataclass(frozen=True, eq=False)
-class CompiledStored(Compiled):
+class StoredFramesPlan(WindowPlan):
     """Stored frames, typed; their other columns go along."""
 
     @property
@@ -48,8 +48,8 @@ class CompiledStored(Compiled):
         return made + [named(name).alias(f"r{place}") for place, name in enumerate(self.kept)]
 
     @cached_property
-    def operator(self) -> Listed:
-        return Listed(
+    def operator(self) -> StoredFrameSegments:
+        return StoredFrameSegments(
             axis=self.axis,
             keys=self.key_types,
             kept=tuple(to_arrow(self.schema[name].dataType, name) for name in self.kept),
@@ -63,22 +63,22 @@ class CompiledStored(Compiled):
         return self.stored.names
 
     @cached_property
-    def naming(self) -> Naming:
+    def naming(self) -> ResultNames:
         kept = tuple((name, 1, None) for name in self.kept)
-        return Naming(self.keys, self.bounds, self.prefix, kept, first=self.stored.first)
+        return ResultNames(self.keys, self.bounds, self.prefix, kept, first=self.stored.first)
 
     def explained(self) -> object:
         return f"frames      {self.stored}, as they are stored"
 
 
 @dataclass(frozen=True, eq=False)
-class Stored(Segmented):
+class Stored(Segments):
     """Frames that are there already, waiting for what to fill them with."""
 
     spec: StoredFrames
 
-    def compiled(self, columns: Sequence[Column]) -> CompiledStored:
-        return CompiledStored(self.source, self.spec, tuple(columns), prefix=self.prefix)
+    def compiled(self, columns: Sequence[Column]) -> StoredFramesPlan:
+        return StoredFramesPlan(self.source, self.spec, tuple(columns), prefix=self.prefix)
 
 
 def frames(
@@ -126,7 +126,7 @@ def frames(
     return made
 
 
-def stored(segmented: Segmented, shards: int) -> Stored:
+def stored(segmented: Segments, shards: int) -> Stored:
     """Frames or windows of a batch as frames that were found before."""
     if isinstance(segmented, Stored):
         return replace(segmented, source=replace(segmented.source, shards=shards))
@@ -136,7 +136,7 @@ def stored(segmented: Segmented, shards: int) -> Stored:
         raise ArgumentError(
             "fragments", str(framing.fragments), "these frames come from a batch, and all are whole"
         )
-    edge = CompiledFill(plain, ()).edge
+    edge = FillPlan(plain, ()).edge
     names = [name for name in plain.naming.bounds if name not in ("n", "n_missing")]
     start, end = (name for name in names if name.endswith(("_start", "_end")))
     told = [plain.prefix + name for name in names]

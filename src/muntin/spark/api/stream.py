@@ -13,16 +13,16 @@ from muntin.aggregates.parse import own_functions, parse_condition
 from muntin.errors import ArgumentError, UnknownColumnError
 from muntin.spark.api.disorder_checks import checked_control, checked_disorder
 from muntin.spark.api.frames import Frames
-from muntin.spark.api.stream_joins import Joining
+from muntin.spark.api.stream_joins import StreamJoins
 from muntin.spark.api.windows import Windowed
 from muntin.spark.columns import condition, text_of
 from muntin.spark.plan.inputs import Source
-from muntin.spark.plan.windows import AnySpec, Details
+from muntin.spark.plan.windows import AnySpec, WindowDetails
 from muntin.spark.requirements import setting
 from muntin.spark.types import progressing
 from muntin.specs.disorder import Disorder
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import Kind
+from muntin.specs.frames.kinds import FrameKind
 from muntin.specs.frames.own_function import (
     CompiledFraming,
     FramingFunction,
@@ -52,11 +52,11 @@ from muntin.specs.windows import (
 #: Shards of a streaming query. A constant rather than the number of cores, because the state is
 #: kept by shard and must be found again on a machine with more or fewer cores.
 DEFAULT_SHARDS = 16
-_NO_DETAILS = Details()
+_NO_DETAILS = WindowDetails()
 
 
 @dataclass(frozen=True, eq=False)
-class Stream(Joining):
+class Stream(StreamJoins):
     """A DataFrame, batch or streaming, with the roles of its columns. Nothing runs."""
 
     df: DataFrame
@@ -148,7 +148,7 @@ class Stream(Joining):
         given = origin if isinstance(origin, list | tuple) else ()
         label = None if start is None else text_of(start)
         spec = Landmarks(self.on, slide, given, label)
-        details = Details(starts=None if start is None else self._condition("start", start))
+        details = WindowDetails(starts=None if start is None else self._condition("start", start))
         return self._windowed(spec, unfinished, prefix, details)
 
     def latch(
@@ -213,7 +213,7 @@ class Stream(Joining):
         spec = RowWindow(range, slide, self.on, within, order)
         groups, ties = self._groups(group), column_names("tiebreak", tiebreak)
         self._known("tiebreak", ties)
-        return self._windowed(spec, unfinished, prefix, Details(group=groups, tiebreak=ties))
+        return self._windowed(spec, unfinished, prefix, WindowDetails(group=groups, tiebreak=ties))
 
     def by_tuple(
         self,
@@ -232,7 +232,7 @@ class Stream(Joining):
         ends at a row of any group and has a result for each group in it, as :meth:`rows` does.
         """
         spec = TupleWindow(range, self.on, every, order)
-        return self._windowed(spec, "keep", prefix, Details(group=self._groups(group)))
+        return self._windowed(spec, "keep", prefix, WindowDetails(group=self._groups(group)))
 
     def session(self, gap: object, *, prefix: str = "") -> Windowed:
         """Windows of rows that follow each other within a gap: ``[first, last + gap)``.
@@ -245,11 +245,11 @@ class Stream(Joining):
         if not isinstance(gap, SparkColumn):
             return self._windowed(Session(self.on, gap), "keep", prefix)
         spec = Session(self.on, label=text_of(gap))
-        return self._windowed(spec, "keep", prefix, Details(gap=gap))
+        return self._windowed(spec, "keep", prefix, WindowDetails(gap=gap))
 
     def frames(
         self,
-        kind: Kind | OwnFraming,
+        kind: FrameKind | OwnFraming,
         *,
         min_duration: object = None,
         max_duration: object = None,
@@ -333,7 +333,7 @@ class Stream(Joining):
         spec: AnySpec,
         unfinished: Unfinished,
         prefix: str,
-        details: Details = _NO_DETAILS,
+        details: WindowDetails = _NO_DETAILS,
     ) -> Windowed:
         if not isinstance(prefix, str):
             raise ArgumentError("prefix", prefix, "it must be text such as 'mt_'")

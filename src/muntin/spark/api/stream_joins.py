@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from muntin.spark.api.stream import Stream
 
 
-class Joining:
+class StreamJoins:
     """The part of a stream's methods that make one of two."""
 
     def described(self) -> Source:

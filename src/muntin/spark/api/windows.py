@@ -10,22 +10,22 @@ from pyspark.sql import DataFrame
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.parse import Column
 from muntin.errors import ArgumentError
-from muntin.spark.api.segments import Segmented
+from muntin.spark.api.segments import Segments
 from muntin.spark.explain.windows import explanation, measure
 from muntin.spark.plan.plan import Plan
 from muntin.spark.plan.window_tags import bucketed
-from muntin.spark.plan.windows import AnySpec, Compiled, Details
+from muntin.spark.plan.windows import AnySpec, WindowDetails, WindowPlan
 from muntin.specs.row_windows import RowWindow
 from muntin.specs.windows import Unfinished
 
 
 @dataclass(frozen=True, eq=False)
-class Windowed(Segmented):
+class Windowed(Segments):
     """Windows over a stream, waiting for what to compute in them."""
 
     spec: AnySpec
     unfinished: Unfinished
-    details: Details = field(default_factory=Details)
+    details: WindowDetails = field(default_factory=WindowDetails)
 
     def agg(self, *aggregates: str | Aggregate) -> DataFrame:
         """Aggregates per key and window, as an ordinary Spark DataFrame.
@@ -56,12 +56,12 @@ class Windowed(Segmented):
         plan = self.plan(*(aggregates or ("count(*)",)))
         if measured and plan.is_streaming:
             raise ArgumentError("measured", True, "only a batch DataFrame can be looked at ahead")
-        assert isinstance(plan.compiled, Compiled)
+        assert isinstance(plan.compiled, WindowPlan)
         found = measure(plan.compiled) if measured else None
         print(explanation(plan.compiled, streaming=plan.is_streaming, measured=found))
 
-    def compiled(self, columns: Sequence[Column]) -> Compiled:
-        return Compiled(
+    def compiled(self, columns: Sequence[Column]) -> WindowPlan:
+        return WindowPlan(
             self.source, self.spec, tuple(columns), self.unfinished, self.prefix, self.details
         )
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from muntin.errors import ArgumentError, RequirementError
-from muntin.spark.connectors.signature import Bound, Parameter
+from muntin.spark.connectors.signature import BoundCall, Parameter
 
 _DRIVER = "org.postgresql.Driver"
 #: How a database is named; who asks is taken from the environment, as psql does, unless it is said.
@@ -30,7 +30,7 @@ class Database:
     password: str | None = field(repr=False)
 
     @classmethod
-    def of(cls, bound: Bound) -> Database:
+    def of(cls, bound: BoundCall) -> Database:
         """The database that a call names."""
         url = bound.text("url").removeprefix("jdbc:")
         if not url.startswith("postgresql://"):

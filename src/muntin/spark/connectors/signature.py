@@ -67,7 +67,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Bound:
+class BoundCall:
     """The values of a call by the names of its parameters, and what Spark is told besides."""
 
     name: str
@@ -107,7 +107,7 @@ class Signature:
     passed: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
 
-    def bind(self, arguments: Sequence[Literal], options: Mapping[str, Literal]) -> Bound:
+    def bind(self, arguments: Sequence[Literal], options: Mapping[str, Literal]) -> BoundCall:
         """What a call gives, by name; raises what is wrong with it."""
         if len(arguments) > len(self.parameters):
             without, _ = self.hidden(arguments, {})
@@ -121,7 +121,7 @@ class Signature:
                 raise ArgumentError(name, shown, f"{self.name} has it already")
             (given if where == "own" else passed)[known] = value
         values = {p.name: self._value(p, given) for p in self.parameters}
-        return Bound(self.name, values, passed)
+        return BoundCall(self.name, values, passed)
 
     def _value(self, parameter: Parameter, given: Mapping[str, Literal]) -> Literal:
         if given.get(parameter.name) is not None:

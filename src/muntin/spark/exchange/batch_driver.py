@@ -9,9 +9,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from muntin.operators.joint_protocol import Arrived, Joint
+from muntin.operators.joint_protocol import InputBatch, Joint
 from muntin.operators.protocol import MemoryState, Punctuation
-from muntin.spark.exchange.messages import Lane, Message, in_order, of_input, of_kind
+from muntin.spark.exchange.messages import InputRoute, Message, in_order, of_input, of_kind
 from muntin.spark.exchange.shipping import shipped
 
 _OUTPUT_ROWS = 200_000
@@ -47,18 +47,18 @@ def run_shards(operator: Joint, batches: Iterator[pa.RecordBatch]) -> Iterator[p
         yield from step.results.to_batches(max_chunksize=_OUTPUT_ROWS)
 
 
-def _arrived(operator: Joint, messages: Sequence[Message]) -> list[Arrived]:
+def _arrived(operator: Joint, messages: Sequence[Message]) -> list[InputBatch]:
     """All of every input of a shard, to the end."""
     made = []
     for source in range(len(operator.senders)):
         mine = of_input(messages, source)
         seen = [message.progress for message in mine if message.progress is not None]
         end = Punctuation(None, None, max(seen, default=None), ended=True)
-        made.append(Arrived(of_kind(mine, "partial"), end, Unread(mine, "rows")))
+        made.append(InputBatch(of_kind(mine, "partial"), end, UndecodedTables(mine, "rows")))
     return made
 
 
-class Unread(Sequence[pa.Table]):
+class UndecodedTables(Sequence[pa.Table]):
     """The tables of one kind of messages, decoded when they are looked at: few need them."""
 
     def __init__(self, messages: Sequence[Message], kind: str) -> None:
@@ -77,7 +77,7 @@ class Unread(Sequence[pa.Table]):
         return self.messages[place].table()
 
 
-def refusals(lane: Lane, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def refusals(lane: InputRoute, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Worker side: the rows that an operator refuses without knowing any other row."""
     for batch in batches:
         rows = lane.punctuator.observe(pa.Table.from_batches([batch])).rows

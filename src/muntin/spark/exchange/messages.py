@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame
 
 from muntin.errors import ArgumentError
 from muntin.kernels.shard_hash import shard_of
-from muntin.operators.joint_protocol import Sending
+from muntin.operators.joint_protocol import MapSide
 from muntin.operators.progress.slack import Punctuator
 from muntin.spark.exchange.shard_labels import shard_label
 from muntin.spark.exchange.shipping import shipped
@@ -94,20 +94,20 @@ def control_of(source: int) -> int:
 
 
 @dataclass(frozen=True)
-class Lane:
+class InputRoute:
     """One input on its way to the shards: which it is, who sends it, and by which rule.
 
     The rows of an input go to the shards of their keys, or ``everywhere``.
     """
 
     source: int
-    sender: Sending
+    sender: MapSide
     punctuator: Punctuator
     shards: int
     everywhere: bool = False
 
 
-def routed(prepared: DataFrame, lane: Lane) -> DataFrame:
+def routed(prepared: DataFrame, lane: InputRoute) -> DataFrame:
     """The messages of a prepared DataFrame."""
     return prepared.mapInArrow(shipped(__name__, "route", lane), MESSAGE)
 
@@ -118,7 +118,7 @@ def announced(control: DataFrame, axis: Axis, shards: int, source: int = DATA) -
     return control.mapInArrow(worker, MESSAGE)
 
 
-def route(lane: Lane, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def route(lane: InputRoute, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Map side: what the rows of a task mean to each shard."""
     sender = _Sender(lane, _task())
     for rows in _gather(batches):
@@ -129,7 +129,7 @@ def route(lane: Lane, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBa
 class _Sender:
     """Splits what an operator routes by shard and numbers the messages of a task."""
 
-    def __init__(self, lane: Lane, task: int) -> None:
+    def __init__(self, lane: InputRoute, task: int) -> None:
         self.lane = lane
         self.labels = [shard_label(shard) for shard in range(lane.shards)]
         self.task = task

@@ -17,7 +17,7 @@ _SAID = ("reason", "lateness")
 
 
 @dataclass(frozen=True)
-class Refusing:
+class RefusedColumns:
     """The columns that refused rows of each input have; a plain value, sent to sinks.
 
     Those of one input are its own. Those of several stand in one DataFrame with the column

@@ -1,6 +1,6 @@
 """Bringing Muntin to the workers of a cluster, without anybody installing it there.
 
-Files added to a session do not reach every worker that a stream uses (findings, Shipping). What
+Files added to a session do not reach every worker that a stream uses. What
 does is the function itself: PySpark pickles nested functions by value. So every function sent to
 workers carries the package as an archive, and loads it before it does anything else: a Muntin that
 is installed there and is the same to the byte is preferred, else the archive is unpacked once per

@@ -20,14 +20,14 @@ from muntin.spark.exchange.shard_labels import shard_label
 
 
 @dataclass(frozen=True)
-class Preset:
+class StoredInput:
     """The messages of an input for each shard."""
 
     source: int
     messages: Mapping[int, Sequence[Message]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, source: int, routed: DataFrame, shards: int) -> Preset:
+    def of(cls, source: int, routed: DataFrame, shards: int) -> StoredInput:
         """Collect what the map side makes of a batch."""
         held: dict[int, list[Message]] = {
             label: [Message(label, control_of(source), 0, 0, "end")]

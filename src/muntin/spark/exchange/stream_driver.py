@@ -13,8 +13,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
 from muntin.operators.common.columns import original_names
-from muntin.operators.joint_protocol import Arrived, Joint, JointStep, Scope
-from muntin.operators.progress.progress import Advanced, Heard, Progress
+from muntin.operators.joint_protocol import InputBatch, Joint, JointStep, ScopedState
+from muntin.operators.progress.progress import AdvancedShard, Progress, ProgressMessages
 from muntin.operators.protocol import REASONS, State
 from muntin.spark.exchange.messages import (
     CONTROL_REFUSED,
@@ -23,7 +23,7 @@ from muntin.spark.exchange.messages import (
     PASSED,
     PUNCTUATIONS,
     TRAVELLING,
-    Lane,
+    InputRoute,
     Message,
     control_of,
     count_of,
@@ -34,11 +34,11 @@ from muntin.spark.exchange.messages import (
     of_kind,
     refused_counts,
 )
-from muntin.spark.exchange.refused_rows import Refusing
+from muntin.spark.exchange.refused_rows import RefusedColumns
 from muntin.spark.exchange.shard_labels import shard_label
 from muntin.spark.exchange.shard_state import ChunkState, HeadState, ShardState
 from muntin.spark.exchange.shipping import shipped, shipped_processor
-from muntin.spark.exchange.stored_input import Preset
+from muntin.spark.exchange.stored_input import StoredInput
 from muntin.spark.plan.protocol import Finisher
 
 #: Counts that every shard reports in every micro-batch, summed into the query's progress.
@@ -69,9 +69,9 @@ class ShardTask:
     """Everything a shard needs, in a form that can be pickled."""
 
     operator: Joint
-    lanes: tuple[Lane, ...]
+    lanes: tuple[InputRoute, ...]
     fingerprint: Mapping[str, str]
-    preset: tuple[Preset, ...] = ()
+    preset: tuple[StoredInput, ...] = ()
 
 
 def run(messages: DataFrame, task: ShardTask) -> DataFrame:
@@ -97,7 +97,7 @@ class Output:
 
     finisher: Finisher
     flat_schema: StructType
-    refusing: Refusing
+    refusing: RefusedColumns
 
     def results(self, tagged: DataFrame) -> DataFrame:
         """The result rows."""
@@ -159,24 +159,24 @@ def run_shard(
     yield _output(step, messages, {"state_bytes_written": written, **_gauges(state, advanced)})
 
 
-def _gauges(state: ShardState, advanced: Sequence[Advanced]) -> dict[str, int | None]:
+def _gauges(state: ShardState, advanced: Sequence[AdvancedShard]) -> dict[str, int | None]:
     first = advanced[0].punctuation
     held = sum(state.head.held.values())
     return {"open": held, "largest": first.largest, "reached": first.after}
 
 
-def _scoped(state: State, source: int) -> Scope:
+def _scoped(state: State, source: int) -> ScopedState:
     """Where the rule of an input remembers what it heard."""
-    return Scope(state, f"{source}:" if source else "")
+    return ScopedState(state, f"{source}:" if source else "")
 
 
 def _advanced(
-    lane: Lane, state: State, progress: Progress, messages: Sequence[Message]
-) -> Advanced:
+    lane: InputRoute, state: State, progress: Progress, messages: Sequence[Message]
+) -> AdvancedShard:
     """How far an input is complete with a micro-batch."""
     told = of_input(messages, control_of(lane.source))
     mine = of_input(messages, lane.source)
-    heard = Heard(
+    heard = ProgressMessages(
         seen=[m.progress for m in mine],
         told=[m.progress for m in told if m.kind == "punctuation"],
         clock=[m.progress for m in told if m.kind == "clock"],
@@ -187,10 +187,12 @@ def _advanced(
     return lane.punctuator.advance(_scoped(state, lane.source), progress, heard)
 
 
-def _arrived(lane: Lane, shard: int, advanced: Advanced, mine: Sequence[Message]) -> Arrived:
+def _arrived(
+    lane: InputRoute, shard: int, advanced: AdvancedShard, mine: Sequence[Message]
+) -> InputBatch:
     counted = not lane.everywhere or shard == shard_label(0)
     partials, rows = of_kind(mine, "partial"), of_kind(mine, "rows")
-    return Arrived(partials, advanced.punctuation, rows, counted)
+    return InputBatch(partials, advanced.punctuation, rows, counted)
 
 
 def _messages(shard: int, frames: Iterator[pd.DataFrame]) -> Iterator[Message]:

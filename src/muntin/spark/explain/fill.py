@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from muntin.spark.plan.fill import CompiledFill, CompiledSource
+from muntin.spark.plan.fill import FillPlan, FillSource
 from muntin.specs.frames.framing import Framing
 from muntin.specs.lengths import Duration, Length, Number
 
@@ -32,7 +32,7 @@ class FillExplanation:
         )
 
 
-def fill_explanation(compiled: CompiledFill) -> FillExplanation:
+def fill_explanation(compiled: FillPlan) -> FillExplanation:
     held = [_held(compiled, source) for source in compiled.fills]
     bounds = compiled.segmented.explained()
     return FillExplanation(
@@ -44,7 +44,7 @@ def fill_explanation(compiled: CompiledFill) -> FillExplanation:
     )
 
 
-def _said(compiled: CompiledFill, source: CompiledSource) -> str:
+def _said(compiled: FillPlan, source: FillSource) -> str:
     keys = compiled.plain.keys
     pairs = zip(source.matches, source.keys, strict=True)
     matched = ", ".join(f"{keys[n]} = {name}" for n, name in pairs) or "every frame sees all rows"
@@ -54,7 +54,7 @@ def _said(compiled: CompiledFill, source: CompiledSource) -> str:
     return f"{bounds} {source.filling}, on {source.source.on}, {matched}{to_all}"
 
 
-def _held(compiled: CompiledFill, source: CompiledSource) -> str:
+def _held(compiled: FillPlan, source: FillSource) -> str:
     """What is held of the filling rows, and until when."""
     spec = compiled.plain.spec
     filling = source.filling

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from muntin.operators.frames.aggregate_row_by_row import Measured
-from muntin.operators.frames.overlapping import Overlapping
+from muntin.operators.frames.aggregate_row_by_row import AggregateRowByRow
+from muntin.operators.frames.overlapping import OverlappingFrames
 from muntin.spark.explain.shared import PENDING, OrderedExplanation, ordered_explanation
-from muntin.spark.explain.state import Keeping
-from muntin.spark.plan.frames import CompiledFrames
+from muntin.spark.explain.state import KeptPart
+from muntin.spark.plan.frames import FramePlan
 from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 
 
 def frames_explanation(
-    compiled: CompiledFrames, disorder: str | None = None, *, streaming: bool
+    compiled: FramePlan, disorder: str | None = None, *, streaming: bool
 ) -> OrderedExplanation:
     framing = compiled.framing
     slower = []
-    if isinstance(compiled.operator, Measured):
+    if isinstance(compiled.operator, AggregateRowByRow):
         slower = ["decided     row by row in Python, which is slower than what kernels know"]
     return ordered_explanation(
         compiled,
@@ -29,9 +29,9 @@ def frames_explanation(
     )
 
 
-def _walked(compiled: CompiledFrames, streaming: bool) -> str:
+def _walked(compiled: FramePlan, streaming: bool) -> str:
     """What frames that overlap cost: how often their rows are looked at."""
-    if not isinstance(compiled.operator, Overlapping):
+    if not isinstance(compiled.operator, OverlappingFrames):
         return ""
     if compiled.operator.in_one_pass:
         return "; all frames are found in one pass"
@@ -39,13 +39,13 @@ def _walked(compiled: CompiledFrames, streaming: bool) -> str:
     return f"; every frame is walked from its first row{again}"
 
 
-def _state(compiled: CompiledFrames) -> str:
+def _state(compiled: FramePlan) -> str:
     """What a stream keeps, and whether that is bounded."""
     framing = compiled.framing
     held, bounded = _held(framing)
-    if isinstance(compiled.operator, Measured):
+    if isinstance(compiled.operator, AggregateRowByRow):
         held = f"{held} with a partial row of the aggregate that decides"
-    kept = Keeping(compiled.operator.contents.cells.accumulators, "frame")
+    kept = KeptPart(compiled.operator.contents.cells.accumulators, "frame")
     said = "bounded" if bounded else "not bounded"
     parts = f"{PENDING}, and {held}"
     if compiled.columns:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from muntin.operators.rows.operator import Ordered
+from muntin.operators.rows.operator import RowWindowOperator
 from muntin.operators.rows.synopses import Synopses
 from muntin.operators.windows.sessions import Sessions
 from muntin.spark.explain.shared import PENDING, OrderedExplanation, ordered_explanation
-from muntin.spark.explain.state import Keeping
-from muntin.spark.plan.windows import AnySpec, Compiled
+from muntin.spark.explain.state import KeptPart
+from muntin.spark.plan.windows import AnySpec, WindowPlan
 from muntin.specs.row_windows import Landmarks, RowWindow, Session, SlideOnWindow, TupleWindow
 
 
 def sequence_explanation(
-    compiled: Compiled, disorder: str | None, *, streaming: bool
+    compiled: WindowPlan, disorder: str | None, *, streaming: bool
 ) -> OrderedExplanation:
     spec = compiled.spec
     arriving = isinstance(spec, RowWindow | TupleWindow) and spec.order == "arrival"
@@ -25,14 +25,14 @@ def sequence_explanation(
     )
 
 
-def _held(compiled: Compiled) -> str:
+def _held(compiled: WindowPlan) -> str:
     """What a stream keeps, and whether that is bounded."""
     spec, operator = compiled.spec, compiled.operator
     if isinstance(operator, Synopses):
         return f"bounded: {PENDING}, and a synopsis for every aggregate and key"
-    assert isinstance(operator, Ordered | Sessions)
+    assert isinstance(operator, RowWindowOperator | Sessions)
     part = "session" if isinstance(spec, Session) else "cell"
-    kept = Keeping(operator.cells.accumulators, part)
+    kept = KeptPart(operator.cells.accumulators, part)
     # A window of rows holds no more rows than its range says, whatever is kept of them.
     bounded = kept.bounded or isinstance(spec, RowWindow)
     said = "bounded" if bounded else f"{part}s are bounded, what they keep is not"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from muntin.spark.explain.state import said_bounded
-from muntin.spark.plan.windows import Compiled
+from muntin.spark.plan.windows import WindowPlan
 
 #: What all of them keep.
 PENDING = "rows that punctuation has not passed"
@@ -42,7 +42,7 @@ class OrderedExplanation:
 
 
 def ordered_explanation(
-    compiled: Compiled, *looked_for: str, order: str, disorder: str | None, state: str | None
+    compiled: WindowPlan, *looked_for: str, order: str, disorder: str | None, state: str | None
 ) -> OrderedExplanation:
     """``state`` is what a stream keeps, None for a batch."""
     by = ", ".join(compiled.source.by) or "the whole stream"

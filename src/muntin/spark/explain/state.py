@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from muntin.aggregates.accumulators import Accumulator, KeptRows, Kind, Own
+from muntin.aggregates.accumulators import Accumulator, AccumulatorKind, KeptRows, OwnAccumulator
 
 _GROWING = {
-    Kind.COUNTED: "each distinct value of a {part} with its count",
-    Kind.COLLECTED: "each value of a {part} with its place",
+    AccumulatorKind.COUNTED: "each distinct value of a {part} with its count",
+    AccumulatorKind.COLLECTED: "each value of a {part} with its place",
 }
 
 
@@ -21,7 +21,7 @@ def said_bounded(state: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Keeping:
+class KeptPart:
     """What accumulators keep in one part of the state: a ``pane``, a ``cell``, a ``session``."""
 
     accumulators: Sequence[Accumulator]
@@ -37,7 +37,9 @@ class Keeping:
         """What every part has: its number, its key, and the columns of fixed width."""
         columns = [t for a in self.accumulators if a.bounded for t in a.columns]
         bits = sum(width for width in map(_width, columns) if width)
-        of_muntin = [a for a in self.accumulators if a.bounded and not isinstance(a, Own)]
+        of_muntin = [
+            a for a in self.accumulators if a.bounded and not isinstance(a, OwnAccumulator)
+        ]
         loose = any(_width(t) is None for a in of_muntin for t in a.columns)
         keys = ", the key and the values" if loose else " and the key"
         return f"{8 + -(-bits // 8)} bytes{keys}"
@@ -49,12 +51,12 @@ class Keeping:
             {
                 _GROWING[a.kind].format(part=self.part)
                 for a in self.accumulators
-                if isinstance(a.kind, Kind) and a.kind in _GROWING
+                if isinstance(a.kind, AccumulatorKind) and a.kind in _GROWING
             }
         )
         if any(isinstance(a, KeptRows) for a in self.accumulators):
             said.append(f"each row of a {self.part}, so it grows with the rows")
-        own = [a.kind for a in self.accumulators if isinstance(a, Own)]
+        own = [a.kind for a in self.accumulators if isinstance(a, OwnAccumulator)]
         sized = _listed(k.label for k in own if k.own.bounded and not all(map(_width, k.partials)))
         growing = _listed(kind.label for kind in own if not kind.own.bounded)
         said += [f"a state of its own size for {sized}"] if sized else []

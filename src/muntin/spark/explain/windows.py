@@ -9,13 +9,13 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from muntin.operators.windows.operator import Windows
 from muntin.operators.windows.panes import WORTH_COMBINING
-from muntin.spark.exchange.messages import DATA, Lane, routed
+from muntin.spark.exchange.messages import DATA, InputRoute, routed
 from muntin.spark.explain.frames import frames_explanation
 from muntin.spark.explain.rows import sequence_explanation
 from muntin.spark.explain.shared import OrderedExplanation
-from muntin.spark.explain.state import Keeping, said_bounded
-from muntin.spark.plan.frames import CompiledFrames
-from muntin.spark.plan.windows import Compiled
+from muntin.spark.explain.state import KeptPart, said_bounded
+from muntin.spark.plan.frames import FramePlan
+from muntin.spark.plan.windows import WindowPlan
 from muntin.specs.axis import Domain
 from muntin.specs.disorder import Disorder, Each, PerKey, Punctuated, RowSlack, Slack
 from muntin.specs.idle import Follow
@@ -27,7 +27,7 @@ _DAY = 86_400_000_000
 
 
 @dataclass(frozen=True)
-class Measured:
+class MapSideCounts:
     """Rows that went into the map side, and rows that came out of it."""
 
     rows: int
@@ -79,10 +79,10 @@ class Explanation:
 
 
 def explanation(
-    compiled: Compiled, *, streaming: bool, measured: Measured | None = None
+    compiled: WindowPlan, *, streaming: bool, measured: MapSideCounts | None = None
 ) -> Explanation | OrderedExplanation:
     disorder = _disorder(compiled.source.disorder) if streaming else None
-    if isinstance(compiled, CompiledFrames):
+    if isinstance(compiled, FramePlan):
         return frames_explanation(compiled, disorder, streaming=streaming)
     if not isinstance(compiled.operator, Windows):
         return sequence_explanation(compiled, disorder, streaming=streaming)
@@ -101,34 +101,34 @@ def explanation(
     )
 
 
-def measure(compiled: Compiled) -> Measured:
+def measure(compiled: WindowPlan) -> MapSideCounts:
     """Route some of a batch DataFrame and count what comes out."""
     prepared = compiled.prepared().limit(_MEASURED_ROWS)
     rule = compiled.punctuator.in_batch
-    messages = routed(prepared, Lane(DATA, compiled.operator, rule, compiled.shards))
+    messages = routed(prepared, InputRoute(DATA, compiled.operator, rule, compiled.shards))
     partials = messages.where(F.col("kind") == "partial").agg(F.sum("n")).first()
     found = 0 if partials is None or partials[0] is None else int(partials[0])
-    return Measured(prepared.count(), found)
+    return MapSideCounts(prepared.count(), found)
 
 
-def _pane_lengths(compiled: Compiled, edges: Edges) -> tuple[str, ...]:
+def _pane_lengths(compiled: WindowPlan, edges: Edges) -> tuple[str, ...]:
     if edges.panes_per_slide == 1:
         return (_length(compiled, edges.slide),)
     offset = edges.start_offset
     return _length(compiled, offset), _length(compiled, edges.slide - offset)
 
 
-def _length(compiled: Compiled, ticks: int) -> str:
+def _length(compiled: WindowPlan, ticks: int) -> str:
     axis = compiled.axis
     if axis.domain.temporal:
         return str(Duration(ticks * _DAY if axis.domain is Domain.DATE else ticks))
     return str(Number(Decimal((0, Decimal(ticks).as_tuple().digits, -axis.digits))))
 
 
-def _state(compiled: Compiled, edges: Edges) -> str:
+def _state(compiled: WindowPlan, edges: Edges) -> str:
     operator = compiled.operator
     assert isinstance(operator, Windows)
-    kept = Keeping(operator.panes.accumulators, "pane")
+    kept = KeptPart(operator.panes.accumulators, "pane")
     bounded = "bounded" if kept.bounded else "panes are bounded, what they keep is not"
     size, more = kept.size, kept.more
     if edges.landmark:
@@ -161,7 +161,7 @@ def _disorder(disorder: Disorder | None) -> str:
     return str(disorder)
 
 
-def _travels(measured: Measured | None) -> str:
+def _travels(measured: MapSideCounts | None) -> str:
     if measured is None:
         return (
             "rows become panes before the shuffle; where a pane holds about one row per key they "

@@ -12,17 +12,17 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import types as spark_types
 
 from muntin.operators.common.columns import key_fields
-from muntin.operators.fill.operator import Filled
-from muntin.operators.fill.segments import Segments
-from muntin.operators.fill.source import Fill, Reach
-from muntin.operators.fill.user_function import Function, Mapped
+from muntin.operators.fill.operator import FillOperator
+from muntin.operators.fill.segments import OperatorSegments
+from muntin.operators.fill.source import FillInput, FillReach
+from muntin.operators.fill.user_function import Function, UserFunction
 from muntin.operators.joint_protocol import Joint
 from muntin.spark.columns import named
 from muntin.spark.exchange.stored_input import digest
-from muntin.spark.plan.protocol import Feed
-from muntin.spark.plan.result_names import Naming
-from muntin.spark.plan.second_input import OnSharedAxis, digits_of
-from muntin.spark.plan.windows import Compiled, struct
+from muntin.spark.plan.protocol import PlanInput
+from muntin.spark.plan.result_names import ResultNames
+from muntin.spark.plan.second_input import SecondInput, digits_of
+from muntin.spark.plan.windows import WindowPlan, struct
 from muntin.spark.types import to_arrow
 from muntin.specs.axis import Axis
 from muntin.specs.fill import CLOSED, HALF_OPEN, OPEN, Edge, Filling, StoredFrames
@@ -32,7 +32,7 @@ from muntin.specs.windows import Landmark, Window
 
 
 @dataclass(frozen=True, eq=False)
-class CompiledSource(OnSharedAxis, Compiled):
+class FillSource(SecondInput, WindowPlan):
     """Rows that fill: a source whose ``by`` are the columns that match keys of the segments.
 
     ``matches`` are the numbers of those keys.
@@ -56,7 +56,7 @@ class CompiledSource(OnSharedAxis, Compiled):
         return made
 
     @cached_property
-    def fill(self) -> Fill:
+    def fill(self) -> FillInput:
         """The rows as the operator knows them."""
         axis, filling = self.axis, self.filling
 
@@ -65,8 +65,8 @@ class CompiledSource(OnSharedAxis, Compiled):
 
         lengths = [ticks(name, getattr(filling, name)) for name in ("before", "after", "shrink")]
         keys = [f.name for f in key_fields(self.key_types)]
-        return Fill(
-            reach=Reach(axis, self.edge, *lengths),
+        return FillInput(
+            reach=FillReach(axis, self.edge, *lengths),
             names=tuple(f"k{place}" for place in self.matches),
             keys=self.key_types,
             shards=tuple(keys[self.matches.index(n)] for n in self.sharded_by if not self.apart),
@@ -79,12 +79,12 @@ class CompiledSource(OnSharedAxis, Compiled):
             mapped=self._mapped(),
         )
 
-    def _mapped(self) -> Mapped | None:
+    def _mapped(self) -> UserFunction | None:
         """A user's function, with the columns that it sees and those that it returns."""
         if self.function is None or self.returns is None:
             return None
         fields = [(f.name, to_arrow(f.dataType, f.name)) for f in self.returns.fields]
-        return Mapped(self.function, tuple(self.schema.names), pa.schema(fields))
+        return UserFunction(self.function, tuple(self.schema.names), pa.schema(fields))
 
     @property
     def made(self) -> list[tuple[str, int, str | None]]:
@@ -106,16 +106,16 @@ class CompiledSource(OnSharedAxis, Compiled):
             for place, f in enumerate(self.schema.fields)
         ]
 
-    def feed(self, name: str) -> Feed:
+    def feed(self, name: str) -> PlanInput:
         return replace(super().feed(name), everywhere=self.apart)
 
 
 @dataclass(frozen=True, eq=False)
-class CompiledFill:
+class FillPlan:
     """Segments and the sources that fill them, typed."""
 
-    plain: Compiled
-    sources: tuple[CompiledSource, ...]
+    plain: WindowPlan
+    sources: tuple[FillSource, ...]
 
     @cached_property
     def axis(self) -> Axis:
@@ -127,14 +127,14 @@ class CompiledFill:
         return replace(axis, digits=max(axis.digits, *digits))
 
     @cached_property
-    def segmented(self) -> Compiled:
+    def segmented(self) -> WindowPlan:
         """Frames or windows on the axis that all inputs share."""
         if self.axis == self.plain.axis:
             return self.plain
         return replace(self.plain, source=replace(self.plain.source, digits=self.axis.digits))
 
     @cached_property
-    def fills(self) -> tuple[CompiledSource, ...]:
+    def fills(self) -> tuple[FillSource, ...]:
         return tuple(
             replace(source, shared=self.axis, edge=self.edge, sharded_by=self._sharded_by)
             for source in self.sources
@@ -161,21 +161,21 @@ class CompiledFill:
         return HALF_OPEN if spec.readings == "until_next" else CLOSED
 
     @cached_property
-    def joint(self) -> Filled:
+    def joint(self) -> FillOperator:
         return self._filled(self.segmented.joint)
 
     @property
-    def batched(self) -> Filled:
+    def batched(self) -> FillOperator:
         return self._filled(self.segmented.batched)
 
-    def _filled(self, alone: Joint) -> Filled:
+    def _filled(self, alone: Joint) -> FillOperator:
         operator, spec = alone.operator, self.plain.spec  # type: ignore[attr-defined]
         names = ("frame_start", "frame_end")
         if isinstance(spec, StoredFrames):
             names = spec.names
         elif not isinstance(spec, Framing | Instants):
             names = ("window_start", "window_end")
-        segments = Segments(
+        segments = OperatorSegments(
             operator,
             self.axis,
             self.segmented.key_types,
@@ -185,10 +185,10 @@ class CompiledFill:
             fragments=isinstance(spec, Framing) and spec.fragments is not None,
         )
         shards = tuple(f"k{place}" for place in self._sharded_by)
-        return Filled(segments, tuple(source.fill for source in self.fills), shards)
+        return FillOperator(segments, tuple(source.fill for source in self.fills), shards)
 
     @cached_property
-    def feeds(self) -> tuple[Feed, ...]:
+    def feeds(self) -> tuple[PlanInput, ...]:
         names = ["fill"] if len(self.fills) == 1 else [f"fill{n}" for n in range(len(self.fills))]
         filling = [s.feed(name) for s, name in zip(self.fills, names, strict=True)]
         return (replace(self.segmented.feed("rows"), preset=self.preset), *filling)
@@ -218,12 +218,12 @@ class CompiledFill:
         return many[0] if many else ()
 
     @cached_property
-    def naming(self) -> Naming:
+    def naming(self) -> ResultNames:
         own = self.plain.naming
         counts = ("n", "n_missing")
         bounds = tuple(name for name in own.bounds if name not in counts)
         made = [column for source in self.sources for column in source.made]
-        return Naming(
+        return ResultNames(
             by=own.by,
             bounds=(*bounds, *(("shift",) if self.compares else ())),
             prefix=own.prefix,
@@ -233,7 +233,7 @@ class CompiledFill:
         )
 
     @property
-    def finisher(self) -> Naming:
+    def finisher(self) -> ResultNames:
         return self.naming
 
     @cached_property

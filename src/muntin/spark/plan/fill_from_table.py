@@ -22,12 +22,12 @@ from muntin.kernels.grouping import key_and_pane, key_codes
 from muntin.kernels.sorting import by_key_and_order
 from muntin.kernels.ticks import to_ticks
 from muntin.operators.common.columns import numbered
-from muntin.operators.fill.between_join import Matched
-from muntin.operators.fill.source import Fill
+from muntin.operators.fill.between_join import MatchedRows
+from muntin.operators.fill.source import FillInput
 from muntin.operators.joint_protocol import Joint
 from muntin.spark.exchange.shipping import shipped
-from muntin.spark.plan.fill import CompiledFill, CompiledSource
-from muntin.spark.plan.protocol import Feed
+from muntin.spark.plan.fill import FillPlan, FillSource
+from muntin.spark.plan.protocol import PlanInput
 from muntin.specs.axis import Axis, Domain
 
 #: Whether a joined row has a stored row, or only the bounds that none fills.
@@ -35,13 +35,13 @@ _MATCHED = "matched"
 
 
 @dataclass(frozen=True, eq=False)
-class CompiledHistory:
+class TableFillPlan:
     """A stream's frames or windows and the stored rows that fill them, typed."""
 
-    filled: CompiledFill
+    filled: FillPlan
 
     @property
-    def feeds(self) -> Sequence[Feed]:
+    def feeds(self) -> Sequence[PlanInput]:
         return (self.filled.segmented.feed("rows"),)
 
     @property
@@ -65,7 +65,7 @@ class CompiledHistory:
         return self.filled.segmented.flat_schema
 
     @property
-    def finisher(self) -> CompiledHistory:
+    def finisher(self) -> TableFillPlan:
         return self
 
     @property
@@ -91,16 +91,16 @@ class CompiledHistory:
             return self.filled.naming.apply(self._paired(joined, source))
         told = [F.col(field.name) for field in self.flat_schema.fields]
         apart = joined.repartition(*told, F.col("shifted"))
-        work = Gathering(tuple(field.name for field in self.flat_schema.fields), source.fill)
+        work = TableFillTask(tuple(field.name for field in self.flat_schema.fields), source.fill)
         made = apart.mapInArrow(shipped(__name__, "gather", work), self.filled.flat_schema)
         return self.filled.naming.apply(made)
 
-    def _shifted(self, flat: DataFrame, source: CompiledSource) -> DataFrame:
+    def _shifted(self, flat: DataFrame, source: FillSource) -> DataFrame:
         """Every pair of bounds once for each shift."""
         shifts = F.array(*(F.lit(place).cast("bigint") for place in range(len(source.fill.shifts))))
         return flat.withColumn("shifted", F.explode(shifts))
 
-    def _stored(self, source: CompiledSource) -> DataFrame:
+    def _stored(self, source: FillSource) -> DataFrame:
         """The rows that can fill, under names that bounds do not have."""
         rows = source.prepared()
         if source.where is not None:
@@ -108,7 +108,7 @@ class CompiledHistory:
         renamed = {name: f"h_{name}" for name in rows.columns}
         return rows.withColumnsRenamed(renamed).withColumn(_MATCHED, F.lit(True))
 
-    def _condition(self, source: CompiledSource) -> SparkColumn:
+    def _condition(self, source: FillSource) -> SparkColumn:
         fill, edge = source.fill, self.filled.edge
         segments = self.filled.joint.segments
         low = self._moved(segments.start, fill.reach.shrink - fill.reach.before, fill.shifts)
@@ -132,7 +132,7 @@ class CompiledHistory:
             made = F.when(F.col("shifted") == place, plus(base, shift, axis)).otherwise(made)
         return made
 
-    def _paired(self, joined: DataFrame, source: CompiledSource) -> DataFrame:
+    def _paired(self, joined: DataFrame, source: FillSource) -> DataFrame:
         """Every pair of bounds and stored row, under the names of the operator that does this."""
         told = [F.col(field.name) for field in self.flat_schema.fields]
         first = len(numbered(self.flat_schema.names, "r"))
@@ -158,7 +158,7 @@ def plus(column: SparkColumn, ticks: int, axis: Axis) -> SparkColumn:
     return column.cast("bigint") + F.lit(ticks)
 
 
-def check_history(filled: CompiledFill) -> None:
+def check_history(filled: FillPlan) -> None:
     """Refuse what cannot be filled from a table while the bounds stream."""
     if len(filled.sources) > 1:
         raise ArgumentError(
@@ -177,14 +177,14 @@ def check_history(filled: CompiledFill) -> None:
 
 
 @dataclass(frozen=True)
-class Gathering:
+class TableFillTask:
     """What a worker needs to aggregate what bounds have matched."""
 
     told: tuple[str, ...]
-    fill: Fill
+    fill: FillInput
 
 
-def gather(work: Gathering, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def gather(work: TableFillTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Worker side: all matches of some bounds, one row for each of the bounds."""
     held = [batch for batch in batches if batch.num_rows]
     if not held:
@@ -200,7 +200,7 @@ def gather(work: Gathering, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Re
     order = to_ticks(filling["on"].combine_chunks(), work.fill.reach.axis).order
     place, starts = by_key_and_order(groups.number[matched], order, len(groups))
     filling = filling.append_column("order", pa.array(order)).take(pa.array(place))
-    made = _made(work.fill, Matched(filling, starts[:-1], starts[1:]))
+    made = _made(work.fill, MatchedRows(filling, starts[:-1], starts[1:]))
     told = rows.select(names).take(pa.array(groups.member))
     first = len(numbered(work.told, "r"))
     columns = [*told.columns, *made]
@@ -208,7 +208,7 @@ def gather(work: Gathering, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Re
     yield from pa.table(columns, names=labels).to_batches()
 
 
-def _made(fill: Fill, matched: Matched) -> list[pa.Array]:
+def _made(fill: FillInput, matched: MatchedRows) -> list[pa.Array]:
     """What is made of the rows that bounds have matched."""
     if fill.mapped is not None:
         return fill.mapped.of(matched)

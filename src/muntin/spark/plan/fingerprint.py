@@ -13,10 +13,10 @@ from muntin.specs.row_windows import Landmarks, SlideOnWindow
 from muntin.specs.windows import Landmark, Latch, Window
 
 if TYPE_CHECKING:
-    from muntin.spark.plan.windows import Compiled
+    from muntin.spark.plan.windows import WindowPlan
 
 
-def fingerprint(compiled: Compiled) -> Mapping[str, str]:
+def fingerprint(compiled: WindowPlan) -> Mapping[str, str]:
     """What state means, in words for the message that refuses another query."""
     schema, source = compiled.schema, compiled.source
     by = [f"{n} {schema[n].dataType.simpleString()}" for n in compiled.keys]
@@ -33,13 +33,13 @@ def fingerprint(compiled: Compiled) -> Mapping[str, str]:
     }
 
 
-def _days(compiled: Compiled) -> str:
+def _days(compiled: WindowPlan) -> str:
     """The time zone, only if windows lie elsewhere by it: another machine may have another."""
     zone = compiled.axis.zone
     return "" if _anchors(compiled, zone) == _anchors(compiled, "UTC") else f", days in {zone}"
 
 
-def _anchors(compiled: Compiled, zone: str) -> tuple[int, ...]:
+def _anchors(compiled: WindowPlan, zone: str) -> tuple[int, ...]:
     """The ticks that windows are counted from."""
     axis, spec = replace(compiled.axis, zone=zone), compiled.spec
     match spec:

@@ -12,19 +12,19 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
-from muntin.aggregates.bind import Call, slots_of
+from muntin.aggregates.bind import AggregateCall, slots_of
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.parse import parse_bridge, parse_condition, parse_two_rows
 from muntin.errors import ArgumentError, ExpressionError, UnknownColumnError
 from muntin.expressions.nodes import Node, Slot
 from muntin.expressions.spark_expressions import Expression
 from muntin.expressions.types import check, no_aggregate
-from muntin.operators.frames.build import Typed, build
+from muntin.operators.frames.build import FrameOperatorInputs, build
 from muntin.operators.frames.missing_rows import Bridge
-from muntin.operators.frames.operator import Frames
+from muntin.operators.frames.operator import FrameOperator
 from muntin.spark.columns import column, named
-from muntin.spark.plan.tied_rows import Combining
-from muntin.spark.plan.windows import Compiled
+from muntin.spark.plan.tied_rows import TieColumns
+from muntin.spark.plan.windows import WindowPlan
 from muntin.spark.types import to_arrow, to_spark
 from muntin.specs.frames.framing import MISSING, Framing
 from muntin.specs.frames.kinds import (
@@ -45,7 +45,7 @@ WHOLE = ("frame_id", "frame_start", "frame_end", "n", "n_missing", "status")
 
 
 @dataclass(frozen=True, eq=False)
-class CompiledFrames(Compiled):
+class FramePlan(WindowPlan):
     """A framing of a source, typed."""
 
     @property
@@ -62,7 +62,7 @@ class CompiledFrames(Compiled):
         return list(dict.fromkeys(wanted))
 
     @cached_property
-    def calls(self) -> tuple[Call, ...]:
+    def calls(self) -> tuple[AggregateCall, ...]:
         """The aggregates with their types; first the one that a density is measured by."""
         kind = self.framing.kind
         measured = [kind.aggregate] if isinstance(kind, Density) else []
@@ -90,12 +90,12 @@ class CompiledFrames(Compiled):
         return [named(self.source.on).alias("on"), *keys, *columns, *self._for_the_rule()]
 
     @cached_property
-    def combining(self) -> Combining | None:
+    def combining(self) -> TieColumns | None:
         """What is made of rows that tie and become one."""
         framing, kind = self.framing, self.framing.kind
         if not framing.combines_ties:
             return None
-        made = Combining(self.schema, framing.ties, self.ansi, self.axis.zone)
+        made = TieColumns(self.schema, framing.ties, self.ansi, self.axis.zone)
         match kind:
             case Threshold(where=where):
                 made.condition("f0", "where", where)
@@ -245,9 +245,9 @@ class CompiledFrames(Compiled):
         return Bridge(tree, slots, types)
 
     @cached_property
-    def frame_types(self) -> Typed:
+    def frame_types(self) -> FrameOperatorInputs:
         """Everything an operator is made of, beside its framing."""
-        return Typed(
+        return FrameOperatorInputs(
             axis=self.axis,
             keys=self.key_types,
             calls=self.calls,
@@ -275,7 +275,7 @@ class CompiledFrames(Compiled):
         return hashlib.sha256(packed).hexdigest()
 
     @cached_property
-    def operator(self) -> Frames:
+    def operator(self) -> FrameOperator:
         return build(self.framing, self.frame_types)
 
 

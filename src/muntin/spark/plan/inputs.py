@@ -43,7 +43,7 @@ class Source:
 
 
 @dataclass(frozen=True, eq=False)
-class CompiledInput:
+class TypedInput:
     """Rows of a source, typed: what travels of them, and the rule of their disorder."""
 
     source: Source

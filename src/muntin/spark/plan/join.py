@@ -15,17 +15,17 @@ from pyspark.sql import types as spark_types
 from muntin.aggregates.parse import parse_bridge
 from muntin.errors import ArgumentError, ExpressionError, UnknownColumnError
 from muntin.expressions.types import check, no_aggregate
-from muntin.operators.join.asof import Nearest
-from muntin.operators.join.asof_reach import Look
-from muntin.operators.join.operator import Paired
-from muntin.operators.join.pair_condition import Pairing
-from muntin.operators.join.reach import Around, Interval
-from muntin.operators.join.side import Side
+from muntin.operators.join.asof import AsofJoinOperator
+from muntin.operators.join.asof_reach import AsofReach
+from muntin.operators.join.operator import PairJoinOperator
+from muntin.operators.join.pair_condition import PairCondition
+from muntin.operators.join.reach import Around, IntervalReach
+from muntin.operators.join.side import SideRows
 from muntin.spark.columns import named
-from muntin.spark.plan.inputs import CompiledInput, Source
-from muntin.spark.plan.protocol import Feed
-from muntin.spark.plan.result_names import Renaming
-from muntin.spark.plan.second_input import OnSharedAxis, shared_axis
+from muntin.spark.plan.inputs import Source, TypedInput
+from muntin.spark.plan.protocol import PlanInput
+from muntin.spark.plan.result_names import RenamedColumns
+from muntin.spark.plan.second_input import SecondInput, shared_axis
 from muntin.spark.plan.windows import struct
 from muntin.spark.types import to_arrow
 from muntin.specs.axis import Axis
@@ -39,7 +39,7 @@ SIDES = ("left", "right")
 
 
 @dataclass(frozen=True, eq=False)
-class CompiledSide(OnSharedAxis, CompiledInput):
+class PlanSide(SecondInput, TypedInput):
     """One side of a join: columns travel, and ties if only one of several rows counts."""
 
     shared: Axis | None = None
@@ -61,10 +61,10 @@ class CompiledSide(OnSharedAxis, CompiledInput):
         return [*(named(name) for name in self.tiebreak), hashed]
 
     @cached_property
-    def side(self) -> Side:
+    def side(self) -> SideRows:
         columns = [to_arrow(self.schema[name].dataType, name) for name in self.travels]
         ties = [to_arrow(self.schema[n].dataType, f"tiebreak={n!r}") for n in self.tiebreak]
-        return Side(
+        return SideRows(
             axis=self.axis,
             keys=self.key_types,
             columns=tuple(columns),
@@ -74,7 +74,7 @@ class CompiledSide(OnSharedAxis, CompiledInput):
 
 
 @dataclass(frozen=True, eq=False)
-class CompiledJoin:
+class JoinPlan:
     """Two streams and how they are joined, typed."""
 
     spec: JoinSpec
@@ -89,13 +89,13 @@ class CompiledJoin:
         return shared_axis(self.sources, self.spec.lengths)
 
     @cached_property
-    def sides(self) -> tuple[CompiledSide, CompiledSide]:
+    def sides(self) -> tuple[PlanSide, PlanSide]:
         left, right = self.sources
         types = tuple(left.df.schema[name].dataType for name in left.by)
         nearest = isinstance(self.spec, Asof)
-        one = CompiledSide(left, shared=self.axis, types=types, travels=tuple(left.df.columns))
+        one = PlanSide(left, shared=self.axis, types=types, travels=tuple(left.df.columns))
         travels = tuple(right.df.columns)
-        other = CompiledSide(right, self.axis, types, self.tiebreak, nearest, travels)
+        other = PlanSide(right, self.axis, types, self.tiebreak, nearest, travels)
         return one, other
 
     @property
@@ -103,26 +103,30 @@ class CompiledJoin:
         return "left" if isinstance(self.spec, Asof) else self.spec.how
 
     @cached_property
-    def joint(self) -> Paired | Nearest:
+    def joint(self) -> PairJoinOperator | AsofJoinOperator:
         left, right = (side.side for side in self.sides)
         match self.spec:
             case Asof():
-                return Nearest(Look.of(self.spec, self.axis), (left, right))
+                return AsofJoinOperator(AsofReach.of(self.spec, self.axis), (left, right))
             case Zipper():
-                reach: Around | Interval = Interval.of(self.spec, self.axis)
+                reach: Around | IntervalReach = IntervalReach.of(self.spec, self.axis)
             case Distance():
                 reach = Around.of(self.spec, self.axis)
         # The limit is for all shards together, and each may hold its share.
         share = None if self.limit is None else max(1, self.limit // self.shards)
-        return Paired(reach, (left, right), self.how, self.pairing, share)
+        return PairJoinOperator(reach, (left, right), self.how, self.pairing, share)
 
     @property
-    def batched(self) -> Paired | Nearest:
+    def batched(self) -> PairJoinOperator | AsofJoinOperator:
         # A batch holds nothing, so there is nothing to let go for want of room.
-        return replace(self.joint, limit=None) if isinstance(self.joint, Paired) else self.joint
+        return (
+            replace(self.joint, limit=None)
+            if isinstance(self.joint, PairJoinOperator)
+            else self.joint
+        )
 
     @cached_property
-    def pairing(self) -> Pairing | None:
+    def pairing(self) -> PairCondition | None:
         """The condition on pairs, which Muntin evaluates itself."""
         if self.where is None:
             return None
@@ -130,7 +134,7 @@ class CompiledJoin:
         slots = tuple(self._slot(one) for one in written)
         types = [self.sides[side].side.columns[column] for side, column in slots]
         check(tree, types, no_aggregate, self.where)
-        return Pairing(tree, slots)
+        return PairCondition(tree, slots)
 
     def _slot(self, written: str) -> tuple[int, int]:
         """Which side a column of the condition belongs to, and its number there."""
@@ -149,7 +153,7 @@ class CompiledJoin:
         return place, names.index(name)
 
     @property
-    def feeds(self) -> Sequence[Feed]:
+    def feeds(self) -> Sequence[PlanInput]:
         return [side.feed(name) for side, name in zip(self.sides, SIDES, strict=True)]
 
     @property
@@ -165,7 +169,7 @@ class CompiledJoin:
         return struct(self.joint.result_schema)
 
     @cached_property
-    def finisher(self) -> Renaming:
+    def finisher(self) -> RenamedColumns:
         """A key that both sides call the same stands once, where the left side has it."""
         left, right = self.sides
         keys = dict(zip(left.keys, (f"k{place}" for place in range(len(left.keys))), strict=True))
@@ -173,7 +177,7 @@ class CompiledJoin:
             (keys.get(name, f"left{place}"), name) for place, name in enumerate(left.schema.names)
         ]
         if left_only(self.how):
-            return Renaming(tuple(made))
+            return RenamedColumns(tuple(made))
         taken = {*left.schema.names}
         same = {name for name, other in zip(left.keys, right.keys, strict=True) if name == other}
         for place, name in enumerate(right.schema.names):
@@ -184,7 +188,7 @@ class CompiledJoin:
                         "prefix", self.prefix, f"a column {told!r} is there already; use another"
                     )
                 made.append((f"right{place}", told))
-        return Renaming(tuple(made))
+        return RenamedColumns(tuple(made))
 
     @cached_property
     def identity(self) -> Mapping[str, str]:

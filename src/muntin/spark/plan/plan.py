@@ -11,11 +11,11 @@ from pyspark.sql import DataFrame
 from muntin.errors import MuntinError
 from muntin.operators.joint_protocol import Joint
 from muntin.spark.exchange import batch_driver, stream_driver
-from muntin.spark.exchange.messages import Lane, announced, routed
-from muntin.spark.exchange.refused_rows import Refusing
+from muntin.spark.exchange.messages import InputRoute, announced, routed
+from muntin.spark.exchange.refused_rows import RefusedColumns
 from muntin.spark.exchange.shipping import shipped
-from muntin.spark.exchange.stored_input import Preset
-from muntin.spark.plan.protocol import Compilation
+from muntin.spark.exchange.stored_input import StoredInput
+from muntin.spark.plan.protocol import PlanParts
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Plan:
     ``explain()`` says what it will cost.
     """
 
-    compiled: Compilation
+    compiled: PlanParts
 
     @property
     def is_streaming(self) -> bool:
@@ -51,12 +51,12 @@ class Plan:
             batch_driver.run(messages, operator, self.compiled.flat_schema)
         )
 
-    def _lanes(self, operator: Joint, *, in_batch: bool) -> tuple[Lane, ...]:
+    def _lanes(self, operator: Joint, *, in_batch: bool) -> tuple[InputRoute, ...]:
         """How each input travels; in a batch its end is its only punctuation."""
         shards = self.compiled.shards
         feeds = zip(self.compiled.feeds, operator.senders, strict=True)
         return tuple(
-            Lane(
+            InputRoute(
                 source,
                 sender,
                 feed.punctuator.in_batch if in_batch else feed.punctuator,
@@ -66,17 +66,17 @@ class Plan:
             for source, (feed, sender) in enumerate(feeds)
         )
 
-    def _messages(self, lanes: Sequence[Lane], *, originals: bool) -> DataFrame:
+    def _messages(self, lanes: Sequence[InputRoute], *, originals: bool) -> DataFrame:
         feeds = zip(self.compiled.feeds, lanes, strict=True)
         return _union(
             [routed(feed.prepared(originals), lane) for feed, lane in feeds if not feed.preset]
         )
 
-    def _preset(self, lanes: Sequence[Lane], *, originals: bool) -> tuple[Preset, ...]:
+    def _preset(self, lanes: Sequence[InputRoute], *, originals: bool) -> tuple[StoredInput, ...]:
         """The inputs that travel with the query."""
         feeds = zip(self.compiled.feeds, lanes, strict=True)
         return tuple(
-            Preset.of(lane.source, routed(feed.prepared(originals), lane), lane.shards)
+            StoredInput.of(lane.source, routed(feed.prepared(originals), lane), lane.shards)
             for feed, lane in feeds
             if feed.preset
         )
@@ -102,9 +102,9 @@ class Plan:
         return stream_driver.Output(compiled.finisher, compiled.flat_schema, self._refusing)
 
     @property
-    def _refusing(self) -> Refusing:
+    def _refusing(self) -> RefusedColumns:
         feeds = self.compiled.feeds
-        return Refusing(tuple(f.name for f in feeds), tuple(f.refused_schema for f in feeds))
+        return RefusedColumns(tuple(f.name for f in feeds), tuple(f.refused_schema for f in feeds))
 
     @property
     def refused(self) -> DataFrame:
@@ -121,7 +121,7 @@ class Plan:
         lanes = self._lanes(self.compiled.joint, in_batch=True)
         return self._refusing.together([self._refused(lanes, lane) for lane in lanes])
 
-    def _refused(self, lanes: Sequence[Lane], lane: Lane) -> DataFrame:
+    def _refused(self, lanes: Sequence[InputRoute], lane: InputRoute) -> DataFrame:
         """The refused rows of one input."""
         feed = self.compiled.feeds[lane.source]
         worker = shipped("muntin.spark.exchange.batch_driver", "refusals", lane)

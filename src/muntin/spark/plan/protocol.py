@@ -17,7 +17,7 @@ from muntin.specs.axis import Axis
 
 
 @dataclass(frozen=True, eq=False)
-class Feed:
+class PlanInput:
     """One input of a plan, as far as an operator does not know it.
 
     ``prepared`` makes the columns that travel, with the original ones if they are wanted; ``name``
@@ -51,11 +51,11 @@ class Finisher(Protocol):
         """The results, under the names that the user knows."""
 
 
-class Compilation(Protocol):
+class PlanParts(Protocol):
     """Everything that drivers and sinks ask for."""
 
     @property
-    def feeds(self) -> Sequence[Feed]:
+    def feeds(self) -> Sequence[PlanInput]:
         """The inputs, in the order in which the operator numbers them."""
 
     @property

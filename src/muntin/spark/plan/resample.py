@@ -9,15 +9,15 @@ from functools import cached_property
 
 from pyspark.sql import types as spark_types
 
-from muntin.operators.join.asof_reach import Look
+from muntin.operators.join.asof_reach import AsofReach
 from muntin.operators.joint_protocol import Alone, Joint
 from muntin.operators.resample.at_grid import Regular
 from muntin.operators.resample.at_instants import Given
 from muntin.operators.resample.neighbours import Neighbours
 from muntin.spark.plan.inputs import Source
-from muntin.spark.plan.join import CompiledSide
-from muntin.spark.plan.protocol import Feed
-from muntin.spark.plan.result_names import Renaming
+from muntin.spark.plan.join import PlanSide
+from muntin.spark.plan.protocol import PlanInput
+from muntin.spark.plan.result_names import RenamedColumns
 from muntin.spark.plan.second_input import shared_axis
 from muntin.spark.plan.windows import struct
 from muntin.specs.axis import Axis
@@ -26,7 +26,7 @@ from muntin.specs.resample import Resampling
 
 
 @dataclass(frozen=True, eq=False)
-class CompiledResample:
+class ResamplePlan:
     """Rows, the columns of which values are wanted, and the stream that says where, if any."""
 
     spec: Resampling
@@ -45,12 +45,12 @@ class CompiledResample:
         return shared_axis(self.sources, self.spec.lengths)
 
     @cached_property
-    def sides(self) -> tuple[CompiledSide, ...]:
+    def sides(self) -> tuple[PlanSide, ...]:
         types = tuple(self.rows.df.schema[name].dataType for name in self.rows.by)
-        rows = CompiledSide(self.rows, self.axis, types, self.tiebreak, True, self.columns)
+        rows = PlanSide(self.rows, self.axis, types, self.tiebreak, True, self.columns)
         if self.at is None:
             return (rows,)
-        return CompiledSide(self.at, self.axis, types), rows
+        return PlanSide(self.at, self.axis, types), rows
 
     @cached_property
     def joint(self) -> Joint:
@@ -61,7 +61,7 @@ class CompiledResample:
         if self.at is None:
             grid = self.spec.grid(self.axis)
             return Alone(Regular(rows.side, grid, values, rows.on_type))
-        look = Look.of(looked_for(self.spec), self.axis)
+        look = AsofReach.of(looked_for(self.spec), self.axis)
         return Given(look, (self.sides[0].side, rows.side), values, rows.on_type)
 
     @property
@@ -69,7 +69,7 @@ class CompiledResample:
         return self.joint
 
     @property
-    def feeds(self) -> Sequence[Feed]:
+    def feeds(self) -> Sequence[PlanInput]:
         names = ("at", "rows")[-len(self.sides) :]
         return [side.feed(name) for side, name in zip(self.sides, names, strict=True)]
 
@@ -86,10 +86,10 @@ class CompiledResample:
         return struct(self.joint.result_schema)
 
     @cached_property
-    def finisher(self) -> Renaming:
+    def finisher(self) -> RenamedColumns:
         keys = [(f"k{place}", name) for place, name in enumerate(self.rows.by)]
         values = [(f"r{place}", name) for place, name in enumerate(self.columns)]
-        return Renaming((*keys, ("at", self.rows.on), *values, ("gap", f"{self.prefix}gap")))
+        return RenamedColumns((*keys, ("at", self.rows.on), *values, ("gap", f"{self.prefix}gap")))
 
     @cached_property
     def identity(self) -> Mapping[str, str]:

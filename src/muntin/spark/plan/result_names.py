@@ -14,7 +14,7 @@ from muntin.spark.columns import named
 
 
 @dataclass(frozen=True)
-class Naming:
+class ResultNames:
     """Names of results; a plain value, so that it can be sent to where a sink runs.
 
     ``results`` are the name of a column, how many aggregates it is made of, and the SQL over
@@ -78,7 +78,7 @@ class Naming:
 
 
 @dataclass(frozen=True)
-class Renaming:
+class RenamedColumns:
     """The operator's columns under the user's names and in their order, and no others."""
 
     columns: tuple[tuple[str, str], ...]

@@ -13,8 +13,8 @@ from pyspark.sql import types as spark_types
 
 from muntin.errors import ArgumentError, UnknownColumnError
 from muntin.spark.api.disorder_checks import check_clock
-from muntin.spark.plan.inputs import CompiledInput, Source
-from muntin.spark.plan.protocol import Feed
+from muntin.spark.plan.inputs import Source, TypedInput
+from muntin.spark.plan.protocol import PlanInput
 from muntin.spark.requirements import check_stream, setting
 from muntin.spark.types import progressing, to_arrow
 from muntin.specs.axis import Axis, Domain
@@ -36,7 +36,7 @@ _FAMILIES = (
 Key = str | Sequence[str] | Mapping[str, str] | None
 
 
-class OnSharedAxis(CompiledInput):
+class SecondInput(TypedInput):
     """Rows of one of several inputs, on the axis that all share, their keys of equal types."""
 
     shared: Axis | None
@@ -59,9 +59,9 @@ class OnSharedAxis(CompiledInput):
         wanted = self.types[self.keys.index(name)]
         return key if self.schema[name].dataType == wanted else key.cast(wanted)
 
-    def feed(self, name: str) -> Feed:
+    def feed(self, name: str) -> PlanInput:
         """The rows as an input under a name."""
-        return Feed(
+        return PlanInput(
             name=name,
             prepared=lambda originals: self.prepared(originals=originals),
             schema=self.schema,

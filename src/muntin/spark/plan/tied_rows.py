@@ -13,20 +13,20 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from pyspark.sql import types as spark_types
 
-from muntin.aggregates.bind import Call, bind
+from muntin.aggregates.bind import AggregateCall, bind
 from muntin.aggregates.parse import parse_bridge
 from muntin.errors import ArgumentError, UnknownColumnError
 from muntin.expressions.nodes import Node, Slot, moved
 from muntin.expressions.spark_expressions import AsDouble, Expression, Name, Sql
 from muntin.expressions.types import check, no_aggregate
-from muntin.operators.frames.tied_rows import Combined
+from muntin.operators.frames.tied_rows import CombinedTies
 from muntin.spark.types import to_arrow
 
 _FUNCTIONS = {"mean": "avg", "max": "max", "min": "min", "sum": "sum"}
 
 
 @dataclass
-class Combining:
+class TieColumns:
     """Collects what is made of combined rows; ``ties`` as in a framing."""
 
     schema: spark_types.StructType
@@ -61,9 +61,9 @@ class Combining:
         for place, slot in enumerate(slots):
             self.value(f"s{place}", "aggregates", slot)
 
-    def made(self) -> Combined:
+    def made(self) -> CombinedTies:
         calls = tuple(self._call(name) for name in self.names)
-        found = Combined(calls, tuple(self.derived))
+        found = CombinedTies(calls, tuple(self.derived))
         for text, node in self.conditions:
             check(node, found.types, no_aggregate, text)
         return found
@@ -80,7 +80,7 @@ class Combining:
             self.names.append(name)
         return self.names.index(name)
 
-    def _call(self, name: str) -> Call:
+    def _call(self, name: str) -> AggregateCall:
         ways: Mapping[str, str] = dict(self.ties) if isinstance(self.ties, tuple) else {}
         how = ways.get(name) if isinstance(self.ties, tuple) else str(self.ties)
         if how is None:
@@ -88,7 +88,7 @@ class Combining:
                 "ties", ways, f"it does not say how values of {name!r} become one; add {name!r}"
             )
         type_ = to_arrow(self.schema[name].dataType, f"ties={name!r}")
-        return Call(_FUNCTIONS[how], f"ties: {how}({name})", (0,), (type_,), self.ansi)
+        return AggregateCall(_FUNCTIONS[how], f"ties: {how}({name})", (0,), (type_,), self.ansi)
 
     @staticmethod
     def _refusal(argument: str, given: object, instead: str) -> ArgumentError:

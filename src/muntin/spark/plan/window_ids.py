@@ -1,4 +1,4 @@
-"""``wid``: the number of a window, from where it ends (window-id.txt 3.3)."""
+"""``wid``: the number of a window, from where it ends [Window-ids 3.3]."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from muntin.errors import ArgumentError
 from muntin.operators.windows.operator import Windows
 from muntin.spark.plan.plan import Plan
-from muntin.spark.plan.windows import Compiled
+from muntin.spark.plan.windows import WindowPlan
 from muntin.specs.axis import Domain
 from muntin.specs.frames.framing import Framing
 from muntin.specs.row_windows import RowWindow, TupleWindow
@@ -22,7 +22,7 @@ def with_wid(plan: Plan, results: DataFrame) -> DataFrame:
 def _wid(plan: Plan) -> Column:
     compiled = plan.compiled
     end = F.col("window_end")
-    if not isinstance(compiled, Compiled):
+    if not isinstance(compiled, WindowPlan):
         raise _unnumbered("these windows")
     if isinstance(compiled.spec, RowWindow):
         return F.expr(f"window_end div {compiled.spec.slide} - 1")

@@ -1,4 +1,4 @@
-"""The bucket operator (window-id.txt 5.2.1): every row with the windows it belongs to."""
+"""The bucket operator [Window-ids 5.2.1]: every row with the windows it belongs to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyspark.sql import types as spark_types
 from muntin.errors import ArgumentError, MuntinError
 from muntin.kernels.ticks import from_ticks, to_ticks
 from muntin.spark.exchange.shipping import shipped
-from muntin.spark.plan.windows import Compiled
+from muntin.spark.plan.windows import WindowPlan
 from muntin.spark.types import bound_type, to_spark
 from muntin.specs.axis import Axis
 from muntin.specs.windows import Edges, Landmark, Latch, Window
@@ -23,7 +23,7 @@ ROWS_AT_ONCE = 100_000
 
 
 @dataclass(frozen=True)
-class Buckets:
+class WindowTags:
     """What a worker needs to find the windows of rows."""
 
     axis: Axis
@@ -33,7 +33,7 @@ class Buckets:
     explode: bool
 
 
-def bucketed(compiled: Compiled, *, explode: bool) -> DataFrame:
+def bucketed(compiled: WindowPlan, *, explode: bool) -> DataFrame:
     """The input rows with ``first_wid`` and ``last_wid``, or one row per window."""
     if not isinstance(compiled.spec, Window | Landmark | Latch):
         raise MuntinError(
@@ -62,13 +62,13 @@ def bucketed(compiled: Compiled, *, explode: bool) -> DataFrame:
             )
     fields = [spark_types.StructField(name, kind) for name, kind in added.items()]
     schema = spark_types.StructType([*compiled.schema.fields, *fields])
-    work = Buckets(compiled.axis, edges, compiled.source.on, type_, explode)
+    work = WindowTags(compiled.axis, edges, compiled.source.on, type_, explode)
     names = list(added)
     return compiled.source.df.mapInArrow(shipped(__name__, "tag", work, names), schema)
 
 
 def tag(
-    work: Buckets, names: list[str], batches: Iterator[pa.RecordBatch]
+    work: WindowTags, names: list[str], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Worker side; rows in no window have null ids, and vanish when exploded."""
     for batch in batches:
@@ -89,7 +89,7 @@ def tag(
 
 
 def _copied(
-    work: Buckets, names: list[str], rows: pa.RecordBatch, wid: np.ndarray
+    work: WindowTags, names: list[str], rows: pa.RecordBatch, wid: np.ndarray
 ) -> pa.RecordBatch:
     """Rows with a window each."""
     ends = work.edges.origin + (wid + 1) * work.edges.slide
@@ -102,7 +102,7 @@ def _copied(
     return rows
 
 
-def _wids(work: Buckets, batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _wids(work: WindowTags, batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     ticks = to_ticks(batch.column(work.on), work.axis)
     edges = work.edges
     from_origin = np.where(ticks.refusal == 0, ticks.tick, edges.origin) - edges.origin

@@ -12,19 +12,19 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
-from muntin.aggregates.bind import Call, slots_of
+from muntin.aggregates.bind import AggregateCall, slots_of
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.parse import Column
 from muntin.expressions.spark_expressions import Expression, Name
-from muntin.operators.build import Typed, build
+from muntin.operators.build import WindowOperatorInputs, build
 from muntin.operators.frames.batch_runs import in_batch
 from muntin.operators.joint_protocol import Alone, Joint
 from muntin.operators.protocol import Operator
 from muntin.spark.columns import column, named
 from muntin.spark.plan.fingerprint import fingerprint
-from muntin.spark.plan.inputs import CompiledInput
-from muntin.spark.plan.protocol import Feed
-from muntin.spark.plan.result_names import Naming
+from muntin.spark.plan.inputs import TypedInput
+from muntin.spark.plan.protocol import PlanInput
+from muntin.spark.plan.result_names import ResultNames
 from muntin.spark.requirements import setting
 from muntin.spark.types import progressing, to_arrow, to_spark
 from muntin.specs.axis import Axis
@@ -38,7 +38,7 @@ AnySpec = WindowSpec | SequenceSpec | Framing | StoredFrames | Instants
 
 
 @dataclass(frozen=True, eq=False)
-class Details:
+class WindowDetails:
     """What only some windows have: groups inside them, what breaks ties, what rows say."""
 
     group: tuple[str, ...] = ()
@@ -48,14 +48,14 @@ class Details:
 
 
 @dataclass(frozen=True, eq=False)
-class Compiled(CompiledInput):
+class WindowPlan(TypedInput):
     """Windows of a source, typed: everything the drivers, ``explain`` and ``write`` ask for."""
 
     spec: AnySpec
     columns: tuple[Column, ...]
     unfinished: Unfinished = "keep"
     prefix: str = ""
-    details: Details = field(default_factory=Details)
+    details: WindowDetails = field(default_factory=WindowDetails)
 
     @cached_property
     def axis(self) -> Axis:
@@ -128,9 +128,9 @@ class Compiled(CompiledInput):
         return build(self.spec, self.typed)
 
     @cached_property
-    def typed(self) -> Typed:
+    def typed(self) -> WindowOperatorInputs:
         """Everything an operator is made of, beside its windows."""
-        return Typed(
+        return WindowOperatorInputs(
             axis=self.axis,
             keys=self.key_types,
             ranked_keys=len(self.source.by),
@@ -159,13 +159,15 @@ class Compiled(CompiledInput):
         return (*types, pa.int64())
 
     @cached_property
-    def calls(self) -> tuple[Call, ...]:
+    def calls(self) -> tuple[AggregateCall, ...]:
         """The aggregates with their types."""
         calls = []
         if isinstance(self.spec, RowWindow):
             place = self.slots.index(Name(self.source.on))
             type_ = to_arrow(self.schema[self.source.on].dataType, "on")
-            calls = [Call(f, f"{f}(on)", (place,), (type_,), True) for f in ("first", "last")]
+            calls = [
+                AggregateCall(f, f"{f}(on)", (place,), (type_,), True) for f in ("first", "last")
+            ]
         aggregates = [a for result in self.columns for a in result.aggregates]
         return (*calls, *self._calls_of(aggregates))
 
@@ -175,13 +177,15 @@ class Compiled(CompiledInput):
         types = {field.name: field.dataType for field in self.prepared().schema}
         return tuple(types[f"s{place}"] for place in range(len(self.slots)))
 
-    def _calls_of(self, aggregates: Sequence[Aggregate]) -> list[Call]:
+    def _calls_of(self, aggregates: Sequence[Aggregate]) -> list[AggregateCall]:
         calls = []
         for aggregate in aggregates:
             places = tuple(self.slots.index(slot) for slot in slots_of(aggregate))
             arrow = tuple(to_arrow(self.slot_types[p], str(aggregate)) for p in places)
             label, constants = str(aggregate), aggregate.options
-            calls.append(Call(aggregate.function, label, places, arrow, self.ansi, constants))
+            calls.append(
+                AggregateCall(aggregate.function, label, places, arrow, self.ansi, constants)
+            )
         return calls
 
     @cached_property
@@ -190,12 +194,12 @@ class Compiled(CompiledInput):
         return struct(self.operator.result_schema)
 
     @cached_property
-    def feeds(self) -> tuple[Feed, ...]:
+    def feeds(self) -> tuple[PlanInput, ...]:
         return (self.feed("rows"),)
 
-    def feed(self, name: str) -> Feed:
+    def feed(self, name: str) -> PlanInput:
         """The stream as an input under a name."""
-        return Feed(
+        return PlanInput(
             name=name,
             prepared=lambda originals: self.prepared(originals=originals),
             schema=self.schema,
@@ -215,7 +219,7 @@ class Compiled(CompiledInput):
         return Alone(in_batch(self.operator))
 
     @property
-    def finisher(self) -> Naming:
+    def finisher(self) -> ResultNames:
         return self.naming
 
     @cached_property
@@ -247,9 +251,9 @@ class Compiled(CompiledInput):
         return ("window_start", "window_end", *ranks, *flag)
 
     @cached_property
-    def naming(self) -> Naming:
+    def naming(self) -> ResultNames:
         """The names of the results, as the user knows them."""
-        return Naming(
+        return ResultNames(
             by=self.keys,
             bounds=self.bounds,
             prefix=self.prefix,

@@ -14,8 +14,8 @@ from typing import Any
 
 import altair as alt
 
-from muntin.spark.plot.data import Drawn, Gathered, Key, Shown
-from muntin.specs.frames.kinds import Kind
+from muntin.spark.plot.data import FrameMark, Key, PlotData, RowMark
+from muntin.specs.frames.kinds import FrameKind
 from muntin.specs.frames.row_kinds import Region
 
 Chart = alt.LayerChart | alt.VConcatChart
@@ -35,14 +35,14 @@ _CLOCK = {"hours": "%H:%M", "minutes": "%H:%M", "seconds": "%H:%M:%S"}
 
 
 @dataclass(frozen=True)
-class Picture:
+class ChartLayout:
     """What was gathered, and how it is to be drawn; sizes are in pixels."""
 
-    kind: Kind
+    kind: FrameKind
     on: str
     by: Sequence[str]
     value: str
-    gathered: Gathered
+    gathered: PlotData
     width: int
     height: int
 
@@ -85,7 +85,7 @@ class Picture:
         shades, *above = self._shades(frames)
         return [shades, self._series(rows), *above]
 
-    def _shades(self, frames: Sequence[Shown]) -> list[alt.Chart]:
+    def _shades(self, frames: Sequence[FrameMark]) -> list[alt.Chart]:
         """A shade for every frame, a bar at its top, and a label below the bar."""
         bars = _bars(frames, self._pixel)
         drawn = _data(bars)
@@ -109,7 +109,7 @@ class Picture:
         labels = texts.encode(x=self._x("start"), y=top, text="label:N", color=colour)
         return [shades, rules, labels]
 
-    def _series(self, rows: Sequence[Drawn]) -> alt.Chart:
+    def _series(self, rows: Sequence[RowMark]) -> alt.Chart:
         line = _data([{"x": row.x, "value": row.value} for row in rows])
         points = {"size": 14, "color": _LINE, "filled": True} if len(rows) <= _POINTS else False
         marked = line.mark_line(
@@ -134,7 +134,7 @@ class Picture:
         scale = alt.Scale(domain=domain, zero=False, nice=True)
         return alt.Y("value:Q", title=self.value, scale=scale)
 
-    def _map(self, cells: Sequence[Drawn]) -> alt.Chart:
+    def _map(self, cells: Sequence[RowMark]) -> alt.Chart:
         """Values by place and time, as colours."""
         wide, tall = self._cell
         values = [
@@ -162,7 +162,7 @@ class Picture:
         )
         return drawn
 
-    def _rectangles(self, frames: Sequence[Shown]) -> list[alt.Chart]:
+    def _rectangles(self, frames: Sequence[FrameMark]) -> list[alt.Chart]:
         """Around the cells of every region, whose middles its bounds are."""
         wide, tall = self._cell
         drawn = _data(
@@ -237,17 +237,17 @@ def _data(values: list[dict[str, Any]]) -> alt.Chart:
     return alt.Chart(alt.InlineData(values=values))
 
 
-def _told(frame: Shown) -> dict[str, str]:
+def _told(frame: FrameMark) -> dict[str, str]:
     # By number: a column of the user's may have any name.
     return {f"c{place}": text for place, text in enumerate(frame.told.values())}
 
 
-def _tooltip(frames: Sequence[Shown]) -> list[alt.Tooltip]:
+def _tooltip(frames: Sequence[FrameMark]) -> list[alt.Tooltip]:
     names = frames[0].told if frames else ()
     return [alt.Tooltip(f"c{place}:N", title=name) for place, name in enumerate(names)]
 
 
-def _bars(frames: Sequence[Shown], pixel: Callable[[float], float]) -> list[dict[str, Any]]:
+def _bars(frames: Sequence[FrameMark], pixel: Callable[[float], float]) -> list[dict[str, Any]]:
     """Frames as data of the chart: in a lane where none overlaps, a label where there is room."""
     ends: list[float] = []  # of the last frame in each lane
     written: dict[int, float] = {}  # up to which pixel labels reach in each lane

@@ -27,7 +27,7 @@ _EPOCH = datetime(1970, 1, 1)
 
 
 @dataclass(frozen=True)
-class Shown:
+class FrameMark:
     """A frame in a picture: from where to where, its label, and what a tooltip says."""
 
     start: float
@@ -39,7 +39,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class RowMark:
     """A row in a picture: its place, its value, and its place along a second attribute."""
 
     x: float
@@ -48,18 +48,18 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Gathered:
+class PlotData:
     """The frames and rows of the keys to be drawn; ``more`` says that other keys are left out."""
 
-    frames: dict[Key, list[Shown]]
-    rows: dict[Key, list[Drawn]]
+    frames: dict[Key, list[FrameMark]]
+    rows: dict[Key, list[RowMark]]
     more: bool
     temporal: bool
     nominal: bool
 
 
 @dataclass(frozen=True, eq=False)
-class Gathering:
+class PlotQuery:
     """How the rows of a source and its frames are read for a picture.
 
     ``rows`` and ``found`` are DataFrames that are no streams; ``value`` is what is drawn, ``label``
@@ -75,7 +75,7 @@ class Gathering:
     label: str
     width: int
 
-    def gather(self, keys: Sequence[Key] | None, limit: int) -> Gathered:
+    def gather(self, keys: Sequence[Key] | None, limit: int) -> PlotData:
         for column in [*self.source.by, *map(self._own, ("frame_start", "frame_end", "status"))]:
             if column not in self.found.columns:
                 raise UnknownColumnError("frames", column, self.found.columns)
@@ -87,7 +87,7 @@ class Gathering:
         for key in () if keys is None else keys:
             if not rows.get(key) and not frames.get(key):
                 raise ArgumentError("key", key[0] if len(key) == 1 else key, "no row has it")
-        return Gathered(
+        return PlotData(
             {key: frames.get(key, []) for key in chosen},
             {key: rows.get(key, []) for key in chosen},
             more,
@@ -161,7 +161,7 @@ class Gathering:
         ]
         return reduce(Column.__or__, each, F.lit(False))
 
-    def _frames(self, keys: Sequence[Key] | None, limit: int) -> dict[Key, list[Shown]]:
+    def _frames(self, keys: Sequence[Key] | None, limit: int) -> dict[Key, list[FrameMark]]:
         """The frames of each key by their start; of a frame's fragments the newest.
 
         Where there are too many, those of the first ``limit`` keys and of one more.
@@ -184,7 +184,7 @@ class Gathering:
             raise ArgumentError(
                 "frames", None, f"there are more than {MOST_FRAMES:,} of them; choose {instead}"
             )
-        newest: dict[tuple[Key, object], tuple[Row, Shown]] = {}
+        newest: dict[tuple[Key, object], tuple[Row, FrameMark]] = {}
         for row in collected:
             shown = self._shown(row, found.columns)
             # A framing without ids (renamed, or left out) has no fragments to tell apart.
@@ -192,7 +192,7 @@ class Gathering:
             before = newest.get((self._key(row), number))
             if before is None or (before[1].partial, shown.end) >= (shown.partial, before[1].end):
                 newest[self._key(row), number] = row, shown
-        made: dict[Key, list[Shown]] = {}
+        made: dict[Key, list[FrameMark]] = {}
         for row, shown in newest.values():
             made.setdefault(self._key(row), []).append(shown)
         return {key: sorted(some, key=lambda f: (f.start, f.end)) for key, some in made.items()}
@@ -210,12 +210,12 @@ class Gathering:
         names = ("along_start", "along_end")
         return [named(self._own(name)).cast("double").alias(name) for name in names]
 
-    def _shown(self, row: Row, names: Sequence[str]) -> Shown:
+    def _shown(self, row: Row, names: Sequence[str]) -> FrameMark:
         told = {name: row[f"c{place}"] for place, name in enumerate(names)}
         told = {name: "null" if text is None else text for name, text in told.items()}
         along = None if self._along is None else (row["along_start"], row["along_end"])
         partial = row["status"] == "partial"
-        return Shown(x(row["start"]), x(row["end"]), told[self.label], partial, told, along)
+        return FrameMark(x(row["start"]), x(row["end"]), told[self.label], partial, told, along)
 
     def _key(self, row: Row) -> Key:
         return one_key(row[f"k{place}"] for place in range(len(self.source.by)))
@@ -235,7 +235,7 @@ class Gathering:
             ordered += [key for key in some if key not in known]
         return sorted(ordered[:limit], key=in_order), len(ordered) > limit
 
-    def _drawn(self, keys: Sequence[Key]) -> dict[Key, list[Drawn]]:
+    def _drawn(self, keys: Sequence[Key]) -> dict[Key, list[RowMark]]:
         """The rows of each key in order, thinned where there are more than pixels to show them."""
         on = named(self.source.on)
         number = on.cast("timestamp").cast("double") if self._temporal else on.cast("double")
@@ -252,9 +252,11 @@ class Gathering:
             rows = _cells(rows, told, max(1, self.width // 3), self.source.by)
         elif told["n"] > 4 * self.width * len(keys):
             rows = _thinned(rows, told, self.width, self.source.by)
-        made: dict[Key, list[Drawn]] = {}
+        made: dict[Key, list[RowMark]] = {}
         for row in rows.orderBy("x").collect():
-            drawn = Drawn(x(row["x"]), _plain(row["value"]), row["along"] if self._along else None)
+            drawn = RowMark(
+                x(row["x"]), _plain(row["value"]), row["along"] if self._along else None
+            )
             made.setdefault(self._key(row), []).append(drawn)
         return made
 

@@ -14,13 +14,13 @@ from muntin.errors import ArgumentError, RequirementError
 from muntin.expressions.spark_expressions import Name, Sql
 from muntin.spark.columns import text_of
 from muntin.spark.plot.collected import as_batch
-from muntin.spark.plot.data import Gathering, Key, one_key
+from muntin.spark.plot.data import Key, PlotQuery, one_key
 from muntin.specs.frames.kinds import (
     Between,
     Boundary,
     Crossing,
     Delta,
-    Kind,
+    FrameKind,
     OwnKind,
     Threshold,
     Trend,
@@ -62,7 +62,7 @@ def plot(
         )
     spark = source.df.sparkSession
     value = read_by(frames.framing.kind, source.df.columns) if value is None else value
-    gathering = Gathering(
+    gathering = PlotQuery(
         source,
         frames.framing,
         frames.prefix,
@@ -73,10 +73,12 @@ def plot(
         width=width,
     )
     gathered = gathering.gather(_keys(key, source.by), limit)
-    from muntin.spark.plot.chart import Picture  # which imports what is known to be there by now
+    from muntin.spark.plot.chart import (
+        ChartLayout,  # which imports what is known to be there by now
+    )
 
     kind, drawn = frames.framing.kind, text_of(value)
-    picture = Picture(kind, source.on, source.by, drawn, gathered, width, height)
+    picture = ChartLayout(kind, source.on, source.by, drawn, gathered, width, height)
     chart = picture.chart(title)
     if where is not None:
         if where.suffix == ".html":
@@ -86,7 +88,7 @@ def plot(
     return chart
 
 
-def read_by(kind: Kind, names: Sequence[str]) -> object:
+def read_by(kind: FrameKind, names: Sequence[str]) -> object:
     """What is drawn unless something is named: the one column that a kind of frame reads."""
     match kind:
         case Boundary(value=value) | Delta(value=value) | Trend(value=value):

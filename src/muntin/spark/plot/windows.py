@@ -22,7 +22,7 @@ _NUMBERS = (spark_types.NumericType,)
 
 
 @dataclass(frozen=True)
-class Lines:
+class WindowLines:
     """What is drawn: a column along ``end``, a line for every value of ``by``."""
 
     rows: DataFrame
@@ -47,7 +47,7 @@ class Lines:
         ]
 
 
-def lines_of(rows: DataFrame, value: str | None, by: Sequence[str]) -> Lines:
+def lines_of(rows: DataFrame, value: str | None, by: Sequence[str]) -> WindowLines:
     """The lines of results with ``window_end``; ``value`` is their first number unless named."""
     if "window_end" not in rows.columns:
         expected = "a picture of windows needs window_end in the SELECT list"
@@ -62,10 +62,10 @@ def lines_of(rows: DataFrame, value: str | None, by: Sequence[str]) -> Lines:
         raise UnknownColumnError("value", value, rows.columns)
     if value is None and not numbers:
         raise ArgumentError("value", None, "the results have no number to draw")
-    return Lines(rows, numbers[0] if value is None else value, "window_end", keys)
+    return WindowLines(rows, numbers[0] if value is None else value, "window_end", keys)
 
 
-def draw(lines: Lines, path: Path, *, width: int, height: int, title: str | None) -> None:
+def draw(lines: WindowLines, path: Path, *, width: int, height: int, title: str | None) -> None:
     """Write the picture to a file."""
     check_picture(path, width=width, height=height)
     import altair as alt

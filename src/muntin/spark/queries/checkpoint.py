@@ -30,7 +30,7 @@ _DOMAIN = re.compile(r"\((\w+)[^()]*\)$")
 
 
 @dataclass(frozen=True)
-class Table:
+class StateTable:
     """A table of a shard's state."""
 
     shard: int
@@ -40,14 +40,14 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Contents:
+class OperatorState:
     """The state of one operator of a query."""
 
     query: str
     operator: int
     batch: int
     heads: Mapping[int, Head]
-    tables: tuple[Table, ...]
+    tables: tuple[StateTable, ...]
     oldest: object | None
 
     @property
@@ -96,7 +96,7 @@ def checkpoints(folder: Path) -> list[Path]:
     return found
 
 
-def contents(spark: SparkSession, checkpoint: Path) -> Iterator[Contents]:
+def contents(spark: SparkSession, checkpoint: Path) -> Iterator[OperatorState]:
     """What each stateful operator of a query has kept."""
     try:
         listed = spark.read.format("state-metadata").load(str(checkpoint)).collect()
@@ -108,7 +108,7 @@ def contents(spark: SparkSession, checkpoint: Path) -> Iterator[Contents]:
             yield _operator(spark, checkpoint, number, max(row["maxBatchId"] for row in mine))
 
 
-def _operator(spark: SparkSession, checkpoint: Path, operator: int, batch: int) -> Contents:
+def _operator(spark: SparkSession, checkpoint: Path, operator: int, batch: int) -> OperatorState:
     def variable(name: str) -> DataFrame:
         reader = spark.read.format("statestore").option("operatorId", operator)
         return reader.option("stateVarName", name).load(str(checkpoint))
@@ -123,9 +123,9 @@ def _operator(spark: SparkSession, checkpoint: Path, operator: int, batch: int) 
     sizes = chunks.groupBy("shard", "name").agg(
         F.count_distinct("bucket").alias("chunks"), F.sum(F.length("payload")).alias("bytes")
     )
-    tables = tuple(Table(**row.asDict()) for row in sizes.orderBy("shard", "name").collect())
+    tables = tuple(StateTable(**row.asDict()) for row in sizes.orderBy("shard", "name").collect())
     oldest = _oldest(heads, chunks)
-    return Contents(checkpoint.name, operator, batch, heads, tables, oldest)
+    return OperatorState(checkpoint.name, operator, batch, heads, tables, oldest)
 
 
 def _oldest(heads: Mapping[int, Head], chunks: DataFrame) -> object | None:

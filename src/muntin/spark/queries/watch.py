@@ -24,7 +24,7 @@ Moment = object
 
 
 @dataclass(frozen=True)
-class Standing:
+class QueryProgress:
     """What is known of a query at one moment; None is what cannot be known.
 
     ``complete`` is the value of ``on`` up to which all is known, ``largest`` the largest one seen.
@@ -57,7 +57,7 @@ class Watch:
 
     query: StreamingQuery
     axes: Mapping[str, Axis] = field(default_factory=dict)
-    standing: Standing = field(default_factory=Standing)
+    standing: QueryProgress = field(default_factory=QueryProgress)
     _seen: int = -1
     _started: float = field(default_factory=time.monotonic)
 
@@ -66,7 +66,7 @@ class Watch:
         """A watch over a query that runs some of these plans."""
         return cls(query, {plan.name: plan.compiled.feeds[0].axis for plan in plans})
 
-    def look(self) -> Standing:
+    def look(self) -> QueryProgress:
         """How the query stands now."""
         for report in self.query.recentProgress:
             if report.batchId <= self._seen:
@@ -76,7 +76,7 @@ class Watch:
         passed = max(1e-3, time.monotonic() - self._started)
         return replace(self.standing, rate=self.standing.rows / passed)
 
-    def _after(self, rows: int, observed: Mapping[str, Row]) -> Standing:
+    def _after(self, rows: int, observed: Mapping[str, Row]) -> QueryProgress:
         now = replace(self.standing, batches=self.standing.batches + 1)
         now = replace(now, malformed=now.malformed + _malformed(observed))
         # Of plans that follow each other the first one sees the rows of the sources.

@@ -18,7 +18,7 @@ from muntin.spark.columns import problem
 from muntin.spark.exchange.shipping import loader
 from muntin.spark.exchange.stream_driver import COUNTS, GAUGES, Output
 from muntin.spark.plan.plan import Plan
-from muntin.spark.plan.result_names import Naming, Renaming
+from muntin.spark.plan.result_names import RenamedColumns, ResultNames
 
 #: The triggers that a stateful query can have, and how they are written.
 _TRIGGERS = {
@@ -145,7 +145,7 @@ def split(
 def _splitter(plan: Plan, results: Sink, refused: Sink | None) -> Callable[[DataFrame, int], None]:
     """:func:`split` as a function that brings Muntin along: a Connect server may not have it."""
     output = plan.output
-    if not isinstance(output.finisher, Naming | Renaming):
+    if not isinstance(output.finisher, ResultNames | RenamedColumns):
         return _splitter_here(output, results, refused)
     load = loader()
     packed = pickle.dumps(output)

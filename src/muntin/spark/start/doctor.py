@@ -21,7 +21,7 @@ _STATE_SECONDS = 60
 
 
 @dataclass(frozen=True)
-class Probe:
+class SessionProbe:
     """How a session is set up, and the Python of its workers or why none answered.
 
     ``refusal`` is why a stream could not keep state; it is empty if one could.
@@ -45,7 +45,7 @@ class Probe:
         return f"{PROVIDER}={ROCKSDB}"
 
 
-def probe(spark: SparkSession) -> Probe:
+def probe(spark: SparkSession) -> SessionProbe:
     """Ask a session; a row goes through a worker, and another through the state of a stream."""
     worker, complaint = None, ""
     try:
@@ -54,7 +54,7 @@ def probe(spark: SparkSession) -> Probe:
         complaint = problem(error)
     memory = setting(spark, "spark.driver.memory", "1g")
     provider = setting(spark, PROVIDER, "")
-    return Probe(spark.version, provider, memory, worker, complaint, _refusal(spark))
+    return SessionProbe(spark.version, provider, memory, worker, complaint, _refusal(spark))
 
 
 def _refusal(spark: SparkSession) -> str:

@@ -15,7 +15,7 @@ from muntin.spark.connectors.packages import packages_for
 
 
 @dataclass
-class Fetching:
+class FetchedPackages:
     """What a session has fetched; ``chosen`` are the packages that it was started with."""
 
     spark: SparkSession

@@ -34,7 +34,7 @@ _LOCAL: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class SessionSettings:
     """How a session is made."""
 
     master: str = "local[*]"
@@ -54,7 +54,7 @@ class Settings:
         return {**made, **self.conf}
 
 
-def start(settings: Settings) -> SparkSession:
+def start(settings: SessionSettings) -> SparkSession:
     """Start Spark, or say what is missing for it.
 
     What the Java process and the workers have to say goes to a file, so that the terminal is left
@@ -84,7 +84,7 @@ def warm(spark: SparkSession) -> None:
     threading.Thread(target=row, name="warming", daemon=True).start()
 
 
-def _missing(settings: Settings, complaint: str) -> RequirementError:
+def _missing(settings: SessionSettings, complaint: str) -> RequirementError:
     said = _last_words(settings.log)
     if settings.packages:
         return RequirementError(

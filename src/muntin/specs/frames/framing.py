@@ -1,7 +1,7 @@
 """A framing: a kind of frame with its local conditions, its scheme and how rows are read.
 
-frames.txt 4.1 and 4.2 for the conditions and schemes, appendices A, C and F for what practice asks
-for. Everything checks itself on construction; two properties that contradict each other are
+[Frames 4.1 and 4.2] has the conditions and schemes; its appendices A, C and F add what practice
+needs. Everything checks itself on construction; two properties that contradict each other are
 refused with the two words that clash.
 """
 
@@ -17,7 +17,7 @@ from muntin.specs.frames.kinds import (
     Between,
     Crossing,
     Delta,
-    Kind,
+    FrameKind,
     OwnKind,
     Starting,
     Trend,
@@ -42,7 +42,7 @@ MISSING = ("break", "satisfy", "carry")
 class Framing:
     """Everything that decides which frames a stream has."""
 
-    kind: Kind
+    kind: FrameKind
     on: str
     min_duration: Length | None
     max_duration: Length | None
@@ -81,7 +81,7 @@ class Framing:
         until: object = None,
         schedule: Schedule | None = None,
     ) -> None:
-        if not isinstance(kind, Kind):
+        if not isinstance(kind, FrameKind):
             raise ArgumentError(
                 "kind", kind, "it is made by mt.threshold, mt.boundary, mt.delta and the like"
             )
@@ -112,7 +112,7 @@ class Framing:
 
     @property
     def continues(self) -> bool:
-        """Whether a frame goes on where another starts inside it (appendix A)."""
+        """Whether a frame goes on where another starts inside it [Frames, appendix A]."""
         kind = self.kind
         return isinstance(kind, Starting) and kind.start is not None and kind.restart == "continue"
 
@@ -329,7 +329,7 @@ def _count(argument: str, given: object) -> int | None:
     return given
 
 
-def _scheme(given: object, kind: Kind) -> Scheme:
+def _scheme(given: object, kind: FrameKind) -> Scheme:
     if given is None:
         return Scheme(kind.schemes[0])
     if given == "adjacent":

@@ -1,4 +1,4 @@
-"""Kinds of frames: what opens, holds and closes a window that follows the data (frames.txt 4.3).
+"""Kinds of frames: what opens, holds and closes a window that follows the data [Frames 4.3].
 
 A kind is a frozen value that checks itself. What Spark evaluates for each row (a condition, a
 value) is kept as it was given, SQL text or a PySpark column; :attr:`Kind.label` is what messages
@@ -24,7 +24,7 @@ Sign = Literal["<", "<=", ">", ">="]
 
 
 @dataclass(frozen=True)
-class Kind:
+class FrameKind:
     """What all kinds have in common."""
 
     #: Names the kind in messages.
@@ -37,7 +37,7 @@ class Kind:
 
     @property
     def schemes(self) -> tuple[str, ...]:
-        """The schemes that frames of this kind can have, the default first (frames.txt 4.2)."""
+        """The schemes that frames of this kind can have, the default first [Frames 4.2]."""
         return ("disjoint",)
 
     @property
@@ -52,7 +52,7 @@ class Kind:
 
 
 @dataclass(frozen=True)
-class Threshold(Kind):
+class Threshold(FrameKind):
     """Maximal runs of rows for which a condition holds.
 
     >>> print(Threshold("loss_rate > 0.3").label)
@@ -68,7 +68,7 @@ class Threshold(Kind):
 
 
 @dataclass(frozen=True)
-class Boundary(Kind):
+class Boundary(FrameKind):
     """Frames that end where a value changes, or crosses a multiple of ``every``.
 
     >>> print(Boundary("depth", every=1.0).label)
@@ -94,11 +94,11 @@ class Boundary(Kind):
 
 
 @dataclass(frozen=True)
-class Starting(Kind):
+class Starting(FrameKind):
     """Kinds whose frames may begin at any row, or only where ``start`` holds.
 
     ``restart`` says what happens when such a row falls inside an open frame, one that would have
-    taken it (frames.txt, appendix A): ``close`` and report it, ``drop`` it, or ``continue`` it
+    taken it [Frames, appendix A]: ``close`` and report it, ``drop`` it, or ``continue`` it
     beside the new one.
     """
 
@@ -234,7 +234,7 @@ class Crossing(Starting):
 
 
 @dataclass(frozen=True)
-class Trend(Kind):
+class Trend(FrameKind):
     """Maximal runs of at least two rows in which a value rises, falls or stays.
 
     Not ``strict``, equal neighbours do not end a rise or a fall.
@@ -261,7 +261,7 @@ class Trend(Kind):
 
 
 @dataclass(frozen=True)
-class Between(Kind):
+class Between(FrameKind):
     """From a row where ``start`` holds to the next where ``end`` does.
 
     ``inclusive`` says which of these two rows belong to the frame. A start inside an open frame
@@ -287,8 +287,8 @@ class Between(Kind):
 
 
 @dataclass(frozen=True)
-class OwnKind(Kind):
-    """A user's own framing function (frames.txt 4.4); ``framing`` is what the user wrote."""
+class OwnKind(FrameKind):
+    """A user's own framing function [Frames 4.4]; ``framing`` is what the user wrote."""
 
     framing: object
     name: str

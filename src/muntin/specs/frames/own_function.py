@@ -1,4 +1,4 @@
-"""A user's own framing function: open, update, close (frames.txt 4.4, Definition 5).
+"""A user's own framing function: open, update, close [Frames 4.4, Definition 5].
 
 It runs where the built-in ones run: rows come key by key in their order, missing rows and the
 local conditions are dealt with around it, and what it remembers is kept in the state.

@@ -1,4 +1,4 @@
-"""Kinds that look back at rows: what is dense, in time or in a second attribute (appendix H)."""
+"""Kinds that look back at rows: dense in time or in a second attribute [Frames, appendix H]."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from decimal import Decimal
 from typing import ClassVar, Literal
 
 from muntin.errors import ArgumentError
-from muntin.specs.frames.kinds import Kind, Sign, positive, shown
+from muntin.specs.frames.kinds import FrameKind, Sign, positive, shown
 from muntin.specs.lengths import Length, Number, positive_length
 
 Prefer = Literal["longest", "widest", "all"]
 
 
 @dataclass(frozen=True)
-class Density(Kind):
+class Density(FrameKind):
     """The union of the windows ``(v - per, v]`` in which an aggregate meets a condition.
 
     There is such a window for every row, ``v`` its ``on``. Windows that overlap or touch are one
-    frame (frames.txt, appendix H).
+    frame [Frames, appendix H].
     """
 
     aggregate: object
@@ -47,8 +47,8 @@ class Density(Kind):
 
 
 @dataclass(frozen=True)
-class Cluster(Kind):
-    """Rows so close together that chance would rarely bring them (frames.txt, appendix H).
+class Cluster(FrameKind):
+    """Rows so close together that chance would rarely bring them [Frames, appendix H].
 
     Given its first row, ``k`` rows within a duration ``d`` have the chance ``P(N >= k - 1)``, where
     N is Poisson with mean ``rate * d / per``. Of clusters that overlap the least likely is a frame.
@@ -74,7 +74,7 @@ class Cluster(Kind):
 
 
 @dataclass(frozen=True)
-class Region(Kind):
+class Region(FrameKind):
     """Maximal rectangles of ``on`` and a second attribute in which a condition holds.
 
     ``along`` is that attribute (a milepost), ``min_extent`` how far a region reaches along it at

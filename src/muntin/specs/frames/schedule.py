@@ -1,4 +1,4 @@
-"""When rows are due, so that one that did not come is missing (frames.txt, appendix F)."""
+"""When rows are due, so that one that did not come is missing [Frames, appendix F]."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the frames of a framing lie to each other: a scheme by its name (frames.txt 4.2)."""
+"""How the frames of a framing lie to each other: a scheme by its name [Frames 4.2]."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from muntin.specs.lengths import Length, parse_length
 
 @dataclass(frozen=True)
 class Scheme:
-    """How frames of a framing lie to each other (frames.txt 4.2), by name and what it needs.
+    """How frames of a framing lie to each other [Frames 4.2], by name and what it needs.
 
     >>> Scheme("adjacent", overlap="10 seconds").name
     'adjacent'

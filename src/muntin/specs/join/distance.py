@@ -1,4 +1,4 @@
-"""The distance join: rows of two streams that lie close to each other (prior-art-spec-1.md, AU-9).
+"""The distance join: rows of two streams that lie close to each other [AU-9].
 
 A specification is a frozen value that checks itself; what it means for two values of ``on`` is
 :meth:`Distance.near`.

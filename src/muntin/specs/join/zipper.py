@@ -1,4 +1,4 @@
-"""The zipper: two streams laid side by side, interval by interval (FJ-15)."""
+"""The zipper: two streams laid side by side, interval by interval [FJ-15]."""
 
 from __future__ import annotations
 

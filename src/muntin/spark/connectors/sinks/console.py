@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from muntin.spark.connectors.signature import Parameter, Signature
-from muntin.spark.connectors.sinks.protocol import Put, Sending
+from muntin.spark.connectors.sinks.protocol import Sink, SinkRequest
 
 CONSOLE = Signature("console", (Parameter("rows", int, 20, positive=True),))
 
@@ -56,7 +56,7 @@ class Board:
         return Group(*around, *([Text(self.footer)] if self.footer else []))
 
 
-def to_console(sending: Sending) -> Put:
+def to_console(sending: SinkRequest) -> Sink:
     """A function that draws a table, on a terminal over the one before."""
     board, console = Board(sending.query, sending.bound.number("rows")), Console()
     live = Live(board, console=console, auto_refresh=False) if console.is_terminal else None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from muntin.spark.connectors.signature import Parameter, Signature
-from muntin.spark.connectors.sinks.protocol import Put, Sending
+from muntin.spark.connectors.sinks.protocol import Sink, SinkRequest
 from muntin.spark.connectors.sources.delta import check_delta
 
 DELTA = Signature("delta", (Parameter("path", str, required=True),), ("mergeSchema",))
 
 
-def to_delta(sending: Sending) -> Put:
+def to_delta(sending: SinkRequest) -> Sink:
     """A function that appends rows, once for each micro-batch."""
     check_delta(sending.spark)
 

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from pyspark.sql import DataFrame
 
 from muntin.spark.connectors.signature import Parameter, Signature
-from muntin.spark.connectors.sinks.protocol import Put, Sending
+from muntin.spark.connectors.sinks.protocol import Sink, SinkRequest
 
 _PATH = Parameter("path", str, required=True)
 _SHARED = ("compression", "timestampFormat", "timestampNTZFormat", "dateFormat")
@@ -26,7 +26,7 @@ JSON = Signature("json", (_PATH,), (*_SHARED, "encoding", "ignoreNullFields"))
 PARQUET = Signature("parquet", (_PATH,), ("compression",))
 
 
-def to_files(sending: Sending) -> Put:
+def to_files(sending: SinkRequest) -> Sink:
     """A function that writes micro-batches in the form that the sink is named for."""
     bound = sending.bound
     form, options = bound.name, bound.spark_options()
@@ -41,7 +41,7 @@ def to_files(sending: Sending) -> Put:
     return put
 
 
-def subfolder(sending: Sending) -> str:
+def subfolder(sending: SinkRequest) -> str:
     """Where somebody writes; escaped as Spark escapes the values of partitions."""
     name = quote(sending.query, safe=" ")
     return f"writer={name}" if sending.batch else f"writer={name}-{sending.run[:8]}"

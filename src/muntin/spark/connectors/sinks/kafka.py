@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from muntin.errors import UnknownColumnError
 from muntin.spark.columns import named, problem
 from muntin.spark.connectors.signature import Parameter, Signature
-from muntin.spark.connectors.sinks.protocol import Put, Sending
+from muntin.spark.connectors.sinks.protocol import Sink, SinkRequest
 from muntin.spark.connectors.sinks.row_text import csv_of, json_of
 from muntin.spark.connectors.sources.kafka import missing_connector
 
@@ -24,7 +24,7 @@ KAFKA = Signature(
 )
 
 
-def to_kafka(sending: Sending) -> Put:
+def to_kafka(sending: SinkRequest) -> Sink:
     """A function that sends every row as a message, by the key of a column if one is named."""
     bound = sending.bound
     key = bound.maybe("key")

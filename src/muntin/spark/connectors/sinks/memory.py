@@ -5,12 +5,12 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Row
 
 from muntin.spark.connectors.signature import Parameter, Signature
-from muntin.spark.connectors.sinks.protocol import Put, Sending
+from muntin.spark.connectors.sinks.protocol import Sink, SinkRequest
 
 MEMORY = Signature("memory", (Parameter("view", str, required=True),))
 
 
-def to_memory(sending: Sending) -> Put:
+def to_memory(sending: SinkRequest) -> Sink:
     """A function that puts rows into a view; a micro-batch that is repeated replaces itself."""
     batches: dict[int, list[Row]] = {}
 

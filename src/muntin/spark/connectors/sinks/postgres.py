@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 
 from muntin.spark.connectors.jdbc import PLACE, Database, Transaction, driver, identifier, quoted
 from muntin.spark.connectors.signature import Parameter, Signature
-from muntin.spark.connectors.sinks.protocol import Put, Sending
+from muntin.spark.connectors.sinks.protocol import Sink, SinkRequest
 
 POSTGRES = Signature("postgres", (Parameter("table", str, required=True), *PLACE), ("batchsize",))
 #: Where micro-batches that are done are noted, by target and by who writes.
@@ -24,7 +24,7 @@ _MAKE_DONE = (
 )
 
 
-def to_postgres(sending: Sending) -> Put:
+def to_postgres(sending: SinkRequest) -> Sink:
     """A function that moves rows to the table, which is made if it is not there."""
     database, table = Database.of(sending.bound), sending.bound.text("table")
     target, stage = quoted(table), _stage(table, sending.writer)

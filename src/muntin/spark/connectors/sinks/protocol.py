@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
-from muntin.spark.connectors.signature import Bound
+from muntin.spark.connectors.signature import BoundCall
 
 #: A sink: rows, and the number of the micro-batch that they are.
-Put = Callable[[DataFrame, int], None]
+Sink = Callable[[DataFrame, int], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Sending:
+class SinkRequest:
     """What a statement asks of a sink; ``query`` is the name under which it writes.
 
     ``run`` is the same whenever a stream is resumed, and another one whenever it begins anew:
@@ -22,7 +22,7 @@ class Sending:
     """
 
     spark: SparkSession
-    bound: Bound
+    bound: BoundCall
     query: str
     run: str
     batch: bool = False

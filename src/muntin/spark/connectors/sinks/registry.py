@@ -11,11 +11,11 @@ from pyspark.sql import SparkSession
 
 from muntin.spark.connectors.signature import Literal, Signature, named
 from muntin.spark.connectors.sinks import console, delta, files, kafka, memory, postgres, stdout
-from muntin.spark.connectors.sinks.protocol import Put, Sending
+from muntin.spark.connectors.sinks.protocol import Sink, SinkRequest
 
 
 @dataclass(frozen=True)
-class Target:
+class SinkType:
     """What a sink takes, and how it is opened.
 
     ``counts`` are those whose rows Spark can count on their way. Others fetch one partition after
@@ -24,24 +24,24 @@ class Target:
     """
 
     signature: Signature
-    open: Callable[[Sending], Put]
+    open: Callable[[SinkRequest], Sink]
     counts: bool = False
 
 
 #: Every sink.
-SINKS: Mapping[str, Target] = MappingProxyType(
+SINKS: Mapping[str, SinkType] = MappingProxyType(
     {
         target.signature.name: target
         for target in (
-            Target(files.CSV, files.to_files, counts=True),
-            Target(files.JSON, files.to_files, counts=True),
-            Target(files.PARQUET, files.to_files, counts=True),
-            Target(stdout.STDOUT, stdout.to_stdout),
-            Target(console.CONSOLE, console.to_console),
-            Target(memory.MEMORY, memory.to_memory, counts=True),
-            Target(kafka.KAFKA, kafka.to_kafka),
-            Target(postgres.POSTGRES, postgres.to_postgres),
-            Target(delta.DELTA, delta.to_delta),
+            SinkType(files.CSV, files.to_files, counts=True),
+            SinkType(files.JSON, files.to_files, counts=True),
+            SinkType(files.PARQUET, files.to_files, counts=True),
+            SinkType(stdout.STDOUT, stdout.to_stdout),
+            SinkType(console.CONSOLE, console.to_console),
+            SinkType(memory.MEMORY, memory.to_memory, counts=True),
+            SinkType(kafka.KAFKA, kafka.to_kafka),
+            SinkType(postgres.POSTGRES, postgres.to_postgres),
+            SinkType(delta.DELTA, delta.to_delta),
         )
     }
 )
@@ -55,7 +55,7 @@ def open_sink(
     *,
     query: str,
     run: str | None = None,
-) -> Put:
+) -> Sink:
     """The sink ``name(arguments, options)``; ``query`` is the name under which it writes.
 
     A sink that remembers micro-batches does so by that name and ``run``, which a stream that is
@@ -64,4 +64,4 @@ def open_sink(
     target = SINKS[named("sink", name, SINKS)]
     bound = target.signature.bind(arguments, options)
     batch = run is None
-    return target.open(Sending(spark, bound, query, run or uuid.uuid4().hex, batch))
+    return target.open(SinkRequest(spark, bound, query, run or uuid.uuid4().hex, batch))

@@ -9,7 +9,7 @@ import sys
 from pyspark.sql import DataFrame
 
 from muntin.spark.connectors.signature import Parameter, Signature
-from muntin.spark.connectors.sinks.protocol import Put, Sending
+from muntin.spark.connectors.sinks.protocol import Sink, SinkRequest
 from muntin.spark.connectors.sinks.row_text import lines_of
 
 STDOUT = Signature(
@@ -21,7 +21,7 @@ STDOUT = Signature(
 )
 
 
-def to_stdout(sending: Sending) -> Put:
+def to_stdout(sending: SinkRequest) -> Sink:
     """A function that prints rows, and before the first of CSV their names."""
     form = sending.bound.text("format")
     first = [form == "csv" and sending.bound.truth("header")]

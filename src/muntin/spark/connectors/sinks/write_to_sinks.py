@@ -9,16 +9,16 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from muntin.spark.connectors.sinks.protocol import Put
+from muntin.spark.connectors.sinks.protocol import Sink
 from muntin.spark.plan.plan import Plan
 from muntin.spark.queries.write import write
 
 
 def run(
     rows: Plan | DataFrame,
-    sinks: Sequence[Put],
+    sinks: Sequence[Sink],
     *,
-    refused: Put | None = None,
+    refused: Sink | None = None,
     checkpoint: str | Path | None = None,
     trigger: Mapping[str, Any] | None = None,
     name: str | None = None,
@@ -41,7 +41,7 @@ def run(
     return (writer.trigger(**trigger) if trigger else writer).start()
 
 
-def together(sinks: Sequence[Put]) -> Put:
+def together(sinks: Sequence[Sink]) -> Sink:
     """One sink of several, for which rows are made once.
 
     Without any they are made all the same: what is kept between micro-batches moves on with them.

@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 
 from muntin.errors import RequirementError
 from muntin.spark.connectors.signature import Parameter, Signature
-from muntin.spark.connectors.sources.protocol import Opened, Reading
+from muntin.spark.connectors.sources.protocol import OpenedSource, SourceRequest
 from muntin.spark.requirements import setting
 
 DELTA = Signature(
@@ -17,12 +17,12 @@ DELTA = Signature(
 _EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 
 
-def open_delta(reading: Reading) -> Opened:
+def open_delta(reading: SourceRequest) -> OpenedSource:
     """A table as it is, or as a stream of what is added to it."""
     check_delta(reading.spark)
     reader = reading.spark.readStream if reading.streaming else reading.spark.read
     options = reading.bound.spark_options()
-    return Opened(reader.format("delta").options(**options).load(reading.bound.text("path")))
+    return OpenedSource(reader.format("delta").options(**options).load(reading.bound.text("path")))
 
 
 def check_delta(spark: SparkSession) -> None:

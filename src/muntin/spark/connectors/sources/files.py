@@ -19,7 +19,7 @@ from muntin.spark.connectors.signature import Parameter, Signature
 from muntin.spark.connectors.sources.infer_csv_types import learned
 from muntin.spark.connectors.sources.lines import LINE_OPTIONS
 from muntin.spark.connectors.sources.malformed import keeping_raw, permissive, told_apart
-from muntin.spark.connectors.sources.protocol import Opened, Reading
+from muntin.spark.connectors.sources.protocol import OpenedSource, SourceRequest
 
 _PATH = Parameter("path", str, required=True)
 #: How many new files a micro-batch takes; all of them unless it is said.
@@ -41,30 +41,30 @@ _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 SUBFOLDERS = "writer=*/batch=*"
 
 
-def open_csv(reading: Reading) -> Opened:
+def open_csv(reading: SourceRequest) -> OpenedSource:
     header = {"header": "true" if reading.bound.truth("header") else "false"}
     return _text(reading, "csv", {**_options(reading), **header})
 
 
-def open_json(reading: Reading) -> Opened:
+def open_json(reading: SourceRequest) -> OpenedSource:
     return _text(reading, "json", _options(reading))
 
 
-def open_parquet(reading: Reading) -> Opened:
+def open_parquet(reading: SourceRequest) -> OpenedSource:
     """Parquet knows its own columns and cannot be malformed line by line."""
     options = _options(reading)
     columns = _columns(reading, "parquet", options)
-    return Opened(_read(reading, "parquet", columns, options), over=_over(reading))
+    return OpenedSource(_read(reading, "parquet", columns, options), over=_over(reading))
 
 
-def _options(reading: Reading) -> dict[str, str]:
+def _options(reading: SourceRequest) -> dict[str, str]:
     """What Spark is told; the subfolders of a sink are no columns, and files beside them count."""
     options, path = reading.bound.spark_options(), reading.bound.text("path")
     sunk = not _REMOTE.match(path) and glob.glob(f"{path}/{SUBFOLDERS}")  # noqa: PTH207
     return {"recursiveFileLookup": "true", **options} if sunk else options
 
 
-def _text(reading: Reading, form: str, options: dict[str, str]) -> Opened:
+def _text(reading: SourceRequest, form: str, options: dict[str, str]) -> OpenedSource:
     columns = _columns(reading, form, options)
     read = _read(reading, form, keeping_raw(columns), permissive(options))
     # A header is a line like others where a malformed one is looked at again.
@@ -73,7 +73,9 @@ def _text(reading: Reading, form: str, options: dict[str, str]) -> Opened:
     return replace(opened, over=_over(reading))
 
 
-def _read(reading: Reading, form: str, columns: StructType, options: dict[str, str]) -> DataFrame:
+def _read(
+    reading: SourceRequest, form: str, columns: StructType, options: dict[str, str]
+) -> DataFrame:
     path, limit = reading.bound.text("path"), reading.bound.values["max_files"]
     if not reading.streaming:
         check_there(path)
@@ -84,7 +86,7 @@ def _read(reading: Reading, form: str, columns: StructType, options: dict[str, s
 
 
 def _load(
-    reading: Reading, form: str, columns: StructType | None, options: dict[str, str]
+    reading: SourceRequest, form: str, columns: StructType | None, options: dict[str, str]
 ) -> DataFrame:
     reader = reading.spark.read.format(form).options(**options)
     try:
@@ -96,7 +98,7 @@ def _load(
         raise ArgumentError("path", path, f"Spark says: {problem(error)}") from error
 
 
-def _columns(reading: Reading, form: str, options: dict[str, str]) -> StructType:
+def _columns(reading: SourceRequest, form: str, options: dict[str, str]) -> StructType:
     """The schema that was given, or that of the files that are there."""
     if reading.schema is not None:
         return reading.given_columns(reading.schema)
@@ -112,7 +114,7 @@ def _columns(reading: Reading, form: str, options: dict[str, str]) -> StructType
     return StructType(kept)
 
 
-def _learned(reading: Reading, form: str, options: dict[str, str]) -> StructType:
+def _learned(reading: SourceRequest, form: str, options: dict[str, str]) -> StructType:
     """The columns of the files that are there."""
     path = reading.bound.text("path")
     found = None
@@ -149,7 +151,7 @@ def _watched(path: str) -> str:
     return path
 
 
-def _over(reading: Reading) -> Callable[[], bool] | None:
+def _over(reading: SourceRequest) -> Callable[[], bool] | None:
     """A stream of one file is over when that has been read; of a folder more may always come."""
     return (lambda: True) if _is_file(reading.bound.text("path")) else None
 

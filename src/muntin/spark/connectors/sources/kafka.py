@@ -11,7 +11,7 @@ from muntin.spark.connectors.packages import packages_for
 from muntin.spark.connectors.signature import Parameter, Signature
 from muntin.spark.connectors.sources.lines import FORMAT, LINE_OPTIONS, rows_of_lines
 from muntin.spark.connectors.sources.malformed import ORIGIN
-from muntin.spark.connectors.sources.protocol import Opened, Reading
+from muntin.spark.connectors.sources.protocol import OpenedSource, SourceRequest
 
 KAFKA = Signature(
     "kafka",
@@ -29,7 +29,7 @@ KAFKA = Signature(
 _READER = ("failOnDataLoss", "minPartitions")
 
 
-def open_kafka(reading: Reading) -> Opened:
+def open_kafka(reading: SourceRequest) -> OpenedSource:
     """The messages of a topic: all that are there, or a stream of those that come."""
     bound = reading.bound
     columns = reading.columns("a message does not say what it has")

@@ -16,7 +16,7 @@ from muntin.spark.connectors.sources.malformed import (
     permissive,
     told_apart,
 )
-from muntin.spark.connectors.sources.protocol import Opened
+from muntin.spark.connectors.sources.protocol import OpenedSource
 
 #: How every source of lines is told what a line is.
 FORMAT = Parameter("format", str, "json", choices=("json", "csv"))
@@ -39,7 +39,7 @@ LINE_OPTIONS = (
 
 def rows_of_lines(
     lines: DataFrame, columns: StructType, form: str, options: Mapping[str, str]
-) -> Opened:
+) -> OpenedSource:
     """The rows of lines, which are ``value`` with their :data:`ORIGIN`."""
     filled = lines.where(F.trim("value") != "")
     if form == "json":

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StringType, StructField, StructType
 
 from muntin.spark.columns import named
-from muntin.spark.connectors.sources.protocol import Opened
+from muntin.spark.connectors.sources.protocol import OpenedSource
 
 #: The column in which Spark keeps a line that it could not read.
 RAW = "__muntin_raw"
@@ -46,7 +46,7 @@ def ddl(columns: StructType) -> str:
 
 def told_apart(
     read: DataFrame, columns: StructType, form: str, options: Mapping[str, str], origin: Column
-) -> Opened:
+) -> OpenedSource:
     """The two halves of what a permissive reader read.
 
     A reader only converts columns that are asked for, so which rows are malformed would depend on
@@ -64,7 +64,7 @@ def told_apart(
         _reason(columns, form, options).alias("reason"),
         F.col(ORIGIN).alias("origin"),
     )
-    return Opened(good, bad, read=known)
+    return OpenedSource(good, bad, read=known)
 
 
 def _reason(columns: StructType, form: str, options: Mapping[str, str]) -> Column:

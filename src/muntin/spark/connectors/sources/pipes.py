@@ -16,9 +16,9 @@ from muntin.errors import ArgumentError
 from muntin.spark.connectors.signature import Parameter, Signature
 from muntin.spark.connectors.sources.lines import FORMAT, LINE_OPTIONS, rows_of_lines
 from muntin.spark.connectors.sources.malformed import ORIGIN
-from muntin.spark.connectors.sources.protocol import Opened, Reading
+from muntin.spark.connectors.sources.protocol import OpenedSource, SourceRequest
 from muntin.spark.connectors.sources.spool import Read, Spool
-from muntin.spark.connectors.sources.spool_cleanup import Sweep
+from muntin.spark.connectors.sources.spool_cleanup import SpoolCleanup
 
 STDIN = Signature("stdin", (FORMAT,), LINE_OPTIONS)
 SOCKET = Signature(
@@ -34,7 +34,7 @@ SOCKET = Signature(
 _CONNECT_SECONDS = 10
 
 
-def open_stdin(reading: Reading) -> Opened:
+def open_stdin(reading: SourceRequest) -> OpenedSource:
     if sys.stdin is None or sys.stdin.isatty():
         raise ArgumentError(
             "source", "stdin", "nothing is piped in; try: tail -f log | muntin run query.sql"
@@ -43,7 +43,7 @@ def open_stdin(reading: Reading) -> Opened:
     return _spooled(reading, lambda size: os.read(descriptor, size))
 
 
-def open_socket(reading: Reading) -> Opened:
+def open_socket(reading: SourceRequest) -> OpenedSource:
     address = reading.bound.text("host"), reading.bound.number("port")
     try:
         connection = socket.create_connection(address, timeout=_CONNECT_SECONDS)
@@ -55,7 +55,7 @@ def open_socket(reading: Reading) -> Opened:
     return _spooled(reading, connection.recv)
 
 
-def _spooled(reading: Reading, read: Read) -> Opened:
+def _spooled(reading: SourceRequest, read: Read) -> OpenedSource:
     """The lines as they come, or all of them once the input has ended."""
     why = "nothing is known of a line before it comes"
     columns = reading.columns(why)
@@ -68,7 +68,7 @@ def _spooled(reading: Reading, read: Read) -> Opened:
         spool.run()
         lines = reading.spark.read.text(str(folder))
     located = lines.select("value", F.col("_metadata.file_name").alias(ORIGIN))
-    sweep = Sweep(folder, f"spooled:{uuid.uuid4().hex[:8]}")
+    sweep = SpoolCleanup(folder, f"spooled:{uuid.uuid4().hex[:8]}")
     if reading.streaming:
         located = located.observe(sweep.metric, F.max(ORIGIN).alias("last"))
     options = reading.bound.spark_options()

@@ -8,7 +8,7 @@ from pyspark.errors import PySparkException
 from muntin.errors import ArgumentError
 from muntin.spark.connectors.jdbc import PLACE, Database, first_line
 from muntin.spark.connectors.signature import Parameter, Signature
-from muntin.spark.connectors.sources.protocol import Opened, Reading
+from muntin.spark.connectors.sources.protocol import OpenedSource, SourceRequest
 
 POSTGRES = Signature(
     "postgres",
@@ -17,13 +17,13 @@ POSTGRES = Signature(
 )
 
 
-def open_postgres(reading: Reading) -> Opened:
+def open_postgres(reading: SourceRequest) -> OpenedSource:
     """A stored table as it is when it is read."""
     reading.batch_only()
     database, table = Database.of(reading.bound), reading.bound.text("table")
     reader = reading.spark.read.format("jdbc").options(**database.options(table))
     try:
-        return Opened(reader.options(**reading.bound.spark_options()).load())
+        return OpenedSource(reader.options(**reading.bound.spark_options()).load())
     except (PySparkException, Py4JJavaError) as error:
         expected = f"{database.url} says: {first_line(error)}"
         raise ArgumentError("table", table, expected) from error

@@ -12,12 +12,12 @@ from pyspark.sql.types import StructType
 
 from muntin.errors import ArgumentError
 from muntin.spark.columns import problem
-from muntin.spark.connectors.signature import Bound
-from muntin.spark.connectors.sources.spool_cleanup import Sweep
+from muntin.spark.connectors.signature import BoundCall
+from muntin.spark.connectors.sources.spool_cleanup import SpoolCleanup
 
 
 @dataclass(frozen=True, eq=False)
-class Opened:
+class OpenedSource:
     """Rows, and what could not be read as rows.
 
     ``malformed`` has the columns ``raw`` (the text as it came), ``reason`` and ``origin`` (the
@@ -30,15 +30,15 @@ class Opened:
     malformed: DataFrame | None = None
     over: Callable[[], bool] | None = None
     read: DataFrame | None = None
-    sweep: Sweep | None = None
+    sweep: SpoolCleanup | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class SourceRequest:
     """What a statement asks of a source; ``folder`` is where it may keep what it receives."""
 
     spark: SparkSession
-    bound: Bound
+    bound: BoundCall
     schema: str | None
     streaming: bool
     folder: Path | None = None

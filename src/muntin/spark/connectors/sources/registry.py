@@ -11,30 +11,30 @@ from pyspark.sql import SparkSession
 
 from muntin.spark.connectors.signature import Literal, Signature, named
 from muntin.spark.connectors.sources import delta, files, kafka, pipes, postgres
-from muntin.spark.connectors.sources.protocol import Opened, Reading
+from muntin.spark.connectors.sources.protocol import OpenedSource, SourceRequest
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceType:
     """What a source takes, and how it is opened."""
 
     signature: Signature
-    open: Callable[[Reading], Opened]
+    open: Callable[[SourceRequest], OpenedSource]
 
 
 #: Every source that Spark reads; simulators make files and are opened as such.
-SOURCES: Mapping[str, Source] = MappingProxyType(
+SOURCES: Mapping[str, SourceType] = MappingProxyType(
     {
         source.signature.name: source
         for source in (
-            Source(files.CSV, files.open_csv),
-            Source(files.JSON, files.open_json),
-            Source(files.PARQUET, files.open_parquet),
-            Source(pipes.STDIN, pipes.open_stdin),
-            Source(pipes.SOCKET, pipes.open_socket),
-            Source(kafka.KAFKA, kafka.open_kafka),
-            Source(postgres.POSTGRES, postgres.open_postgres),
-            Source(delta.DELTA, delta.open_delta),
+            SourceType(files.CSV, files.open_csv),
+            SourceType(files.JSON, files.open_json),
+            SourceType(files.PARQUET, files.open_parquet),
+            SourceType(pipes.STDIN, pipes.open_stdin),
+            SourceType(pipes.SOCKET, pipes.open_socket),
+            SourceType(kafka.KAFKA, kafka.open_kafka),
+            SourceType(postgres.POSTGRES, postgres.open_postgres),
+            SourceType(delta.DELTA, delta.open_delta),
         )
     }
 )
@@ -49,7 +49,7 @@ def open_source(
     *,
     streaming: bool,
     folder: Path | None = None,
-) -> Opened:
+) -> OpenedSource:
     """The rows of ``name(arguments, options)``, and what of it was malformed.
 
     Args:
@@ -63,4 +63,4 @@ def open_source(
     """
     source = SOURCES[named("source", name, SOURCES)]
     bound = source.signature.bind(arguments, options)
-    return source.open(Reading(spark, bound, schema, streaming, folder))
+    return source.open(SourceRequest(spark, bound, schema, streaming, folder))

@@ -10,11 +10,11 @@ from pyspark.sql.types import DataType, DoubleType, FloatType
 
 from muntin.spark.columns import named
 from muntin.spark.connectors.sources.malformed import RAW
-from muntin.spark.connectors.sources.protocol import Opened
+from muntin.spark.connectors.sources.protocol import OpenedSource
 
 
 @dataclass(frozen=True)
-class Tally:
+class SourceCounts:
     """The rows of a source, those of them without a value of ``on``, and what was no row.
 
     ``largest`` is the largest value of ``on``.
@@ -26,7 +26,7 @@ class Tally:
     largest: str | None = None
 
 
-def tally(opened: Opened, on: str | None) -> Tally:
+def tally(opened: OpenedSource, on: str | None) -> SourceCounts:
     """Count; a source that is no stream has no ``on``."""
     read = opened.df if opened.read is None else opened.read
     good = F.lit(True) if opened.read is None else F.col(RAW).isNull()
@@ -37,7 +37,7 @@ def tally(opened: Opened, on: str | None) -> Tally:
         # As text, because Python would read a moment in its own time zone, not the session's.
         largest = F.max(F.when(good & ~missing, named(on))).cast("string")
         counts.append(largest.alias("largest"))
-    return Tally(**read.agg(*counts).collect()[0].asDict())
+    return SourceCounts(**read.agg(*counts).collect()[0].asDict())
 
 
 def _missing(column: Column, kind: DataType) -> Column:

@@ -14,7 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 
 @dataclass(frozen=True)
-class Sweep:
+class SpoolCleanup:
     """The files of one spool, and the metric in which queries report the last one they read."""
 
     folder: Path
