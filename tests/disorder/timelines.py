@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from muntin.kernels.arrays import NEVER
 from muntin.operators.progress.build import punctuator
 from muntin.operators.progress.progress import Progress, ProgressMessages
 from muntin.operators.progress.slack import Punctuator
-from muntin.operators.protocol import NEVER, MemoryState, Punctuation
+from muntin.operators.protocol import MemoryState, Punctuation
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.disorder import Disorder
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from muntin.kernels.arrays import NEVER
 from muntin.kernels.frames.clusters import Scan, clusters, log_chance
 from muntin.kernels.numbers.order_keys import doubles_order
-from muntin.operators.protocol import NEVER
 from muntin.specs.axis import Axis, Domain
 
 Ints = npt.NDArray[np.int64]

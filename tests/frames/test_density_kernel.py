@@ -10,6 +10,7 @@ import numpy.typing as npt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from muntin.kernels.arrays import NEVER
 from muntin.kernels.frames.density import (
     BEGINS,
     JOINS,
@@ -22,7 +23,6 @@ from muntin.kernels.frames.density import (
 )
 from muntin.kernels.numbers.order_keys import doubles_order
 from muntin.kernels.ticks import shift_order
-from muntin.operators.protocol import NEVER
 from muntin.specs.axis import Axis, Domain
 
 Ints = npt.NDArray[np.int64]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from muntin.operators.protocol import NEVER
+from muntin.kernels.arrays import NEVER
 from muntin.operators.rows.cut import Cutting, Progressed, Run
 
 Ints = npt.NDArray[np.int64]

@@ -9,8 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from muntin.aggregates.bind import AggregateCall
+from muntin.kernels.arrays import NEVER
 from muntin.operators.build import WindowOperatorInputs, build
-from muntin.operators.protocol import NEVER, MemoryState, Operator, Punctuation, Step
+from muntin.operators.protocol import MemoryState, Operator, Punctuation, Step
 from muntin.operators.rows.operator import RowWindowOperator
 from muntin.operators.windows.sessions import Sessions
 from muntin.specs.axis import Axis, Domain

@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pyarrow as pa
 
+from muntin.kernels.arrays import NEVER
 from muntin.operators.common.admission import Admission, behind
 from muntin.operators.common.columns import original_names
-from muntin.operators.protocol import NEVER, Punctuation
+from muntin.operators.protocol import Punctuation
 from muntin.specs.axis import Axis, Domain
 
 DOUBLES = Axis(Domain.DOUBLE, 1)

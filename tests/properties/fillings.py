@@ -14,17 +14,10 @@ from muntin.operators.fill.operator import FillOperator
 from muntin.operators.fill.segments import OperatorSegments
 from muntin.operators.fill.source import FillInput, FillReach
 from muntin.reference.arrivals import arrive
+from muntin.reference.fill import FillReference, Segment
 from muntin.reference.windows import END, MicroBatch, Outcome, Reference
 from muntin.specs.axis import Axis, Domain
-from muntin.specs.fill import (
-    CLOSED,
-    HALF_OPEN,
-    OPEN,
-    Edge,
-    Filling,
-    FillReference,
-    Segment,
-)
+from muntin.specs.fill import CLOSED, HALF_OPEN, OPEN, Edge, Filling
 from tests.properties import harness
 from tests.properties.arriving import LENGTHS, ON_TYPES, Arrivals, arrivals, row_values
 from tests.properties.framings import VALUES, FrameCase, frame_cases

@@ -21,10 +21,10 @@ from muntin.operators.join.side import SideRows
 from muntin.operators.joint_protocol import InputBatch, Joint, JointStep, MapSide
 from muntin.operators.protocol import MemoryState
 from muntin.reference.arrivals import arrive, without_place
-from muntin.reference.join import JoinReference
+from muntin.reference.join import AsofReference, JoinReference
 from muntin.reference.windows import END, MicroBatch, Outcome
 from muntin.specs.axis import Axis, Domain
-from muntin.specs.join.asof import Asof, AsofReference
+from muntin.specs.join.asof import Asof
 from muntin.specs.join.distance import Distance
 from muntin.specs.join.how import HOWS, left_only
 from muntin.specs.join.zipper import Zipper

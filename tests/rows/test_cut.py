@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muntin.operators.protocol import NEVER
+from muntin.kernels.arrays import NEVER
 from muntin.operators.rows.cut import (
     EVER,
     RankCut,

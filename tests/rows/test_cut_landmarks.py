@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from muntin.kernels.arrays import EVER, NEVER
 from muntin.kernels.numbers.order_keys import doubles_order
-from muntin.operators.protocol import EVER, NEVER
 from muntin.operators.rows.cut_landmarks import LandmarkCut
 from muntin.specs.axis import TICK_LIMIT, Axis, Domain
 from muntin.specs.row_windows import Landmarks

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from muntin.operators.protocol import NEVER
+from muntin.kernels.arrays import NEVER
 from muntin.operators.rows.cut_slide_on import SlideCut
 from muntin.specs.axis import Axis, Domain
 from tests.operators.progressed import progressed, run, told

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muntin.operators.protocol import EVER, NEVER
+from muntin.kernels.arrays import EVER, NEVER
 from muntin.operators.rows.cut_values import ValueCut
 from muntin.specs.axis import TICK_LIMIT, Axis, Domain
 from muntin.specs.windows import Edges

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from muntin.aggregates.bind import AggregateCall
-from muntin.operators.protocol import NEVER, MemoryState, Punctuation
+from muntin.kernels.arrays import NEVER
+from muntin.operators.protocol import MemoryState, Punctuation
 from muntin.operators.windows.operator import PANES, Windows
 from muntin.specs.axis import TICK_LIMIT, Axis, Domain
 from muntin.specs.windows import Edges

@@ -13,17 +13,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.aggregates.own_aggregate import CheckedAggregate
 from muntin.expressions.nodes import KeptRowsType
+from muntin.kernels.arrays import Ints
 from muntin.kernels.numbers import double_double
 from muntin.kernels.numbers.decimals import limbs_of_decimals, limbs_of_integers
 from muntin.kernels.numbers.lists import lists
-
-Ints = npt.NDArray[np.int64]
 
 
 class AccumulatorKind(StrEnum):

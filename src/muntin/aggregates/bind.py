@@ -39,10 +39,10 @@ from muntin.expressions.spark_expressions import (
     Where,
 )
 from muntin.expressions.types import check
+from muntin.kernels.arrays import Ints
 from muntin.kernels.numbers import decimals, double_double
 from muntin.kernels.numbers.order_keys import orderable
 
-Ints = npt.NDArray[np.int64]
 Columns = Sequence[Sequence[pa.Array]]
 Finish = Callable[[Columns], pa.Array]
 

@@ -12,14 +12,12 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import Floats, Ints
 from muntin.kernels.numbers.decimals import as_doubles
 from muntin.kernels.numbers.lists import lists
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Answer = tuple[pa.DataType, Callable[[Sequence[Sequence[Any]]], pa.Array]]
 #: Those that interpolate, and so need numbers.
 OF_NUMBERS = ("median", "quantile")

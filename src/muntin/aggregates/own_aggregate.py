@@ -12,13 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.errors import OwnAggregateError, UnsupportedTypeError
+from muntin.kernels.arrays import Ints
 
-Ints = npt.NDArray[np.int64]
 #: Columns of equal length: the arguments of some rows, or some partial rows.
 Columns = Sequence[pa.Array]
 

@@ -23,8 +23,9 @@ from datasketches import (
 )
 
 from muntin.aggregates.functions import Aggregate, Column, own
-from muntin.aggregates.own_aggregate import Columns, Ints, OwnAggregate, grouped_sum
+from muntin.aggregates.own_aggregate import Columns, OwnAggregate, grouped_sum
 from muntin.errors import ArgumentError, UnsupportedTypeError
+from muntin.kernels.arrays import Ints
 from muntin.kernels.numbers.equal_values import by_group, decoded, tally
 from muntin.kernels.numbers.order_keys import orderable
 

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from functools import reduce
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.expressions.values import (
     ComparableValues,
-    Mask,
     Numbers,
     Truth,
     Value,
@@ -22,8 +20,7 @@ from muntin.expressions.values import (
     scaled,
     validity,
 )
-
-Ints = npt.NDArray[np.int64]
+from muntin.kernels.arrays import Ints, Mask
 
 
 def chosen(holds: Sequence[Truth], values: Sequence[Value]) -> Value:

@@ -36,7 +36,6 @@ from muntin.expressions.nodes import (
 )
 from muntin.expressions.values import (
     ComparableValues,
-    Mask,
     Numbers,
     Truth,
     Value,
@@ -52,6 +51,7 @@ from muntin.expressions.values import (
     validity,
     wide,
 )
+from muntin.kernels.arrays import Mask
 
 
 def evaluate(node: Node, slot: Callable[[int], Value], inner: Callable[[Inner], Value]) -> Value:

@@ -7,14 +7,13 @@ day on which clocks change there are 24 hours, and a day after noon is noon.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.expressions.values import ComparableValues, Numbers, Value, validity
+from muntin.kernels.arrays import Ints
 from muntin.specs.axis import Axis, Domain
 
-Ints = npt.NDArray[np.int64]
 _DAY = 24 * 3600 * 10**6
 _INTERVAL = pa.duration("us")
 #: What the values of times are stored as.

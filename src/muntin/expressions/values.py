@@ -16,10 +16,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from muntin.kernels.arrays import Mask
 from muntin.kernels.numbers.decimals import words
 from muntin.kernels.numbers.order_keys import order_keys
 
-Mask = npt.NDArray[np.bool_]
 #: Integers of 64 bits, Python's own, or doubles.
 Values = npt.NDArray[Any]
 _ROOM = 2**63

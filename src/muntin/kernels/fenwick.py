@@ -6,12 +6,8 @@ Weights are integers, so that taking one out again leaves nothing behind.
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
+from muntin.kernels.arrays import Ints
 from muntin.kernels.compile import inline
-
-Ints = npt.NDArray[np.int64]
 
 
 @inline

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from muntin.kernels.arrays import Ints
 from muntin.kernels.compile import INT, INTS, OUT_INTS, kernel
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,10 @@ once. Weights are integers, so that taking a row out again leaves nothing behind
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from muntin.kernels.arrays import Ints
 from muntin.kernels.compile import INT, INTS, NONE, OUT_INTS, kernel
 from muntin.kernels.fenwick import add, below
-
-Ints = npt.NDArray[np.int64]
 
 
 @kernel(NONE, INTS, INTS, INTS, INTS, INTS, INTS, INT, OUT_INTS)

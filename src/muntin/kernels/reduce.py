@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from muntin.kernels.arrays import Floats, Ints
 from muntin.kernels.compile import (
     FLOATS,
     INTS,
@@ -14,9 +14,6 @@ from muntin.kernels.compile import (
     inline,
     kernel,
 )
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @inline

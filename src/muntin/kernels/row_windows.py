@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
+from muntin.kernels.arrays import Ints
 from muntin.kernels.compile import INT, INTS, NONE, OUT_INTS, kernel
-
-Ints = npt.NDArray[np.int64]
 
 
 @kernel(INT, INTS, INTS, INTS, INTS, INTS, INTS, OUT_INTS, OUT_INTS, OUT_INTS, OUT_INTS)

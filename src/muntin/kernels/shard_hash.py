@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import Words
 from muntin.kernels.compile import BYTES, INTS, NONE, OUT_WORDS, kernel
 from muntin.kernels.numbers.decimals import words
-from muntin.kernels.numbers.hashing import Words, mixed
+from muntin.kernels.numbers.hashing import mixed
 from muntin.kernels.numbers.order_keys import order_keys
 
 _NULL = np.uint64(0x9E37_79B9_7F4A_7C15)

@@ -9,8 +9,8 @@ running one for the newer, never a subtraction for doubles.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from muntin.kernels.arrays import Floats, Ints
 from muntin.kernels.compile import (
     FLOATS,
     INT,
@@ -24,8 +24,6 @@ from muntin.kernels.compile import (
 from muntin.kernels.numbers.order_keys import NOTHING
 from muntin.kernels.reduce import add_exactly
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 #: In place of a window's whole slides: it has held everything since a landmark, or ever.
 LANDMARK, LATCH = -1, -2
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from muntin.kernels.arrays import Ints
 from muntin.kernels.compile import INTS, NONE, OUT_INTS, kernel
-
-Ints = npt.NDArray[np.int64]
 
 
 def by_key_and_order(key: Ints, order: Ints, keys: int) -> tuple[Ints, Ints]:

@@ -12,11 +12,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from muntin.kernels.arrays import Ints
 from muntin.kernels.numbers.decimals import from_words, words
 from muntin.kernels.numbers.order_keys import doubles_order, order_doubles, order_keys
 from muntin.specs.axis import Axis, Domain
 
-Ints = npt.NDArray[np.int64]
 #: Why a value has no place on the axis, by the number in ``Ticks.refusal``; 0 means it has one.
 REFUSALS = ("", "null_on", "nan_on", "out_of_range")
 _NULL, _NAN, _OUT = 1, 2, 3

@@ -10,12 +10,10 @@ away leaves no trace.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from muntin.kernels.arrays import Ints
 from muntin.kernels.compile import INT, INTS, NONE, OUT_INTS, inline, kernel
 from muntin.kernels.fenwick import add, find
-
-Ints = npt.NDArray[np.int64]
 
 
 @inline

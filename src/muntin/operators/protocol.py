@@ -14,16 +14,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import NEVER, Ints
 from muntin.kernels.grouping import find_keys
 
-Ints = npt.NDArray[np.int64]
-#: Below every tick: what the punctuation is before there is any.
-NEVER = -(2**63)
-#: Above every tick and order: nothing is there.
-EVER = 2**63 - 1
 #: A chunk of state: the name of a table, and a bucket of it.
 ChunkKey = tuple[str, int]
 #: What a step wants remembered; None forgets a chunk.

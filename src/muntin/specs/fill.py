@@ -6,12 +6,11 @@ between them; how far beyond them, inside of them or away from them is said here
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from muntin.errors import ArgumentError
-from muntin.reference.windows import Evaluate, Row
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.lengths import Length, parse_length
 from muntin.specs.windows import Context, digits_for
@@ -130,66 +129,3 @@ class StoredFrames:
     def __str__(self) -> str:
         left, right = "[" if self.edge.start else "(", "]" if self.edge.end else ")"
         return f"FRAMES {left}{self.on}, {self.end}{right}"
-
-
-@dataclass(frozen=True)
-class Segment:
-    """Bounds to fill, and the result row that they come from; a fragment is not ``whole``."""
-
-    told: Row
-    start: Any
-    end: Any
-    whole: bool = True
-
-
-@dataclass(frozen=True)
-class FillReference:
-    """Segments filled with rows, by looking at every row for every segment."""
-
-    filling: Filling
-    axis: Axis
-    on: str
-    edge: Edge
-    matches: Callable[[Row, Row], bool]
-    where: Callable[[Row], bool] = lambda row: True
-    aggregates: Mapping[str, Evaluate] = field(default_factory=dict)
-
-    def filling_rows(
-        self, segment: Segment, shift: Length | None, rows: Sequence[Row]
-    ) -> list[Row]:
-        """The rows that fill a segment when it is moved by one of the shifts."""
-        low, high = self.bounds(segment, shift)
-        return [row for row in rows if self._inside(segment, low, high, row)]
-
-    def _inside(self, segment: Segment, low: Any, high: Any, row: Row) -> bool:
-        if not (self.matches(segment.told, row) and self.where(row)):
-            return False
-        value = self._key(row[self.on])
-        at_start = value >= low if self.edge.start else value > low
-        at_end = value <= high if self.edge.end else value < high
-        return bool(at_start and at_end)
-
-    def bounds(self, segment: Segment, shift: Length | None) -> tuple[Any, Any]:
-        """The running aggregate of a fragment is that of everything since the frame began."""
-        filling = self.filling
-        low = self._moved(segment.start, (filling.before, -1), (filling.shrink, 1), (shift, 1))
-        after = filling.after if segment.whole else None
-        high = self._moved(segment.end, (after, 1), (filling.shrink, -1), (shift, 1))
-        return low, high
-
-    def _key(self, value: Any) -> Any:
-        """A value as something that can be compared and moved."""
-        if self.axis.domain is Domain.DOUBLE:
-            return float(value)
-        tick = self.axis.tick(value)
-        assert tick is not None  # rows without a place are refused on arrival
-        return tick
-
-    def _moved(self, value: Any, *by: tuple[Any, int]) -> Any:
-        """One length after the other; doubles are added as doubles."""
-        made = self._key(value)
-        for length, sign in by:
-            if length is not None:
-                ticks = sign * self.axis.length("shift", length)
-                made += ticks / 10**self.axis.digits if isinstance(made, float) else ticks
-        return made

@@ -6,16 +6,12 @@ by looking at every row for every instant.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from muntin.errors import ArgumentError
-from muntin.reference.windows import Row
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.fill import CLOSED, Edge
-from muntin.specs.join.distance import comparable
 from muntin.specs.join.how import checked
 from muntin.specs.lengths import Length, positive_length
 from muntin.specs.windows import Context, digits_for, origin_length
@@ -126,100 +122,3 @@ def grid(axis: Axis, every: Length, origin: object) -> Grid:
     ticks = axis.length("every", every)
     anchor = axis.default_origin(ticks) if origin is None else axis.point("origin", origin)
     return Grid(anchor, ticks)
-
-
-@dataclass(frozen=True)
-class ResampleReference:
-    """Rows that were in time; of several in one place the greatest by ``ties`` counts.
-
-    ``linear`` are the columns that lie on a line; all others are as at or before the instant.
-    """
-
-    spec: Resampling
-    axis: Axis
-    on: str
-    by: Sequence[str]
-    columns: Sequence[str]
-    linear: Sequence[str] = ()
-    ties: Sequence[str] = ()
-
-    def run(self, rows: Sequence[Row], instants: Sequence[Row] | None = None) -> list[Row]:
-        """A row for each instant of a key, of another stream if ``instants`` are given."""
-        found: list[Row] = []
-        asked = rows if instants is None else instants
-        for key in dict.fromkeys(self._key(row) for row in asked):
-            mine = self._places([row for row in rows if self._key(row) == key])
-            if instants is None:
-                wanted = list(self._grid(mine))
-            else:
-                wanted = sorted({self._at(row) for row in instants if self._key(row) == key})
-            names = dict(zip(self.by, key, strict=True))
-            found += [{**names, **self._made(instant, mine)} for instant in wanted]
-        return found
-
-    def _places(self, rows: Sequence[Row]) -> dict[Any, Row]:
-        """One row for each place, in their order."""
-        ordered = sorted(rows, key=lambda row: (self._at(row), self._ties(row)))
-        return {self._at(row): row for row in ordered}
-
-    def _grid(self, mine: Mapping[Any, Row]) -> Iterator[Any]:
-        """The instants from the first row of a key to its last."""
-        laid = self.spec.grid(self.axis)
-        assert laid is not None  # without a grid the instants are given
-        first, last = min(mine), max(mine)
-        number = math.floor((self._tick(first) - laid.origin) / laid.every) - 1
-        while (at := self._value(laid.origin + number * laid.every)) <= last:
-            if at >= first:
-                yield at
-            number += 1
-
-    def _made(self, at: Any, mine: Mapping[Any, Row]) -> Row:
-        before = max((place for place in mine if place <= at), default=None)
-        behind = min((place for place in mine if place >= at), default=None)
-        far = self.spec.max_gap
-        limit = math.inf if far is None else self._length(self.axis.length("max_gap", far))
-        result: dict[str, Any] = {"at": at, "gap": True, **dict.fromkeys(self.columns)}
-        if self.spec.how == "linear":
-            if before is None or behind is None or behind - before > limit:
-                return result
-            return result | {"gap": False} | self._line(at, before, behind, mine)
-        used = before
-        if self.spec.how == "nearest" and behind is not None:
-            used = behind if before is None or behind - at < at - before else before
-        if used is None or abs(at - used) > limit:
-            return result
-        return result | {"gap": False} | {name: mine[used][name] for name in self.columns}
-
-    def _line(self, at: Any, before: Any, behind: Any, mine: Mapping[Any, Row]) -> dict[str, Any]:
-        made = {name: mine[before][name] for name in self.columns}
-        for name in self.linear:
-            low, high = mine[before][name], mine[behind][name]
-            if before == behind:
-                made[name] = None if low is None else float(low)
-            elif low is None or high is None:
-                made[name] = None
-            else:
-                share = float(at - before) / float(behind - before)
-                made[name] = float(low) + (float(high) - float(low)) * share
-        return made
-
-    def _key(self, row: Row) -> tuple[Hashable, ...]:
-        return tuple(row[name] for name in self.by)
-
-    def _at(self, row: Row) -> Any:
-        return comparable(self.axis, row[self.on])
-
-    def _tick(self, place: Any) -> int:
-        scale = 10**self.axis.digits if isinstance(place, float) else 1
-        tick: int = math.floor(place * scale)
-        return tick
-
-    def _value(self, tick: int) -> Any:
-        return comparable(self.axis, self.axis.value(tick))
-
-    def _length(self, ticks: int) -> Any:
-        return ticks / 10**self.axis.digits if self.axis.domain is Domain.DOUBLE else ticks
-
-    def _ties(self, row: Row) -> tuple[Any, ...]:
-        values = [row[name] for name in self.ties]
-        return tuple((value is None, 0 if value is None else value) for value in values)

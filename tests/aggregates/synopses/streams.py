@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from muntin.aggregates.synopses.protocol import Floats, Ints, SynopsisKind
+from muntin.aggregates.synopses.protocol import SynopsisKind
+from muntin.kernels.arrays import Floats, Ints
 
 
 @dataclass(frozen=True)

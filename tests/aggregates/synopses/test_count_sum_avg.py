@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from muntin.aggregates.synopses.canonical_form import bucket_bound
 from muntin.aggregates.synopses.count_sum_avg import ApproxAvg, ApproxCount, ApproxSum
-from muntin.aggregates.synopses.protocol import Ints
 from muntin.errors import ArgumentError
+from muntin.kernels.arrays import Ints
 from tests.aggregates.synopses.streams import Stream, answers, streams
 
 EPS = st.sampled_from([1.0, 0.5, 0.34, 0.2, 0.1, 0.05])

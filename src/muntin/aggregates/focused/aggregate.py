@@ -21,9 +21,8 @@ from muntin.aggregates.focused.histogram import Block
 from muntin.aggregates.focused.question import HEURISTICS, Focus
 from muntin.aggregates.synopses.result_column import BOUNDED
 from muntin.errors import ArgumentError
+from muntin.kernels.arrays import Floats, Ints
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 #: Relative room for the rounding of a mean, where bounds must be certain.
 _ROUNDING = 1e-12
 

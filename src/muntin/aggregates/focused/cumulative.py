@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from muntin.kernels.arrays import Floats
+
 #: What is summed: rows, positive values, negative values with their sign turned.
 MEASURES = 3
 #: In the last axis of a total.

@@ -17,8 +17,8 @@ from muntin.aggregates.focused.reallocation import (
     reallocate,
     swapped,
 )
+from muntin.kernels.arrays import Floats
 
-Floats = npt.NDArray[np.float64]
 _NUMBERS = ("start", "end", "n", "total", "squares", "low", "high", "least", "most")
 
 

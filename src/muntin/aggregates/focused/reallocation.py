@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-import numpy.typing as npt
 
 from muntin.aggregates.focused.cumulative import ESTIMATE, Cumulative
+from muntin.kernels.arrays import Floats
 
-Floats = npt.NDArray[np.float64]
 _NORMAL = NormalDist()
 
 

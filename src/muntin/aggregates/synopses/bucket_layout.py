@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from muntin.aggregates.synopses.canonical_form import canonical
-from muntin.aggregates.synopses.protocol import Ints
+from muntin.kernels.arrays import Ints
 from muntin.kernels.compile import INT, INTS, NONE, OUT_INTS, inline, kernel
 
 

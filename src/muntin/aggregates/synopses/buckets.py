@@ -15,8 +15,8 @@ import numpy as np
 
 from muntin.aggregates.synopses.bucket_layout import answer, head_ages, relay
 from muntin.aggregates.synopses.canonical_form import LARGEST, sizes
-from muntin.aggregates.synopses.protocol import Floats, Ints
 from muntin.errors import ArgumentError
+from muntin.kernels.arrays import Floats, Ints
 
 _HEAD = struct.Struct("<qqB")
 

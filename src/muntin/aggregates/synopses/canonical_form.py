@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
-from muntin.aggregates.synopses.protocol import Ints
 from muntin.errors import ArgumentError
+from muntin.kernels.arrays import Ints
 
 #: Beyond it a double, which is what rows bring and answers are, skips whole numbers.
 LARGEST = 2**53

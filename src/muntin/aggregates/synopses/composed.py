@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.aggregates.synopses.canonical_form import checked_k
-from muntin.aggregates.synopses.protocol import Floats, Ints
 from muntin.aggregates.synopses.result_column import BOUNDED
 from muntin.errors import ArgumentError
+from muntin.kernels.arrays import Floats, Ints
 
 
 class Composable(Protocol):

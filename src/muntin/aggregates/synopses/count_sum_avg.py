@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from muntin.aggregates.synopses.buckets import HistogramBuckets, estimates, lows, units
 from muntin.aggregates.synopses.canonical_form import half_k
-from muntin.aggregates.synopses.protocol import Floats, Ints
 from muntin.aggregates.synopses.result_column import BOUNDED
+from muntin.kernels.arrays import Floats, Ints
 
 _LONG_AGO = np.iinfo(np.int64).min
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.aggregates.synopses.canonical_form import checked_k
-from muntin.aggregates.synopses.protocol import Floats, Ints
+from muntin.kernels.arrays import Floats, Ints
 from muntin.kernels.numbers.hashing import hash_doubles
 
 #: Bits of a bitmap: enough for 2^40 different values in each.

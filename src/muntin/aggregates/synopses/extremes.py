@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from muntin.aggregates.synopses.protocol import Floats, Ints
+from muntin.kernels.arrays import Floats, Ints
 
 
 @dataclass(frozen=True)

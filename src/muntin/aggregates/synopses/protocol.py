@@ -11,13 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-Ints = npt.NDArray[np.int64]
+from muntin.kernels.arrays import Floats, Ints
+
 #: A column of the rows that are fed; NaN stands for null.
-Floats = npt.NDArray[np.float64]
 
 
 #: The aggregates that synopses answer.

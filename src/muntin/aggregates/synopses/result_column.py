@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from muntin.aggregates.synopses.protocol import Floats
+from muntin.kernels.arrays import Floats
 
 #: An estimate with bounds that are certain.
 BOUNDED = pa.struct([(name, pa.float64()) for name in ("estimate", "low", "high")])

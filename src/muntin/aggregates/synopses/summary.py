@@ -11,9 +11,10 @@ import numpy.typing as npt
 from muntin.aggregates.synopses.buckets import HistogramBuckets, units
 from muntin.aggregates.synopses.canonical_form import LARGEST, bucket_bound
 from muntin.aggregates.synopses.count_sum_avg import ApproxSum, SumSynopsis
-from muntin.aggregates.synopses.protocol import Floats, Ints, Synopsis, SynopsisKind
+from muntin.aggregates.synopses.protocol import Synopsis, SynopsisKind
 from muntin.aggregates.synopses.result_column import result_column
 from muntin.errors import ArgumentError
+from muntin.kernels.arrays import Floats, Ints
 
 #: Rows that wait to be fed in one run [EH-9]; a question feeds them at once.
 _BUFFER = 1024

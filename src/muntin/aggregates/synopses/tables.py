@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from muntin.aggregates.synopses.canonical_form import checked_number
 from muntin.aggregates.synopses.count_sum_avg import ApproxAvg, ApproxCount, ApproxSum
-from muntin.aggregates.synopses.protocol import Floats, Ints, Synopsis, SynopsisKind
+from muntin.aggregates.synopses.protocol import Synopsis, SynopsisKind
 from muntin.errors import ArgumentError
+from muntin.kernels.arrays import Floats, Ints
 from muntin.kernels.numbers.hashing import hash_doubles
 
 _KINDS: dict[str, type[ApproxCount] | type[ApproxSum] | type[ApproxAvg]] = {

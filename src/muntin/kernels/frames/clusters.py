@@ -20,13 +20,11 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from muntin.kernels.arrays import NEVER, Floats, Ints
 from muntin.kernels.compile import FLOATS, INT, INTS, NONE, OUT_INTS, kernel, part
 from muntin.kernels.numbers.order_keys import NOTHING, order_doubles
-from muntin.operators.protocol import NEVER
 from muntin.specs.axis import Axis, Domain
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Marks = npt.NDArray[np.uint8]
 #: Chances are compared as log10 in parts of this size.
 _PARTS = 1e9

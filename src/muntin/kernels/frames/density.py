@@ -12,14 +12,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from muntin.kernels.arrays import NEVER, Ints, Mask
 from muntin.kernels.compile import BYTES, INTS, NONE, OUT_INTS, kernel
 from muntin.kernels.numbers.order_keys import NOTHING
 from muntin.kernels.ticks import shift_order
-from muntin.operators.protocol import NEVER
 from muntin.specs.axis import Axis
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 #: What a row is: in no satisfying window, in the frame of the row before it, first of a frame.
 OUTSIDE, JOINS, BEGINS = range(3)
 

@@ -10,7 +10,6 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from muntin.kernels.compile import part
 from muntin.kernels.frames.records import (
@@ -33,8 +32,6 @@ from muntin.kernels.frames.records import (
 from muntin.kernels.numbers.double_double import product_exactly
 from muntin.kernels.reduce import add_exactly
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 #: Halves of the last decimal of an average of decimals, in a unit of their own last decimal.
 AVERAGE_UNITS = 20_000
 _HALF_WORD = 4_294_967_296.0

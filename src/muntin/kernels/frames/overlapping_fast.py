@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from muntin.kernels.arrays import Bytes, Floats, Ints
 from muntin.kernels.compile import BYTES, FLOATS, INT, INTS, fused, kernel, part
 from muntin.kernels.frames.measure import forget, holds, remember, spread_within
 from muntin.kernels.frames.records import (
@@ -37,10 +37,6 @@ from muntin.kernels.frames.records import (
     UNTIL_NEXT,
 )
 from muntin.kernels.frames.step import MOST, beyond, close
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bytes = npt.NDArray[np.uint8]
 
 
 def in_one_pass(record: np.ndarray) -> bool:

@@ -8,9 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 import numba
-import numpy as np
-import numpy.typing as npt
 
+from muntin.kernels.arrays import Bytes, Ints
 from muntin.kernels.compile import BYTES, INT, INTS, kernel, ready
 from muntin.kernels.frames.records import (
     ASKED_ARRAY,
@@ -24,9 +23,6 @@ from muntin.kernels.frames.records import (
     STATE_ARRAY,
 )
 from muntin.kernels.frames.step import MOST, decide, end, settle
-
-Ints = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
 
 
 @kernel(INT, ASKED_ARRAY, STATE_ARRAY, INT, INT, INTS, BYTES, INTS, BYTES, FOUND_ARRAY)

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from muntin.kernels.arrays import Ints
 from muntin.kernels.compile import INT, INTS, kernel, part
 from muntin.kernels.frames.records import (
     ASKED_ARRAY,
@@ -26,7 +24,6 @@ from muntin.kernels.frames.records import (
 )
 from muntin.kernels.frames.step import broken, close, longer_than, report
 
-Ints = npt.NDArray[np.int64]
 #: The most that is reported of a key: a fragment, and that it is over.
 MOST_QUIET = 2
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from muntin.kernels.arrays import NEVER, Bytes, Ints
 from muntin.kernels.compile import (
     BYTES,
     FLOAT,
@@ -31,10 +31,7 @@ from muntin.kernels.compile import (
 )
 from muntin.kernels.frames.step import double_of
 from muntin.kernels.numbers.order_keys import NOTHING
-from muntin.operators.protocol import NEVER
 
-Ints = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
 #: Above every order: not yet.
 EVER = NOTHING
 #: What a cell is: a condition that is false, true or null, or no row.

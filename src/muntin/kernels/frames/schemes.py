@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from muntin.kernels.arrays import Bytes, Ints
 from muntin.kernels.compile import (
     BYTES,
     FLOAT,
@@ -24,9 +22,6 @@ from muntin.kernels.compile import (
 )
 from muntin.kernels.frames.records import FOUND_ARRAY, NEVER, REAL
 from muntin.kernels.frames.step import double_of
-
-Ints = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
 
 
 @kernel(NONE, INTS, INTS, FOUND_ARRAY, OUT_BYTES, OUT_INTS)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
+from muntin.kernels.arrays import Ints
 from muntin.kernels.compile import INT, INTS, NONE, OUT_INTS, kernel
 from muntin.kernels.frames.records import NEVER
-
-Ints = npt.NDArray[np.int64]
 
 
 @kernel(INT, INTS, INTS, INTS, INTS, INT, OUT_INTS, OUT_INTS, OUT_INTS, OUT_INTS, OUT_INTS)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from muntin.kernels.compile import fused, part
 from muntin.kernels.frames.kinds import INSIDE, LAST, OUTSIDE, as_first, as_next
@@ -32,9 +31,6 @@ from muntin.kernels.frames.records import (
     UNTIL_NEXT,
 )
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bytes = npt.NDArray[np.uint8]
 #: The most frames that one row can bring.
 MOST = 4
 _MAGNITUDE = 2**63 - 1

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from muntin.kernels.arrays import Bytes, Floats, Ints
 from muntin.kernels.compile import BYTES, FLOATS, INT, INTS, OUT_INTS, fused, kernel
 from muntin.kernels.frames.records import (
     ASKED_ARRAY,
@@ -24,10 +24,6 @@ from muntin.kernels.frames.records import (
     STATE_ARRAY,
 )
 from muntin.kernels.frames.step import MOST, beyond, decide, end, settle
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bytes = npt.NDArray[np.uint8]
 
 
 @fused

@@ -14,9 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
-Mask = npt.NDArray[np.bool_]
+from muntin.kernels.arrays import Ints, Mask, Words
+
 _LIMB = np.int64(32)
 _LOW_BITS = np.int64(0xFFFF_FFFF)
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from muntin.kernels.arrays import Floats
 from muntin.kernels.compile import FLOATS, NONE, OUT_FLOATS, inline, kernel
 
-Floats = npt.NDArray[np.float64]
 Pair = tuple[Floats, Floats]
 _SPLITTER = 134_217_729.0  # 2**27 + 1: cuts a double into two halves of 26 bits
 

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from muntin.kernels.arrays import Ints
 from muntin.kernels.numbers.order_keys import order_keys
-
-Ints = npt.NDArray[np.int64]
 
 
 def by_group(groups: Ints, count: int) -> list[Ints]:

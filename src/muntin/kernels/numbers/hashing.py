@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from muntin.kernels.arrays import Words
 from muntin.kernels.compile import NONE, OUT_WORDS, WORDS, kernel
 
-Words = npt.NDArray[np.uint64]
 #: What splitmix64 adds before each finalizing: without it 0 would stay 0.
 _GOLDEN = np.uint64(0x9E37_79B9_7F4A_7C15)
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-Ints = npt.NDArray[np.int64]
+from muntin.kernels.arrays import Ints
 
 
 def lists(lengths: npt.ArrayLike, values: pa.Array) -> pa.Array:

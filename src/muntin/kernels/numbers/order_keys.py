@@ -10,15 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from muntin.kernels.arrays import Floats, Ints, Mask
 from muntin.kernels.compile import FLOATS, INTS, NONE, OUT_INTS, kernel
 
-Ints = npt.NDArray[np.int64]
-Doubles = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 #: The key of a null: nothing is greater, so a minimum ignores it.
 NOTHING = np.iinfo(np.int64).max
 _MAGNITUDE = np.int64(2**63 - 1)
@@ -131,7 +128,7 @@ def _restore_whole(type_: pa.DataType) -> Callable[[Ints, Mask], pa.Array]:
     return restore
 
 
-def doubles_order(values: Doubles) -> Ints:
+def doubles_order(values: Floats) -> Ints:
     """IEEE bits turned so that integers order as Spark does: NaN last, -0.0 equal to 0.0."""
     values = np.ascontiguousarray(values)
     order = np.empty(len(values), np.int64)
@@ -140,7 +137,7 @@ def doubles_order(values: Doubles) -> Ints:
 
 
 @kernel(NONE, FLOATS, INTS, OUT_INTS)
-def _order_bits(values: Doubles, bits: Ints, out: Ints) -> None:
+def _order_bits(values: Floats, bits: Ints, out: Ints) -> None:
     for row in range(len(out)):
         own = bits[row]
         if values[row] != values[row]:
@@ -150,7 +147,7 @@ def _order_bits(values: Doubles, bits: Ints, out: Ints) -> None:
         out[row] = own ^ ((own >> 63) & _MAGNITUDE)
 
 
-def order_doubles(order: Ints) -> Doubles:
+def order_doubles(order: Ints) -> Floats:
     """The way back from :func:`doubles_order`."""
     bits: Ints = order ^ ((order >> np.int64(63)) & _MAGNITUDE)
     return bits.view(np.float64)

@@ -11,6 +11,7 @@ import pyarrow as pa
 from muntin.aggregates.accumulators import Accumulator, AccumulatorKind, Merging, OwnAccumulator
 from muntin.aggregates.own_aggregate import CheckedAggregate
 from muntin.expressions.nodes import KeptRowsType
+from muntin.kernels.arrays import Ints
 from muntin.kernels.grouping import Groups
 from muntin.kernels.numbers.decimals import settle
 from muntin.kernels.numbers.order_keys import NOTHING, order_keys
@@ -26,7 +27,6 @@ from muntin.operators.aggregation.value_counts import (
 )
 from muntin.operators.common.columns import ints
 
-Ints = npt.NDArray[np.int64]
 Columns = Sequence[pa.Array]
 #: Reduces integers: for groups, or for stretches of sorted panes.
 Reduce = Callable[[Ints], Ints]

@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.aggregates.own_aggregate import CheckedAggregate
+from muntin.kernels.arrays import Ints
 from muntin.kernels.sliding import middles
 
-Ints = npt.NDArray[np.int64]
 Columns = Sequence[pa.Array]
 #: About how much of the panes a scan takes at once.
 BYTES_AT_ONCE = 64 * 2**20

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.kernels import value_counts
+from muntin.kernels.arrays import Ints
 from muntin.kernels.grouping import Groups, key_and_pane
 from muntin.kernels.numbers.lists import lengths, lists
 from muntin.kernels.numbers.order_keys import RankedValues, ranked
@@ -23,7 +23,6 @@ from muntin.kernels.reduce import add_by_group
 from muntin.kernels.sliding import slide_add
 from muntin.operators.common.columns import ints
 
-Ints = npt.NDArray[np.int64]
 Columns = Sequence[pa.Array]
 
 

@@ -10,13 +10,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.ticks import REFUSALS, lengths_from_ticks, to_ticks
 from muntin.operators.common.columns import ints, original_names, typed
 from muntin.operators.protocol import Punctuation, Routed
 from muntin.specs.axis import Axis
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 Reasons = npt.NDArray[np.object_]
 
 

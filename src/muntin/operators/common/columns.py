@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-Ints = npt.NDArray[np.int64]
+from muntin.kernels.arrays import Ints
 
 
 def ints(column: pa.ChunkedArray | pa.Array) -> Ints:

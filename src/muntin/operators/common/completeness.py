@@ -6,17 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import EVER, NEVER, Ints
 from muntin.kernels.ticks import order_of_ticks, ticks_of_order
 from muntin.operators.common.admission import Admission, behind
 from muntin.operators.common.columns import ints
 from muntin.operators.joint_protocol import InputBatch, RowCounts
-from muntin.operators.protocol import EVER, NEVER, Punctuation
+from muntin.operators.protocol import Punctuation
 from muntin.specs.axis import Axis
-
-Ints = npt.NDArray[np.int64]
 
 
 def in_time(

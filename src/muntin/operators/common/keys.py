@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import Ints
 from muntin.kernels.grouping import key_and_pane, key_codes
 from muntin.kernels.shard_hash import shard_of
 
-Ints = npt.NDArray[np.int64]
 #: Keys are spread over so many chunks, so that few of them cost little to write. A prime: the
 #: keys of one shard have hashes that are equal modulo the number of shards.
 _BUCKETS = 13

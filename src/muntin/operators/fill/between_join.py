@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import EVER, Ints, Mask
 from muntin.kernels.sorting import by_key_and_order
 from muntin.kernels.stretches import covered, members, stretches
 from muntin.operators.common.columns import ints
@@ -20,10 +20,8 @@ from muntin.operators.common.keys import KeyedTables
 from muntin.operators.fill.held_rows import INDEX, ROWS, HeldChunks
 from muntin.operators.fill.horizon import Horizon
 from muntin.operators.joint_protocol import ScopedState
-from muntin.operators.protocol import EVER, Changes, State, forget
+from muntin.operators.protocol import Changes, State, forget
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 LISTED = "listed"
 
 

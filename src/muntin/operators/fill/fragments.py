@@ -10,17 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import NEVER, Ints, Mask
 from muntin.kernels.grouping import Groups, find_keys, key_codes
 from muntin.operators.common.columns import ints
 from muntin.operators.fill.between_join import MatchedRows
 from muntin.operators.frames.frame_aggregates import FrameAggregates
-from muntin.operators.protocol import NEVER, Changes, Open, State, forget
+from muntin.operators.protocol import Changes, Open, State, forget
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 FRAGMENTS, RUNNING = "fragments", "running"
 
 

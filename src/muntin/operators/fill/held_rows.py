@@ -11,14 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import Ints, Mask
 from muntin.operators.common.columns import ints
 from muntin.operators.protocol import Changes, State
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 ROWS, INDEX = "rows", "index"
 #: About so many rows are a chunk, unless fewer came; so many chunks are put together again.
 _CHUNK_ROWS, _CHUNKS = 16_384, 256

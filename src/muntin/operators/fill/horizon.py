@@ -6,14 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import EVER, NEVER, Ints
 from muntin.kernels.grouping import find_keys
 from muntin.operators.common.keys import KeyedTables
-from muntin.operators.protocol import EVER, NEVER, Open, Punctuation
-
-Ints = npt.NDArray[np.int64]
+from muntin.operators.protocol import Open, Punctuation
 
 
 @dataclass(frozen=True)

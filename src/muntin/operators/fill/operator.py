@@ -11,9 +11,9 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import NEVER, Ints
 from muntin.kernels.grouping import key_codes
 from muntin.operators.common.columns import ints, numbered
 from muntin.operators.fill.between_join import BetweenJoin, MatchedRows, Probes
@@ -22,10 +22,8 @@ from muntin.operators.fill.horizon import Horizon
 from muntin.operators.fill.segments import OperatorSegments
 from muntin.operators.fill.source import FillInput
 from muntin.operators.joint_protocol import InputBatch, JointStep, MapSide, ScopedState, taken
-from muntin.operators.protocol import NEVER, Changes, Routed, State, Step, forget
+from muntin.operators.protocol import Changes, Routed, State, Step, forget
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 WAITING = "segments"
 #: What is known of a segment beside the result it is: where it lies, how it is moved, and more.
 _OWN = {"start": pa.int64(), "end": pa.int64(), "shifted": pa.int64(), "since": pa.int64()}

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import Ints
 from muntin.kernels.ticks import order_of_ticks, to_ticks
 from muntin.operators.common.columns import key_fields
 from muntin.operators.fill.horizon import Horizon
@@ -15,8 +16,6 @@ from muntin.operators.protocol import Open, Operator, Punctuation, Step
 from muntin.specs.axis import Axis
 from muntin.specs.fill import CLOSED, Edge
 from muntin.specs.windows import Edges
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.aggregates.bind import AggregateCall
+from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.ticks import shift_order
 from muntin.operators.common.admission import Admission
 from muntin.operators.common.columns import key_fields
@@ -21,9 +21,6 @@ from muntin.operators.joint_protocol import InputBatch, RowCounts
 from muntin.operators.protocol import Punctuation, Routed
 from muntin.specs.axis import Axis
 from muntin.specs.fill import Edge
-
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

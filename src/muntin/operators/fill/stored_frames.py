@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.kernels.ticks import from_order, to_ticks
@@ -15,8 +14,6 @@ from muntin.operators.common.admission import Admission, behind
 from muntin.operators.common.columns import ints, key_fields
 from muntin.operators.protocol import Punctuation, Routed, State, Step
 from muntin.specs.axis import Axis
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

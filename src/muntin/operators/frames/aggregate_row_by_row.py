@@ -14,10 +14,10 @@ from decimal import Decimal
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.aggregates.bind import AggregateCall
+from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.frames.records import (
     EXTENDS,
     EXTENDS_LAST,
@@ -40,8 +40,6 @@ from muntin.operators.frames.operator import FrameOperator
 from muntin.operators.frames.ordered_rows import OrderedRows
 from muntin.operators.frames.step_context import StepContext
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 #: For so many rows of a frame answers are computed at once, and then for twice as many.
 _AT_ONCE = 16
 #: No frame is known about; -1 is one that began before these rows.

@@ -12,9 +12,9 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import Ints
 from muntin.kernels.frames.records import BREAKS, INTERVAL, NEVER, REAL, fresh
 from muntin.kernels.frames.runs import find_runs
 from muntin.kernels.grouping import key_and_pane, key_codes
@@ -25,7 +25,6 @@ from muntin.operators.frames.operator import FrameOperator, walked
 from muntin.operators.frames.ordered_rows import OrderedRows, lacking
 from muntin.operators.protocol import Operator, Punctuation, Routed, State, Step
 
-Ints = npt.NDArray[np.int64]
 #: Runs of fewer rows than this do not pay.
 _ROWS_PER_RUN = 4
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from muntin.kernels.arrays import Ints
 from muntin.kernels.frames.clusters import Scan, clusters
 from muntin.kernels.frames.records import FINAL, FOUND
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.frames.held_rows import FoundFrames, HeldRowFrames
 from muntin.operators.frames.ordered_rows import OrderedRows
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

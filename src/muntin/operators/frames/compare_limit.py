@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.expressions.evaluate import evaluate
 from muntin.expressions.nodes import Comparison, Constant, Inner, Slot
 from muntin.expressions.values import Value, from_arrow, truth
-
-Mask = npt.NDArray[np.bool_]
+from muntin.kernels.arrays import Mask
 
 
 def comparable(type_: pa.DataType) -> bool:

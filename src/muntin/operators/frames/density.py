@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import EVER, Ints, Mask
 from muntin.kernels.frames.density import decided, flag, needed, over, windows_of
 from muntin.kernels.frames.records import NEVER, OPEN, POINT, UNTIL_NEXT, is_open
 from muntin.kernels.grouping import find_keys
@@ -24,10 +24,7 @@ from muntin.operators.frames.key_memory import KEYS, KeyBuckets
 from muntin.operators.frames.operator import walked
 from muntin.operators.frames.ordered_rows import OrderedRows
 from muntin.operators.frames.step_context import StepContext
-from muntin.operators.protocol import EVER, Changes, forget
-
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+from muntin.operators.protocol import Changes, forget
 
 
 @dataclass(frozen=True)

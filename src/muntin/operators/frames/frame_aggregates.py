@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.aggregates.bind import AggregateCall
+from muntin.kernels.arrays import Ints
 from muntin.kernels.frames.records import is_open
 from muntin.kernels.grouping import Groups
 from muntin.kernels.stretches import layers, members
@@ -24,7 +24,6 @@ from muntin.operators.windows.panes import Panes
 from muntin.specs.axis import Axis
 from muntin.specs.windows import Edges
 
-Ints = npt.NDArray[np.int64]
 OPEN_CELLS = "open"
 #: So many layers of frames that overlap are looked through; rows of others are copied.
 _LAYERS = 24

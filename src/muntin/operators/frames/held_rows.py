@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import EVER, Ints
 from muntin.kernels.frames.records import NEVER
 from muntin.kernels.sorting import by_key_and_order
 from muntin.operators.common.columns import key_fields
@@ -17,9 +17,8 @@ from muntin.operators.frames.key_memory import KEYS, KeyBuckets, KeyMemory
 from muntin.operators.frames.operator import FrameOperator
 from muntin.operators.frames.ordered_rows import OrderedRows, spread
 from muntin.operators.frames.step_context import StepContext
-from muntin.operators.protocol import EVER, Changes, State, forget
+from muntin.operators.protocol import Changes, State, forget
 
-Ints = npt.NDArray[np.int64]
 HELD = "held"
 #: The columns of a held row that are not those of a row on its way.
 _OWN = {"what": pa.uint8(), "gap": pa.uint8(), "came": pa.bool_(), "stands": pa.int64()}

@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.frames.records import NEVER, STATE, fresh
 from muntin.operators.common.columns import ints
 from muntin.operators.common.keys import KeyedTables, key_buckets
 from muntin.operators.protocol import Changes, State
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 KEYS = "keys"
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.numbers.decimals import from_words, words
 from muntin.kernels.numbers.order_keys import order_doubles, order_keys
 from muntin.kernels.ticks import to_ticks
@@ -21,8 +21,6 @@ from muntin.operators.frames import levels
 from muntin.specs.axis import Axis
 from muntin.specs.lengths import Number
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 #: Decimals of so many digits are integers of 64 bits.
 WHOLE_DIGITS = 18
 #: The columns that kernels look at, and their types.

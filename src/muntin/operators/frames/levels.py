@@ -15,13 +15,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from muntin.kernels.arrays import Ints
 from muntin.kernels.numbers.decimals import from_words, words
 from muntin.kernels.numbers.order_keys import doubles_order
 from muntin.kernels.ticks import to_ticks
 from muntin.specs.axis import DOUBLE_DIGITS, Axis, Domain
 from muntin.specs.frames.levels import DOUBLE_LEVELS
 
-Ints = npt.NDArray[np.int64]
 #: Levels of decimals that may not fit 64 bits.
 WIDE = pa.decimal128(38, 0)
 _ROOM = 2**63

@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.expressions.evaluate import evaluate
 from muntin.expressions.nodes import Inner, Node
 from muntin.expressions.values import Value, from_arrow, truth
+from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.frames import records
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
-Bytes = npt.NDArray[np.uint8]
 _VERDICTS = {
     "break": records.BREAKS,
     "satisfy": records.SATISFIES,

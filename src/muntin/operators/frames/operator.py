@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.aggregates.bind import AggregateCall
+from muntin.kernels.arrays import EVER, Ints
 from muntin.kernels.frames.records import FOUND, INTERVAL, NEVER, POINT, is_open
 from muntin.kernels.frames.walk import walk
 from muntin.kernels.numbers.order_keys import order_doubles, tie_ranks
@@ -34,10 +35,9 @@ from muntin.operators.frames.sequencer import KnownUpTo, OrderedBatch, Sequencer
 from muntin.operators.frames.step_context import Certainty, StepContext
 from muntin.operators.frames.tied_rows import CombinedTies
 from muntin.operators.frames.ties import Ties
-from muntin.operators.protocol import EVER, Changes, Open, Punctuation, Routed, State, Step, forget
+from muntin.operators.protocol import Changes, Open, Punctuation, Routed, State, Step, forget
 from muntin.specs.axis import Axis, Domain
 
-Ints = npt.NDArray[np.int64]
 STATUS = pa.array(["final", "partial"])
 
 

@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import Bytes, Ints
 from muntin.kernels.frames.records import BREAKS
 from muntin.operators.common.columns import ints
 from muntin.operators.frames.kind_columns import COLUMNS
 
-Ints = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
 _NO_INTS = np.empty(0, np.int64)
 _NO_FLOATS = np.empty(0)
 _NO_BYTES = np.empty(0, np.uint8)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from muntin.kernels.arrays import Ints
 from muntin.kernels.frames.overlapping_fast import candidates_in_one_pass, in_one_pass
 from muntin.kernels.frames.records import FOUND
 from muntin.kernels.frames.schemes import (
@@ -19,8 +20,6 @@ from muntin.kernels.frames.walk import candidates
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.frames.held_rows import FoundFrames, HeldRowFrames
 from muntin.operators.frames.ordered_rows import OrderedRows
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,6 @@ from muntin.operators.frames.ordered_rows import OrderedRows
 from muntin.operators.frames.step_context import StepContext
 from muntin.specs.frames.own_function import CompiledFraming, FramingFunction, OwnFraming
 
-Ints = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class OwnFrames(FrameOperator):

@@ -17,6 +17,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
+from muntin.kernels.arrays import Floats, Ints, Mask
 from muntin.kernels.frames.regions import (
     ANY_EXTENT,
     EVER,
@@ -33,10 +34,6 @@ from muntin.kernels.frames.regions import (
 from muntin.kernels.numbers.order_keys import order_doubles
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.row_kinds import Prefer
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import Ints
 from muntin.kernels.frames.records import FINAL, FOUND
 from muntin.kernels.grouping import find_keys
 from muntin.operators.common.columns import key_fields
@@ -27,7 +27,6 @@ from muntin.operators.frames.region_sweep import (
 from muntin.operators.frames.step_context import StepContext
 from muntin.operators.protocol import Changes, forget
 
-Ints = npt.NDArray[np.int64]
 POSITIONS, WAITING = "positions", "waiting"
 _NULL = 2
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.errors import EmptySlotsError, TieError
+from muntin.kernels.arrays import EVER, Ints, Mask
 from muntin.kernels.frames.records import BREAKS, NEVER, REAL, SATISFIES
 from muntin.kernels.frames.slots import fill_slots, follow_on
 from muntin.kernels.sorting import by_key_and_order
@@ -19,12 +19,8 @@ from muntin.operators.frames.missing_rows import Bridge, Missing, around, verdic
 from muntin.operators.frames.ordered_rows import OrderedRows, lacking, orders, spread
 from muntin.operators.frames.tied_rows import CombinedTies
 from muntin.operators.frames.ties import Ties, same_as_before
-from muntin.operators.protocol import EVER
 from muntin.specs.axis import Axis
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
-Bytes = npt.NDArray[np.uint8]
 #: So many empty slots are framed one by one in a step, where each of them counts on its own.
 MOST_SLOTS = 10_000_000
 

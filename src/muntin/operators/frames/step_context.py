@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.frames.quiet import MOST_QUIET, look_at_quiet
 from muntin.kernels.frames.records import FOUND, NEVER, UNTIL_NEXT
 from muntin.kernels.ticks import order_of_ticks
@@ -17,9 +17,6 @@ from muntin.operators.frames.ordered_rows import OrderedRows, held_until
 from muntin.operators.frames.sequencer import OrderedBatch
 from muntin.operators.protocol import Punctuation, State
 from muntin.specs.axis import Axis
-
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -5,19 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.aggregates.bind import AggregateCall, bind
 from muntin.expressions.evaluate import evaluate
 from muntin.expressions.nodes import Inner, Node, Slot
 from muntin.expressions.values import Value, from_arrow, truth
+from muntin.kernels.arrays import Mask
 from muntin.kernels.grouping import Groups
 from muntin.operators.aggregation.combine import gather
 from muntin.operators.frames.ordered_rows import orders
-
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import EVER, Ints, Mask
 from muntin.operators.common.columns import ints, key_fields
 from muntin.operators.common.completeness import Front, careful
 from muntin.operators.common.keys import KeyedTables
@@ -20,10 +20,7 @@ from muntin.operators.join.passed_rows import PassedRows
 from muntin.operators.join.side import SideRows
 from muntin.operators.join.sorted_right_rows import SortedRightRows
 from muntin.operators.joint_protocol import InputBatch, JointStep, MapSide
-from muntin.operators.protocol import EVER, Changes, State, forget
-
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+from muntin.operators.protocol import Changes, State, forget
 
 
 @dataclass(frozen=True)

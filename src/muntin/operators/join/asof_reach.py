@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from muntin.kernels.arrays import EVER, NEVER, Ints
 from muntin.kernels.numbers.order_keys import order_doubles
 from muntin.kernels.ticks import shift_order
 from muntin.operators.common.completeness import careful
-from muntin.operators.protocol import EVER, NEVER
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.join.asof import Asof
 
-Ints = npt.NDArray[np.int64]
 #: Whole numbers, or doubles.
 Lengths = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.sorting import by_key_and_order
 from muntin.kernels.stretches import members, stretches
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.join.held_rows import GONE, Pool
 from muntin.operators.join.reach import JoinReach
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 #: About so many pairs are looked at together.
 _PAIRS = 2**20
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import Ints, Mask
 from muntin.operators.common.columns import ints
 from muntin.operators.common.completeness import Front
 from muntin.operators.join.held_rows import GONE, MET, HeldSide, Pool
@@ -17,9 +18,6 @@ from muntin.operators.protocol import Changes, State
 
 if TYPE_CHECKING:
     from muntin.operators.join.operator import PairJoinOperator
-
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

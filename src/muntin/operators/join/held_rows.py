@@ -13,14 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import Ints
 from muntin.operators.common.columns import ints
 from muntin.operators.fill.held_rows import ROWS, HeldChunks
 from muntin.operators.joint_protocol import ScopedState
 from muntin.operators.protocol import Changes, State
 
-Ints = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.uint8]
-Mask = npt.NDArray[np.bool_]
 MARKS, MARK = "marks", "mark"
 #: What is known of a row: nothing yet, it has a partner, nobody needs it any more.
 WAITS, MET, GONE = 0, 1, 2

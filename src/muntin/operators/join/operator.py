@@ -11,9 +11,9 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import Ints, Mask
 from muntin.operators.common.columns import key_fields
 from muntin.operators.common.completeness import Front, careful
 from muntin.operators.common.keys import KeyedTables
@@ -27,9 +27,6 @@ from muntin.operators.join.side import SideRows
 from muntin.operators.joint_protocol import InputBatch, JointStep, MapSide
 from muntin.operators.protocol import Changes, State
 from muntin.specs.join.how import left_only, pads_left, pads_right
-
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

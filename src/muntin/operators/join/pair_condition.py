@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.expressions.evaluate import evaluate
 from muntin.expressions.nodes import Inner, Node
 from muntin.expressions.values import Value, from_arrow, truth
-
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+from muntin.kernels.arrays import Ints, Mask
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import Ints, Mask
 from muntin.operators.common.columns import ints
 from muntin.operators.common.keys import key_buckets
 from muntin.operators.joint_protocol import ScopedState
 from muntin.operators.protocol import Changes, State, forget
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 PASSED, LEAST = "rows", "least"
 _LEAST = pa.schema([(name, pa.int64()) for name in ("bucket", "least")])
 

@@ -9,15 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
-
+from muntin.kernels.arrays import Ints
 from muntin.kernels.ticks import order_of_ticks, shift_order, ticks_of_order
 from muntin.specs.axis import Axis
 from muntin.specs.join.distance import Distance
 from muntin.specs.join.zipper import Zipper
-
-Ints = npt.NDArray[np.int64]
 
 
 class JoinReach(Protocol):

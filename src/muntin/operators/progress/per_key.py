@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import NEVER, Ints
 from muntin.kernels.grouping import greatest_of_keys
 from muntin.kernels.ticks import to_ticks
 from muntin.operators.common.columns import key_fields
@@ -25,10 +25,9 @@ from muntin.operators.progress.progress import (
 )
 from muntin.operators.progress.slack import Punctuator
 from muntin.operators.progress.tracks import Moved, Quiet, Tracks
-from muntin.operators.protocol import NEVER, ChunkKey, State
+from muntin.operators.protocol import ChunkKey, State
 from muntin.specs.axis import Axis
 
-Ints = npt.NDArray[np.int64]
 KEYS = "punctuator:keys"
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from muntin.kernels.arrays import NEVER
 from muntin.kernels.grouping import greatest_of_keys
 from muntin.kernels.ticks import to_ticks
 from muntin.operators.progress.per_key import told_by
@@ -23,7 +24,7 @@ from muntin.operators.progress.progress import (
 )
 from muntin.operators.progress.slack import Punctuator
 from muntin.operators.progress.tracks import Quiet, Tracks
-from muntin.operators.protocol import NEVER, State
+from muntin.operators.protocol import State
 from muntin.specs.axis import Axis
 
 VALUES = "punctuator:values"

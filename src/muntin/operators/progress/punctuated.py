@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import Ints
 from muntin.kernels.ticks import to_ticks
 from muntin.operators.progress.per_key import PerKeyPunctuator, told_by
 from muntin.operators.progress.progress import (
@@ -25,8 +25,6 @@ from muntin.operators.progress.progress import (
 from muntin.operators.progress.slack import Punctuator
 from muntin.operators.protocol import State
 from muntin.specs.axis import Axis
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import Ints
 from muntin.kernels.ticks import valid_ticks
 from muntin.operators.progress.progress import (
     AdvancedShard,
@@ -24,7 +24,6 @@ from muntin.operators.progress.slack import Punctuator
 from muntin.operators.protocol import State
 from muntin.specs.axis import Axis
 
-Ints = npt.NDArray[np.int64]
 TOP = "punctuator:ticks"
 
 

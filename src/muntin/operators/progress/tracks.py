@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import NEVER, Ints
 from muntin.kernels.grouping import find_keys
 from muntin.operators.common.columns import ints
 from muntin.operators.progress.progress import Progress
-from muntin.operators.protocol import NEVER
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import EVER, NEVER, Ints, Mask
 from muntin.kernels.ticks import from_order, order_of_ticks, ticks_of_order
 from muntin.operators.common.columns import ints, key_fields
 from muntin.operators.common.completeness import Front
@@ -23,12 +23,9 @@ from muntin.operators.join.passed_rows import PassedRows
 from muntin.operators.join.side import SideRows
 from muntin.operators.join.sorted_right_rows import SortedRightRows
 from muntin.operators.joint_protocol import InputBatch
-from muntin.operators.protocol import EVER, NEVER, Changes, Open, Punctuation, Routed, State, Step
+from muntin.operators.protocol import Changes, Open, Punctuation, Routed, State, Step
 from muntin.operators.resample.neighbours import Neighbours
 from muntin.specs.resample import Grid
-
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import EVER, Ints, Mask
 from muntin.kernels.grouping import key_and_pane
 from muntin.kernels.ticks import from_order
 from muntin.operators.common.columns import key_fields
@@ -17,12 +17,8 @@ from muntin.operators.common.completeness import Front
 from muntin.operators.fill.held_rows import reached
 from muntin.operators.join.asof import AsofJoinOperator, RightRows
 from muntin.operators.join.held_rows import GONE, HeldSide, Pool
-from muntin.operators.protocol import EVER
 from muntin.operators.resample.at_grid import value_fields
 from muntin.operators.resample.neighbours import Neighbours
-
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -5,18 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from muntin.kernels.arrays import Floats, Ints, Mask
 from muntin.kernels.numbers.order_keys import order_doubles
 from muntin.operators.common.columns import ints
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.resample import Method
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 #: Whole numbers, or doubles.
 Places = Ints | Floats
 

@@ -12,18 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import EVER, NEVER, Ints, Mask
 from muntin.kernels.row_windows import first_beyond
 from muntin.kernels.ticks import order_of_ticks, shift_order
 from muntin.operators.common.admission import Reasons
-from muntin.operators.protocol import EVER, NEVER
 from muntin.specs.axis import Axis
 from muntin.specs.windows import Edges
-
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

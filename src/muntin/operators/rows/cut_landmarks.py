@@ -8,23 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import EVER, NEVER, Ints, Mask
 from muntin.kernels.numbers.order_keys import doubles_order, order_doubles
 from muntin.kernels.ticks import order_of_ticks
 from muntin.operators.common.admission import Reasons
-from muntin.operators.protocol import EVER, NEVER
-from muntin.operators.rows.cut import (
-    Cut,
-    Cutting,
-    HeldRows,
-    Mask,
-    Progressed,
-    Run,
-    first_of_each,
-    spread,
-)
+from muntin.operators.rows.cut import Cut, Cutting, HeldRows, Progressed, Run, first_of_each, spread
 from muntin.specs.axis import Axis, Domain
 
-Ints = npt.NDArray[np.int64]
 Values = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 

@@ -7,20 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from muntin.kernels.arrays import EVER, NEVER, Ints, Mask
 from muntin.kernels.row_windows import never_falling
 from muntin.kernels.ticks import shift_order, to_ticks
 from muntin.operators.common.admission import Reasons
-from muntin.operators.protocol import EVER, NEVER
-from muntin.operators.rows.cut import (
-    Cut,
-    Cutting,
-    HeldRows,
-    Ints,
-    Mask,
-    Progressed,
-    Run,
-    greatest_of_ties,
-)
+from muntin.operators.rows.cut import Cut, Cutting, HeldRows, Progressed, Run, greatest_of_ties
 from muntin.specs.axis import Axis
 
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from muntin.kernels.arrays import EVER, NEVER, Ints
 from muntin.kernels.ticks import order_of_ticks
-from muntin.operators.protocol import EVER, NEVER
 from muntin.operators.rows.cut import Cut, Cutting, HeldRows, Progressed, Run, spread
 from muntin.specs.axis import Axis
 from muntin.specs.windows import Edges
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

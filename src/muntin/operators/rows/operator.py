@@ -12,22 +12,21 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.kernels.arrays import NEVER, Ints
 from muntin.kernels.grouping import key_and_pane
 from muntin.kernels.row_windows import stretches
 from muntin.kernels.ticks import to_ticks
 from muntin.operators.aggregation.combine import slide
 from muntin.operators.common.columns import ints
 from muntin.operators.common.keys import KeyedTables
-from muntin.operators.protocol import NEVER, Changes, State
+from muntin.operators.protocol import Changes, State
 from muntin.operators.rows.cut import Cutting, HeldRows, Progressed, Run
 from muntin.operators.rows.ordered_rows import Sequenced
 from muntin.operators.windows.panes import Panes
 from muntin.specs.windows import Edges
 
-Ints = npt.NDArray[np.int64]
 CELLS = "cells"
 #: Cells are appended as one more chunk a step; so many chunks become one again.
 _CHUNKS = 32

@@ -11,25 +11,23 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.aggregates.bind import AggregateCall, slot_types
+from muntin.kernels.arrays import EVER, NEVER, Ints, Mask
 from muntin.kernels.numbers.order_keys import tie_ranks
 from muntin.kernels.ticks import from_order, order_of_ticks
 from muntin.operators.common.admission import Admission, behind
 from muntin.operators.common.columns import ints, key_fields
 from muntin.operators.common.keys import KeyedTables, places
 from muntin.operators.common.pending_rows import PENDING, due, hold
-from muntin.operators.protocol import EVER, NEVER, Changes, Punctuation, Routed, State, Step
+from muntin.operators.protocol import Changes, Punctuation, Routed, State, Step
 from muntin.operators.rows.cut import Cut, Cutting, Progressed, Run
 from muntin.specs.axis import Axis
 from muntin.specs.row_windows import Order
 from muntin.specs.windows import Unfinished
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 MEMORY = "memory"
 
 

@@ -10,18 +10,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.aggregates.synopses.protocol import Floats, SynopsisKind
+from muntin.aggregates.synopses.protocol import SynopsisKind
 from muntin.aggregates.synopses.result_column import result_column
+from muntin.kernels.arrays import NEVER, Floats, Ints
 from muntin.operators.common.columns import ints
 from muntin.operators.common.keys import KeyedTables, key_buckets
-from muntin.operators.protocol import NEVER, Changes, State
+from muntin.operators.protocol import Changes, State
 from muntin.operators.rows.cut import Cutting, Progressed, Run
 from muntin.operators.rows.ordered_rows import Sequenced
 
-Ints = npt.NDArray[np.int64]
 SYNOPSES = "synopses"
 
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.operators.protocol import NEVER, Punctuation
+from muntin.kernels.arrays import NEVER, Ints
+from muntin.operators.protocol import Punctuation
 from muntin.specs.axis import TICK_LIMIT
 from muntin.specs.windows import Edges
 
-Ints = npt.NDArray[np.int64]
 #: The last closed window of every row, or one for all of them.
 Last = int | Ints
 #: Beyond every window; small enough that panes of it fit 64 bits.

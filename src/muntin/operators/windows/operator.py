@@ -12,10 +12,10 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.aggregates.bind import AggregateCall
+from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.grouping import key_and_pane
 from muntin.kernels.sliding import LANDMARK, LATCH, intervals
 from muntin.kernels.ticks import from_ticks
@@ -28,8 +28,6 @@ from muntin.specs.axis import Axis
 from muntin.specs.disorder import Late
 from muntin.specs.windows import Edges, Unfinished
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 PANES = "panes"
 #: A chunk without columns whose bucket is the number of panes in a bucket of PANES.
 LAYOUT = "layout"

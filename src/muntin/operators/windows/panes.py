@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.aggregates.accumulators import Accumulator, Count
 from muntin.aggregates.bind import AggregateCall, BoundAggregate, bind, slot_types
+from muntin.kernels.arrays import Ints
 from muntin.kernels.grouping import Groups, key_and_pane, key_codes
 from muntin.operators.aggregation.combine import combine, gather
 from muntin.operators.common.admission import Admission
@@ -24,7 +24,6 @@ from muntin.operators.protocol import Routed
 from muntin.specs.axis import Axis
 from muntin.specs.windows import Edges
 
-Ints = npt.NDArray[np.int64]
 #: Combining pays where it leaves at most this share of the rows; else rows travel as they are.
 WORTH_COMBINING = 0.8
 

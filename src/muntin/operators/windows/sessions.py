@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.aggregates.bind import AggregateCall
+from muntin.kernels.arrays import NEVER, Mask
 from muntin.kernels.grouping import Groups
 from muntin.kernels.row_windows import join_sessions
 from muntin.kernels.ticks import from_order, order_of_ticks, shift_order, to_ticks
@@ -22,13 +23,11 @@ from muntin.operators.aggregation.combine import slide
 from muntin.operators.common.admission import Admission, behind
 from muntin.operators.common.columns import ints
 from muntin.operators.common.keys import key_buckets
-from muntin.operators.protocol import NEVER, Changes, Punctuation, Routed, State, Step
+from muntin.operators.protocol import Changes, Punctuation, Routed, State, Step
 from muntin.operators.windows.panes import Panes
 from muntin.specs.axis import Axis
 from muntin.specs.windows import Edges
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 SESSIONS = "sessions"
 
 

@@ -6,14 +6,11 @@ looking at every right row for every left row.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from muntin.errors import ArgumentError
-from muntin.reference.windows import Row
-from muntin.specs.axis import Axis
-from muntin.specs.join.distance import comparable, distance, moved
+from muntin.specs.join.distance import distance
 from muntin.specs.join.how import checked
 from muntin.specs.lengths import Length
 
@@ -73,52 +70,3 @@ class Asof:
     def __str__(self) -> str:
         within = "" if self.tolerance is None else f" TOLERANCE {self.tolerance}"
         return f"ASOF {self.direction.upper()}{within}{'' if self.exact else ' NOT EXACT'}"
-
-
-@dataclass(frozen=True)
-class AsofReference:
-    """Rows that were in time; of several right rows in one place the greatest by ``ties`` counts.
-
-    A null tie is greater than any other.
-    """
-
-    spec: Asof
-    axis: Axis
-    on: str
-    by: Sequence[str]
-    ties: Sequence[str] = ()
-
-    def run(self, left: Sequence[Row], right: Sequence[Row]) -> list[tuple[Row, Row | None]]:
-        return [(row, self.partner(row, right)) for row in left]
-
-    def partner(self, left: Row, right: Sequence[Row]) -> Row | None:
-        """The right row that a left row is reported with."""
-        place = self._at(left)
-        mine = [row for row in right if all(row[name] == left[name] for name in self.by)]
-        mine = [row for row in mine if self.spec.exact or self._at(row) != place]
-        before = [row for row in mine if self._low(left) <= self._at(row) <= place]
-        behind = [row for row in mine if place <= self._at(row) <= self._high(left)]
-        last = max(before, key=lambda row: (self._at(row), self._ties(row)), default=None)
-        first = max(behind, key=lambda row: (-self._at(row), self._ties(row)), default=None)
-        if not self.spec.backward or last is None:
-            return first if self.spec.forward else None
-        if not self.spec.forward or first is None:
-            return last
-        return last if place - self._at(last) <= self._at(first) - place else first
-
-    def _at(self, row: Row) -> Any:
-        return comparable(self.axis, row[self.on])
-
-    def _low(self, row: Row) -> Any:
-        if self.spec.tolerance is None:
-            return float("-inf")
-        return moved(self.axis, row[self.on], -self.axis.length("tolerance", self.spec.tolerance))
-
-    def _high(self, row: Row) -> Any:
-        if self.spec.tolerance is None:
-            return float("inf")
-        return moved(self.axis, row[self.on], self.axis.length("tolerance", self.spec.tolerance))
-
-    def _ties(self, row: Row) -> tuple[Any, ...]:
-        values = [row[name] for name in self.ties]
-        return tuple((value is None, 0 if value is None else value) for value in values)

@@ -1,0 +1,36 @@
+"""Checkpoints of an older commit are read, and their queries go on as if nothing had happened.
+
+The archives beside this file were made by ``make_checkpoints.py`` with the code before modules were
+moved and renamed. Whatever a checkpoint holds must not depend on where code lives.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from muntin.testing import assert_same_rows
+from tests.checkpoints.archives import archive, unpack
+from tests.checkpoints.queries import QUERIES, Row
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_query_goes_on(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    """First run (stored), then second run: together what a batch of all rows gives.
+
+    rows       |--- before ---|--- after ---| end
+    reported   stored rows    rows of this run
+    """
+    query = QUERIES[name]
+    unpack(archive(name), tmp_path)
+    played = query.run(spark, tmp_path, go_on=True)
+    before, after = query.rows(query.reported_before), query.rows(query.reported_after)
+    assert_same_rows([row.asDict(recursive=True) for row in played.results], after)
+    assert [row.reason for row in played.refused] == ["late"] * query.late()[1]
+
+    def exact(rows: list[Row]) -> list[Row]:
+        return [{n: value for n, value in row.items() if n not in query.estimates} for row in rows]
+
+    assert_same_rows(exact(query.batch(spark)), exact([*before, *after]))
