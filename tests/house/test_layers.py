@@ -1,104 +1,155 @@
-"""Arrows point one way (docs/architecture.md): who may import whom, read from the source itself."""
+"""Imports point one way, between rooms and inside the two large ones (docs/architecture.md)."""
 
 from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[2] / "src" / "muntin"
-#: The rooms that each room may import beside itself. A new room has no rule until it is given one.
-ROOMS: dict[str, set[str]] = {
-    "semantics": set(),
-    "aggregates": {"semantics"},
-    "operators": {"semantics", "aggregates"},
-    "spark": {"semantics", "aggregates", "operators"},
-    "sql": {"semantics"},
-    "simulate": {"semantics"},
-    "testing": {"semantics", "aggregates", "operators", "spark"},
-    "engine": {"semantics", "aggregates", "operators", "spark", "sql", "simulate"},
-    "server": {"semantics", "aggregates", "operators", "spark", "sql", "engine"},
-    "cli": {
-        "semantics",
-        "aggregates",
-        "operators",
-        "spark",
-        "sql",
-        "engine",
-        "server",
-        "simulate",
-        "testing",
-    },
+from tests.house.source_tree import (
+    SOURCE,
+    cycles,
+    imported_names,
+    imports,
+    module_name,
+    module_of,
+    modules,
+    package_of,
+)
+
+#: Each room may import those before it.
+LAYERS = (
+    *("errors", "specs", "kernels", "expressions", "aggregates", "operators"),
+    *("spark", "planner", "session", "engine", "server"),
+)
+#: Rooms beside the layers, and the rooms that each may import.
+BESIDE: dict[str, set[str]] = {
+    "reference": {"errors", "specs"},
+    "parser": {"errors", "specs"},
+    "simulate": {"errors"},
+    "testing": {*LAYERS[: LAYERS.index("spark") + 1]},
 }
+#: What a room may import in addition to the layers before it.
+ALSO = {"planner": {"parser"}, "session": {"parser", "simulate"}}
+#: Inside a large room each sub-room, or file, may import those before it.
+SUBROOMS = {
+    "operators": (
+        *("protocol", "common", "progress", "aggregation", "windows", "rows", "frames", "fill"),
+        *("join", "resample", "build"),
+    ),
+    "spark": (
+        *("types", "columns", "requirements", "run_sql", "exchange", "plan", "explain", "api"),
+        *("queries", "connectors", "start", "plot"),
+    ),
+}
+#: The one import against the layers: a method that draws calls what draws, when it is called.
+EXCEPTIONS = {("muntin.spark.api.frames", "muntin.spark.plot.frames")}
 IMPORT_PYSPARK = {"spark", "testing"}
 #: Ways into the JVM, which Spark Connect does not have.
 INTERNAL = {
-    "_jvm",
-    "_gateway",
-    "_sc",
-    "_jsc",
-    "_jsparkSession",
-    "_jdf",
-    "_jc",
-    "_jreader",
-    "_jwrite",
+    *("_jvm", "_gateway", "_sc", "_jsc", "_jsparkSession", "_jdf", "_jc", "_jreader", "_jwrite"),
 }
-FILES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE)
+FILES = [path for path in modules().values() if path != SOURCE / "__init__.py"]
 
 
-def imported(code: str, package: str) -> Iterator[str]:
-    """Full names of what some code imports, wherever in it; ``package`` is where the code lives."""
-    for node in ast.walk(ast.parse(code)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = package.split(".")[: len(package.split(".")) - node.level + 1]
-            base = ".".join([*(above if node.level else []), *filter(None, [node.module])])
-            yield from (f"{base}.{alias.name}" for alias in node.names)
-
-
-def complaints(room: str, names: Iterator[str]) -> list[str]:
-    """What of the imported names a room may not import, and why."""
-    found = []
+def complaints(module: str, names: list[str]) -> list[str]:
+    """Return what a module imports against the rules, each with the rule."""
+    room = module.split(".")[1]
+    problems = []
     for name in names:
         top, _, rest = name.partition(".")
-        inner = rest.partition(".")[0]
         if top == "muntin":
-            if inner not in ROOMS:
-                found.append(f"{name}: the front door is for users, import from the room")
-            elif inner != room and inner not in ROOMS[room]:
-                found.append(f"{name}: {room} is below {inner}")
+            problems += layer_complaints(module, name)
         elif top == "pyspark" and any(part.startswith("_") for part in rest.split(".")):
-            found.append(f"{name}: not for PySpark's users")
+            problems.append(f"{name}: not for PySpark's users")
         elif top in ("pyspark", "py4j") and room not in IMPORT_PYSPARK:
-            found.append(f"{name}: only {', '.join(sorted(IMPORT_PYSPARK))} may")
-        elif room == "semantics" and top not in sys.stdlib_module_names:
-            found.append(f"{name}: not in the standard library")
-    return found
+            problems.append(f"{name}: only {', '.join(sorted(IMPORT_PYSPARK))} may")
+        elif room in ("specs", "reference", "errors") and top not in sys.stdlib_module_names:
+            problems.append(f"{name}: not in the standard library")
+    return problems
+
+
+def layer_complaints(module: str, name: str) -> list[str]:
+    """Return why a module may not import a name of Muntin; nothing if it may."""
+    room, other = module.split(".")[1], name.split(".")[1]
+    if (module, module_of(name)) in EXCEPTIONS:
+        return []
+    if other not in (*LAYERS, *BESIDE, "cli"):
+        return [f"{name}: the front door is for users, import from the room"]
+    if room == other:
+        return subroom_complaints(module, name)
+    return [] if room == "cli" or other in allowed(room) else [f"{name}: {room} is below {other}"]
+
+
+def allowed(room: str) -> set[str]:
+    """Return the other rooms that a room may import."""
+    if room in BESIDE:
+        return BESIDE[room]
+    return {*LAYERS[: LAYERS.index(room)], *ALSO.get(room, ())}
+
+
+def subroom_complaints(module: str, name: str) -> list[str]:
+    room, *inside = module.split(".")[1:]
+    _, *there = name.split(".")[1:]
+    if room not in SUBROOMS or not inside or not there or inside[0] == there[0]:
+        return []
+    order = SUBROOMS[room]
+    if order.index(there[0]) < order.index(inside[0]):
+        return []
+    return [f"{name}: {room}.{inside[0]} is below {room}.{there[0]}"]
 
 
 def internals(code: str) -> list[str]:
-    """What some code uses of PySpark that is not for its users."""
+    """Return the names in some code that PySpark does not publish."""
     attributes = (
         node.attr for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Attribute)
     )
     return sorted(INTERNAL.intersection(attributes))
 
 
-def package_of(path: Path) -> str:
-    return ".".join(["muntin", *path.relative_to(SOURCE).parts[:-1]])
-
-
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_imports_of_a_file(path: Path) -> None:
-    room = path.relative_to(SOURCE).parts[0]
-    assert room in ROOMS, f"say in ROOMS what {room} may import"
     code = path.read_text(encoding="utf-8")
-    assert complaints(room, imported(code, package_of(path))) == []
+    names = [*imported_names(code, package_of(path))]
+    assert complaints(module_name(path), names) == []
     assert internals(code) == []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = {
+        module: frozenset(
+            target
+            for target in targets
+            if target != "muntin" and (module, target) not in EXCEPTIONS
+        )
+        for module, targets in imports().items()
+        if module != "muntin"
+    }
+    assert cycles(graph) == []
+
+
+def test_circles_are_found() -> None:
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set(), "e": {"a", "f"}, "f": {"e"}}
+    found = cycles({module: frozenset(targets) for module, targets in graph.items()})
+    assert found == [["b", "c"], ["e", "f"]]
+
+
+def test_every_subroom_has_a_layer() -> None:
+    for room, order in SUBROOMS.items():
+        folder = SOURCE / room
+        inside = {path.stem for path in folder.iterdir() if not path.name.startswith("__")}
+        assert inside <= {*order}, f"{room}: give {inside - {*order}} a place in SUBROOMS"
+
+
+def test_every_room_has_a_layer() -> None:
+    rooms = {path.stem for path in SOURCE.iterdir() if not path.name.startswith("__")}
+    assert rooms - {"py"} <= {*LAYERS, *BESIDE, "cli"}
+
+
+def test_every_exception_is_needed() -> None:
+    assert all(target in imports()[module] for module, target in EXCEPTIONS)
 
 
 def test_internals_are_found() -> None:
@@ -108,65 +159,68 @@ def test_internals_are_found() -> None:
     ]
 
 
-def test_the_front_door_is_the_only_module_outside_a_room() -> None:
-    assert [path.name for path in SOURCE.glob("*.py")] == ["__init__.py"]
-
-
-def test_every_file_is_looked_at() -> None:
-    rooms = {path.relative_to(SOURCE).parts[0] for path in FILES}
-    assert {"semantics", "aggregates", "operators", "spark", "testing", "simulate"} <= rooms
-
-
 @pytest.mark.parametrize(
     ("code", "names"),
     [
         ("import a.b as c, d", ["a.b", "d"]),
         ("from a.b import c, d", ["a.b.c", "a.b.d"]),
-        ("from . import x", ["muntin.operators.kernels.x"]),
+        ("from . import x", ["muntin.operators.windows.x"]),
         ("from .. import x", ["muntin.operators.x"]),
-        ("from ...spark.batch import x", ["muntin.spark.exchange.batch_driver.x"]),
+        ("from ...spark.plan import x", ["muntin.spark.plan.x"]),
         ("def f():\n    if f:\n        import pyspark", ["pyspark"]),
+        ("if TYPE_CHECKING:\n    import pyspark", ["pyspark"]),
         ("x = 'import pyspark'", []),
     ],
 )
 def test_names_are_found(code: str, names: list[str]) -> None:
-    assert list(imported(code, "muntin.operators.kernels")) == names
+    assert list(imported_names(code, "muntin.operators.windows")) == names
 
 
 @pytest.mark.parametrize(
-    ("room", "name", "reason"),
+    ("module", "name", "reason"),
     [
-        ("semantics", "numpy", "not in the standard library"),
-        ("semantics", "muntin.aggregates.parse", "semantics is below aggregates"),
-        ("aggregates", "muntin.operators", "aggregates is below operators"),
-        ("operators", "muntin.spark.types", "operators is below spark"),
-        ("operators", "muntin.Window", "the front door is for users"),
-        ("operators", "pyspark.sql", "only spark, testing may"),
-        ("simulate", "muntin.spark.api.stream", "simulate is below spark"),
-        ("simulate", "pyspark", "only spark, testing may"),
-        ("engine", "pyspark.sql", "only spark, testing may"),
-        ("sql", "muntin.aggregates.parse", "sql is below aggregates"),
-        ("spark", "muntin.testing.replay", "spark is below testing"),
-        ("spark", "pyspark.sql.types._parse", "not for PySpark's users"),
+        ("specs.windows", "numpy", "not in the standard library"),
+        ("specs.windows", "muntin.aggregates.parse", "specs is below aggregates"),
+        ("specs.windows", "muntin.reference.windows", "specs is below reference"),
+        ("kernels.ticks", "muntin.operators.protocol", "kernels is below operators"),
+        ("expressions.read", "muntin.aggregates", "expressions is below aggregates"),
+        ("aggregates.bind", "muntin.operators", "aggregates is below operators"),
+        ("operators.windows.panes", "muntin.spark.types", "operators is below spark"),
+        ("operators.windows.panes", "muntin.Window", "the front door is for users"),
+        ("operators.windows.panes", "pyspark.sql", "only spark, testing may"),
+        ("operators.windows.panes", "muntin.operators.rows.cut", "windows is below operators.rows"),
+        ("operators.protocol", "muntin.operators.common.keys", "is below operators.common"),
+        ("simulate.router", "muntin.spark.api.stream", "simulate is below spark"),
+        ("simulate.router", "pyspark", "only spark, testing may"),
+        ("planner.select", "pyspark.sql", "only spark, testing may"),
+        ("planner.select", "muntin.session.session", "planner is below session"),
+        ("parser.parse", "muntin.aggregates.parse", "parser is below aggregates"),
+        ("spark.plan.plan", "muntin.testing.replay", "spark is below testing"),
+        ("spark.plan.plan", "muntin.spark.api.stream", "spark.plan is below spark.api"),
+        ("spark.types", "pyspark.sql.types._parse", "not for PySpark's users"),
     ],
 )
-def test_what_is_refused(room: str, name: str, reason: str) -> None:
-    (complaint,) = complaints(room, iter([name]))
+def test_what_is_refused(module: str, name: str, reason: str) -> None:
+    (complaint,) = complaints(f"muntin.{module}", [name])
     assert complaint.startswith(name)
     assert reason in complaint
 
 
 @pytest.mark.parametrize(
-    ("room", "name"),
+    ("module", "name"),
     [
-        ("semantics", "decimal.Decimal"),
-        ("semantics", "__future__.annotations"),
-        ("semantics", "muntin.specs.axis.Axis"),
-        ("aggregates", "pyarrow"),
-        ("operators", "muntin.kernels.numbers.order_keys"),
-        ("spark", "pyspark.sql.DataFrame"),
-        ("testing", "muntin.spark.plan.plan.Plan"),
+        ("specs.windows", "decimal.Decimal"),
+        ("specs.windows", "__future__.annotations"),
+        ("specs.windows", "muntin.specs.axis.Axis"),
+        ("aggregates.bind", "pyarrow"),
+        ("operators.rows.cut", "muntin.kernels.sorting"),
+        ("operators.rows.cut", "muntin.operators.windows.panes"),
+        ("spark.types", "pyspark.sql.DataFrame"),
+        ("spark.api.stream", "muntin.spark.plan.plan.Plan"),
+        ("testing.replay", "muntin.spark.plan.plan.Plan"),
+        ("planner.select", "muntin.parser.statements"),
+        ("cli.main", "muntin.session.session"),
     ],
 )
-def test_what_is_allowed(room: str, name: str) -> None:
-    assert complaints(room, iter([name])) == []
+def test_what_is_allowed(module: str, name: str) -> None:
+    assert complaints(f"muntin.{module}", [name]) == []
