@@ -1,18 +1,16 @@
-"""The pictures of the pages about SQL are those that the script draws, and the query's own."""
+"""Every picture of the documentation is what a script draws, a benchmark or an example."""
 
 from __future__ import annotations
-
-import importlib.util
-from pathlib import Path
-from types import ModuleType
 
 import pytest
 from pyspark.sql import SparkSession
 
 import muntin as mt
+from tests.docs.scripts import ROOT, load_script
 
-ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs" / "img"
+#: Scripts that draw without Spark.
+DRAWN = ["draw_architecture", "draw_sql"]
 #: What docs/sql/explain.md shows.
 EXPLAINED = (
     "EXPLAIN (FORMAT svg) SELECT router, frame_start, count(*) AS updates FROM routers "
@@ -21,23 +19,10 @@ EXPLAINED = (
 )
 
 
-@pytest.fixture(scope="module")
-def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("draw_sql", ROOT / "scripts" / "draw_sql.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    # Its dataclasses look for the module that they are defined in.
-    import sys
-
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_every_picture_is_as_it_is_drawn(script: ModuleType) -> None:
-    for name, text in script.pictures().items():
-        assert (IMAGES / f"{name}.svg").read_text() == text, f"run scripts/draw_sql.py for {name}"
+@pytest.mark.parametrize("script", DRAWN)
+def test_every_picture_is_as_it_is_drawn(script: str) -> None:
+    for name, text in load_script(script).pictures().items():
+        assert (IMAGES / f"{name}.svg").read_text() == text, f"run scripts/{script}.py for {name}"
 
 
 def test_the_graph_of_explain_is_as_it_is_drawn(spark: SparkSession) -> None:
