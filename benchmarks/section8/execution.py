@@ -15,7 +15,7 @@ import pyarrow as pa
 from benchmarks.measure import Report, Table, medians, say, turns
 from muntin.aggregates.bind import AggregateCall
 from muntin.kernels.compile import INT, INTS, NONE, OUT_INTS, kernel
-from muntin.kernels.reduce import least_by_group
+from muntin.kernels.grouping import least_by_group
 from muntin.kernels.sliding import slide_least
 from muntin.operators.progress.progress import Progress, ProgressMessages
 from muntin.operators.progress.slack import Punctuator

@@ -98,8 +98,8 @@ from muntin.specs.disorder import slack as slack
 from muntin.specs.frames.framing import Framing as Framing
 from muntin.specs.frames.own_function import CompiledFraming as CompiledFraming
 from muntin.specs.frames.own_function import FramingFunction as FramingFunction
-from muntin.specs.frames.schedule import Schedule as Schedule
-from muntin.specs.frames.schedule import schedule as schedule
+from muntin.specs.frames.schemes import Schedule as Schedule
+from muntin.specs.frames.schemes import schedule as schedule
 from muntin.specs.frames.schemes import Scheme as Scheme
 from muntin.specs.frames.schemes import adjacent as adjacent
 from muntin.specs.frames.schemes import cover as cover

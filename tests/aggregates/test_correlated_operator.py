@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from muntin.aggregates.bind import bind
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.parse import parse_column
+from muntin.kernels.fenwick import weight_between
 from muntin.kernels.grouping import Groups
-from muntin.kernels.rank_weights import weight_between
 from muntin.operators.aggregation import correlated as room
 from muntin.operators.aggregation.combine import combine, slide
 from muntin.reference.aggregates import order

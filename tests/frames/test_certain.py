@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from muntin.specs.frames.kinds import Delta, Threshold
-from muntin.specs.frames.schedule import schedule
+from muntin.specs.frames.schemes import schedule
 from tests.frames.feeding import COUNT, SUM, feeding, line
 
 HOLDS = Threshold("v > 0")

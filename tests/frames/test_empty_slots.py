@@ -9,7 +9,7 @@ import pytest
 from muntin.errors import EmptySlotsError
 from muntin.operators.frames import sequencer
 from muntin.specs.frames.kinds import Crossing, Delta, Threshold
-from muntin.specs.frames.schedule import schedule
+from muntin.specs.frames.schemes import schedule
 from tests.frames.feeding import COUNT, feeding, line
 from tests.frames.test_kept import TOTAL
 

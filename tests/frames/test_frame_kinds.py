@@ -24,8 +24,7 @@ from muntin.specs.frames.kinds import (
     Trend,
 )
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
-from muntin.specs.frames.schedule import Schedule
-from muntin.specs.frames.schemes import Scheme
+from muntin.specs.frames.schemes import Schedule, Scheme
 
 SUM = Aggregate("sum", (Sql("vehicles"),))
 HUNDRED = Decimal(100)

@@ -9,8 +9,7 @@ import pytest
 from muntin.aggregates.functions import Aggregate
 from muntin.expressions.spark_expressions import Sql
 from muntin.specs.frames.kinds import Crossing, Delta, FrameKind, Threshold
-from muntin.specs.frames.schedule import schedule
-from muntin.specs.frames.schemes import adjacent, cover
+from muntin.specs.frames.schemes import adjacent, cover, schedule
 from tests.frames.feeding import COUNT, MEDIAN, SUM, feeding, line
 
 HOLDS = Threshold("v > 0")

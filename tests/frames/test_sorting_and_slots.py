@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from muntin.kernels.frames.records import NEVER
 from muntin.kernels.frames.slots import fill_slots, follow_on
-from muntin.kernels.sorting import by_key_and_order
+from muntin.kernels.grouping import by_key_and_order
 
 Ints = npt.NDArray[np.int64]
 KEYS = 4

@@ -213,7 +213,7 @@ def test_what_is_refused(module: str, name: str, reason: str) -> None:
         ("specs.windows", "__future__.annotations"),
         ("specs.windows", "muntin.specs.axis.Axis"),
         ("aggregates.bind", "pyarrow"),
-        ("operators.rows.cut", "muntin.kernels.sorting"),
+        ("operators.rows.cut", "muntin.kernels.grouping"),
         ("operators.rows.cut", "muntin.operators.windows.panes"),
         ("spark.types", "pyspark.sql.DataFrame"),
         ("spark.api.stream", "muntin.spark.plan.plan.Plan"),

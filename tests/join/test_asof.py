@@ -7,7 +7,7 @@ import pytest
 from muntin.errors import ArgumentError
 from muntin.reference.join import AsofReference
 from muntin.specs.axis import Axis, Domain
-from muntin.specs.join.asof import Asof
+from muntin.specs.join import Asof
 from muntin.specs.lengths import Duration
 
 WHOLE = Axis(Domain.INTEGER)

@@ -12,7 +12,7 @@ from muntin.operators.join.asof import AsofJoinOperator
 from muntin.operators.join.asof_reach import AsofReach
 from muntin.operators.join.sorted_right_rows import tie_ranks
 from muntin.operators.protocol import MemoryState
-from muntin.specs.join.asof import Asof
+from muntin.specs.join import Asof
 from tests.join.feeding import SIDE, WHOLE, Fed, names
 
 

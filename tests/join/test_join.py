@@ -12,8 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import muntin as mt
 from muntin.specs.axis import Domain
-from muntin.specs.join.distance import Distance
-from muntin.specs.join.how import left_only
+from muntin.specs.join import Distance, left_only
 from muntin.testing import Played, Replay, assert_same_rows, replay
 from tests.drivers.cases import ON_DDL, naive
 from tests.drivers.many_cases import Streamed, check_each, check_streams

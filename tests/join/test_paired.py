@@ -12,8 +12,7 @@ from muntin.operators.join.operator import PairJoinOperator
 from muntin.operators.join.pair_condition import PairCondition
 from muntin.operators.join.reach import Around, IntervalReach
 from muntin.operators.joint_protocol import JointStep
-from muntin.specs.join.distance import Distance
-from muntin.specs.join.zipper import Zipper
+from muntin.specs.join import Distance, Zipper
 from tests.join.feeding import SIDE, WHOLE, Fed, names
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from muntin.errors import ArgumentError
 from muntin.specs.axis import Axis, Domain
-from muntin.specs.join.distance import Distance
-from muntin.specs.join.zipper import Zipper
+from muntin.specs.join import Distance, Zipper
 from muntin.specs.lengths import Duration, Number, parse_length
 
 WHOLE = Axis(Domain.INTEGER)

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from muntin.kernels.grouping import add_exactly_by_group
 from muntin.kernels.numbers import double_double as dd
-from muntin.kernels.reduce import add_exactly_by_group
 from tests.aggregates.rounding import (
     MODERATE,
     QUOTIENT_ERROR,

@@ -7,12 +7,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muntin.kernels.reduce import (
+from muntin.kernels.grouping import (
     add_by_group,
-    add_exactly,
     add_exactly_by_group,
     least_by_group,
 )
+from muntin.kernels.numbers.double_double import add_exactly
 
 LONGS = st.integers(-(2**63), 2**63 - 1)
 GROUPS = 4

@@ -9,7 +9,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 
-from muntin.kernels.shard_hash import shard_of
+from muntin.kernels.hashing import shard_of
 
 
 def shards(values: list[object], type_: pa.DataType, count: int = 16) -> list[int]:

@@ -41,8 +41,7 @@ from muntin.specs.frames.kinds import (
 )
 from muntin.specs.frames.levels import level
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
-from muntin.specs.frames.schedule import Schedule
-from muntin.specs.frames.schemes import Scheme
+from muntin.specs.frames.schemes import Schedule, Scheme
 from tests.properties import measures
 from tests.properties.arriving import (
     LENGTHS,

@@ -24,10 +24,7 @@ from muntin.reference.arrivals import arrive, without_place
 from muntin.reference.join import AsofReference, JoinReference
 from muntin.reference.windows import END, MicroBatch, Outcome
 from muntin.specs.axis import Axis, Domain
-from muntin.specs.join.asof import Asof
-from muntin.specs.join.distance import Distance
-from muntin.specs.join.how import HOWS, left_only
-from muntin.specs.join.zipper import Zipper
+from muntin.specs.join import HOWS, Asof, Distance, Zipper, left_only
 from muntin.specs.lengths import parse_length
 from tests.properties.arriving import (
     LENGTHS,

@@ -15,7 +15,7 @@ from muntin.operators.resample.at_instants import Given
 from muntin.operators.resample.neighbours import Neighbours, numeric
 from muntin.reference.resample import ResampleReference
 from muntin.specs.axis import Domain
-from muntin.specs.join.asof import Asof
+from muntin.specs.join import Asof
 from muntin.specs.resample import Resampling
 from tests.properties.arriving import LENGTHS, ON_TYPES, RULES
 from tests.properties.joining import JointRan, at_once, joint_steps

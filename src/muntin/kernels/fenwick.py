@@ -6,8 +6,10 @@ Weights are integers, so that taking one out again leaves nothing behind.
 
 from __future__ import annotations
 
+import numpy as np
+
 from muntin.kernels.arrays import Ints
-from muntin.kernels.compile import inline
+from muntin.kernels.compile import INT, INTS, NONE, OUT_INTS, inline, kernel
 
 
 @inline
@@ -40,3 +42,35 @@ def find(tree: Ints, top: int, place: int) -> int:
             place -= tree[node]
         step //= 2
     return node
+
+
+@kernel(NONE, INTS, INTS, INTS, INTS, INTS, INTS, INT, OUT_INTS)
+def weight_between(
+    rank: Ints,
+    weight: Ints,
+    low: Ints,
+    high: Ints,
+    first: Ints,
+    last: Ints,
+    ranks: int,
+    out: Ints,
+) -> None:
+    """For each stretch ``[low, high)`` the weight of its rows with rank in ``[first, last)``.
+
+    Rows of a rank below zero count nowhere.
+    """
+    tree = np.zeros(ranks + 1, np.int64)
+    added = 0
+    removed = 0
+    for window in range(len(low)):
+        while added < high[window]:
+            if rank[added] >= 0:
+                add(tree, rank[added], weight[added])
+            added += 1
+        while removed < low[window]:
+            if rank[removed] >= 0:
+                add(tree, rank[removed], -weight[removed])
+            removed += 1
+        out[window] = 0
+        if first[window] < last[window]:
+            out[window] = below(tree, last[window]) - below(tree, first[window])

@@ -9,8 +9,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin.kernels.arrays import Ints
-from muntin.kernels.compile import INT, INTS, OUT_INTS, kernel
+from muntin.kernels.arrays import Floats, Ints
+from muntin.kernels.compile import (
+    FLOATS,
+    INT,
+    INTS,
+    NONE,
+    OUT_FLOATS,
+    OUT_INTS,
+    kernel,
+)
+from muntin.kernels.numbers.double_double import add_exactly
 
 
 @dataclass(frozen=True)
@@ -106,3 +115,50 @@ def _number_cells(cell: Ints, first: Ints, number: Ints, member: Ints) -> int:
 def _by_sorting(codes: Ints) -> Groups:
     _, member, number = np.unique(codes, return_index=True, return_inverse=True)
     return Groups(number.astype(np.int64), member.astype(np.int64))
+
+
+def by_key_and_order(key: Ints, order: Ints, keys: int) -> tuple[Ints, Ints]:
+    """A permutation that sorts rows by key and order, stably; and where each key then begins."""
+    starts = np.zeros(keys + 1, np.int64)
+    np.cumsum(np.bincount(key, minlength=keys), out=starts[1:])
+    place = np.empty(len(key), np.int64)
+    _sort(key, order, starts, place)
+    return place, starts
+
+
+@kernel(NONE, INTS, INTS, INTS, OUT_INTS)
+def _sort(key: Ints, order: Ints, starts: Ints, place: Ints) -> None:
+    filled = starts.copy()
+    for row in range(len(key)):
+        place[filled[key[row]]] = row
+        filled[key[row]] += 1
+    for one in range(len(starts) - 1):
+        mine = place[starts[one] : starts[one + 1]]
+        for at in range(1, len(mine)):
+            if order[mine[at]] < order[mine[at - 1]]:
+                mine[:] = mine[np.argsort(order[mine], kind="mergesort")]
+                break
+
+
+@kernel(NONE, INTS, INTS, OUT_INTS)
+def add_by_group(group: Ints, values: Ints, out: Ints) -> None:
+    for row in range(len(group)):
+        out[group[row]] += values[row]
+
+
+@kernel(NONE, INTS, INTS, OUT_INTS)
+def least_by_group(group: Ints, values: Ints, out: Ints) -> None:
+    for row in range(len(group)):
+        if values[row] < out[group[row]]:
+            out[group[row]] = values[row]
+
+
+@kernel(NONE, INTS, FLOATS, FLOATS, OUT_FLOATS, OUT_FLOATS)
+def add_exactly_by_group(
+    group: Ints, high: Floats, low: Floats, out_high: Floats, out_low: Floats
+) -> None:
+    for row in range(len(group)):
+        target = group[row]
+        out_high[target], out_low[target] = add_exactly(
+            out_high[target], out_low[target], high[row], low[row]
+        )

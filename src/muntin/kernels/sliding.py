@@ -21,8 +21,8 @@ from muntin.kernels.compile import (
     inline,
     kernel,
 )
+from muntin.kernels.numbers.double_double import add_exactly
 from muntin.kernels.numbers.order_keys import NOTHING
-from muntin.kernels.reduce import add_exactly
 
 #: In place of a window's whole slides: it has held everything since a landmark, or ever.
 LANDMARK, LATCH = -1, -2

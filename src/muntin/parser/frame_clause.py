@@ -32,8 +32,7 @@ from muntin.parser.errors import SqlError
 from muntin.parser.expressions import read_expression
 from muntin.parser.frame_kinds import KIND_WORDS, read_kind
 from muntin.parser.literals import read_constant, read_count, read_length, read_text
-from muntin.specs.frames.schedule import Schedule
-from muntin.specs.frames.schemes import Scheme, adjacent, cover
+from muntin.specs.frames.schemes import Schedule, Scheme, adjacent, cover
 
 WORDS = (
     *COMMON,

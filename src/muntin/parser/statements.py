@@ -15,8 +15,7 @@ from sqlglot import exp
 from muntin.parser.dialect import offset_of, written
 from muntin.parser.positions import Position, place_at
 from muntin.specs.disorder import Disorder
-from muntin.specs.frames.schedule import Schedule
-from muntin.specs.frames.schemes import Scheme
+from muntin.specs.frames.schemes import Schedule, Scheme
 
 #: A constant as it can be written in an argument list; an array is a tuple.
 Constant = str | int | float | bool | None | tuple["Constant", ...]

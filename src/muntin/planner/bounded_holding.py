@@ -7,9 +7,7 @@ from muntin.spark.api.resample import InstantRowsPlan
 from muntin.spark.plan.join import JoinPlan
 from muntin.spark.plan.plan import Plan
 from muntin.spark.plan.resample import ResamplePlan, looked_for
-from muntin.specs.join.asof import Asof
-from muntin.specs.join.distance import Distance
-from muntin.specs.join.zipper import Zipper
+from muntin.specs.join import Asof, Distance, Zipper
 
 _THROW = "rows that nothing to come can meet; late rows, counted"
 _AHEAD = "the rows by which one side is ahead of the other are: they wait for it"

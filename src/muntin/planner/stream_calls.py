@@ -19,7 +19,7 @@ from muntin.spark.columns import condition
 from muntin.spark.types import DataFrame
 from muntin.specs.disorder import Disorder
 from muntin.specs.frames.kinds import FrameKind
-from muntin.specs.frames.schedule import Schedule
+from muntin.specs.frames.schemes import Schedule
 
 _KINDS: Mapping[str, Callable[..., FrameKind]] = {
     "threshold": frame_kinds.threshold,

@@ -8,10 +8,16 @@ from typing import Any
 
 from muntin.reference.windows import Row
 from muntin.specs.axis import Axis
-from muntin.specs.join.asof import Asof
-from muntin.specs.join.distance import Distance, comparable, moved
-from muntin.specs.join.how import left_only, pads_left, pads_right
-from muntin.specs.join.zipper import Zipper
+from muntin.specs.join import (
+    Asof,
+    Distance,
+    Zipper,
+    comparable,
+    left_only,
+    moved,
+    pads_left,
+    pads_right,
+)
 
 #: A left row, a right row, or both; None where there is no partner.
 Pair = tuple[Row | None, Row | None]

@@ -9,7 +9,7 @@ from typing import Any
 
 from muntin.reference.windows import Row
 from muntin.specs.axis import Axis, Domain
-from muntin.specs.join.distance import comparable
+from muntin.specs.join import comparable
 from muntin.specs.resample import Resampling
 
 

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 from muntin.errors import ArgumentError
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.fill import CLOSED, Edge
-from muntin.specs.join.how import checked
+from muntin.specs.join import checked
 from muntin.specs.lengths import Length, positive_length
 from muntin.specs.windows import Context, digits_for, origin_length
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from muntin.specs.frames.kinds import Boundary, Crossing, Delta, FrameKind, Threshold, Trend
 from muntin.specs.frames.row_kinds import Density
-from muntin.specs.frames.schedule import schedule
-from muntin.specs.frames.schemes import Scheme, adjacent, cover
+from muntin.specs.frames.schemes import Scheme, adjacent, cover, schedule
 from muntin.specs.lengths import Number
 from tests.frames.definitions.timelines import framed, rows_of, spans
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from muntin.errors import TieError
 from muntin.reference.frames.density import by_chance
-from muntin.reference.frames.lengths import LocalConditions, OnNumbers
-from muntin.reference.frames.places import RowPlace
+from muntin.reference.frames.places import LocalConditions, OnNumbers, RowPlace
 from muntin.reference.windows import Outcome, Row
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.framing import Framing

@@ -22,8 +22,7 @@ from muntin.specs.frames.kinds import (
     Trend,
 )
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
-from muntin.specs.frames.schedule import Schedule, schedule
-from muntin.specs.frames.schemes import Scheme, adjacent, cover
+from muntin.specs.frames.schemes import Schedule, Scheme, adjacent, cover, schedule
 from muntin.specs.lengths import Duration, Number
 
 THRESHOLD = Threshold("x > 3")

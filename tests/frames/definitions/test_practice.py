@@ -11,7 +11,7 @@ import pytest
 from muntin.reference.windows import END, MicroBatch, Row
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.kinds import Between, Crossing, Delta, Threshold, Trend
-from muntin.specs.frames.schedule import schedule
+from muntin.specs.frames.schemes import schedule
 from tests.frames.definitions.timelines import counted, drawn, framed, reported, spans
 
 HOLDS = Threshold("x")

@@ -19,7 +19,7 @@ from muntin.specs.frames.kinds import (
     Trend,
 )
 from muntin.specs.frames.row_kinds import Density
-from muntin.specs.frames.schedule import schedule
+from muntin.specs.frames.schemes import schedule
 from tests.frames.definitions.timelines import counted, drawn, framed, reported, spans
 
 HOLDS = Threshold("x")

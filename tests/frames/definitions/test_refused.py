@@ -11,7 +11,7 @@ from muntin.errors import TieError
 from muntin.reference.windows import END, MicroBatch, Row
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.kinds import Boundary, Delta, Threshold
-from muntin.specs.frames.schedule import schedule
+from muntin.specs.frames.schemes import schedule
 from tests.frames.definitions.timelines import drawn, framed, spans
 
 HOLDS = Threshold("x")

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from muntin.aggregates.synopses.canonical_form import checked_k
 from muntin.kernels.arrays import Floats, Ints
-from muntin.kernels.numbers.hashing import hash_doubles
+from muntin.kernels.hashing import hash_doubles
 
 #: Bits of a bitmap: enough for 2^40 different values in each.
 _WIDTH = 40

@@ -12,7 +12,7 @@ from muntin.aggregates.synopses.canonical_form import checked_number
 from muntin.aggregates.synopses.composed import Composable, Composed
 from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Floats, Words
-from muntin.kernels.numbers.hashing import hash_doubles, mixed
+from muntin.kernels.hashing import hash_doubles, mixed
 
 _GROUPS = 5
 _P = "the norm's p is a number from 1 to 2"

@@ -15,7 +15,7 @@ from muntin.aggregates.synopses.count_sum_avg import ApproxAvg, ApproxCount, App
 from muntin.aggregates.synopses.protocol import Synopsis, SynopsisKind
 from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Floats, Ints
-from muntin.kernels.numbers.hashing import hash_doubles
+from muntin.kernels.hashing import hash_doubles
 
 _KINDS: dict[str, type[ApproxCount] | type[ApproxSum] | type[ApproxAvg]] = {
     "count": ApproxCount,

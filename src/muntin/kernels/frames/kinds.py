@@ -5,29 +5,258 @@ Each kind says it in its own way, of the frame that is open and of one that the 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
+
 from muntin.kernels.compile import part
-from muntin.kernels.frames.measure import forget, holds, remember, spread_within
 from muntin.kernels.frames.records import (
     ARMED,
+    AT_MOST,
+    AVG,
     BETWEEN,
     BOUNDARY,
     CLOSED,
+    COUNT,
     DECREASING,
     DELTA,
     DENSITY,
     EXTENDS,
     EXTENDS_LAST,
+    FIRST,
     INCREASING,
+    LAST,
+    LESS,
+    MAX,
+    MIN,
+    MORE,
     OPENS,
     OPENS_LAST,
     OWN,
+    STDDEV_POP,
+    STDDEV_SAMP,
+    SUM,
     THRESHOLD,
     TREND,
+    VAR_POP,
+    VAR_SAMP,
+    WEIGHTED,
 )
+from muntin.kernels.numbers.double_double import add_exactly, product_exactly
 
-OUTSIDE, INSIDE, LAST = range(3)
+#: Halves of the last decimal of an average of decimals, in a unit of their own last decimal.
+AVERAGE_UNITS = 20_000
+_HALF_WORD = 4_294_967_296.0
+
+
+@part
+def forget(state: Any) -> None:
+    """No row yet."""
+    state.count = 0
+    state.sum_high = 0.0
+    state.sum_low = 0.0
+    state.total_upper = 0
+    state.total_lower = 0
+    state.square_high = 0.0
+    state.square_low = 0.0
+    state.weight_high = 0.0
+    state.weight_low = 0.0
+
+
+@part
+def remember(asked: Any, state: Any, whole: int, real: float, weight: float) -> None:
+    """Take the value of a row in; ``whole`` where values are integers, else ``real``."""
+    function = asked.function
+    if state.count == 0:
+        state.least, state.greatest, state.at_first = whole, whole, whole
+        state.least_real, state.greatest_real, state.first_real = real, real, real
+    state.count += 1
+    state.at_last = whole
+    state.last_real = real
+    if function in (COUNT, FIRST, LAST):
+        return
+    if function in (MIN, MAX):
+        state.least = min(state.least, whole)
+        state.greatest = max(state.greatest, whole)
+        state.least_real = min(state.least_real, real)
+        state.greatest_real = max(state.greatest_real, real)
+        return
+    if asked.whole:
+        _add(state, whole - asked.offset)
+        return
+    state.sum_high, state.sum_low = add_exactly(state.sum_high, state.sum_low, real, 0.0)
+    if function == WEIGHTED:
+        state.weight_high, state.weight_low = add_exactly(
+            state.weight_high, state.weight_low, weight, 0.0
+        )
+    elif function in (VAR_SAMP, VAR_POP, STDDEV_SAMP, STDDEV_POP):
+        square, error = product_exactly(real, real)
+        state.square_high, state.square_low = add_exactly(
+            state.square_high, state.square_low, square, error
+        )
+
+
+@part
+def _add(state: Any, whole: int) -> None:
+    """Add an integer to a total of 128 bits."""
+    before = np.uint64(state.total_lower)
+    after = before + np.uint64(whole)
+    state.total_lower = np.int64(after)
+    state.total_upper += (whole >> 63) + (1 if after < before else 0)
+
+
+@part
+def _reaches(upper: int, lower: int, least_upper: int, least_lower: int) -> bool:
+    """Whether one integer of 128 bits is at least another."""
+    if upper != least_upper:
+        return bool(upper > least_upper)
+    return bool(np.uint64(lower) >= np.uint64(least_lower))
+
+
+@part
+def _total(state: Any) -> tuple[float, float]:
+    """A total of 128 bits as a double-double, exact for any number of rows there can be."""
+    lower = np.uint64(state.total_lower)
+    middle = float(np.int64(lower >> np.uint64(32)))
+    least = float(np.int64(lower & np.uint64(0xFFFFFFFF)))
+    high, low = add_exactly(
+        float(state.total_upper) * _HALF_WORD * _HALF_WORD, 0.0, middle * _HALF_WORD, 0.0
+    )
+    return add_exactly(high, low, least, 0.0)
+
+
+@part
+def _divided(high: float, low: float, divisor: float) -> float:
+    quotient = high / divisor
+    product, error = product_exactly(quotient, divisor)
+    corrected = quotient + (((high - product) - error) + low) / divisor
+    return corrected if np.isfinite(quotient) and np.isfinite(corrected) else quotient
+
+
+@part
+def _variance(state: Any, sample: bool) -> float:
+    n = float(state.count)
+    high, error = product_exactly(state.square_high, n)
+    high, low = add_exactly(high, 0.0, error + state.square_low * n, 0.0)
+    square, square_low = product_exactly(state.sum_high, state.sum_high)
+    square_low += 2 * state.sum_high * state.sum_low + state.sum_low * state.sum_low
+    high, low = add_exactly(high, low, -square, -square_low)
+    if not (np.isfinite(state.sum_high) and np.isfinite(state.square_high)):
+        return np.nan
+    return max(_divided(high, low, n * (n - 1) if sample else n * n), 0.0)
+
+
+@part
+def _compared(sign: int, value: float, limit: float) -> bool:
+    """Whether a comparison holds; of NaN none does."""
+    if sign == LESS:
+        return value < limit
+    if sign == AT_MOST:
+        return value <= limit
+    if sign == MORE:
+        return value > limit
+    return value >= limit
+
+
+@part
+def holds(asked: Any, state: Any) -> bool:
+    """Whether the condition holds for the rows remembered; without a value it does not."""
+    function = asked.function
+    if state.count == 0 and function != COUNT:
+        return False
+    if asked.whole or function == COUNT:
+        if function != AVG:
+            return _reached(asked, state) != bool(asked.below)
+        if asked.decimals:
+            return _averages(asked, state) != bool(asked.below)
+    return _holds_of_doubles(asked, state)
+
+
+@part
+def _reached(asked: Any, state: Any) -> bool:
+    """Whether an integer is not below the limit."""
+    function = asked.function
+    if function == SUM:
+        return _reaches(state.total_upper, state.total_lower, asked.least_upper, asked.least_lower)
+    whole = state.count
+    if function == MIN:
+        whole = state.least
+    elif function == MAX:
+        whole = state.greatest
+    elif function == FIRST:
+        whole = state.at_first
+    elif function == LAST:
+        whole = state.at_last
+    return _reaches(whole >> 63, whole, asked.least_upper, asked.least_lower)
+
+
+@part
+def _averages(asked: Any, state: Any) -> bool:
+    """Whether the average of decimals is not below the limit; the total is less the offset."""
+    shares = state.count * asked.share
+    least = shares // AVERAGE_UNITS
+    if asked.strictly or shares % AVERAGE_UNITS:
+        least += 1
+    return _reaches(state.total_upper, state.total_lower, least >> 63, least)
+
+
+@part
+def _holds_of_doubles(asked: Any, state: Any) -> bool:
+    """Doubles, and averages of integers, are compared as results show them: rounded once."""
+    function = asked.function
+    high, low = state.sum_high, state.sum_low
+    if asked.whole:
+        high, low = _total(state)
+    value = high + low
+    if function == MIN:
+        value = state.least_real
+    elif function == MAX:
+        value = state.greatest_real
+    elif function == FIRST:
+        value = state.first_real
+    elif function == LAST:
+        value = state.last_real
+    elif function == AVG:
+        value = _divided(high, low, float(state.count))
+    elif function == WEIGHTED:
+        weight = state.weight_high + state.weight_low
+        if weight == 0:
+            return False
+        value = value / weight
+    elif function != SUM:
+        sample = function in (VAR_SAMP, STDDEV_SAMP)
+        if sample and state.count < 2:
+            return False
+        value = _variance(state, sample)
+        if function in (STDDEV_SAMP, STDDEV_POP):
+            value = math.sqrt(value)
+    return _compared(asked.sign, value, asked.limit)
+
+
+@part
+def spread_within(asked: Any, state: Any, whole: int, real: float) -> bool:
+    """Delta frames: take a value in; whether the frame is still within its size."""
+    if state.count == 0:
+        state.least, state.greatest, state.at_first = whole, whole, whole
+        state.least_real, state.greatest_real, state.first_real = real, real, real
+    state.count += 1
+    if asked.from_first:
+        state.least = state.greatest = state.at_first
+        state.least_real = state.greatest_real = state.first_real
+    state.least = min(state.least, whole)
+    state.greatest = max(state.greatest, whole)
+    state.least_real = min(state.least_real, real)
+    state.greatest_real = max(state.greatest_real, real)
+    if asked.whole:
+        # Differences of 64-bit integers fit 64 bits without a sign.
+        return bool(np.uint64(state.greatest) - np.uint64(state.least) <= np.uint64(asked.size))
+    far = state.greatest_real - state.least_real
+    # Infinities are NaN apart, which neither keeps a frame open nor closes one.
+    return bool(not far > asked.size_real if asked.minimal else far < asked.size_real)
+
+
+OUTSIDE, INSIDE, ENDS = range(3)
 
 
 @part
@@ -55,7 +284,7 @@ def _role(answer: int, inside: int, last: int) -> int:
     """What a user's own framing function has said of a row."""
     if not answer & inside:
         return OUTSIDE
-    return LAST if answer & last else INSIDE
+    return ENDS if answer & last else INSIDE
 
 
 @part
@@ -76,13 +305,13 @@ def as_next(asked: Any, state: Any, counts: int, whole: int, real: float, weight
         return _role(whole, EXTENDS, EXTENDS_LAST)
     if kind == BETWEEN:
         if whole & 2:
-            return LAST if asked.with_end else OUTSIDE
+            return ENDS if asked.with_end else OUTSIDE
         return INSIDE
     holding = _taken(asked, state, counts, whole, real, weight)
     if asked.minimal:
         # Of a minimal delta frame the condition is that it is *not* within its size.
         over = not holding if kind == DELTA else holding
-        return LAST if over else INSIDE
+        return ENDS if over else INSIDE
     return INSIDE if holding else OUTSIDE
 
 
@@ -104,7 +333,7 @@ def as_first(asked: Any, state: Any, counts: int, whole: int, real: float, weigh
     if kind == DELTA:
         return INSIDE  # one row has not moved
     if asked.minimal:
-        return LAST if holding else INSIDE
+        return ENDS if holding else INSIDE
     return INSIDE if holding else OUTSIDE
 
 
@@ -116,12 +345,12 @@ def _opens_between(asked: Any, state: Any, flags: int) -> int:
             return INSIDE
         state.mode = CLOSED
         if asked.with_end:
-            return LAST
+            return ENDS
     if not starts:
         return OUTSIDE
     if ends:
         # A row that is both is a frame of its own, unless both ends are left out.
-        return LAST if asked.with_start or asked.with_end else OUTSIDE
+        return ENDS if asked.with_start or asked.with_end else OUTSIDE
     if asked.with_start:
         return INSIDE
     state.mode = ARMED

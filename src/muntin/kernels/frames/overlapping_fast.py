@@ -14,7 +14,7 @@ import numpy as np
 
 from muntin.kernels.arrays import Bytes, Floats, Ints
 from muntin.kernels.compile import BYTES, FLOATS, INT, INTS, fused, kernel, part
-from muntin.kernels.frames.measure import forget, holds, remember, spread_within
+from muntin.kernels.frames.kinds import forget, holds, remember, spread_within
 from muntin.kernels.frames.records import (
     AGGREGATE,
     ASKED_ARRAY,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from muntin.kernels.compile import fused, part
-from muntin.kernels.frames.kinds import INSIDE, LAST, OUTSIDE, as_first, as_next
+from muntin.kernels.frames.kinds import ENDS, INSIDE, OUTSIDE, as_first, as_next
 from muntin.kernels.frames.records import (
     ARMED,
     BETWEEN,
@@ -317,7 +317,7 @@ def decide(
     state.previous = state.edge = order
     if role != OUTSIDE and asked.fragments >= 0:
         n = report(asked, state, key, order, found, n)
-    if role == LAST or (role == INSIDE and _full(asked, state)):
+    if role == ENDS or (role == INSIDE and _full(asked, state)):
         n = _finish(asked, state, key, found, n)
     return n
 

@@ -25,6 +25,21 @@ def two_sum(left: Floats, right: Floats) -> Pair:
 
 
 @inline
+def add_exactly(high: float, low: float, more_high: float, more_low: float) -> tuple[float, float]:
+    """Add two double-doubles (Knuth's two-sum): about 106 bits, so that order does not matter."""
+    total = high + more_high
+    if not np.isfinite(total):
+        return total, 0.0
+    shadow = total - high
+    error = (high - (total - shadow)) + (more_high - shadow)
+    error += low + more_low
+    result = total + error
+    if not np.isfinite(result):
+        return result, 0.0
+    return result, error - (result - total)
+
+
+@inline
 def product_exactly(left: float, right: float) -> tuple[float, float]:
     """A product and its rounding error (Dekker)."""
     product = left * right

@@ -12,10 +12,9 @@ from muntin.aggregates.accumulators import Accumulator, AccumulatorKind, Merging
 from muntin.aggregates.own_aggregate import CheckedAggregate
 from muntin.expressions.nodes import KeptRowsType
 from muntin.kernels.arrays import Ints
-from muntin.kernels.grouping import Groups
+from muntin.kernels.grouping import Groups, add_by_group, add_exactly_by_group, least_by_group
 from muntin.kernels.numbers.decimals import settle
 from muntin.kernels.numbers.order_keys import NOTHING, order_keys
-from muntin.kernels.reduce import add_by_group, add_exactly_by_group, least_by_group
 from muntin.kernels.sliding import slide_add, slide_add_exactly, slide_least
 from muntin.operators.aggregation.correlated import KeptRowWindows, keep
 from muntin.operators.aggregation.own_aggregate import slide_own

@@ -23,9 +23,9 @@ from muntin.expressions.evaluate import evaluate
 from muntin.expressions.nodes import Inner, KeptRowsType, Node, Slot, conjuncts, limit_of
 from muntin.expressions.values import Value, comparable, from_arrow, truth, validity
 from muntin.kernels.arrays import Ints
+from muntin.kernels.fenwick import weight_between
 from muntin.kernels.grouping import Groups
 from muntin.kernels.numbers.decimals import settle
-from muntin.kernels.rank_weights import weight_between
 
 Columns = Sequence[pa.Array]
 #: How many rows are looked at together where every window's rows are.

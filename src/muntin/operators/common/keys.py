@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from muntin.kernels.arrays import Ints
 from muntin.kernels.grouping import key_and_pane, key_codes
-from muntin.kernels.shard_hash import shard_of
+from muntin.kernels.hashing import shard_of
 
 #: Keys are spread over so many chunks, so that few of them cost little to write. A prime: the
 #: keys of one shard have hashes that are equal modulo the number of shards.

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.kernels.arrays import EVER, Ints, Mask
-from muntin.kernels.sorting import by_key_and_order
+from muntin.kernels.grouping import by_key_and_order
 from muntin.kernels.stretches import covered, members, stretches
 from muntin.operators.common.columns import ints
 from muntin.operators.common.keys import KeyedTables

@@ -16,9 +16,8 @@ import pyarrow as pa
 
 from muntin.kernels.arrays import Ints
 from muntin.kernels.frames.records import BREAKS, INTERVAL, NEVER, REAL, fresh
-from muntin.kernels.frames.runs import find_runs
-from muntin.kernels.grouping import key_and_pane, key_codes
-from muntin.kernels.sorting import by_key_and_order
+from muntin.kernels.grouping import by_key_and_order, key_and_pane, key_codes
+from muntin.kernels.stretches import find_runs
 from muntin.operators.common.columns import ints, key_fields
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.frames.operator import FrameOperator, walked

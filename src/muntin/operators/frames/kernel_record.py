@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.kernels.frames import records
-from muntin.kernels.frames.measure import AVERAGE_UNITS
+from muntin.kernels.frames.kinds import AVERAGE_UNITS
 from muntin.operators.frames.kind_columns import KindColumns, is_whole, scale_of
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.framing import Framing

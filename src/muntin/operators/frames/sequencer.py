@@ -11,7 +11,7 @@ from muntin.errors import EmptySlotsError, TieError
 from muntin.kernels.arrays import EVER, Ints, Mask
 from muntin.kernels.frames.records import BREAKS, NEVER, REAL, SATISFIES
 from muntin.kernels.frames.slots import fill_slots, follow_on
-from muntin.kernels.sorting import by_key_and_order
+from muntin.kernels.grouping import by_key_and_order
 from muntin.kernels.ticks import from_order, order_of_ticks
 from muntin.operators.common.columns import ints
 from muntin.operators.frames.kind_columns import KindColumns

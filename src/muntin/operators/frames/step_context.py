@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.kernels.arrays import Ints, Mask
-from muntin.kernels.frames.quiet import MOST_QUIET, look_at_quiet
 from muntin.kernels.frames.records import FOUND, NEVER, UNTIL_NEXT
+from muntin.kernels.frames.walk import MOST_QUIET, look_at_quiet
 from muntin.kernels.ticks import order_of_ticks
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.frames.missing_rows import Missing

@@ -12,7 +12,7 @@ from muntin.kernels.numbers.order_keys import order_doubles
 from muntin.kernels.ticks import shift_order
 from muntin.operators.common.completeness import careful
 from muntin.specs.axis import Axis, Domain
-from muntin.specs.join.asof import Asof
+from muntin.specs.join import Asof
 
 #: Whole numbers, or doubles.
 Lengths = npt.NDArray[np.int64] | npt.NDArray[np.float64]

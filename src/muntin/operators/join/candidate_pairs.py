@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from muntin.kernels.arrays import Ints, Mask
-from muntin.kernels.sorting import by_key_and_order
+from muntin.kernels.grouping import by_key_and_order
 from muntin.kernels.stretches import members, stretches
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.join.held_rows import GONE, Pool

@@ -26,7 +26,7 @@ from muntin.operators.join.reach import JoinReach
 from muntin.operators.join.side import SideRows
 from muntin.operators.joint_protocol import InputBatch, JointStep, MapSide
 from muntin.operators.protocol import Changes, State
-from muntin.specs.join.how import left_only, pads_left, pads_right
+from muntin.specs.join import left_only, pads_left, pads_right
 
 
 @dataclass(frozen=True)

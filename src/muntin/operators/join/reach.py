@@ -12,8 +12,7 @@ from typing import Protocol
 from muntin.kernels.arrays import Ints
 from muntin.kernels.ticks import order_of_ticks, shift_order, ticks_of_order
 from muntin.specs.axis import Axis
-from muntin.specs.join.distance import Distance
-from muntin.specs.join.zipper import Zipper
+from muntin.specs.join import Distance, Zipper
 
 
 class JoinReach(Protocol):

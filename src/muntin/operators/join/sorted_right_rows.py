@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.kernels.arrays import Ints, Mask
+from muntin.kernels.grouping import by_key_and_order
 from muntin.kernels.numbers.order_keys import tie_ranks
-from muntin.kernels.sorting import by_key_and_order
 from muntin.kernels.stretches import stretches
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from muntin.reference.frames.conditions import Condition
-from muntin.reference.frames.lengths import LocalConditions
-from muntin.reference.frames.places import RowPlace, gap_before
+from muntin.reference.frames.places import LocalConditions, RowPlace, gap_before
 from muntin.reference.windows import Row
 from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.kinds import Starting

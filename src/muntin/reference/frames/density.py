@@ -8,8 +8,7 @@ from dataclasses import replace
 from decimal import Decimal, localcontext
 
 from muntin.reference.frames.conditions import compares
-from muntin.reference.frames.lengths import LocalConditions, OnNumbers
-from muntin.reference.frames.places import RowPlace
+from muntin.reference.frames.places import LocalConditions, OnNumbers, RowPlace
 from muntin.reference.windows import Evaluate
 from muntin.specs.frames.row_kinds import Cluster, Density
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from muntin.reference.frames.conditions import compares
-from muntin.reference.frames.lengths import OnNumbers
+from muntin.reference.frames.places import OnNumbers
 from muntin.reference.windows import Row
 from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.row_kinds import Region

@@ -21,8 +21,7 @@ from muntin.spark.columns import condition, problem
 from muntin.spark.plan.fill_from_table import plus
 from muntin.spark.plan.inputs import Source
 from muntin.spark.plan.second_input import Key, matching, other_source, shared_axis
-from muntin.specs.join.distance import Distance
-from muntin.specs.join.how import checked, left_only
+from muntin.specs.join import Distance, checked, left_only
 from muntin.specs.lengths import Duration, positive_length
 
 #: What a row that probes can be reported with; a table's own rows are never reported alone.

@@ -29,8 +29,7 @@ from muntin.specs.frames.own_function import (
     OwnFraming,
     own_kind,
 )
-from muntin.specs.frames.schedule import Schedule
-from muntin.specs.frames.schemes import Scheme
+from muntin.specs.frames.schemes import Schedule, Scheme
 from muntin.specs.row_windows import (
     Landmarks,
     Order,

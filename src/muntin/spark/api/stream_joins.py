@@ -16,9 +16,7 @@ from muntin.spark.api.lookup import Probed, probed
 from muntin.spark.api.resample import Resampled, resampled, resampled_by, resampled_of
 from muntin.spark.plan.inputs import Source
 from muntin.spark.plan.second_input import Key
-from muntin.specs.join.asof import Asof
-from muntin.specs.join.distance import Distance
-from muntin.specs.join.zipper import Zipper
+from muntin.specs.join import Asof, Distance, Zipper
 from muntin.specs.resample import Resampling
 from muntin.specs.windows import column_names
 

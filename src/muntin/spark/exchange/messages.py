@@ -17,7 +17,7 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame
 
 from muntin.errors import ArgumentError
-from muntin.kernels.shard_hash import shard_of
+from muntin.kernels.hashing import shard_of
 from muntin.operators.joint_protocol import MapSide
 from muntin.operators.progress.slack import Punctuator
 from muntin.spark.exchange.shard_labels import shard_label

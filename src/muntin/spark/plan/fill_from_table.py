@@ -18,8 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
 from muntin.errors import ArgumentError
-from muntin.kernels.grouping import key_and_pane, key_codes
-from muntin.kernels.sorting import by_key_and_order
+from muntin.kernels.grouping import by_key_and_order, key_and_pane, key_codes
 from muntin.kernels.ticks import to_ticks
 from muntin.operators.common.columns import numbered
 from muntin.operators.fill.between_join import MatchedRows

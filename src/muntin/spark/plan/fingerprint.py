@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.schedule import Schedule
+from muntin.specs.frames.schemes import Schedule
 from muntin.specs.resample import Instants
 from muntin.specs.row_windows import Landmarks, SlideOnWindow
 from muntin.specs.windows import Landmark, Latch, Window

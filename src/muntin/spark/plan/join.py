@@ -29,10 +29,7 @@ from muntin.spark.plan.second_input import SecondInput, shared_axis
 from muntin.spark.plan.windows import struct
 from muntin.spark.types import to_arrow
 from muntin.specs.axis import Axis
-from muntin.specs.join.asof import Asof
-from muntin.specs.join.distance import Distance
-from muntin.specs.join.how import left_only
-from muntin.specs.join.zipper import Zipper
+from muntin.specs.join import Asof, Distance, Zipper, left_only
 
 JoinSpec = Distance | Zipper | Asof
 SIDES = ("left", "right")

@@ -21,7 +21,7 @@ from muntin.spark.plan.result_names import RenamedColumns
 from muntin.spark.plan.second_input import shared_axis
 from muntin.spark.plan.windows import struct
 from muntin.specs.axis import Axis
-from muntin.specs.join.asof import Asof
+from muntin.specs.join import Asof
 from muntin.specs.resample import Resampling
 
 

@@ -25,8 +25,7 @@ from muntin.specs.frames.kinds import (
     truth,
 )
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
-from muntin.specs.frames.schedule import Schedule
-from muntin.specs.frames.schemes import Scheme
+from muntin.specs.frames.schemes import Schedule, Scheme
 from muntin.specs.lengths import Length, Number, positive_length
 from muntin.specs.windows import Context, column_name, digits_for
 
