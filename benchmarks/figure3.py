@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812
 import muntin as mt
 from benchmarks.measure import Report, Table, draining, medians, must_agree, say, turns
 from muntin.aggregates.bind import AggregateCall
-from muntin.operators.protocol import MemoryState, Punctuation
+from muntin.operators.protocol import InputBatch, MemoryState, Punctuation
 from muntin.operators.windows.operator import Windows
 from muntin.specs.axis import Domain
 from muntin.specs.windows import Window
@@ -137,7 +137,8 @@ def operated(operator: Windows, tables: Iterable[pa.Table]) -> Floats:
     routed = [operator.route(table) for table in tables]
     partials = [part.partial for part in routed]
     end = Punctuation(None, None, routed[-1].progress, ended=True)
-    found: Floats = operator.step(MemoryState(), partials, end).results["r0"].to_numpy()
+    step = operator.step(MemoryState(), [InputBatch(partials, end)])
+    found: Floats = step.results["r0"].to_numpy()
     return found
 
 

@@ -16,8 +16,7 @@ from muntin.operators.fill.operator import FillOperator
 from muntin.operators.fill.segments import OperatorSegments
 from muntin.operators.fill.source import FillInput, FillReach
 from muntin.operators.frames.build import FrameOperatorInputs, build
-from muntin.operators.joint_protocol import InputBatch
-from muntin.operators.protocol import MemoryState, Punctuation
+from muntin.operators.protocol import InputBatch, MemoryState, Punctuation
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.fill import CLOSED
 from muntin.specs.frames.framing import Framing
@@ -102,7 +101,7 @@ def _arrived(work: FillOperator, seconds: np.ndarray, now: int) -> list[InputBat
     told = Punctuation(before or None, now * SECOND, int(seconds[-1]) * SECOND)
     return [
         InputBatch([sender.route(rows).partial], told)
-        for sender, rows in zip(work.senders, (readings, filling), strict=True)
+        for sender, rows in zip(work.map_sides, (readings, filling), strict=True)
     ]
 
 

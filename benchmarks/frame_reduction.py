@@ -20,7 +20,7 @@ import pyarrow as pa
 import muntin as mt
 from benchmarks.measure import Report, Table, say
 from muntin.operators.frames.build import FrameOperatorInputs, build
-from muntin.operators.protocol import MemoryState, Punctuation
+from muntin.operators.protocol import InputBatch, MemoryState, Punctuation
 from muntin.specs.axis import Domain
 from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.kinds import FrameKind
@@ -108,7 +108,7 @@ def frames(series: Floats, kind: FrameKind) -> Ints:
     rows = {"on": np.arange(len(series)), "f0": series, "lacks": np.isnan(series)}
     routed = operator.route(pa.table(rows))
     end = Punctuation(None, None, routed.progress, ended=True)
-    found = operator.step(MemoryState(), [routed.partial], end).results
+    found = operator.step(MemoryState(), [InputBatch([routed.partial], end)]).results
     if found["n"].to_numpy().sum() != len(series):
         raise AssertionError(f"{kind.label} leaves rows out")
     starts: Ints = found["frame_start"].to_numpy()

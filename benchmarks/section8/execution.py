@@ -19,7 +19,7 @@ from muntin.kernels.grouping import least_by_group
 from muntin.kernels.sliding import slide_least
 from muntin.operators.progress.progress import Progress, ProgressMessages
 from muntin.operators.progress.slack import Punctuator
-from muntin.operators.protocol import MemoryState
+from muntin.operators.protocol import InputBatch, MemoryState
 from muntin.operators.windows.operator import Windows
 from muntin.specs.axis import Domain
 from muntin.specs.windows import Window
@@ -161,7 +161,7 @@ def panes_by_operator(row_num: Ints, value: Ints, slide: int) -> Ints:
         heard = ProgressMessages(seen=[routed.progress], told=[routed.progress + 1])
         advanced = punctuator.advance(state, progress, heard)
         progress = advanced.progress
-        step = operator.step(state, [routed.partial], advanced.punctuation)
+        step = operator.step(state, [InputBatch([routed.partial], advanced.punctuation)])
         state.apply(step.changes)
         found.append(step.results["r0"])
     results: Ints = pa.chunked_array([part for one in found for part in one.chunks]).to_numpy()

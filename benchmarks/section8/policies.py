@@ -19,7 +19,7 @@ from benchmarks.section8.disorder import SECOND, Arrivals, Floats, Ints
 from muntin.aggregates.bind import AggregateCall
 from muntin.operators.progress.progress import Progress, ProgressMessages
 from muntin.operators.progress.slack import Punctuator
-from muntin.operators.protocol import MemoryState
+from muntin.operators.protocol import InputBatch, MemoryState
 from muntin.operators.windows.operator import Windows
 from muntin.specs.axis import Domain
 from muntin.specs.disorder import Late
@@ -116,7 +116,7 @@ def play(
         heard = ProgressMessages(seen=[routed.progress], told=[told])
         advanced = punctuator.advance(state, progress, heard)
         progress = advanced.progress
-        step = operator.step(state, [routed.partial], advanced.punctuation)
+        step = operator.step(state, [InputBatch([routed.partial], advanced.punctuation)])
         state.apply(step.changes)
         closed.append(step.results)
         clocks.append(np.full(step.results.num_rows, rows.clock[stop - 1]))

@@ -18,8 +18,7 @@ from muntin.operators.fill.operator import FillOperator
 from muntin.operators.fill.segments import OperatorSegments
 from muntin.operators.fill.source import FillInput, FillReach
 from muntin.operators.frames.build import FrameOperatorInputs, build
-from muntin.operators.joint_protocol import InputBatch, JointStep, ScopedState
-from muntin.operators.protocol import MemoryState, Punctuation
+from muntin.operators.protocol import InputBatch, MemoryState, Punctuation, ScopedState, Step
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.fill import CLOSED
 from muntin.specs.frames.framing import Framing
@@ -51,13 +50,13 @@ class Driver:
         filling: list[int],
         complete: tuple[int | None, int | None],
         key: int = 0,
-    ) -> JointStep:
+    ) -> Step:
         tables = [
             pa.table({"on": list(readings), "f0": list(readings.values())}),
             pa.table({"on": pa.array(filling, WHOLE)}),
         ]
         arrived = []
-        for place, (sender, rows) in enumerate(zip(self.work.senders, tables, strict=True)):
+        for place, (sender, rows) in enumerate(zip(self.work.map_sides, tables, strict=True)):
             rows = rows.append_column("k0", pa.array([key] * rows.num_rows, WHOLE))
             routed = [sender.route(rows).partial] if rows.num_rows else []
             after = complete[place] if complete[place] is not None else self.complete[place]

@@ -14,7 +14,7 @@ from muntin.aggregates.parse import parse_bridge
 from muntin.operators.frames.build import FrameOperatorInputs, build
 from muntin.operators.frames.missing_rows import Bridge
 from muntin.operators.frames.operator import FrameOperator
-from muntin.operators.protocol import Punctuation, Routed, State, Step
+from muntin.operators.protocol import InputBatch, OneInput, Routed, State, Step
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.kinds import FrameKind, Threshold
@@ -28,7 +28,7 @@ MEDIAN = AggregateCall("median", "median(v)", (0,), (pa.int64(),), ansi=True)
 
 
 @dataclass(frozen=True)
-class Fed:
+class Fed(OneInput):
     """An operator whose rows come with a value ``v``, above zero where a threshold holds."""
 
     frames: FrameOperator
@@ -45,14 +45,8 @@ class Fed:
             rows = rows.append_column(name, column)
         return self.frames.route(rows)
 
-    def step(
-        self,
-        state: State,
-        partials: Sequence[pa.Table],
-        punctuation: Punctuation,
-        rows: Sequence[pa.Table] = (),
-    ) -> Step:
-        return self.frames.step(state, partials, punctuation, rows)
+    def step(self, state: State, inputs: Sequence[InputBatch]) -> Step:
+        return self.frames.step(state, inputs)
 
 
 @dataclass

@@ -12,7 +12,7 @@ import pytest
 
 from muntin.errors import TieError, UnsupportedTypeError
 from muntin.operators.frames.build import FrameOperatorInputs, build
-from muntin.operators.protocol import MemoryState, Punctuation
+from muntin.operators.protocol import InputBatch, MemoryState, Punctuation
 from muntin.reference import aggregates
 from muntin.reference.frames.frames import FrameReference
 from muntin.reference.windows import END, MicroBatch
@@ -87,14 +87,17 @@ def framed(kind: FrameKind, values: Sequence[Any], type_: pa.DataType) -> list[t
     work = _operator(kind, type_)
     routed = work.route(_table(kind, type_, rows))
     end = Punctuation(None, None, routed.progress, ended=True)
-    found = _frames(work.step(MemoryState(), [routed.partial], end).results.to_pylist())
+    found = _frames(
+        work.step(MemoryState(), [InputBatch([routed.partial], end)]).results.to_pylist()
+    )
     state, told = MemoryState(), []
     for row in rows:
         one = work.route(_table(kind, type_, [row]))
-        step = work.step(state, [one.partial], Punctuation(row["on"], row["on"] + 1, row["on"]))
+        now = Punctuation(row["on"], row["on"] + 1, row["on"])
+        step = work.step(state, [InputBatch([one.partial], now)])
         state.apply(step.changes)
         told += step.results.to_pylist()
-    told += work.step(state, [], end).results.to_pylist()
+    told += work.step(state, [InputBatch([], end)]).results.to_pylist()
     assert found == _frames(told)
     scale = type_.scale if pa.types.is_decimal(type_) else 0
     assert found == _reference(kind, rows, scale)
@@ -233,7 +236,9 @@ def _of_one_column(
     work = _operator(kind, type_)
     routed = work.route(_table(kind, type_, rows))
     end = Punctuation(None, None, routed.progress, ended=True)
-    found = _frames(work.step(MemoryState(), [routed.partial], end).results.to_pylist())
+    found = _frames(
+        work.step(MemoryState(), [InputBatch([routed.partial], end)]).results.to_pylist()
+    )
     assert found == _reference(kind, rows, 0)
     return found
 
@@ -288,4 +293,4 @@ def test_a_tie_on_a_grid_says_what_a_region_can_do() -> None:
     with pytest.raises(
         TieError, match=r"'a' has more than one row at 3 and 7 along; .*tie_order=$"
     ):
-        work.step(MemoryState(), [routed.partial], end)
+        work.step(MemoryState(), [InputBatch([routed.partial], end)])

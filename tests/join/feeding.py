@@ -9,8 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from muntin.operators.join.side import SideRows
-from muntin.operators.joint_protocol import InputBatch, Joint, JointStep
-from muntin.operators.protocol import MemoryState, Punctuation
+from muntin.operators.protocol import InputBatch, MemoryState, Operator, Punctuation, Step
 from muntin.specs.axis import Axis, Domain
 
 WHOLE = Axis(Domain.INTEGER)
@@ -23,7 +22,7 @@ Given = tuple[str | None, int | None, str]
 class Fed:
     """A join, and what it remembers between steps."""
 
-    work: Joint
+    work: Operator
     state: MemoryState = field(default_factory=MemoryState)
     before: list[int | None] = field(default_factory=lambda: [None, None])
     over: list[bool] = field(default_factory=lambda: [False, False])
@@ -35,14 +34,14 @@ class Fed:
         *,
         complete: tuple[int | None, int | None] = (None, None),
         ended: tuple[bool, bool] = (False, False),
-    ) -> JointStep:
+    ) -> Step:
         """One micro-batch; what is complete stays so."""
         arrived = []
         for place, rows in enumerate((left, right)):
             now = self.before[place] if complete[place] is None else complete[place]
             over = self.over[place]
             told = Punctuation(self.before[place], now, None, ended[place] or over, over)
-            routed = self.work.senders[place].route(table(rows))
+            routed = self.work.map_sides[place].route(table(rows))
             arrived.append(InputBatch([routed.partial], told))
             self.before[place], self.over[place] = now, ended[place] or over
         step = self.work.step(self.state, arrived)
@@ -69,7 +68,7 @@ def table(rows: Sequence[Given]) -> pa.Table:
     )
 
 
-def names(step: JointStep) -> list[tuple[Any, Any]]:
+def names(step: Step) -> list[tuple[Any, Any]]:
     """Who is reported with whom."""
     rows = step.results.to_pylist()
     return sorted(((row["left1"], row.get("right1")) for row in rows), key=str)

@@ -11,7 +11,7 @@ from muntin.expressions.nodes import Comparison, Slot
 from muntin.operators.join.operator import PairJoinOperator
 from muntin.operators.join.pair_condition import PairCondition
 from muntin.operators.join.reach import Around, IntervalReach
-from muntin.operators.joint_protocol import JointStep
+from muntin.operators.protocol import Step
 from muntin.specs.join import Distance, Zipper
 from tests.join.feeding import SIDE, WHOLE, Fed, names
 
@@ -90,7 +90,7 @@ def test_late_rows_count_nowhere() -> None:
     fed.step(left=[("k", 5, "a")], complete=(5, 8))
     step = fed.step(left=[("k", 4, "b")], right=[("k", 7, "A"), ("k", 8, "B")])
     assert names(step) == [("a", "B")]
-    assert [(taken.used, taken.late) for taken in step.taken] == [(0, 1), (1, 1)]
+    assert [(counts.used, counts.late) for counts in step.rows] == [(0, 1), (1, 1)]
 
 
 def test_a_condition_that_is_null_is_no_match() -> None:
@@ -143,7 +143,7 @@ def test_the_oldest_of_both_sides_go_when_there_is_no_room() -> None:
     assert names(step) == names(roomy_step(rows))  # they had met before they went
 
 
-def roomy_step(rows: list[tuple[str, int, str]]) -> JointStep:
+def roomy_step(rows: list[tuple[str, int, str]]) -> Step:
     return within(100, how="full").step(rows[::2], rows[1::2])
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from muntin.aggregates.bind import AggregateCall
 from muntin.kernels.arrays import NEVER
 from muntin.operators.build import WindowOperatorInputs, build
-from muntin.operators.protocol import MemoryState, Operator, Punctuation, Step
+from muntin.operators.protocol import InputBatch, MemoryState, Operator, Punctuation, Step
 from muntin.operators.rows.operator import RowWindowOperator
 from muntin.operators.windows.sessions import Sessions
 from muntin.specs.axis import Axis, Domain
@@ -101,7 +101,7 @@ class Stepping:
         end: bool = False,
     ) -> list[dict[str, Any]]:
         """What is reported of these rows and this punctuation, in the order it is reported."""
-        routed = [self.work.route(table(rows, self.slot))] if rows else []
+        routed = [self.work.map_sides[0].route(table(rows, self.slot))] if rows else []
         after = self.reached if upto is None else upto
         after_of = {**self.reached_of, **(upto_of or {})}
         seen = [r.progress for r in routed if r.progress is not None]
@@ -117,7 +117,8 @@ class Stepping:
             self.reached, after, self.largest, end, self.ended, by_key if after_of else None
         )
         originals = [r.rows for r in routed if r.rows is not None]
-        self.last = self.work.step(self.state, [r.partial for r in routed], punctuation, originals)
+        batch = InputBatch([r.partial for r in routed], punctuation, originals)
+        self.last = self.work.step(self.state, [batch])
         self.state.apply(self.last.changes)
         self.reached, self.reached_of, self.ended = after, after_of, self.ended or end
         found: list[dict[str, Any]] = self.last.results.to_pylist()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from muntin.operators.progress.build import punctuator
 from muntin.operators.progress.progress import Progress, ProgressMessages
 from muntin.operators.progress.slack import Punctuator
-from muntin.operators.protocol import MemoryState, Operator, Step
+from muntin.operators.protocol import InputBatch, MemoryState, Operator, Step
 from muntin.operators.windows.operator import LAYOUT
 from muntin.reference.disorder import ArrivedRows, Rule
 from muntin.reference.windows import MicroBatch
@@ -148,13 +148,14 @@ class Ran:
     def take(self, step: Step) -> None:
         """What a step says."""
         self.results += step.results.to_pylist()
-        self.used += step.rows_used
-        self.refused += ["late"] * step.rows_late
-        if step.late_rows is not None:
-            assert step.late_rows.num_rows == step.rows_late
-            self.lateness += step.late_rows["lateness"].to_pylist()
-        if step.fallen is not None:
-            self.refused += step.fallen["reason"].to_pylist()
+        (counts,) = step.rows
+        self.used += counts.used
+        self.refused += ["late"] * counts.late
+        if counts.late_rows is not None:
+            assert counts.late_rows.num_rows == counts.late
+            self.lateness += counts.late_rows["lateness"].to_pylist()
+        if counts.fallen is not None:
+            self.refused += counts.fallen["reason"].to_pylist()
 
 
 def renamed(row: dict[str, Any]) -> dict[str, Any]:
@@ -170,7 +171,7 @@ def steps(work: Operator, case: Arrivals, dealt: Sequence[Sequence[Sequence[Any]
     rule, state, progress, ran = case.punctuator(), MemoryState(), Progress(), Ran()
     for tasks, now in [*zip(dealt, case.clocks, strict=True), (None, None)]:
         observed = [rule.observe(case.table(part)) for part in tasks or () if part]
-        routed = [work.route(one.rows) for one in observed if one.rows.num_rows]
+        routed = [work.map_sides[0].route(one.rows) for one in observed if one.rows.num_rows]
         heard = ProgressMessages(
             seen=[r.progress for r in routed],
             clock=[_micros(now)],
@@ -182,7 +183,7 @@ def steps(work: Operator, case: Arrivals, dealt: Sequence[Sequence[Sequence[Any]
         progress = advanced.progress
         partials = [r.partial for r in routed]
         originals = [r.rows for r in routed if r.rows is not None]
-        step = work.step(state, partials, advanced.punctuation, originals)
+        step = work.step(state, [InputBatch(partials, advanced.punctuation, originals)])
         state.apply({**step.changes, **advanced.changes})
         ran.used += sum(one.punctuations for one in observed)
         for one in routed:

@@ -23,7 +23,7 @@ from muntin.expressions.spark_expressions import Sql
 from muntin.operators.frames.build import FrameOperatorInputs, build
 from muntin.operators.frames.missing_rows import Bridge
 from muntin.operators.frames.tied_rows import CombinedTies
-from muntin.operators.protocol import MemoryState, Operator, Punctuation
+from muntin.operators.protocol import InputBatch, MemoryState, Operator, Punctuation
 from muntin.reference import aggregates
 from muntin.reference.frames.frames import FrameReference
 from muntin.reference.windows import END, Evaluate, MicroBatch, Outcome
@@ -278,10 +278,10 @@ class FrameCase(Arrivals):
     def run_at_once(self) -> Ran:
         """As the batch driver does: all rows, and then no more."""
         work, ran = self.operator(), Ran()
-        routed = work.route(self.table(self.data()))
+        routed = work.map_sides[0].route(self.table(self.data()))
         end = Punctuation(None, None, routed.progress, ended=True)
         ran.refused += [reason for reason, n in routed.refused.items() for _ in range(n)]
-        ran.take(work.step(MemoryState(), [routed.partial], end))
+        ran.take(work.step(MemoryState(), [InputBatch([routed.partial], end)]))
         return ran
 
     def expected_at_once(self) -> Outcome:

@@ -6,9 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from muntin.operators.joint_protocol import InputBatch, Joint, JointStep, ScopedState
 from muntin.operators.progress.progress import AdvancedShard, Progress, ProgressMessages
-from muntin.operators.protocol import MemoryState, Punctuation
+from muntin.operators.protocol import (
+    InputBatch,
+    MemoryState,
+    Operator,
+    Punctuation,
+    ScopedState,
+    Step,
+)
 from tests.properties.arriving import Arrivals
 
 Row = dict[str, Any]
@@ -24,20 +30,24 @@ class JointRan:
     chunks_left: list[str] = field(default_factory=list)
     evicted: int = 0
 
-    def take(self, step: JointStep) -> None:
+    def take(self, step: Step) -> None:
         self.results += step.results.to_pylist()
         self.evicted += step.evicted
-        for place, taken in enumerate(step.taken):
-            self.used[place] += taken.used
-            self.refused[place] += ["late"] * taken.late
-            if taken.late_rows is not None:
-                assert taken.late_rows.num_rows == taken.late
-            if taken.fallen is not None:
-                self.refused[place] += taken.fallen["reason"].to_pylist()
+        for place, counts in enumerate(step.rows):
+            self.used[place] += counts.used
+            self.refused[place] += ["late"] * counts.late
+            if counts.late_rows is not None:
+                assert counts.late_rows.num_rows == counts.late
+            if counts.fallen is not None:
+                self.refused[place] += counts.fallen["reason"].to_pylist()
 
 
 def joint_steps(
-    work: Joint, cases: Sequence[Arrivals], ends: Sequence[int], *, state: MemoryState | None = None
+    work: Operator,
+    cases: Sequence[Arrivals],
+    ends: Sequence[int],
+    *,
+    state: MemoryState | None = None,
 ) -> JointRan:
     """Step every micro-batch as a driver would; an input ends with the step ``ends`` says.
 
@@ -66,7 +76,7 @@ def _scope(state: MemoryState, place: int) -> ScopedState:
 
 
 def _arrived(
-    work: Joint,
+    work: Operator,
     place: int,
     case: Arrivals,
     number: int,
@@ -75,7 +85,7 @@ def _arrived(
     progress: Sequence[Progress],
     ran: JointRan,
 ) -> tuple[InputBatch, AdvancedShard]:
-    rule, sender = case.punctuator(), work.senders[place]
+    rule, sender = case.punctuator(), work.map_sides[place]
     rows = case.batches[number] if number < len(case.batches) else ()
     half = len(rows) // 2
     observed = [rule.observe(case.table(part)) for part in (rows[:half], rows[half:]) if part]
@@ -97,11 +107,11 @@ def _arrived(
     return InputBatch(partials, advanced.punctuation, originals), advanced
 
 
-def at_once(work: Joint, cases: Sequence[Arrivals]) -> JointRan:
+def at_once(work: Operator, cases: Sequence[Arrivals]) -> JointRan:
     """As the batch driver does: all rows of all inputs, and then no more."""
     ran = JointRan(used=[0] * len(cases), refused=[[] for _ in cases])
     arrived = []
-    for place, (sender, case) in enumerate(zip(work.senders, cases, strict=True)):
+    for place, (sender, case) in enumerate(zip(work.map_sides, cases, strict=True)):
         routed = sender.route(case.table(case.data()))
         ran.used[place] += routed.passed
         ran.refused[place] += [reason for reason, n in routed.refused.items() for _ in range(n)]

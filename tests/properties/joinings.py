@@ -18,8 +18,7 @@ from muntin.operators.join.operator import PairJoinOperator
 from muntin.operators.join.pair_condition import PairCondition
 from muntin.operators.join.reach import Around, IntervalReach
 from muntin.operators.join.side import SideRows
-from muntin.operators.joint_protocol import InputBatch, Joint, JointStep, MapSide
-from muntin.operators.protocol import MemoryState
+from muntin.operators.protocol import InputBatch, MapSide, MemoryState, Operator, Step
 from muntin.reference.arrivals import arrive, without_place
 from muntin.reference.join import AsofReference, JoinReference
 from muntin.reference.windows import END, MicroBatch, Outcome
@@ -101,7 +100,7 @@ class TwoSides:
         """What the reference makes of rows that were in time."""
         raise NotImplementedError
 
-    def run(self, work: Joint | None = None) -> JointRan:
+    def run(self, work: Operator | None = None) -> JointRan:
         return joint_steps(work or self.operator(), self.sides, self.ends)
 
     def run_at_once(self) -> JointRan:
@@ -207,14 +206,22 @@ class Watched:
     results: list[Row] = field(default_factory=list)
 
     @property
-    def senders(self) -> Sequence[MapSide]:
-        return self.work.senders
+    def map_sides(self) -> Sequence[MapSide]:
+        return self.work.map_sides
+
+    @property
+    def shard_keys(self) -> Sequence[Sequence[str]]:
+        return self.work.shard_keys
+
+    @property
+    def may_refuse(self) -> bool:
+        return self.work.may_refuse
 
     @property
     def result_schema(self) -> pa.Schema:
         return self.work.result_schema
 
-    def step(self, state: MemoryState, arrived: Sequence[InputBatch]) -> JointStep:
+    def step(self, state: MemoryState, arrived: Sequence[InputBatch]) -> Step:
         self.before(self, state, arrived)
         for place, (side, one) in enumerate(zip(self.work.sides, arrived, strict=True)):
             numbers = side.in_time(one)[0]["c3"].to_pylist()

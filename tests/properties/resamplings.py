@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from muntin.operators.join.asof_reach import AsofReach
-from muntin.operators.joint_protocol import Alone, Joint
+from muntin.operators.protocol import Operator
 from muntin.operators.resample.at_grid import Regular
 from muntin.operators.resample.at_instants import Given
 from muntin.operators.resample.neighbours import Neighbours, numeric
@@ -32,13 +32,13 @@ class ResampleCase(TwoSides):
     def sides(self) -> tuple[Joined, ...]:  # type: ignore[override]
         return (self.right,) if self.spec.every is not None else (self.left, self.right)
 
-    def operator(self) -> Joint:  # type: ignore[override]
+    def operator(self) -> Operator:  # type: ignore[override]
         axis, bound_type = self.right.axis, ON_TYPES[self.right.domain][1]
         rows = replace(self.right, ties=True).side
         far = None if self.spec.max_gap is None else axis.length("max_gap", self.spec.max_gap)
         values = Neighbours(self.spec.how, axis, far, rows.columns)
         if self.spec.every is not None:
-            return Alone(Regular(rows, self.spec.grid(axis), values, bound_type))
+            return Regular(rows, self.spec.grid(axis), values, bound_type)
         look = AsofReach.of(looked(self.spec), axis)
         return Given(look, (replace(self.left.side, columns=()), rows), values, bound_type)
 
@@ -59,7 +59,7 @@ class ResampleCase(TwoSides):
         values = {f"r{place}": made[name] for place, name in enumerate(COLUMNS)}
         return {**key, "at": at, **values, "gap": made["gap"]}
 
-    def run(self, work: Joint | None = None) -> JointRan:
+    def run(self, work: Operator | None = None) -> JointRan:
         return joint_steps(work or self.operator(), self.sides, self.ends[: len(self.sides)])
 
     def run_at_once(self) -> JointRan:

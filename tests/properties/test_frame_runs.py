@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from muntin.errors import TieError
 from muntin.operators.frames import batch_runs
 from muntin.operators.frames.batch_runs import BatchRuns, in_batch
-from muntin.operators.protocol import MemoryState, Punctuation
+from muntin.operators.protocol import InputBatch, MemoryState, Punctuation
 from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.kinds import Boundary, Threshold
 from muntin.testing import assert_same_rows
@@ -81,7 +81,8 @@ def stepped(case: FrameCase, tasks: Sequence[list[Row]]) -> tuple[list[Row], boo
     largest = max((part.progress for part in routed if part.progress is not None), default=None)
     end = Punctuation(None, None, largest, ended=True)
     rows = Read(part.rows for part in routed if part.rows is not None)
-    step = work.step(MemoryState(), [part.partial for part in routed], end, rows)
+    batch = InputBatch([part.partial for part in routed], end, rows)
+    step = work.step(MemoryState(), [batch])
     return [renamed(row) for row in step.results.to_pylist()], rows.seen
 
 

@@ -12,10 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import pyarrow as pa
 from hypothesis import given
 
-from muntin.operators.protocol import Operator, Punctuation, Routed, State, Step
+from muntin.operators.protocol import InputBatch, MapSide, Operator, State, Step
 from muntin.reference.arrivals import Arrivals, arrive
 from muntin.reference.windows import END, MicroBatch, Outcome
 from muntin.specs.frames.kinds import Between
@@ -37,17 +36,12 @@ class Watched:
     work: Operator
     told: list[list[Row]] = field(default_factory=list)
 
-    def route(self, rows: pa.Table) -> Routed:
-        return self.work.route(rows)
+    @property
+    def map_sides(self) -> Sequence[MapSide]:
+        return self.work.map_sides
 
-    def step(
-        self,
-        state: State,
-        partials: Sequence[pa.Table],
-        punctuation: Punctuation,
-        rows: Sequence[pa.Table] = (),
-    ) -> Step:
-        made = self.work.step(state, partials, punctuation, rows)
+    def step(self, state: State, inputs: Sequence[InputBatch]) -> Step:
+        made = self.work.step(state, inputs)
         self.told.append([renamed(row) for row in made.results.to_pylist()])
         return made
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from hypothesis import given
 
-from muntin.operators.joint_protocol import InputBatch
-from muntin.operators.protocol import MemoryState, Punctuation
+from muntin.operators.protocol import InputBatch, MemoryState, Punctuation
 from muntin.specs.join import left_only, pads_left, pads_right
 from muntin.testing import assert_same_rows
 from tests.properties.joinings import (

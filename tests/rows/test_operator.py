@@ -125,13 +125,13 @@ def test_a_row_that_breaks_the_order_comes_out_again() -> None:
     stepping = Stepping(ordered(SlideOnWindow(9, 5, "on", "slide_on")))
     rows = [{"on": 3, "slide_on": 12}, {"on": 2, "slide_on": 5}, {"on": 1, "slide_on": 10}]
     stepping.step(rows)
-    assert stepping.last is not None and stepping.last.rows_used == 3
+    assert stepping.last is not None and stepping.last.rows[0].used == 3
     stepping.step(upto=4)
-    assert stepping.last.fallen is not None
-    assert stepping.last.fallen.to_pylist() == [
+    assert stepping.last.rows[0].fallen is not None
+    assert stepping.last.rows[0].fallen.to_pylist() == [
         {"o0": 2, "reason": "slide_on_fell", "lateness": None}
     ]
-    assert stepping.last.rows_used == -1
+    assert stepping.last.rows[0].used == -1
     assert ends(stepping.step(end=True)) == [(3, 2)]
 
 
@@ -209,7 +209,7 @@ def test_behind_the_end_every_row_is_late() -> None:
         stepping = Stepping(ordered(RowWindow(1, 1, "on", order=order)))
         stepping.step(at(1), end=True)
         assert stepping.step(at(5)) == []
-        assert stepping.last is not None and stepping.last.rows_late == 1
+        assert stepping.last is not None and stepping.last.rows[0].late == 1
 
 
 def test_no_rows_at_all() -> None:

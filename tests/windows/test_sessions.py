@@ -55,7 +55,7 @@ def test_rows_with_a_gap_of_their_own() -> None:
     refused = [{"on": 1, "reach": 1}, {"on": 1, "reach": None}]
     assert stepping.step([*rows, *refused], upto=21)[0]["window_end"] == 20
     assert found(stepping.step(end=True)) == [(21, 22, 1)]
-    assert stepping.work.route(table(refused)).refused == {"no_gap": 2}
+    assert stepping.work.map_sides[0].route(table(refused)).refused == {"no_gap": 2}
 
 
 def test_keys_have_sessions_of_their_own() -> None:
@@ -69,7 +69,7 @@ def test_late_rows_join_nothing() -> None:
     stepping = Stepping(sessions(FIVE))
     stepping.step(at(20), upto=17)
     stepping.step(at(16, 17))
-    assert stepping.last is not None and stepping.last.rows_late == 1
+    assert stepping.last is not None and stepping.last.rows[0].late == 1
     assert stepping.last.late_rows is not None
     assert stepping.last.late_rows["lateness"].to_pylist() == [1]
     assert found(stepping.step(end=True)) == [(17, 25, 2)]

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from muntin.aggregates.bind import AggregateCall
 from muntin.kernels.arrays import NEVER
-from muntin.operators.protocol import MemoryState, Punctuation
+from muntin.operators.protocol import InputBatch, MemoryState, Punctuation
 from muntin.operators.windows.operator import PANES, Windows
 from muntin.specs.axis import TICK_LIMIT, Axis, Domain
 from muntin.specs.windows import Edges
@@ -58,7 +58,8 @@ class Stepping:
             }
         )
         partials = [self.work.route(table).partial] if pairs else []
-        made = self.work.step(self.state, partials, Punctuation(None, None, 0, by_key=by_key))
+        punctuation = Punctuation(None, None, 0, by_key=by_key)
+        made = self.work.step(self.state, [InputBatch(partials, punctuation)])
         self.state.apply(made.changes)
         self.written = {bucket for name, bucket in made.changes if name == PANES}
         self.reached = after

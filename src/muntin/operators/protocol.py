@@ -1,6 +1,6 @@
 """The step protocol: what an operator is to the drivers that run it.
 
-    step(state, inputs, punctuation) -> results, and what changes in the state
+    step(state, inputs) -> results, and what changes in the state
 
 An operator is a pure function over Arrow tables. It is given what has arrived, what is now known
 to be complete and what it remembered; it returns what it knows for sure and what it must
@@ -116,52 +116,89 @@ class Open:
 
 
 @dataclass(frozen=True)
+class InputBatch:
+    """What a micro-batch brings of one input.
+
+    Rows of an input that every shard gets are ``counted`` in one of them.
+    """
+
+    partials: Sequence[pa.Table]
+    punctuation: Punctuation
+    rows: Sequence[pa.Table] = ()
+    counted: bool = True
+
+
+@dataclass(frozen=True)
+class RowCounts:
+    """What became of the rows of one input.
+
+    ``fallen`` are rows of this or an earlier step that are refused because of other rows.
+    """
+
+    used: int = 0
+    late: int = 0
+    between: int = 0
+    late_rows: pa.Table | None = None
+    fallen: pa.Table | None = None
+
+
+@dataclass(frozen=True)
 class Step:
-    """What a step knows for sure, and what it wants remembered (None forgets a chunk)."""
+    """What a step knows for sure, what it wants remembered, and what became of each input."""
 
     results: pa.Table
-    changes: Mapping[ChunkKey, pa.Table | None] = field(default_factory=dict)
-    rows_used: int = 0
-    rows_late: int = 0
-    rows_between: int = 0
-    late_rows: pa.Table | None = None
-    fallen: pa.Table | None = None  # rows of this or an earlier step that broke a promised order
+    changes: Changes
+    rows: Sequence[RowCounts]
+    evicted: int = 0
     open: Open | None = None
 
 
+class MapSide(Protocol):
+    """The map side of one input: what becomes of its rows before they travel."""
+
+    def route(self, rows: pa.Table) -> Routed:
+        """Take rows in, refuse what has no place, combine what can be combined."""
+
+    def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
+        """Make fewer partial rows of several tables."""
+
+
 class Operator(Protocol):
-    """A stateful operator as the drivers see it."""
+    """A stateful operator with one input or several, as the drivers see it.
+
+    Inputs progress at different speeds, so each has its own punctuation.
+    """
 
     @property
     def result_schema(self) -> pa.Schema:
         """The columns of ``Step.results``."""
 
     @property
-    def lateness_type(self) -> pa.DataType:
-        """How late a row came: a length of time, or a number like those of the column."""
+    def map_sides(self) -> Sequence[MapSide]:
+        """The map side of each input."""
 
     @property
-    def shard_keys(self) -> Sequence[str]:
-        """The key columns whose rows must meet in one shard."""
+    def shard_keys(self) -> Sequence[Sequence[str]]:
+        """For each input the key columns whose rows must meet in one shard."""
 
     @property
     def may_refuse(self) -> bool:
-        """Whether a step may refuse rows for what other rows are, as ``Step.fallen``."""
+        """True if a step may refuse rows because of other rows, as ``RowCounts.fallen``."""
 
-    def route(self, rows: pa.Table) -> Routed:
-        """Map side: take rows in, refuse what has no place, combine what can be combined."""
+    def step(self, state: State, inputs: Sequence[InputBatch]) -> Step:
+        """Take in what arrived of each input, report what is complete."""
 
-    def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
-        """Map side and before a step: make fewer partial rows of several tables."""
 
-    def step(
-        self,
-        state: State,
-        partials: Sequence[pa.Table],
-        punctuation: Punctuation,
-        rows: Sequence[pa.Table] = (),
-    ) -> Step:
-        """Take partial results in, close what is complete."""
+class OneInput:
+    """Base of operators with one input, which are their own map side."""
+
+    @property
+    def map_sides(self: MapSide) -> Sequence[MapSide]:
+        return (self,)
+
+    @property
+    def may_refuse(self) -> bool:
+        return False
 
 
 @dataclass
@@ -182,3 +219,21 @@ class MemoryState:
                 self.chunks.pop(key, None)
             else:
                 self.chunks[key] = chunk
+
+
+@dataclass(frozen=True)
+class ScopedState:
+    """State under a prefix, so that two parts of an operator keep their tables apart."""
+
+    state: State
+    prefix: str
+
+    def buckets(self, table: str) -> Sequence[int]:
+        return self.state.buckets(self.prefix + table)
+
+    def read(self, table: str, bucket: int) -> pa.Table:
+        return self.state.read(self.prefix + table, bucket)
+
+    def named(self, changes: Changes) -> Changes:
+        """Changes under the names that the state itself has for the tables."""
+        return {(self.prefix + table, bucket): c for (table, bucket), c in changes.items()}

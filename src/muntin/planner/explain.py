@@ -12,7 +12,6 @@ from muntin.planner.explain_svg import drawn
 from muntin.planner.translate import QueryAnswer
 from muntin.spark.api.lookup import Probed
 from muntin.spark.plan.plan import Plan
-from muntin.spark.plan.windows import WindowPlan
 
 
 def explained(answer: QueryAnswer, format_: Format) -> str:
@@ -27,7 +26,7 @@ def _operator(plan: Plan | Probed) -> str:
     if isinstance(plan, Probed):
         return "a join of Spark's"
     compiled = plan.compiled
-    operator = compiled.operator if isinstance(compiled, WindowPlan) else compiled.joint
+    operator = compiled.operator
     cut = getattr(operator, "cut", None)
     return f"{type(operator).__name__}{'' if cut is None else f' by {type(cut).__name__}'}"
 

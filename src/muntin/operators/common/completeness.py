@@ -12,8 +12,7 @@ from muntin.kernels.arrays import EVER, NEVER, Ints
 from muntin.kernels.ticks import order_of_ticks, ticks_of_order
 from muntin.operators.common.admission import Admission, behind
 from muntin.operators.common.columns import ints
-from muntin.operators.joint_protocol import InputBatch, RowCounts
-from muntin.operators.protocol import Punctuation
+from muntin.operators.protocol import InputBatch, Punctuation, RowCounts
 from muntin.specs.axis import Axis
 
 

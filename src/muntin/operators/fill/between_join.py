@@ -19,8 +19,7 @@ from muntin.operators.common.columns import ints
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.fill.held_rows import INDEX, ROWS, HeldChunks
 from muntin.operators.fill.horizon import Horizon
-from muntin.operators.joint_protocol import ScopedState
-from muntin.operators.protocol import Changes, State, forget
+from muntin.operators.protocol import Changes, ScopedState, State, forget
 
 LISTED = "listed"
 

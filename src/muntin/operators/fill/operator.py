@@ -21,26 +21,11 @@ from muntin.operators.fill.fragments import Fragments, OpenFills
 from muntin.operators.fill.horizon import Horizon
 from muntin.operators.fill.segments import OperatorSegments
 from muntin.operators.fill.source import FillInput
-from muntin.operators.joint_protocol import InputBatch, JointStep, MapSide, ScopedState, taken
-from muntin.operators.protocol import Changes, Routed, State, Step, forget
+from muntin.operators.protocol import Changes, InputBatch, MapSide, ScopedState, State, Step, forget
 
 WAITING = "segments"
 #: What is known of a segment beside the result it is: where it lies, how it is moved, and more.
 _OWN = {"start": pa.int64(), "end": pa.int64(), "shifted": pa.int64(), "since": pa.int64()}
-
-
-@dataclass(frozen=True)
-class ShardedMapSide:
-    """The map side of an operator whose rows find their shard by some of their keys."""
-
-    operator: MapSide
-    shard_keys: tuple[str, ...]
-
-    def route(self, rows: pa.Table) -> Routed:
-        return self.operator.route(rows)
-
-    def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
-        return self.operator.merge(partials)
 
 
 @dataclass(frozen=True)
@@ -59,8 +44,16 @@ class FillOperator:
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @cached_property
-    def senders(self) -> Sequence[MapSide]:
-        return (ShardedMapSide(self.segments.operator, self.shards), *self.fills)
+    def map_sides(self) -> Sequence[MapSide]:
+        return (*self.segments.operator.map_sides, *self.fills)
+
+    @property
+    def shard_keys(self) -> Sequence[Sequence[str]]:
+        return (self.shards, *(fill.shards for fill in self.fills))
+
+    @property
+    def may_refuse(self) -> bool:
+        return self.segments.operator.may_refuse
 
     @cached_property
     def told(self) -> pa.Schema:
@@ -96,9 +89,9 @@ class FillOperator:
         """The columns that tell frames apart."""
         return [*self.segments.key_names, "frame_id"]
 
-    def step(self, state: State, arrived: Sequence[InputBatch]) -> JointStep:
-        first, *others = arrived
-        inner = self.segments.operator.step(state, first.partials, first.punctuation, first.rows)
+    def step(self, state: State, inputs: Sequence[InputBatch]) -> Step:
+        first, *others = inputs
+        inner = self.segments.operator.step(state, [first])
         fresh, changes, fragments = self._fresh(state, inner)
         changes |= inner.changes
         waiting = [state.read(WAITING, bucket) for bucket in state.buckets(WAITING)]
@@ -129,8 +122,8 @@ class FillOperator:
         elif fresh.num_rows or done.num_rows:
             changes[WAITING, 0] = left
         results, more = self._results(state, done, matches, self._going_on(left, fragments))
-        counted = [taken(inner), *(rest for _, rest in came)]
-        return JointStep(results, changes | more, counted)
+        counts = [*inner.rows, *(filling for _, filling in came)]
+        return Step(results, changes | more, counts)
 
     def _fresh(self, state: State, inner: Step) -> tuple[pa.Table, Changes, Fragments | None]:
         """New segments, once for each shift; and where fragments of open frames ended."""

@@ -17,8 +17,7 @@ from muntin.operators.common.columns import key_fields
 from muntin.operators.common.completeness import Front, in_time
 from muntin.operators.fill.user_function import UserFunction
 from muntin.operators.frames.frame_aggregates import FrameAggregates
-from muntin.operators.joint_protocol import InputBatch, RowCounts
-from muntin.operators.protocol import Punctuation, Routed
+from muntin.operators.protocol import InputBatch, Punctuation, Routed, RowCounts
 from muntin.specs.axis import Axis
 from muntin.specs.fill import Edge
 
@@ -84,10 +83,6 @@ class FillInput:
     @cached_property
     def key_names(self) -> list[str]:
         return [field.name for field in key_fields(self.keys)]
-
-    @property
-    def shard_keys(self) -> Sequence[str]:
-        return self.shards
 
     @cached_property
     def contents(self) -> FrameAggregates:

@@ -12,12 +12,12 @@ import pyarrow as pa
 from muntin.kernels.ticks import from_order, to_ticks
 from muntin.operators.common.admission import Admission, behind
 from muntin.operators.common.columns import ints, key_fields
-from muntin.operators.protocol import Punctuation, Routed, State, Step
+from muntin.operators.protocol import InputBatch, OneInput, Routed, RowCounts, State, Step
 from muntin.specs.axis import Axis
 
 
 @dataclass(frozen=True)
-class StoredFrameSegments:
+class StoredFrameSegments(OneInput):
     """Rows come with ``on`` (where a frame begins), ``until``, keys, and columns ``r0..`` to keep.
 
     They are known for sure when they come, so nothing is remembered.
@@ -53,12 +53,8 @@ class StoredFrameSegments:
         return pa.schema([*key_fields(self.keys), *bounds, *self._kept])
 
     @property
-    def shard_keys(self) -> Sequence[str]:
-        return self.key_names
-
-    @property
-    def may_refuse(self) -> bool:
-        return False
+    def shard_keys(self) -> Sequence[Sequence[str]]:
+        return (self.key_names,)
 
     def route(self, rows: pa.Table) -> Routed:
         on = to_ticks(rows["on"].combine_chunks(), self.axis)
@@ -73,15 +69,10 @@ class StoredFrameSegments:
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
         return pa.concat_tables([self.row_schema.empty_table(), *partials])
 
-    def step(
-        self,
-        state: State,
-        partials: Sequence[pa.Table],
-        punctuation: Punctuation,
-        rows: Sequence[pa.Table] = (),
-    ) -> Step:
-        arrived = self.merge(partials)
-        late = behind(arrived, self.key_names, punctuation)
+    def step(self, state: State, inputs: Sequence[InputBatch]) -> Step:
+        (only,) = inputs
+        arrived = self.merge(only.partials)
+        late = behind(arrived, self.key_names, only.punctuation)
         arrived = arrived.filter(pa.array(~late)) if late.any() else arrived
         bounds = [
             from_order(ints(arrived[name]), self.axis, self.bound_type)
@@ -89,9 +80,7 @@ class StoredFrameSegments:
         ]
         columns = [*(arrived[n] for n in self.key_names), *bounds]
         columns += [arrived[field.name] for field in self._kept]
-        return Step(
-            results=pa.Table.from_arrays(columns, schema=self.result_schema),
-            rows_used=arrived.num_rows,
-            rows_late=int(late.sum()),
-            late_rows=self.admission.late_among(rows, self.key_names, punctuation),
-        )
+        results = pa.Table.from_arrays(columns, schema=self.result_schema)
+        late_rows = self.admission.late_among(only.rows, self.key_names, only.punctuation)
+        counts = RowCounts(arrived.num_rows, int(late.sum()), late_rows=late_rows)
+        return Step(results, {}, (counts,))

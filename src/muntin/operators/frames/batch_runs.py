@@ -22,7 +22,7 @@ from muntin.operators.common.columns import ints, key_fields
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.frames.operator import FrameOperator, walked
 from muntin.operators.frames.ordered_rows import OrderedRows, lacking
-from muntin.operators.protocol import Operator, Punctuation, Routed, State, Step
+from muntin.operators.protocol import InputBatch, Operator, Routed, RowCounts, State, Step
 
 #: Runs of fewer rows than this do not pay.
 _ROWS_PER_RUN = 4
@@ -85,25 +85,22 @@ class BatchRuns(FrameOperator):
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
         return pa.concat_tables([self.run_schema.empty_table(), *partials])
 
-    def step(
-        self,
-        state: State,
-        partials: Sequence[pa.Table],
-        punctuation: Punctuation,
-        rows: Sequence[pa.Table] = (),
-    ) -> Step:
+    def step(self, state: State, inputs: Sequence[InputBatch]) -> Step:
         """To the end of input; ``rows`` are read only where runs do not say enough."""
-        assert punctuation.ended
-        runs = self.merge(partials)
+        (only,) = inputs
+        assert only.punctuation.ended
+        runs = self.merge(only.partials)
         keyed = KeyedTables.of(self.key_names, [runs])
         key = keyed.numbers[0]
         place, starts = by_key_and_order(key, ints(runs["first"]), len(keyed))
         runs, key = runs.take(pa.array(place)), key[place]
         if not _apart(runs, key):
             plain = self.by_rows()
-            return plain.step(state, [plain.route(table).partial for table in rows], punctuation)
-        found = self._found(runs, starts, punctuation.largest)
-        return Step(self._results(keyed, found, None), rows_used=int(ints(runs["n"]).sum()))
+            partials = [plain.route(table).partial for table in only.rows]
+            return plain.step(state, [InputBatch(partials, only.punctuation)])
+        found = self._found(runs, starts, only.punctuation.largest)
+        counts = RowCounts(int(ints(runs["n"]).sum()))
+        return Step(self._results(keyed, found, None), {}, (counts,))
 
     def by_rows(self) -> FrameOperator:
         """The operator that looks at every row."""

@@ -35,14 +35,25 @@ from muntin.operators.frames.sequencer import KnownUpTo, OrderedBatch, Sequencer
 from muntin.operators.frames.step_context import Certainty, StepContext
 from muntin.operators.frames.tied_rows import CombinedTies
 from muntin.operators.frames.ties import Ties
-from muntin.operators.protocol import Changes, Open, Punctuation, Routed, State, Step, forget
+from muntin.operators.protocol import (
+    Changes,
+    InputBatch,
+    OneInput,
+    Open,
+    Punctuation,
+    Routed,
+    RowCounts,
+    State,
+    Step,
+    forget,
+)
 from muntin.specs.axis import Axis, Domain
 
 STATUS = pa.array(["final", "partial"])
 
 
 @dataclass(frozen=True)
-class FrameOperator:
+class FrameOperator(OneInput):
     """Frames that do not overlap.
 
     Rows come with ``on``, the keys ``k0..``, what the kind reads (:class:`KindColumns`), ``t0..``
@@ -171,8 +182,8 @@ class FrameOperator:
         return 0
 
     @property
-    def shard_keys(self) -> Sequence[str]:
-        return self.key_names
+    def shard_keys(self) -> Sequence[Sequence[str]]:
+        return (self.key_names,)
 
     @property
     def may_refuse(self) -> bool:
@@ -203,14 +214,9 @@ class FrameOperator:
             return self.row_schema.empty_table()
         return pa.concat_tables(partials, promote_options="default")
 
-    def step(
-        self,
-        state: State,
-        partials: Sequence[pa.Table],
-        punctuation: Punctuation,
-        rows: Sequence[pa.Table] = (),
-    ) -> Step:
-        arrived = self.merge(partials)
+    def step(self, state: State, inputs: Sequence[InputBatch]) -> Step:
+        (only,) = inputs
+        punctuation, arrived = only.punctuation, self.merge(only.partials)
         late = behind(arrived, self.key_names, punctuation)
         arrived = arrived.filter(pa.array(~late)) if late.any() else arrived
         remembered = self.memory.load(state)
@@ -222,13 +228,16 @@ class FrameOperator:
         results, changes, since = self._framed(now)
         refused = arranged.refused
         gone = 0 if refused is None else refused.num_rows
+        counts = RowCounts(
+            used=arrived.num_rows - gone,
+            late=int(late.sum()),
+            late_rows=self.admission.late_among(only.rows, self.key_names, punctuation),
+            fallen=None if refused is None else self._tied(refused),
+        )
         return Step(
             results=results,
             changes=hold(state, arranged.waiting, read) | changes,
-            rows_used=arrived.num_rows - gone,
-            rows_late=int(late.sum()),
-            late_rows=self.admission.late_among(rows, self.key_names, punctuation),
-            fallen=None if refused is None else self._tied(refused),
+            rows=(counts,),
             open=_opened(keyed, np.full(len(keyed), EVER) if punctuation.ended else since),
         )
 

@@ -19,8 +19,7 @@ from muntin.operators.join.held_rows import GONE, HeldSide, Pool
 from muntin.operators.join.passed_rows import PassedRows
 from muntin.operators.join.side import SideRows
 from muntin.operators.join.sorted_right_rows import SortedRightRows
-from muntin.operators.joint_protocol import InputBatch, JointStep, MapSide
-from muntin.operators.protocol import Changes, State, forget
+from muntin.operators.protocol import Changes, InputBatch, MapSide, State, Step, forget
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,16 @@ class AsofJoinOperator:
         return False
 
     @property
-    def senders(self) -> Sequence[MapSide]:
+    def map_sides(self) -> Sequence[MapSide]:
         return self.sides
+
+    @property
+    def shard_keys(self) -> Sequence[Sequence[str]]:
+        return [side.key_names for side in self.sides]
+
+    @property
+    def may_refuse(self) -> bool:
+        return False
 
     @cached_property
     def result_schema(self) -> pa.Schema:
@@ -54,11 +61,11 @@ class AsofJoinOperator:
     def key_names(self) -> list[str]:
         return self.sides[0].key_names
 
-    def step(self, state: State, arrived: Sequence[InputBatch]) -> JointStep:
-        (left, taken), (right, taken_right) = (
-            side.in_time(one) for side, one in zip(self.sides, arrived, strict=True)
+    def step(self, state: State, inputs: Sequence[InputBatch]) -> Step:
+        (left, left_counts), (right, right_counts) = (
+            side.in_time(one) for side, one in zip(self.sides, inputs, strict=True)
         )
-        fronts = [Front(self.look.axis, one.punctuation) for one in arrived]
+        fronts = [Front(self.look.axis, one.punctuation) for one in inputs]
         waiting = HeldSide.of(state, "side0:", self.sides[0].schema, remembers=True)
         asking = waiting.pool(left, waiting.held.chosen(self._due(waiting, fronts)))
         known = RightRows.of(self, state, asking, right, fronts)
@@ -69,7 +76,7 @@ class AsofJoinOperator:
             changes |= known.forget()
         else:
             changes |= known.change(self.look, fronts)
-        return JointStep(results, changes, [taken, taken_right])
+        return Step(results, changes, (left_counts, right_counts))
 
     def _results(
         self, known: RightRows, asking: Pool, fronts: Sequence[Front]

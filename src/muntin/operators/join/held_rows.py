@@ -16,8 +16,7 @@ import pyarrow as pa
 from muntin.kernels.arrays import Ints
 from muntin.operators.common.columns import ints
 from muntin.operators.fill.held_rows import ROWS, HeldChunks
-from muntin.operators.joint_protocol import ScopedState
-from muntin.operators.protocol import Changes, State
+from muntin.operators.protocol import Changes, ScopedState, State
 
 Marks = npt.NDArray[np.uint8]
 MARKS, MARK = "marks", "mark"

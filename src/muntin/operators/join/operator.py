@@ -24,8 +24,7 @@ from muntin.operators.join.held_rows import GONE, MET, HeldSide, Marks, Pool
 from muntin.operators.join.pair_condition import PairCondition
 from muntin.operators.join.reach import JoinReach
 from muntin.operators.join.side import SideRows
-from muntin.operators.joint_protocol import InputBatch, JointStep, MapSide
-from muntin.operators.protocol import Changes, State
+from muntin.operators.protocol import Changes, InputBatch, MapSide, State, Step
 from muntin.specs.join import left_only, pads_left, pads_right
 
 
@@ -48,8 +47,16 @@ class PairJoinOperator:
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @property
-    def senders(self) -> Sequence[MapSide]:
+    def map_sides(self) -> Sequence[MapSide]:
         return self.sides
+
+    @property
+    def shard_keys(self) -> Sequence[Sequence[str]]:
+        return [side.key_names for side in self.sides]
+
+    @property
+    def may_refuse(self) -> bool:
+        return False
 
     @cached_property
     def result_schema(self) -> pa.Schema:
@@ -62,9 +69,9 @@ class PairJoinOperator:
         """Whether it matters, for each side, which rows have met or were reported."""
         return pads_left(self.how) or left_only(self.how), pads_right(self.how)
 
-    def step(self, state: State, arrived: Sequence[InputBatch]) -> JointStep:
-        came = [side.in_time(one) for side, one in zip(self.sides, arrived, strict=True)]
-        fronts = [Front(self.reach.axis, one.punctuation) for one in arrived]
+    def step(self, state: State, inputs: Sequence[InputBatch]) -> Step:
+        came = [side.in_time(one) for side, one in zip(self.sides, inputs, strict=True)]
+        fronts = [Front(self.reach.axis, one.punctuation) for one in inputs]
         stores = self.stores(state)
         pools = self._pools(stores, [rows for rows, _ in came], fronts)
         keyed = KeyedTables.of(self.sides[0].key_names, [pool.rows for pool in pools])
@@ -79,8 +86,7 @@ class PairJoinOperator:
         if self.limit is not None:
             more, evicted = evict(self, self.limit, state, changes, fronts)
             results += more
-        taken = [rest for _, rest in came]
-        return JointStep(pa.concat_tables(results), changes, taken, evicted)
+        return Step(pa.concat_tables(results), changes, [counts for _, counts in came], evicted)
 
     def stores(self, state: State) -> list[HeldSide]:
         return [

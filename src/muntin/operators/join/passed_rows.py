@@ -14,8 +14,7 @@ import pyarrow as pa
 from muntin.kernels.arrays import Ints, Mask
 from muntin.operators.common.columns import ints
 from muntin.operators.common.keys import key_buckets
-from muntin.operators.joint_protocol import ScopedState
-from muntin.operators.protocol import Changes, State, forget
+from muntin.operators.protocol import Changes, ScopedState, State, forget
 
 PASSED, LEAST = "rows", "least"
 _LEAST = pa.schema([(name, pa.int64()) for name in ("bucket", "least")])

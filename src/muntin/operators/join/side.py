@@ -11,8 +11,7 @@ import pyarrow as pa
 from muntin.operators.common.admission import Admission
 from muntin.operators.common.columns import key_fields
 from muntin.operators.common.completeness import in_time
-from muntin.operators.joint_protocol import InputBatch, RowCounts
-from muntin.operators.protocol import Routed
+from muntin.operators.protocol import InputBatch, Routed, RowCounts
 from muntin.specs.axis import Axis
 
 
@@ -43,10 +42,6 @@ class SideRows:
     @cached_property
     def tie_names(self) -> list[str]:
         return [f"t{place}" for place in range(len(self.ties))]
-
-    @property
-    def shard_keys(self) -> Sequence[str]:
-        return self.key_names
 
     @cached_property
     def admission(self) -> Admission:

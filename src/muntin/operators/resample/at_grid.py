@@ -22,8 +22,7 @@ from muntin.operators.join.held_rows import GONE, HeldSide, Pool
 from muntin.operators.join.passed_rows import PassedRows
 from muntin.operators.join.side import SideRows
 from muntin.operators.join.sorted_right_rows import SortedRightRows
-from muntin.operators.joint_protocol import InputBatch
-from muntin.operators.protocol import Changes, Open, Punctuation, Routed, State, Step
+from muntin.operators.protocol import Changes, InputBatch, OneInput, Open, Routed, State, Step
 from muntin.operators.resample.neighbours import Neighbours
 from muntin.specs.resample import Grid
 
@@ -39,7 +38,7 @@ class _Laid:
 
 
 @dataclass(frozen=True)
-class Regular:
+class Regular(OneInput):
     """Rows to instants on a ``grid``; without one, to the different places that rows have.
 
     Results have the keys ``k0..`` and, with ``values``, the instant ``at``, values ``r0..`` and
@@ -63,16 +62,8 @@ class Regular:
         return pa.schema([*keys, *value_fields(self.bound_type, self.values)])
 
     @property
-    def lateness_type(self) -> pa.DataType:
-        return self.side.lateness_type
-
-    @property
-    def shard_keys(self) -> Sequence[str]:
-        return self.side.shard_keys
-
-    @property
-    def may_refuse(self) -> bool:
-        return False
+    def shard_keys(self) -> Sequence[Sequence[str]]:
+        return (self.side.key_names,)
 
     def route(self, rows: pa.Table) -> Routed:
         return self.side.route(rows)
@@ -80,15 +71,10 @@ class Regular:
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
         return self.side.merge(partials)
 
-    def step(
-        self,
-        state: State,
-        partials: Sequence[pa.Table],
-        punctuation: Punctuation,
-        rows: Sequence[pa.Table] = (),
-    ) -> Step:
-        new, taken = self.side.in_time(InputBatch(partials, punctuation, rows))
-        front = Front(self.side.axis, punctuation)
+    def step(self, state: State, inputs: Sequence[InputBatch]) -> Step:
+        (only,) = inputs
+        new, counts = self.side.in_time(only)
+        front = Front(self.side.axis, only.punctuation)
         kept = HeldSide.of(state, "rows:", self.side.schema, remembers=False)
         _, high = front.lifted()
         pool = kept.pool(new, kept.held.chosen(kept.held.bounds[0] < high.max()))
@@ -101,9 +87,7 @@ class Regular:
         return Step(
             results=self._told(known, self._instants(known)),
             changes=changes,
-            rows_used=taken.used,
-            rows_late=taken.late,
-            late_rows=taken.late_rows,
+            rows=(counts,),
             open=None if self.values is not None or front.ended else known.open(self),
         )
 

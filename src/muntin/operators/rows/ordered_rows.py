@@ -22,7 +22,16 @@ from muntin.operators.common.admission import Admission, behind
 from muntin.operators.common.columns import ints, key_fields
 from muntin.operators.common.keys import KeyedTables, places
 from muntin.operators.common.pending_rows import PENDING, due, hold
-from muntin.operators.protocol import Changes, Punctuation, Routed, State, Step
+from muntin.operators.protocol import (
+    Changes,
+    InputBatch,
+    OneInput,
+    Punctuation,
+    Routed,
+    RowCounts,
+    State,
+    Step,
+)
 from muntin.operators.rows.cut import Cut, Cutting, Progressed, Run
 from muntin.specs.axis import Axis
 from muntin.specs.row_windows import Order
@@ -32,7 +41,7 @@ MEMORY = "memory"
 
 
 @dataclass(frozen=True)
-class Sequenced:
+class Sequenced(OneInput):
     """Windows that a cut makes of the rows of each key, whatever is computed in them.
 
     Rows come with ``on``, the keys ``k0..``, what the cut looks at, ``t0..`` (what breaks ties)
@@ -118,8 +127,8 @@ class Sequenced:
         return pa.schema([*made, *(pa.field(f"r{p}", type_) for p, type_ in enumerate(types))])
 
     @property
-    def shard_keys(self) -> Sequence[str]:
-        return self.by_names
+    def shard_keys(self) -> Sequence[Sequence[str]]:
+        return (self.by_names,)
 
     @property
     def may_refuse(self) -> bool:
@@ -138,14 +147,9 @@ class Sequenced:
             return self.row_schema.empty_table()
         return pa.concat_tables(partials, promote_options="default")
 
-    def step(
-        self,
-        state: State,
-        partials: Sequence[pa.Table],
-        punctuation: Punctuation,
-        rows: Sequence[pa.Table] = (),
-    ) -> Step:
-        arrived = self.merge(partials)
+    def step(self, state: State, inputs: Sequence[InputBatch]) -> Step:
+        (only,) = inputs
+        punctuation, arrived = only.punctuation, self.merge(only.partials)
         late = self._late(arrived, punctuation)
         arrived = arrived.filter(pa.array(~late)) if late.any() else arrived
         pool, read = self._pool(state, arrived, punctuation)
@@ -159,15 +163,14 @@ class Sequenced:
         results, kept, cutting, between = self._report(state, keyed, held, run, final, keys)
         changes = hold(state, waiting, read) | kept
         changes |= self._memorize(keyed, remembered, keys, cutting)
-        return Step(
-            results=results,
-            changes=changes,
-            rows_used=arrived.num_rows - (0 if fallen is None else fallen.num_rows),
-            rows_late=int(late.sum()),
-            rows_between=between,
-            late_rows=self._late_rows(rows, punctuation) if rows else None,
+        counts = RowCounts(
+            used=arrived.num_rows - (0 if fallen is None else fallen.num_rows),
+            late=int(late.sum()),
+            between=between,
+            late_rows=self._late_rows(only.rows, punctuation) if only.rows else None,
             fallen=fallen,
         )
+        return Step(results, changes, (counts,))
 
     def _kept(self, state: State) -> pa.Table:
         """What is kept of rows that are final, with the keys."""

@@ -21,7 +21,16 @@ from muntin.kernels.sliding import LANDMARK, LATCH, intervals
 from muntin.kernels.ticks import from_ticks
 from muntin.operators.aggregation.combine import slide
 from muntin.operators.common.columns import ints
-from muntin.operators.protocol import ChunkKey, Punctuation, Routed, State, Step
+from muntin.operators.protocol import (
+    ChunkKey,
+    InputBatch,
+    OneInput,
+    Punctuation,
+    Routed,
+    RowCounts,
+    State,
+    Step,
+)
 from muntin.operators.windows.closed_windows import FOREVER, Closing, Last
 from muntin.operators.windows.panes import Panes
 from muntin.specs.axis import Axis
@@ -35,7 +44,7 @@ _NO_COLUMNS = pa.table({})
 
 
 @dataclass(frozen=True)
-class Windows:
+class Windows(OneInput):
     """Sliding, tumbling and landmark windows with their aggregates.
 
     Results have the keys ``k0..``, the bounds of the window and ``r0..``, one for each call.
@@ -73,12 +82,8 @@ class Windows:
         return pa.duration("us") if self.axis.domain.temporal else self.bound_type
 
     @property
-    def shard_keys(self) -> Sequence[str]:
-        return self.panes.key_names
-
-    @property
-    def may_refuse(self) -> bool:
-        return False
+    def shard_keys(self) -> Sequence[Sequence[str]]:
+        return (self.panes.key_names,)
 
     def route(self, rows: pa.Table) -> Routed:
         """Map side: rows to panes."""
@@ -88,20 +93,15 @@ class Windows:
         """One row per key and pane."""
         return self.panes.merge(partials)
 
-    def step(
-        self,
-        state: State,
-        partials: Sequence[pa.Table],
-        punctuation: Punctuation,
-        rows: Sequence[pa.Table] = (),
-    ) -> Step:
+    def step(self, state: State, inputs: Sequence[InputBatch]) -> Step:
+        (only,) = inputs
         layout = state.buckets(LAYOUT)
         if layout and layout[0] != self.panes_per_bucket:
             # Written under another slack, which sets the size of buckets.
             work = replace(self, panes_per_bucket=layout[0])
-            return work.step(state, partials, punctuation, rows)
-        closing = Closing(self.edges, punctuation)
-        arrived, used, late, between = self._on_time(self.merge(partials), closing)
+            return work.step(state, inputs)
+        closing = Closing(self.edges, only.punctuation)
+        arrived, used, late, between = self._on_time(self.merge(only.partials), closing)
         touched = self._buckets(ints(arrived["pane"]))
         remembered = state.buckets(PANES)
         loaded = set(remembered) & set(touched)
@@ -114,13 +114,11 @@ class Windows:
         changes = self._remember(panes, ends, closing, remembered, loaded, touched)
         if changes and not layout:
             changes[LAYOUT, self.panes_per_bucket] = _NO_COLUMNS
+        late_rows = self._late_rows(only.rows, closing) if only.rows else None
         return Step(
-            results=self._close(panes, ends, punctuation),
+            results=self._close(panes, ends, only.punctuation),
             changes=changes,
-            rows_used=used,
-            rows_late=late,
-            rows_between=between,
-            late_rows=self._late_rows(rows, closing) if rows else None,
+            rows=(RowCounts(used, late, between, late_rows),),
         )
 
     def _overlaps(self, bucket: int, start: int, end: int) -> bool:

@@ -23,7 +23,15 @@ from muntin.operators.aggregation.combine import slide
 from muntin.operators.common.admission import Admission, behind
 from muntin.operators.common.columns import ints
 from muntin.operators.common.keys import key_buckets
-from muntin.operators.protocol import Changes, Punctuation, Routed, State, Step
+from muntin.operators.protocol import (
+    Changes,
+    InputBatch,
+    OneInput,
+    Routed,
+    RowCounts,
+    State,
+    Step,
+)
 from muntin.operators.windows.panes import Panes
 from muntin.specs.axis import Axis
 from muntin.specs.windows import Edges
@@ -32,7 +40,7 @@ SESSIONS = "sessions"
 
 
 @dataclass(frozen=True)
-class Sessions:
+class Sessions(OneInput):
     """Sessions of each key with their aggregates.
 
     Rows come with ``on``, the keys ``k0..``, the slots ``s0..`` and, where rows bring their own
@@ -73,12 +81,8 @@ class Sessions:
         return pa.schema([*made, *(pa.field(f"r{place}", b.type) for place, b in results)])
 
     @property
-    def shard_keys(self) -> Sequence[str]:
-        return self.cells.key_names
-
-    @property
-    def may_refuse(self) -> bool:
-        return False
+    def shard_keys(self) -> Sequence[Sequence[str]]:
+        return (self.cells.key_names,)
 
     def route(self, rows: pa.Table) -> Routed:
         """Map side: rows with their place and reach; whether they are late is not known yet."""
@@ -105,14 +109,9 @@ class Sessions:
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
         return pa.concat_tables(partials) if partials else self.row_schema.empty_table()
 
-    def step(
-        self,
-        state: State,
-        partials: Sequence[pa.Table],
-        punctuation: Punctuation,
-        rows: Sequence[pa.Table] = (),
-    ) -> Step:
-        arrived = self.merge(partials)
+    def step(self, state: State, inputs: Sequence[InputBatch]) -> Step:
+        (only,) = inputs
+        punctuation, arrived = only.punctuation, self.merge(only.partials)
         late = behind(arrived, self.cells.key_names, punctuation)
         arrived = arrived.filter(pa.array(~late)) if late.any() else arrived
         old = [state.read(SESSIONS, bucket) for bucket in sorted(state.buckets(SESSIONS))]
@@ -123,12 +122,11 @@ class Sessions:
             # A row just at the end would still join, so the end itself must be complete.
             told = order_of_ticks(complete, self.axis)
             closed = (complete != NEVER) & (ints(sessions["reach"]) < told)
+        late_rows = self.admission.late_among(only.rows, self.cells.key_names, punctuation)
         return Step(
             results=self._results(sessions.filter(pa.array(closed))),
             changes=self._remember(state, sessions, changed, closed),
-            rows_used=arrived.num_rows,
-            rows_late=int(late.sum()),
-            late_rows=self.admission.late_among(rows, self.cells.key_names, punctuation),
+            rows=(RowCounts(arrived.num_rows, int(late.sum()), late_rows=late_rows),),
         )
 
     def _lifted(self, rows: pa.Table) -> pa.Table:

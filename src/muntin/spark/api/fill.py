@@ -115,7 +115,7 @@ def planned(segmented: Segments, plain: WindowPlan, sources: Sequence[FillSource
     """The plan of segments and everything that fills them."""
     compiled = FillPlan(plain, tuple(sources))
     compiled.naming.check()
-    compiled.joint.result_schema  # noqa: B018  (a type that does not suit is said here)
+    compiled.operator.result_schema  # noqa: B018  (a type that does not suit is said here)
     for feed in compiled.feeds:
         feed.punctuator  # noqa: B018
     if plain.is_streaming:

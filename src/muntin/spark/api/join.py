@@ -68,7 +68,7 @@ def joined(
             "condition can follow as .df.where(...)",
         )
     compiled = JoinPlan(spec, (left, right), prefix, where, _bytes(limit), _ties(tiebreak, right))
-    compiled.joint.result_schema  # noqa: B018  (a type that does not suit is said here)
+    compiled.operator.result_schema  # noqa: B018  (a type that does not suit is said here)
     compiled.finisher  # noqa: B018  (and a name that is taken)
     for feed in compiled.feeds:
         feed.punctuator  # noqa: B018

@@ -71,7 +71,7 @@ def resampled(
                 raise UnknownColumnError(argument, name, rows.df.columns)
     compiled = ResamplePlan(spec, rows, at, chosen, tuple(tiebreak), prefix)
     _check_names(compiled.finisher.columns)
-    compiled.joint.result_schema  # noqa: B018  (a type that does not suit is said here)
+    compiled.operator.result_schema  # noqa: B018  (a type that does not suit is said here)
     _check(compiled.sources, compiled.feeds)
     return Resampled(compiled)
 
@@ -235,6 +235,6 @@ def _surrounded(filled: Filled, source: FillSource) -> Resampled:
     instants, rows = filled.segmented, filled.source
     compiled = InstantRowsPlan(instants.compiled(()), (source,), on=rows.on)
     compiled.naming.check()
-    compiled.joint.result_schema  # noqa: B018  (a type that does not suit is said here)
+    compiled.operator.result_schema  # noqa: B018  (a type that does not suit is said here)
     _check((instants.source, rows), compiled.feeds)
     return Resampled(compiled)

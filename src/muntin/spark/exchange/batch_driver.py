@@ -9,48 +9,47 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from muntin.operators.joint_protocol import InputBatch, Joint
-from muntin.operators.protocol import MemoryState, Punctuation
+from muntin.operators.protocol import InputBatch, MemoryState, Operator, Punctuation
 from muntin.spark.exchange.messages import InputRoute, Message, in_order, of_input, of_kind
 from muntin.spark.exchange.shipping import shipped
 
 _OUTPUT_ROWS = 200_000
 
 
-def run(messages: DataFrame, operator: Joint, schema: StructType) -> DataFrame:
+def run(messages: DataFrame, operator: Operator, schema: StructType) -> DataFrame:
     """The results of all shards."""
     # No number of partitions: adaptive execution makes few of them where there is little data.
     sharded = messages.repartition("shard")
     return sharded.mapInArrow(shipped(__name__, "run_shards", operator), schema)
 
 
-def fallen(messages: DataFrame, operator: Joint, source: int, schema: StructType) -> DataFrame:
+def fallen(messages: DataFrame, operator: Operator, source: int, schema: StructType) -> DataFrame:
     """The rows of an input that turn out to break an order which the windows rely on."""
     sharded = messages.repartition("shard")
     return sharded.mapInArrow(shipped(__name__, "run_fallen", operator, source), schema)
 
 
 def run_fallen(
-    operator: Joint, source: int, batches: Iterator[pa.RecordBatch]
+    operator: Operator, source: int, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Worker side: what the shards of one partition refuse after looking at all their rows."""
     for messages in _by_shard(batches):
-        found = operator.step(MemoryState(), _arrived(operator, messages)).taken[source].fallen
+        found = operator.step(MemoryState(), _arrived(operator, messages)).rows[source].fallen
         if found is not None:
             yield from found.to_batches()
 
 
-def run_shards(operator: Joint, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def run_shards(operator: Operator, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Worker side: the shards of one partition, one after the other."""
     for messages in _by_shard(batches):
         step = operator.step(MemoryState(), _arrived(operator, messages))
         yield from step.results.to_batches(max_chunksize=_OUTPUT_ROWS)
 
 
-def _arrived(operator: Joint, messages: Sequence[Message]) -> list[InputBatch]:
+def _arrived(operator: Operator, messages: Sequence[Message]) -> list[InputBatch]:
     """All of every input of a shard, to the end."""
     made = []
-    for source in range(len(operator.senders)):
+    for source in range(len(operator.map_sides)):
         mine = of_input(messages, source)
         seen = [message.progress for message in mine if message.progress is not None]
         end = Punctuation(None, None, max(seen, default=None), ended=True)
@@ -81,7 +80,7 @@ def refusals(lane: InputRoute, batches: Iterator[pa.RecordBatch]) -> Iterator[pa
     """Worker side: the rows that an operator refuses without knowing any other row."""
     for batch in batches:
         rows = lane.punctuator.observe(pa.Table.from_batches([batch])).rows
-        refused = lane.sender.route(rows).refused_rows
+        refused = lane.map_side.route(rows).refused_rows
         if refused is not None:
             yield from refused.to_batches()
 

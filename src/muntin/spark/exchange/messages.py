@@ -18,8 +18,8 @@ from pyspark.sql import DataFrame
 
 from muntin.errors import ArgumentError
 from muntin.kernels.hashing import shard_of
-from muntin.operators.joint_protocol import MapSide
 from muntin.operators.progress.slack import Punctuator
+from muntin.operators.protocol import MapSide, Operator
 from muntin.spark.exchange.shard_labels import shard_label
 from muntin.spark.exchange.shipping import shipped
 from muntin.specs.axis import Axis, Domain
@@ -101,10 +101,24 @@ class InputRoute:
     """
 
     source: int
-    sender: MapSide
+    map_side: MapSide
+    shard_keys: tuple[str, ...]
     punctuator: Punctuator
     shards: int
     everywhere: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        operator: Operator,
+        source: int,
+        punctuator: Punctuator,
+        shards: int,
+        everywhere: bool = False,
+    ) -> InputRoute:
+        """The route of an input of an operator."""
+        map_side, shard_keys = operator.map_sides[source], tuple(operator.shard_keys[source])
+        return cls(source, map_side, shard_keys, punctuator, shards, everywhere)
 
 
 def routed(prepared: DataFrame, lane: InputRoute) -> DataFrame:
@@ -152,7 +166,7 @@ class _Sender:
             yield from self._payloads(shard, KEYED, mine)
 
     def _route(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
-        routed = self.lane.sender.route(rows)
+        routed = self.lane.map_side.route(rows)
         self.progress = max(
             (p for p in (self.progress, routed.progress) if p is not None), default=None
         )
@@ -182,7 +196,7 @@ class _Sender:
         if len(self.labels) == 1 or self.lane.everywhere:
             yield from ((shard, table) for shard in range(len(self.labels)))
             return
-        keys = [table[name].combine_chunks() for name in self.lane.sender.shard_keys]
+        keys = [table[name].combine_chunks() for name in self.lane.shard_keys]
         shard = shard_of(keys, table.num_rows, len(self.labels))
         # Numbers of 16 bits are sorted by radix, which is several times faster.
         small = shard.astype(np.uint16) if len(self.labels) <= 2**16 else shard
@@ -195,7 +209,7 @@ class _Sender:
     def _flush(self) -> Iterator[pa.RecordBatch]:
         for shard, tables in enumerate(self.pending):
             if tables:
-                merged = tables[0] if len(tables) == 1 else self.lane.sender.merge(tables)
+                merged = tables[0] if len(tables) == 1 else self.lane.map_side.merge(tables)
                 yield from self._payloads(shard, "partial", merged)
                 self.pending[shard] = []
         self.pending_bytes = 0

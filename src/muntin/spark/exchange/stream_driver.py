@@ -13,9 +13,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
 from muntin.operators.common.columns import original_names
-from muntin.operators.joint_protocol import InputBatch, Joint, JointStep, ScopedState
 from muntin.operators.progress.progress import AdvancedShard, Progress, ProgressMessages
-from muntin.operators.protocol import REASONS, State
+from muntin.operators.protocol import REASONS, InputBatch, Operator, ScopedState, State, Step
 from muntin.spark.exchange.messages import (
     CONTROL_REFUSED,
     EVERYWHERE,
@@ -68,7 +67,7 @@ _OUTPUT_ROWS = 500_000
 class ShardTask:
     """Everything a shard needs, in a form that can be pickled."""
 
-    operator: Joint
+    operator: Operator
     lanes: tuple[InputRoute, ...]
     fingerprint: Mapping[str, str]
     preset: tuple[StoredInput, ...] = ()
@@ -204,7 +203,7 @@ def _messages(shard: int, frames: Iterator[pd.DataFrame]) -> Iterator[Message]:
 
 
 def _output(
-    step: JointStep, messages: Sequence[Message], stands: Mapping[str, int | None]
+    step: Step, messages: Sequence[Message], stands: Mapping[str, int | None]
 ) -> pd.DataFrame:
     """Counts, results and refused rows, told apart by their tags."""
     none: dict[str, int | None] = {**dict.fromkeys(COUNTS, 0), **dict.fromkeys(GAUGES)}
@@ -215,7 +214,7 @@ def _output(
         (RESULTS, step.results.slice(start, _OUTPUT_ROWS))
         for start in range(0, step.results.num_rows, _OUTPUT_ROWS)
     ]
-    for source in range(len(step.taken)):
+    for source in range(len(step.rows)):
         tables += [(refused_tag(source), table) for table in _refused(step, messages, source)]
     for tag, table in tables:
         rows.append({"tag": tag, "payload": encode(table, TRAVELLING), **none})
@@ -224,20 +223,20 @@ def _output(
     return made.astype(dict.fromkeys(GAUGES, "Int64"))
 
 
-def _counts(step: JointStep, messages: Sequence[Message]) -> dict[str, int]:
+def _counts(step: Step, messages: Sequence[Message]) -> dict[str, int]:
     refusals = Counter(refused_counts(messages))
-    for taken in step.taken:
-        refusals["late"] += taken.late
-        if taken.fallen is not None:
-            refusals.update(taken.fallen["reason"].to_pylist())
+    for counts in step.rows:
+        refusals["late"] += counts.late
+        if counts.fallen is not None:
+            refusals.update(counts.fallen["reason"].to_pylist())
     punctuations = count_of(messages, PUNCTUATIONS)
-    used = sum(taken.used for taken in step.taken) + punctuations + count_of(messages, PASSED)
+    used = sum(counts.used for counts in step.rows) + punctuations + count_of(messages, PASSED)
     return {
         **refusals,
         "rows_in": used + refusals.total(),
         "rows_used": used,
         "rows_refused": refusals.total(),
-        "rows_between": sum(taken.between for taken in step.taken),
+        "rows_between": sum(counts.between for counts in step.rows),
         PUNCTUATIONS: punctuations,
         CONTROL_REFUSED: count_of(messages, CONTROL_REFUSED),
         "evicted": step.evicted,
@@ -245,12 +244,12 @@ def _counts(step: JointStep, messages: Sequence[Message]) -> dict[str, int]:
     }
 
 
-def _refused(step: JointStep, messages: Sequence[Message], source: int) -> list[pa.Table]:
+def _refused(step: Step, messages: Sequence[Message], source: int) -> list[pa.Table]:
     """The refused rows of an input: on the way, because they were late, or because of others."""
-    taken = step.taken[source]
+    counts = step.rows[source]
     found = of_kind(of_input(messages, source), "refused_rows")
-    if taken.late_rows is not None and taken.late_rows.num_rows:
-        found.append(taken.late_rows)
-    if taken.fallen is not None and original_names(taken.fallen):
-        found.append(taken.fallen)
+    if counts.late_rows is not None and counts.late_rows.num_rows:
+        found.append(counts.late_rows)
+    if counts.fallen is not None and original_names(counts.fallen):
+        found.append(counts.fallen)
     return found

@@ -105,7 +105,7 @@ def measure(compiled: WindowPlan) -> MapSideCounts:
     """Route some of a batch DataFrame and count what comes out."""
     prepared = compiled.prepared().limit(_MEASURED_ROWS)
     rule = compiled.punctuator.in_batch
-    messages = routed(prepared, InputRoute(DATA, compiled.operator, rule, compiled.shards))
+    messages = routed(prepared, InputRoute.of(compiled.operator, DATA, rule, compiled.shards))
     partials = messages.where(F.col("kind") == "partial").agg(F.sum("n")).first()
     found = 0 if partials is None or partials[0] is None else int(partials[0])
     return MapSideCounts(prepared.count(), found)

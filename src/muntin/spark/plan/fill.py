@@ -16,7 +16,7 @@ from muntin.operators.fill.operator import FillOperator
 from muntin.operators.fill.segments import OperatorSegments
 from muntin.operators.fill.source import FillInput, FillReach
 from muntin.operators.fill.user_function import Function, UserFunction
-from muntin.operators.joint_protocol import Joint
+from muntin.operators.protocol import Operator
 from muntin.spark.columns import named
 from muntin.spark.exchange.stored_input import digest
 from muntin.spark.plan.protocol import PlanInput
@@ -161,15 +161,15 @@ class FillPlan:
         return HALF_OPEN if spec.readings == "until_next" else CLOSED
 
     @cached_property
-    def joint(self) -> FillOperator:
-        return self._filled(self.segmented.joint)
+    def operator(self) -> FillOperator:
+        return self._filled(self.segmented.operator)
 
     @property
-    def batched(self) -> FillOperator:
-        return self._filled(self.segmented.batched)
+    def batch_operator(self) -> FillOperator:
+        return self._filled(self.segmented.batch_operator)
 
-    def _filled(self, alone: Joint) -> FillOperator:
-        operator, spec = alone.operator, self.plain.spec  # type: ignore[attr-defined]
+    def _filled(self, operator: Operator) -> FillOperator:
+        spec = self.plain.spec
         names = ("frame_start", "frame_end")
         if isinstance(spec, StoredFrames):
             names = spec.names
@@ -209,7 +209,7 @@ class FillPlan:
 
     @cached_property
     def flat_schema(self) -> spark_types.StructType:
-        return struct(self.joint.result_schema)
+        return struct(self.operator.result_schema)
 
     @property
     def compares(self) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from muntin.kernels.ticks import to_ticks
 from muntin.operators.common.columns import numbered
 from muntin.operators.fill.between_join import MatchedRows
 from muntin.operators.fill.source import FillInput
-from muntin.operators.joint_protocol import Joint
+from muntin.operators.protocol import Operator
 from muntin.spark.exchange.shipping import shipped
 from muntin.spark.plan.fill import FillPlan, FillSource
 from muntin.spark.plan.protocol import PlanInput
@@ -44,12 +44,12 @@ class TableFillPlan:
         return (self.filled.segmented.feed("rows"),)
 
     @property
-    def joint(self) -> Joint:
-        return self.filled.segmented.joint
+    def operator(self) -> Operator:
+        return self.filled.segmented.operator
 
     @property
-    def batched(self) -> Joint:
-        return self.joint
+    def batch_operator(self) -> Operator:
+        return self.operator
 
     @property
     def shards(self) -> int:
@@ -109,7 +109,7 @@ class TableFillPlan:
 
     def _condition(self, source: FillSource) -> SparkColumn:
         fill, edge = source.fill, self.filled.edge
-        segments = self.filled.joint.segments
+        segments = self.filled.operator.segments
         low = self._moved(segments.start, fill.reach.shrink - fill.reach.before, fill.shifts)
         after = fill.reach.after
         high = self._moved(segments.end, after - fill.reach.shrink, fill.shifts)
@@ -166,7 +166,7 @@ def check_history(filled: FillPlan) -> None:
             "one source at a time can be a table while frames stream; use one plan for each",
         )
     (source,) = filled.fills
-    if filled.joint.segments.fragments and source.whole_rows:
+    if filled.operator.segments.fragments and source.whole_rows:
         raise ArgumentError(
             "fragments",
             "the rows of a table",

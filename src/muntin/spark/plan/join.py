@@ -100,7 +100,7 @@ class JoinPlan:
         return "left" if isinstance(self.spec, Asof) else self.spec.how
 
     @cached_property
-    def joint(self) -> PairJoinOperator | AsofJoinOperator:
+    def operator(self) -> PairJoinOperator | AsofJoinOperator:
         left, right = (side.side for side in self.sides)
         match self.spec:
             case Asof():
@@ -114,12 +114,12 @@ class JoinPlan:
         return PairJoinOperator(reach, (left, right), self.how, self.pairing, share)
 
     @property
-    def batched(self) -> PairJoinOperator | AsofJoinOperator:
+    def batch_operator(self) -> PairJoinOperator | AsofJoinOperator:
         # A batch holds nothing, so there is nothing to let go for want of room.
         return (
-            replace(self.joint, limit=None)
-            if isinstance(self.joint, PairJoinOperator)
-            else self.joint
+            replace(self.operator, limit=None)
+            if isinstance(self.operator, PairJoinOperator)
+            else self.operator
         )
 
     @cached_property
@@ -163,7 +163,7 @@ class JoinPlan:
 
     @cached_property
     def flat_schema(self) -> spark_types.StructType:
-        return struct(self.joint.result_schema)
+        return struct(self.operator.result_schema)
 
     @cached_property
     def finisher(self) -> RenamedColumns:

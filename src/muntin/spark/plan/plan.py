@@ -9,7 +9,7 @@ from functools import cached_property, reduce
 from pyspark.sql import DataFrame
 
 from muntin.errors import MuntinError
-from muntin.operators.joint_protocol import Joint
+from muntin.operators.protocol import Operator
 from muntin.spark.exchange import batch_driver, stream_driver
 from muntin.spark.exchange.messages import InputRoute, announced, routed
 from muntin.spark.exchange.refused_rows import RefusedColumns
@@ -45,25 +45,23 @@ class Plan:
         return self.output.results(self.tagged(keep_refused=False))
 
     def _batch(self) -> DataFrame:
-        operator = self.compiled.batched
+        operator = self.compiled.batch_operator
         messages = self._messages(self._lanes(operator, in_batch=True), originals=False)
         return self.compiled.finisher.apply(
             batch_driver.run(messages, operator, self.compiled.flat_schema)
         )
 
-    def _lanes(self, operator: Joint, *, in_batch: bool) -> tuple[InputRoute, ...]:
+    def _lanes(self, operator: Operator, *, in_batch: bool) -> tuple[InputRoute, ...]:
         """How each input travels; in a batch its end is its only punctuation."""
-        shards = self.compiled.shards
-        feeds = zip(self.compiled.feeds, operator.senders, strict=True)
         return tuple(
-            InputRoute(
+            InputRoute.of(
+                operator,
                 source,
-                sender,
                 feed.punctuator.in_batch if in_batch else feed.punctuator,
-                shards,
+                self.compiled.shards,
                 feed.everywhere,
             )
-            for source, (feed, sender) in enumerate(feeds)
+            for source, feed in enumerate(self.compiled.feeds)
         )
 
     def _messages(self, lanes: Sequence[InputRoute], *, originals: bool) -> DataFrame:
@@ -84,7 +82,7 @@ class Plan:
     def tagged(self, *, keep_refused: bool) -> DataFrame:
         """Streams: results, refused rows and counts of one query, told apart by ``tag``."""
         compiled = self.compiled
-        lanes = self._lanes(compiled.joint, in_batch=False)
+        lanes = self._lanes(compiled.operator, in_batch=False)
         messages = self._messages(lanes, originals=keep_refused)
         told = [
             announced(feed.control, feed.axis, compiled.shards, source)
@@ -92,7 +90,7 @@ class Plan:
             if feed.control is not None
         ]
         preset = self._preset(lanes, originals=keep_refused)
-        task = stream_driver.ShardTask(compiled.joint, lanes, compiled.identity, preset)
+        task = stream_driver.ShardTask(compiled.operator, lanes, compiled.identity, preset)
         return stream_driver.counted(stream_driver.run(_union([messages, *told]), task), self.name)
 
     @cached_property
@@ -118,7 +116,7 @@ class Plan:
                 "a stream's refused rows come from the same query as its results: "
                 "mt.write(plan, results=..., refused=...)"
             )
-        lanes = self._lanes(self.compiled.joint, in_batch=True)
+        lanes = self._lanes(self.compiled.operator, in_batch=True)
         return self._refusing.together([self._refused(lanes, lane) for lane in lanes])
 
     def _refused(self, lanes: Sequence[InputRoute], lane: InputRoute) -> DataFrame:
@@ -129,7 +127,9 @@ class Plan:
         if not feed.may_refuse:
             return refused
         messages = self._messages(lanes, originals=True)
-        found = batch_driver.fallen(messages, self.compiled.joint, lane.source, feed.refused_schema)
+        found = batch_driver.fallen(
+            messages, self.compiled.operator, lane.source, feed.refused_schema
+        )
         return refused.unionByName(found)
 
     @property

@@ -10,8 +10,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StringType, StructField, StructType
 
-from muntin.operators.joint_protocol import Joint
 from muntin.operators.progress.slack import Punctuator
+from muntin.operators.protocol import Operator
 from muntin.spark.types import to_spark
 from muntin.specs.axis import Axis
 
@@ -59,11 +59,11 @@ class PlanParts(Protocol):
         """The inputs, in the order in which the operator numbers them."""
 
     @property
-    def joint(self) -> Joint:
+    def operator(self) -> Operator:
         """The operator that streams run."""
 
     @property
-    def batched(self) -> Joint:
+    def batch_operator(self) -> Operator:
         """The operator that batches run, which may know a shorter way."""
 
     @property

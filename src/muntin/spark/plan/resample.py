@@ -10,7 +10,7 @@ from functools import cached_property
 from pyspark.sql import types as spark_types
 
 from muntin.operators.join.asof_reach import AsofReach
-from muntin.operators.joint_protocol import Alone, Joint
+from muntin.operators.protocol import Operator
 from muntin.operators.resample.at_grid import Regular
 from muntin.operators.resample.at_instants import Given
 from muntin.operators.resample.neighbours import Neighbours
@@ -53,20 +53,20 @@ class ResamplePlan:
         return PlanSide(self.at, self.axis, types), rows
 
     @cached_property
-    def joint(self) -> Joint:
+    def operator(self) -> Operator:
         rows = self.sides[-1]
         far = self.spec.max_gap
         ticks = None if far is None else self.axis.length("max_gap", far)
         values = Neighbours(self.spec.how, self.axis, ticks, rows.side.columns)
         if self.at is None:
             grid = self.spec.grid(self.axis)
-            return Alone(Regular(rows.side, grid, values, rows.on_type))
+            return Regular(rows.side, grid, values, rows.on_type)
         look = AsofReach.of(looked_for(self.spec), self.axis)
         return Given(look, (self.sides[0].side, rows.side), values, rows.on_type)
 
     @property
-    def batched(self) -> Joint:
-        return self.joint
+    def batch_operator(self) -> Operator:
+        return self.operator
 
     @property
     def feeds(self) -> Sequence[PlanInput]:
@@ -83,7 +83,7 @@ class ResamplePlan:
 
     @cached_property
     def flat_schema(self) -> spark_types.StructType:
-        return struct(self.joint.result_schema)
+        return struct(self.operator.result_schema)
 
     @cached_property
     def finisher(self) -> RenamedColumns:

@@ -18,7 +18,6 @@ from muntin.aggregates.parse import Column
 from muntin.expressions.spark_expressions import Expression, Name
 from muntin.operators.build import WindowOperatorInputs, build
 from muntin.operators.frames.batch_runs import in_batch
-from muntin.operators.joint_protocol import Alone, Joint
 from muntin.operators.protocol import Operator
 from muntin.spark.columns import column, named
 from muntin.spark.plan.fingerprint import fingerprint
@@ -203,20 +202,16 @@ class WindowPlan(TypedInput):
             name=name,
             prepared=lambda originals: self.prepared(originals=originals),
             schema=self.schema,
-            lateness_type=self.operator.lateness_type,
+            lateness_type=self.lateness_type,
             punctuator=self.punctuator,
             axis=self.axis,
             control=self.source.control,
             may_refuse=self.operator.may_refuse,
         )
 
-    @cached_property
-    def joint(self) -> Joint:
-        return Alone(self.operator)
-
     @property
-    def batched(self) -> Joint:
-        return Alone(in_batch(self.operator))
+    def batch_operator(self) -> Operator:
+        return in_batch(self.operator)
 
     @property
     def finisher(self) -> ResultNames:
