@@ -87,10 +87,10 @@ def test_the_quick_way_is_taken_and_equals_the_general_one(text: str) -> None:
     def check(rows: Rows, data: st.DataObject) -> None:
         panes, stretches = data.draw(windows(len(rows)))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(room.Windowed, "_expanded", refuse)
+            patch.setattr(room.KeptRowWindows, "_expanded", refuse)
             quick = slid(asked, rows, panes, stretches)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(room.Windowed, "_ranges", lambda *_: None)
+            patch.setattr(room.KeptRowWindows, "_ranges", lambda *_: None)
             general = slid(asked, rows, panes, stretches)
         assert quick == general
 

@@ -71,13 +71,13 @@ def test_a_worker_unpacks_what_is_missing(tmp_path: Path) -> None:
         return {path.relative_to(folder).as_posix() for path in sources if path.is_file()}
 
     whole = files()
-    assert {"muntin/__init__.py", "muntin/spark/ship.py"} < whole
+    assert {"muntin/__init__.py", "muntin/spark/exchange/shipping.py"} < whole
     assert all(name.endswith((".py", ".typed")) for name in whole)  # nothing half-written is left
     shutil.rmtree(folder / "muntin" / "spark")
-    (folder / "muntin" / "semantics" / "axis.py").write_text("")
+    (folder / "muntin" / "specs" / "axis.py").write_text("")
     assert workers(2) == {folder / "muntin"}
     assert files() == whole
-    assert (folder / "muntin" / "semantics" / "axis.py").stat().st_size > 0
+    assert (folder / "muntin" / "specs" / "axis.py").stat().st_size > 0
     for path in folder.iterdir():
         shutil.rmtree(path)
     assert workers(1) == {folder / "muntin"}

@@ -226,7 +226,7 @@ def test_explain_says_where_rows_go(spark: SparkSession) -> None:
         (
             f"join({RATE}, {RATE}, within => 5 MINUTES, where => left.value < right.value)",
             [
-                "operator    Paired",
+                "operator    PairJoinOperator",
                 "join        INNER JOIN WITHIN 5 minutes WHERE left.value < right.value",
                 "state       bounded: rows of each side until the other is complete 5 minutes "
                 "behind them",
