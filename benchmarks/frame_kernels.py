@@ -19,8 +19,8 @@ from muntin.operators.frames.build import FrameOperatorInputs, build
 from muntin.operators.frames.operator import FrameOperator, walked
 from muntin.operators.frames.ordered_rows import OrderedRows
 from muntin.specs.axis import Domain
+from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import FrameKind
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

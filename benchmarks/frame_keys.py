@@ -16,7 +16,7 @@ import muntin as mt
 from benchmarks.frames import KINDS, cached, framed, readings
 from benchmarks.measure import Report, Table, Target, draining, medians, say, told, turns
 from benchmarks.streams import Load, arriving, micro_batches
-from muntin.specs.frames.kinds import FrameKind
+from muntin.specs.frames.frame_kind import FrameKind
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from benchmarks.measure import Report, Table, say
 from muntin.operators.frames.build import FrameOperatorInputs, build
 from muntin.operators.protocol import InputBatch, MemoryState, Punctuation
 from muntin.specs.axis import Domain
+from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import FrameKind
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

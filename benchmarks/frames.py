@@ -27,7 +27,7 @@ from benchmarks.measure import (
     told,
     turns,
 )
-from muntin.specs.frames.kinds import FrameKind
+from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.own_function import OwnFraming
 
 #: The condition of threshold frames, and the length of appendix G's windows in seconds.

@@ -99,10 +99,10 @@ from muntin.specs.frames.framing import Framing as Framing
 from muntin.specs.frames.own_function import CompiledFraming as CompiledFraming
 from muntin.specs.frames.own_function import FramingFunction as FramingFunction
 from muntin.specs.frames.schemes import Schedule as Schedule
-from muntin.specs.frames.schemes import schedule as schedule
 from muntin.specs.frames.schemes import Scheme as Scheme
 from muntin.specs.frames.schemes import adjacent as adjacent
 from muntin.specs.frames.schemes import cover as cover
+from muntin.specs.frames.schemes import schedule as schedule
 from muntin.specs.idle import clock as clock
 from muntin.specs.idle import follow as follow
 from muntin.specs.idle import wait as wait

@@ -19,8 +19,8 @@ from muntin.reference.frames.frames import FrameReference
 from muntin.reference.rows import SequenceReference
 from muntin.reference.windows import Evaluate, Outcome, Reference
 from muntin.specs.axis import Axis, Domain
+from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import FrameKind
 from muntin.specs.row_windows import RowWindow, SequenceSpec, Session
 from muntin.specs.windows import Window
 from muntin.testing import Replay, assert_same_rows, replay

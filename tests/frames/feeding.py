@@ -16,8 +16,9 @@ from muntin.operators.frames.missing_rows import Bridge
 from muntin.operators.frames.operator import FrameOperator
 from muntin.operators.protocol import InputBatch, OneInput, Routed, State, Step
 from muntin.specs.axis import Axis, Domain
+from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import FrameKind, Threshold
+from muntin.specs.frames.kinds import Threshold
 from tests.operators.stepping import Stepping
 
 INTEGER = Axis(Domain.INTEGER)

@@ -14,15 +14,8 @@ from muntin.aggregates.parse import parse_bridge, parse_comparison, parse_two_ro
 from muntin.expressions.condition_nodes import BooleanConstant
 from muntin.expressions.nodes import All, Comparison, Constant, Missing, Slot, Text
 from muntin.expressions.spark_expressions import Sql
-from muntin.specs.frames.kinds import (
-    Between,
-    Boundary,
-    Crossing,
-    Delta,
-    FrameKind,
-    Threshold,
-    Trend,
-)
+from muntin.specs.frames.frame_kind import FrameKind
+from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 from muntin.specs.frames.schemes import Schedule, Scheme
 

@@ -14,15 +14,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 import muntin as mt
 from muntin.reference.windows import END, MicroBatch
-from muntin.specs.frames.kinds import (
-    Between,
-    Boundary,
-    Crossing,
-    Delta,
-    FrameKind,
-    Threshold,
-    Trend,
-)
+from muntin.specs.frames.frame_kind import FrameKind
+from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 from muntin.testing import Played, Replay, assert_same_rows, replay
 from tests.drivers.cases import COLUMNS, ON_DDL, ddl, naive, texts

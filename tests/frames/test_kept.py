@@ -8,7 +8,8 @@ import pytest
 
 from muntin.aggregates.functions import Aggregate
 from muntin.expressions.spark_expressions import Sql
-from muntin.specs.frames.kinds import Crossing, Delta, FrameKind, Threshold
+from muntin.specs.frames.frame_kind import FrameKind
+from muntin.specs.frames.kinds import Crossing, Delta, Threshold
 from muntin.specs.frames.schemes import adjacent, cover, schedule
 from tests.frames.feeding import COUNT, MEDIAN, SUM, feeding, line
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from muntin.operators.frames.kind_columns import KindColumns, is_whole, is_wide
 from muntin.specs.axis import Axis, Domain
-from muntin.specs.frames.levels import level
+from muntin.specs.frames.kinds import level
 from muntin.specs.lengths import Number
 
 NAN = float("nan")

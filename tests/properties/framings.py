@@ -28,18 +28,9 @@ from muntin.reference import aggregates
 from muntin.reference.frames.frames import FrameReference
 from muntin.reference.windows import END, Evaluate, MicroBatch, Outcome
 from muntin.specs.axis import Axis, Domain
+from muntin.specs.frames.frame_kind import FrameKind, Starting
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import (
-    Between,
-    Boundary,
-    Crossing,
-    Delta,
-    FrameKind,
-    Starting,
-    Threshold,
-    Trend,
-)
-from muntin.specs.frames.levels import level
+from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend, level
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 from muntin.specs.frames.schemes import Schedule, Scheme
 from tests.properties import measures

@@ -18,7 +18,7 @@ from muntin.spark.api.windows import Windowed
 from muntin.spark.columns import condition
 from muntin.spark.types import DataFrame
 from muntin.specs.disorder import Disorder
-from muntin.specs.frames.kinds import FrameKind
+from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.schemes import Schedule
 
 _KINDS: Mapping[str, Callable[..., FrameKind]] = {

@@ -13,7 +13,8 @@ from typing import Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from muntin.specs.frames.kinds import Boundary, Crossing, Delta, FrameKind, Threshold, Trend
+from muntin.specs.frames.frame_kind import FrameKind
+from muntin.specs.frames.kinds import Boundary, Crossing, Delta, Threshold, Trend
 from muntin.specs.frames.row_kinds import Density
 from muntin.specs.frames.schemes import Scheme, adjacent, cover, schedule
 from muntin.specs.lengths import Number

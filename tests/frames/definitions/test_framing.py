@@ -10,17 +10,10 @@ import pytest
 
 from muntin.errors import ArgumentError
 from muntin.specs.axis import Axis, Domain
+from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import (
-    Between,
-    Boundary,
-    Crossing,
-    Delta,
-    FrameKind,
-    OwnKind,
-    Threshold,
-    Trend,
-)
+from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend
+from muntin.specs.frames.own_function import OwnKind
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 from muntin.specs.frames.schemes import Schedule, Scheme, adjacent, cover, schedule
 from muntin.specs.lengths import Duration, Number
@@ -94,17 +87,17 @@ SLOTS = schedule(20)
         (
             BETWEEN,
             {"cut": True, "max_count": 5},
-            "cut and between contradict each other: between says itself where a frame ends",
+            "cut and between contradict each other: between decides itself where a frame ends",
         ),
         (
             CLUSTER,
             {"cut": True, "max_count": 5},
-            "cut and density contradict each other: density says itself where a frame ends",
+            "cut and density contradict each other: density decides itself where a frame ends",
         ),
         (
             REGION,
             {"cut": True, "max_count": 5},
-            "cut and region contradict each other: region says itself where a frame ends",
+            "cut and region contradict each other: region decides itself where a frame ends",
         ),
         (
             CLUSTER,
@@ -214,8 +207,8 @@ SLOTS = schedule(20)
         (
             THRESHOLD,
             {"readings": "interval", "until": "end_ts", "schedule": SLOTS},
-            "interval and schedule contradict each other: a row says itself how long it holds, or "
-            "a schedule does",
+            "interval and schedule contradict each other: either each row has its own end, or a "
+            "schedule gives it one",
         ),
         (
             THRESHOLD,
@@ -263,7 +256,8 @@ SLOTS = schedule(20)
         (
             THRESHOLD,
             {"ties": "first"},
-            "ties='first' cannot be used: say with tie_order= which columns order rows that tie",
+            "ties='first' cannot be used: give the columns that order rows that tie with "
+            "tie_order=",
         ),
         (
             THRESHOLD,

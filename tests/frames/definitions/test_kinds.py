@@ -8,17 +8,9 @@ from decimal import Decimal
 import pytest
 
 from muntin.errors import ArgumentError
-from muntin.specs.frames.kinds import (
-    Between,
-    Boundary,
-    Crossing,
-    Delta,
-    FrameKind,
-    OwnKind,
-    Starting,
-    Threshold,
-    Trend,
-)
+from muntin.specs.frames.frame_kind import FrameKind, Starting
+from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend
+from muntin.specs.frames.own_function import OwnKind
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 from muntin.specs.lengths import Duration, Number
 

@@ -12,16 +12,9 @@ from hypothesis import strategies as st
 
 from muntin.errors import ArgumentError
 from muntin.reference.windows import Row
+from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import (
-    Between,
-    Boundary,
-    Crossing,
-    Delta,
-    FrameKind,
-    Threshold,
-    Trend,
-)
+from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 from tests.frames.definitions.timelines import framed, rows_of, spans
 

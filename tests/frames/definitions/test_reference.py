@@ -8,16 +8,8 @@ from typing import Any
 import pytest
 
 from muntin.reference.windows import Row
-from muntin.specs.frames.kinds import (
-    Between,
-    Boundary,
-    Crossing,
-    Delta,
-    Edge,
-    OwnKind,
-    Threshold,
-    Trend,
-)
+from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Edge, Threshold, Trend
+from muntin.specs.frames.own_function import OwnKind
 from muntin.specs.frames.row_kinds import Density
 from muntin.specs.frames.schemes import schedule
 from tests.frames.definitions.timelines import counted, drawn, framed, reported, spans

@@ -6,7 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from muntin.specs.frames.kinds import Crossing, Delta, FrameKind
+from muntin.specs.frames.frame_kind import FrameKind
+from muntin.specs.frames.kinds import Crossing, Delta
 from muntin.specs.frames.schemes import Scheme, adjacent, cover
 from tests.frames.definitions.timelines import framed, reported, spans
 

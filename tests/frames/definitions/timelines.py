@@ -9,8 +9,9 @@ from typing import Any
 from muntin.reference.frames.frames import FrameReference
 from muntin.reference.windows import END, MicroBatch, Outcome, Row
 from muntin.specs.axis import Axis, Domain
+from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import Between, Crossing, FrameKind
+from muntin.specs.frames.kinds import Between, Crossing
 
 INTEGER = Axis(Domain.INTEGER)
 _WORDS = {"T": True, "F": False, "?": None}

@@ -29,9 +29,10 @@ from muntin.operators.frames.sequencer import Slots
 from muntin.operators.frames.tied_rows import CombinedTies
 from muntin.operators.frames.ties import Ties
 from muntin.specs.axis import Axis
+from muntin.specs.frames.frame_kind import FrameKind, Starting
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import Boundary, Crossing, Delta, FrameKind, OwnKind, Starting, Trend
-from muntin.specs.frames.own_function import CompiledFraming, FramingFunction
+from muntin.specs.frames.kinds import Boundary, Crossing, Delta, Trend
+from muntin.specs.frames.own_function import CompiledFraming, FramingFunction, OwnKind
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 
 

@@ -12,8 +12,9 @@ from muntin.kernels.frames import records
 from muntin.kernels.frames.kinds import AVERAGE_UNITS
 from muntin.operators.frames.kind_columns import KindColumns, is_whole, scale_of
 from muntin.specs.axis import Axis, Domain
+from muntin.specs.frames.frame_kind import FrameKind, Starting
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import Between, Crossing, Delta, FrameKind, Starting, Trend
+from muntin.specs.frames.kinds import Between, Crossing, Delta, Trend
 from muntin.specs.lengths import Length
 
 #: Fields of the record that a framing sets; the others are 0, or -1 where that means none.

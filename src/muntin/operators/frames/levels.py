@@ -20,7 +20,7 @@ from muntin.kernels.numbers.decimals import from_words, words
 from muntin.kernels.numbers.order_keys import doubles_order
 from muntin.kernels.ticks import to_ticks
 from muntin.specs.axis import DOUBLE_DIGITS, Axis, Domain
-from muntin.specs.frames.levels import DOUBLE_LEVELS
+from muntin.specs.frames.kinds import DOUBLE_LEVELS
 
 #: Levels of decimals that may not fit 64 bits.
 WIDE = pa.decimal128(38, 0)

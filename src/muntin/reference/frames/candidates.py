@@ -9,8 +9,8 @@ from typing import Literal
 from muntin.reference.frames.conditions import Condition
 from muntin.reference.frames.places import LocalConditions, RowPlace, gap_before
 from muntin.reference.windows import Row
+from muntin.specs.frames.frame_kind import Starting
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import Starting
 
 #: Why a frame took no more: its condition, a missing row, a start inside it, a maximum, the end.
 Ended = Literal["condition", "missing", "start", "cut", "input"]
@@ -79,7 +79,7 @@ class Line:
         """Whether an open frame must give way to one that begins here [Frames, appendix A]."""
         kind = self.framing.kind
         given = isinstance(kind, Starting) and kind.start is not None
-        return given and not self.framing.continues and self.starting(place)
+        return given and not self.framing.kind.continues and self.starting(place)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from typing import Any
 
 from muntin.reference.frames.places import RowPlace
 from muntin.reference.windows import Evaluate
-from muntin.specs.frames.kinds import Boundary, Crossing, Delta, FrameKind, Sign, Threshold, Trend
+from muntin.specs.frames.frame_kind import FrameKind, Sign
+from muntin.specs.frames.kinds import Boundary, Crossing, Delta, Threshold, Trend
 from muntin.specs.frames.row_kinds import Density
 
 #: Whether a frame with these real rows, in order, is as its kind asks.

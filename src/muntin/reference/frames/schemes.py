@@ -8,7 +8,8 @@ from typing import Literal
 
 from muntin.reference.frames.candidates import Candidate, Candidates, Line
 from muntin.reference.frames.places import RowPlace
-from muntin.specs.frames.kinds import Between, Starting
+from muntin.specs.frames.frame_kind import Starting
+from muntin.specs.frames.kinds import Between
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def chosen(candidates: Candidates) -> list[Candidate]:
     line = candidates.line
     scheme = line.framing.scheme
     every = [found for found in candidates.all() if line.local.met(found.places)]
-    if line.framing.continues or scheme.name == "unconstrained" or scheme.fill == "saturated":
+    if line.framing.kind.continues or scheme.name == "unconstrained" or scheme.fill == "saturated":
         return every
     if scheme.name == "advancing":
         return advancing(every, minimal=candidates.minimal)

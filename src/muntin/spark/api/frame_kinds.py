@@ -7,15 +7,8 @@ from collections.abc import Mapping
 from muntin.aggregates.own_aggregate import OwnAggregate
 from muntin.aggregates.parse import own_functions, parse_comparison
 from muntin.errors import ArgumentError
-from muntin.specs.frames.kinds import (
-    Between,
-    Boundary,
-    Crossing,
-    Delta,
-    FrameKind,
-    Threshold,
-    Trend,
-)
+from muntin.specs.frames.frame_kind import FrameKind
+from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 
 

@@ -21,8 +21,8 @@ from muntin.spark.plan.windows import AnySpec, WindowDetails
 from muntin.spark.requirements import setting
 from muntin.spark.types import progressing
 from muntin.specs.disorder import Disorder
+from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import FrameKind
 from muntin.specs.frames.own_function import (
     CompiledFraming,
     FramingFunction,

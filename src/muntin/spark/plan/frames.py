@@ -26,18 +26,10 @@ from muntin.spark.columns import column, named
 from muntin.spark.plan.tied_rows import TieColumns
 from muntin.spark.plan.windows import WindowPlan
 from muntin.spark.types import to_arrow, to_spark
-from muntin.specs.frames.framing import MISSING, Framing
-from muntin.specs.frames.kinds import (
-    Between,
-    Boundary,
-    Crossing,
-    Delta,
-    OwnKind,
-    Starting,
-    Threshold,
-    Trend,
-)
-from muntin.specs.frames.own_function import CompiledFraming, FramingFunction
+from muntin.specs.frames.frame_kind import MISSING, Starting
+from muntin.specs.frames.framing import Framing
+from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend
+from muntin.specs.frames.own_function import CompiledFraming, FramingFunction, OwnKind
 from muntin.specs.frames.row_kinds import Density, Region
 
 #: Muntin's own columns of a frame, where nothing else is asked for.

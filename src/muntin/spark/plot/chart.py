@@ -15,7 +15,7 @@ from typing import Any
 import altair as alt
 
 from muntin.spark.plot.data import FrameMark, Key, PlotData, RowMark
-from muntin.specs.frames.kinds import FrameKind
+from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.row_kinds import Region
 
 Chart = alt.LayerChart | alt.VConcatChart

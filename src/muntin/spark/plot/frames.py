@@ -15,17 +15,9 @@ from muntin.expressions.spark_expressions import Name, Sql
 from muntin.spark.columns import text_of
 from muntin.spark.plot.collected import as_batch
 from muntin.spark.plot.data import Key, PlotQuery, one_key
-from muntin.specs.frames.kinds import (
-    Between,
-    Boundary,
-    Crossing,
-    Delta,
-    FrameKind,
-    OwnKind,
-    Threshold,
-    Trend,
-)
-from muntin.specs.frames.own_function import CompiledFraming, FramingFunction
+from muntin.specs.frames.frame_kind import FrameKind
+from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend
+from muntin.specs.frames.own_function import CompiledFraming, FramingFunction, OwnKind
 from muntin.specs.frames.row_kinds import Density, Region
 
 if TYPE_CHECKING:

@@ -11,20 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from muntin.errors import ArgumentError, ContradictionError
+from muntin.errors import ArgumentError
 from muntin.specs.axis import Axis, Domain
-from muntin.specs.frames.kinds import (
-    Between,
-    Crossing,
-    Delta,
-    FrameKind,
-    OwnKind,
-    Starting,
-    Trend,
-    shown,
-    truth,
-)
-from muntin.specs.frames.row_kinds import Cluster, Density, Region
+from muntin.specs.frames.frame_kind import MISSING, FrameKind, clash, shown, truth
 from muntin.specs.frames.schemes import Schedule, Scheme
 from muntin.specs.lengths import Length, Number, positive_length
 from muntin.specs.windows import Context, column_name, digits_for
@@ -33,8 +22,6 @@ Bounds = Literal["conservative", "liberal"]
 Readings = Literal["point", "until_next", "interval"]
 #: How rows that tie become one: one of them, or a value of each column.
 TIE_VALUES = ("mean", "max", "min", "sum")
-#: Policies for missing rows that have a name; anything else is a condition.
-MISSING = ("break", "satisfy", "carry")
 
 
 @dataclass(frozen=True)
@@ -106,31 +93,23 @@ class Framing:
 
     @property
     def overlapping(self) -> bool:
-        """Whether a row may lie in several frames, so that rows must be kept one by one."""
-        return self.scheme.overlapping or self.continues
-
-    @property
-    def continues(self) -> bool:
-        """Whether a frame goes on where another starts inside it [Frames, appendix A]."""
-        kind = self.kind
-        return isinstance(kind, Starting) and kind.start is not None and kind.restart == "continue"
-
-    @property
-    def _overlap(self) -> str:
-        """Why frames overlap, in the user's words."""
-        if isinstance(self.kind, Region):
-            return "prefer='all'"
-        return "restart='continue'" if self.continues else self.scheme.name
+        """True if a row may lie in several frames, so that rows must be kept one by one."""
+        return self.scheme.overlapping or self.kind.continues
 
     @property
     def combines_ties(self) -> bool:
-        """Whether rows that tie become one row with values of its own."""
+        """True if rows that tie become one row with values of its own."""
         return self.ties not in ("fail", "first", "last")
 
     @property
     def predicted(self) -> bool:
-        """Whether a condition on the rows around it decides about a missing row."""
+        """True if a condition on the rows around a missing row decides about it."""
         return self.missing not in MISSING
+
+    @property
+    def has_schedule(self) -> bool:
+        """True if rows are due at known times, so that a row that does not come is missing."""
+        return self.schedule is not None
 
     @property
     def lengths(self) -> tuple[Length, ...]:
@@ -141,7 +120,7 @@ class Framing:
 
     @property
     def context(self) -> Context:
-        """FCA: which frames a row belongs to depends on the rows behind it."""
+        """FCA: the frames of a row depend on the rows after it."""
         return Context.FCA
 
     def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
@@ -149,36 +128,38 @@ class Framing:
         return Axis(domain, digits_for(domain, scale, *self.lengths, also), zone)
 
     def __str__(self) -> str:
-        told = [f"FRAME {self.kind.label}", f"WATTR {self.on}"]
-        told += [
+        words = [f"FRAME {self.kind.label}", f"WATTR {self.on}"]
+        words += [
             f"{name}={getattr(self, name)}"
             for name in ("min_duration", "max_duration", "min_count", "max_count", "fragments")
             if getattr(self, name) is not None
         ]
         usual = {"bounds": "conservative", "readings": "point", "ties": "fail", "missing": "break"}
-        told += [
+        words += [
             f"{name}={shown(getattr(self, name))}"
             for name, plain in usual.items()
             if getattr(self, name) != plain
         ]
-        told += [word for word in ("cut", "longest") if getattr(self, word)]
+        words += [word for word in ("cut", "longest") if getattr(self, word)]
         if self.scheme.name not in ("disjoint", "partition"):
-            told.append(f"scheme={self.scheme}")
+            words.append(f"scheme={self.scheme}")
         if self.tie_order:
-            told.append(f"tie_order={','.join(self.tie_order)}")
+            words.append(f"tie_order={','.join(self.tie_order)}")
         if self.until is not None:
-            told.append(f"until={self.until}")
+            words.append(f"until={self.until}")
         if self.schedule is not None:
-            told.append(f"schedule {self.schedule}")
-        return " ".join(told)
+            words.append(f"schedule {self.schedule}")
+        return " ".join(words)
 
     def _check(self) -> None:
+        """Raise where two properties contradict each other, those of the kind last."""
         self._check_limits()
+        self._check_minimal()
         self._check_cut()
         self._check_fragments()
         self._check_reading()
         self._check_ties()
-        self._check_kind()
+        self.kind.check(self)
 
     def _check_limits(self) -> None:
         for least, most in (("min_duration", "max_duration"), ("min_count", "max_count")):
@@ -186,53 +167,45 @@ class Framing:
             if low is None or high is None:
                 continue
             if type(low) is not type(high):
-                _clash(least, most, f"{low} and {high} are lengths of different kinds")
+                clash(least, most, f"{low} and {high} are lengths of different kinds")
             if _beyond(low, high):
-                _clash(least, most, f"{low} is more than {high}")
+                clash(least, most, f"{low} is more than {high}")
+
+    def _check_minimal(self) -> None:
+        """A minimal frame meets its condition with its last row, and not before."""
+        if self.kind.span != "minimal":
+            return
+        if self.cut and self._is_limited:
+            why = "its frames are minimal, and one that is cut does not meet its condition"
+            clash("cut", self.kind.word, why)
+        if self.fragments is not None:
+            why = "its frames are minimal, and certain only when they are over"
+            clash("fragments", self.kind.word, why)
 
     def _check_cut(self) -> None:
         if not self.cut:
             return
-        if self.max_duration is None and self.max_count is None:
+        if not self._is_limited:
             raise ArgumentError(
                 "cut", True, "a frame is cut at max_duration or max_count; give one"
             )
-        if self.kind.span == "minimal":
-            _clash(
-                "cut",
-                self.kind.word,
-                "its frames are minimal, and one that is cut does not meet its condition",
-            )
         if self.overlapping:
-            _clash("cut", self._overlap, "frames that overlap are not cut")
+            clash("cut", self._overlap_reason, "frames that overlap are not cut")
         if self.readings == "until_next" and self.max_duration is not None:
-            _clash("cut", "until_next", "how long a row holds is known only with the next one")
-        if isinstance(self.kind, Between | Cluster | Region):
-            _clash("cut", self.kind.word, f"{self.kind.word} says itself where a frame ends")
+            clash("cut", "until_next", "how long a row holds is known only with the next one")
         if self.bounds == "liberal":
-            _clash("cut", "liberal", "where a frame is cut, the row beside it satisfies as well")
+            clash("cut", "liberal", "where a frame is cut, the row beside it satisfies as well")
 
     def _check_fragments(self) -> None:
         if self.fragments is None:
             return
-        if self.kind.span == "minimal":
-            _clash(
-                "fragments",
-                self.kind.word,
-                "its frames are minimal, and certain only when they are over",
-            )
         if self.longest:
-            _clash("fragments", "longest", "which frame is the longest is known only at the end")
-        if not self.cut and (self.max_duration is not None or self.max_count is not None):
+            clash("fragments", "longest", "which frame is the longest is known only at the end")
+        if not self.cut and self._is_limited:
             word = "max_count" if self.max_duration is None else "max_duration"
-            _clash("fragments", word, "an open frame may yet become too long; add cut=True")
+            clash("fragments", word, "an open frame may yet become too long; add cut=True")
         if self.overlapping:
-            _clash("fragments", self._overlap, "frames that overlap are reported whole")
-        kind = self.kind
-        if isinstance(kind, Starting) and kind.start is not None and kind.restart == "drop":
-            _clash("fragments", "restart='drop'", "an open frame may yet be dropped")
-        if isinstance(self.kind, Cluster | Region):
-            _clash("fragments", self.kind.word, "such a frame is certain only when it is over")
+            clash("fragments", self._overlap_reason, "frames that overlap are reported whole")
 
     def _check_reading(self) -> None:
         if self.readings == "interval" and self.until is None:
@@ -240,74 +213,33 @@ class Framing:
         if self.readings != "interval" and self.until is not None:
             raise ArgumentError("until", self.until, "it goes with readings='interval'")
         if self.readings == "interval" and self.schedule is not None:
-            _clash(
-                "interval", "schedule", "a row says itself how long it holds, or a schedule does"
-            )
+            why = "either each row has its own end, or a schedule gives it one"
+            clash("interval", "schedule", why)
         if self.readings != "point" and self.bounds == "liberal":
-            _clash(self.readings, "liberal", "a row that holds for a while leaves nothing to widen")
+            clash(self.readings, "liberal", "a row that holds for a while leaves nothing to widen")
         if self.overlapping and self.bounds == "liberal":
-            _clash("liberal", self._overlap, "frames that overlap have no rows between them")
-        if isinstance(self.kind, Region | Cluster) and self.readings != "point":
-            _clash(self.kind.word, self.readings, "it takes rows as points")
-        if isinstance(self.kind, Region | Cluster) and self.bounds == "liberal":
-            _clash(self.kind.word, "liberal", "its frames are bounded by their own rows")
+            clash("liberal", self._overlap_reason, "frames that overlap have no rows between them")
 
     def _check_ties(self) -> None:
         chosen = self.ties in ("first", "last")
         if chosen and not self.tie_order:
             raise ArgumentError(
-                "ties", self.ties, "say with tie_order= which columns order rows that tie"
+                "ties", self.ties, "give the columns that order rows that tie with tie_order="
             )
         if self.tie_order and not chosen:
             order = list(self.tie_order)
             raise ArgumentError("tie_order", order, "it goes with ties='first' or ties='last'")
-        if self.combines_ties and isinstance(self.kind, Region):
-            _clash("region", "ties", "its rows lie at two places; use 'first' or 'last'")
         if self.combines_ties and self.readings == "interval":
-            _clash("ties", "interval", "rows that hold until different ends do not become one")
+            clash("ties", "interval", "rows that hold until different ends do not become one")
 
-    def _check_kind(self) -> None:
-        kind = self.kind
-        if isinstance(kind, Density | Cluster) and self.missing != "break":
-            _clash("density", f"missing={shown(self.missing)}", "a missing row adds nothing to it")
-        if isinstance(kind, Density | Cluster) and self.schedule is not None:
-            _clash("density", "schedule", "a missing row adds nothing to it")
-        if isinstance(kind, Region) and self.schedule is not None:
-            _clash("region", "schedule", "its columns are the values of `on` themselves")
-        if isinstance(kind, Region) and self.missing not in ("break", "satisfy"):
-            _clash("region", f"missing={shown(self.missing)}", "use 'break' or 'satisfy'")
-        if isinstance(kind, Cluster) and self.max_duration is None and self.max_count is None:
-            raise ArgumentError(
-                "max_duration",
-                None,
-                "a density of p and rate needs it, or max_count: how long or large a frame may be",
-            )
-        if isinstance(kind, Trend) and self.max_count == 1:
-            _clash("trend", "max_count", "a trend has at least two rows")
-        if isinstance(kind, Cluster) and self.max_count == 1:
-            _clash("density", "max_count", "a cluster has at least two rows")
-        moves = isinstance(kind, Delta) and kind.span == "minimal" and not kind.closes
-        if moves and self.max_count == 1:
-            _clash("span='minimal'", "max_count", "a value moves from one row to another")
-        if isinstance(kind, Crossing) and str(kind.aggregate) == "count(*)":
-            self._check_counted(kind)
-        if isinstance(kind, OwnKind) and self.predicted:
-            _clash(kind.name, f"missing={shown(self.missing)}", "use 'break', 'satisfy' or 'carry'")
+    @property
+    def _is_limited(self) -> bool:
+        return self.max_duration is not None or self.max_count is not None
 
-    def _check_counted(self, kind: Crossing) -> None:
-        """A frame that ends by how many rows it has, against how many it may have."""
-        word = f"{kind.aggregate} {kind.sign} {kind.limit}"
-        least, most = kind.rows_counted
-        # Missing rows that a frame bridges are none that the aggregate counts.
-        fewest = self.min_count if self.missing == "break" else None
-        if most is not None and fewest is not None and fewest > most:
-            _clash(word, "min_count", f"such a frame has no more than {most} rows")
-        if self.max_count is not None and self.max_count < least and not kind.closes:
-            _clash(word, "max_count", f"such a frame has at least {least} rows")
-
-
-def _clash(word: str, other: str, why: str) -> None:
-    raise ContradictionError(word, other, why)
+    @property
+    def _overlap_reason(self) -> str:
+        """The argument that makes frames overlap, in the user's words."""
+        return self.kind.overlap_reason or self.scheme.name
 
 
 def _beyond(low: Length | int, high: Length | int) -> bool:
@@ -333,12 +265,11 @@ def _scheme(given: object, kind: FrameKind) -> Scheme:
         return Scheme(kind.schemes[0])
     if given == "adjacent":
         raise ArgumentError("scheme", given, "mt.adjacent('10 seconds') says how far they overlap")
-    made = given if isinstance(given, Scheme) else Scheme(str(given))
-    if made.name not in kind.schemes:
-        started = isinstance(kind, Starting) and kind.start is not None
-        word = f"{kind.word}(start=...)" if started else kind.word
-        _clash(word, f"scheme={made.name}", f"its frames are {' or '.join(kind.schemes)}")
-    return made
+    scheme = given if isinstance(given, Scheme) else Scheme(str(given))
+    if scheme.name not in kind.schemes:
+        word = kind.word if kind.start_condition is None else f"{kind.word}(start=...)"
+        clash(word, f"scheme={scheme.name}", f"its frames are {' or '.join(kind.schemes)}")
+    return scheme
 
 
 def _missing(given: object) -> str:

@@ -1,8 +1,8 @@
-"""Kinds of frames: what opens, holds and closes a window that follows the data [Frames 4.3].
+"""The kinds whose frames grow row by row: what opens, holds and closes a frame [Frames 4.3].
 
-A kind is a frozen value that checks itself. What Spark evaluates for each row (a condition, a
-value) is kept as it was given, SQL text or a PySpark column; :attr:`Kind.label` is what messages
-call it.
+One class for each public function (``mt.threshold`` and its relatives) and for each word of SQL's
+``FRAME`` clause. :mod:`muntin.specs.frames.row_kinds` has the kinds that look back at rows, and
+:mod:`muntin.specs.frames.own_function` users' own.
 """
 
 from __future__ import annotations
@@ -10,45 +10,30 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import ClassVar, Literal
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
 
 from muntin.errors import ArgumentError
-from muntin.specs.lengths import Length, Number, parse_length
+from muntin.specs.frames.frame_kind import (
+    FrameKind,
+    FramingProperties,
+    Operand,
+    Sign,
+    Span,
+    Starting,
+    checked_span,
+    clash,
+    positive,
+    shown,
+    truth,
+)
+from muntin.specs.lengths import Number
 
-Span = Literal["maximal", "minimal"]
-Restart = Literal["close", "drop", "continue"]
 Direction = Literal["increasing", "decreasing", "flat"]
 Against = Literal["range", "first"]
 Edge = Literal["both", "start", "end", "neither"]
-Sign = Literal["<", "<=", ">", ">="]
-
-
-@dataclass(frozen=True)
-class FrameKind:
-    """What all kinds have in common."""
-
-    #: Names the kind in messages.
-    word: ClassVar[str] = ""
-
-    @property
-    def span(self) -> Span:
-        """Whether a frame grows as long as its condition holds, or ends as soon as it does."""
-        return "maximal"
-
-    @property
-    def schemes(self) -> tuple[str, ...]:
-        """The schemes that frames of this kind can have, the default first [Frames 4.2]."""
-        return ("disjoint",)
-
-    @property
-    def lengths(self) -> tuple[Length, ...]:
-        """The lengths along ``on`` that the kind itself has."""
-        return ()
-
-    @property
-    def label(self) -> str:
-        """The kind and its condition, for messages and for the fingerprint of a checkpoint."""
-        raise NotImplementedError
+#: From this many multiples of ``every`` on, two neighbouring doubles may be several levels apart.
+DOUBLE_LEVELS = 2**53
 
 
 @dataclass(frozen=True)
@@ -66,10 +51,14 @@ class Threshold(FrameKind):
     def label(self) -> str:
         return f"threshold({shown(self.where)})"
 
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        return (Operand("where", self.where, "condition"),)
+
 
 @dataclass(frozen=True)
 class Boundary(FrameKind):
-    """Frames that end where a value changes, or crosses a multiple of ``every``.
+    """Frames that end where a value changes, or where it crosses a multiple of ``every``.
 
     >>> print(Boundary("depth", every=1.0).label)
     boundary(depth, every=1)
@@ -92,51 +81,39 @@ class Boundary(FrameKind):
         steps = "" if self.every is None else f", every={self.every}"
         return f"boundary({shown(self.value)}{steps})"
 
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        return (Operand("value", self.value, "value"),)
 
-@dataclass(frozen=True)
-class Starting(FrameKind):
-    """Kinds whose frames may begin at any row, or only where ``start`` holds.
 
-    ``restart`` says what happens when such a row falls inside an open frame, one that would have
-    taken it [Frames, appendix A]: ``close`` and report it, ``drop`` it, or ``continue`` it
-    beside the new one.
+def level(value: Any, every: Decimal) -> Any:
+    """Return the level of a value: equal for all values between two multiples of ``every``.
+
+    A double is read as it is written, so that 0.3 is three times 0.1. A double so large that its
+    neighbours are several multiples away, and an infinity, is a level of its own. Only a value
+    that is missing has no level, so every other row lies in a frame.
+
+    >>> level(0.3, Decimal("0.1")), level(-5, Decimal(10)), level(Decimal("7.5"), Decimal(1))
+    (3, -1, 7)
+    >>> level(1e300, Decimal(1))
+    ('beyond', 1e+300)
     """
-
-    start: object
-    restart: Restart
-
-    def _check_start(self, start: object, restart: object) -> None:
-        if restart is not None and start is None:
-            raise ArgumentError("restart", restart, "it goes with start=, a condition on rows")
-        if restart not in (None, "close", "drop", "continue"):
-            raise ArgumentError("restart", restart, "it is 'close', 'drop' or 'continue'")
-        object.__setattr__(self, "start", start)
-        object.__setattr__(self, "restart", restart or "close")
-
-    @property
-    def schemes(self) -> tuple[str, ...]:
-        if self.start is not None:
-            return ("partition",)
-        return ("partition", "advancing", "adjacent", "cover", "unconstrained")
-
-    @property
-    def closes(self) -> bool:
-        """Whether a start ends the open frame before it, however far that has come."""
-        return self.start is not None and self.restart == "close"
-
-    @property
-    def _started(self) -> str:
-        if self.start is None:
-            return ""
-        return f", start={shown(self.start)}, restart={self.restart}"
+    if value is None or value != value:
+        return None
+    if not isinstance(value, float):
+        return math.floor(Fraction(value) / Fraction(every))
+    if math.isinf(value):
+        return ("beyond", value)
+    number = math.floor(Fraction(Decimal(repr(value))) / Fraction(every))
+    return number if abs(number) < DOUBLE_LEVELS else ("beyond", value)
 
 
 @dataclass(frozen=True)
 class Delta(Starting):
     """Frames in which a value stays within ``size``: ``max - min < size``, or from the first row.
 
-    Maximal, the row that breaks it opens the next if it may start one; minimal, a frame ends with
-    the first row that makes ``max - min > size``.
+    A maximal frame ends before the row that breaks this; that row opens the next frame if it may
+    start one. A minimal frame ends with the first row that makes ``max - min > size``.
 
     >>> print(Delta("x", 5.0).label)
     delta(x, 5)
@@ -163,7 +140,7 @@ class Delta(Starting):
             raise ArgumentError("against", against, "it is 'range' (max - min) or 'first'")
         object.__setattr__(self, "against", against)
         object.__setattr__(self, "span_", checked_span(span))
-        self._check_start(start, restart)
+        self._set_start(start, restart)
 
     @property
     def span(self) -> Span:
@@ -173,15 +150,25 @@ class Delta(Starting):
     def label(self) -> str:
         more = "" if self.against == "range" else ", against=first"
         more += "" if self.span == "maximal" else ", span=minimal"
-        return f"delta({shown(self.value)}, {self.size}{more}{self._started})"
+        return f"delta({shown(self.value)}, {self.size}{more}{self._start_label})"
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        return (Operand("value", self.value, "value"),)
+
+    def check(self, framing: FramingProperties) -> None:
+        super().check(framing)
+        if self.span == "minimal" and not self.closes and framing.max_count == 1:
+            clash("span='minimal'", "max_count", "a value moves from one row to another")
 
 
 @dataclass(frozen=True)
 class Crossing(Starting):
-    """Frames whose end an aggregate of their rows decides: ``sum(vehicles) >= 100``.
+    """Frames that end where an aggregate of their rows crosses a limit: ``sum(vehicles) >= 100``.
 
-    ``<`` and ``<=`` ask for maximal frames, the crossing row opens the next; ``>`` and ``>=`` for
-    minimal ones, the crossing row is inside. ``aggregate`` is the aggregate as the parser read it.
+    ``<`` and ``<=`` ask for maximal frames: the row that crosses opens the next frame. ``>`` and
+    ``>=`` ask for minimal frames: the row that crosses is the last one inside. ``aggregate`` is
+    the aggregate as the parser read it.
     """
 
     aggregate: object
@@ -210,40 +197,58 @@ class Crossing(Starting):
         object.__setattr__(self, "limit", limit)
         usual = "maximal" if sign in ("<", "<=") else "minimal"
         object.__setattr__(self, "span_", usual if span is None else checked_span(span))
-        self._check_start(start, restart)
+        self._set_start(start, restart)
 
     @property
     def span(self) -> Span:
         return self.span_
 
     @property
+    def label(self) -> str:
+        more = f", span={self.span}{self._start_label}"
+        return f"aggregate({self.aggregate} {self.sign} {self.limit}{more})"
+
+    @property
+    def running_aggregate(self) -> object:
+        return self.aggregate
+
+    @property
     def rows_counted(self) -> tuple[int, int | None]:
-        """How few and how many rows a frame that counts them has, if only its condition ends it."""
+        """The fewest and the most rows of a frame that ends by ``count(*)`` alone."""
         if self.sign in ("<", "<="):
             most = math.ceil(self.limit) - 1 if self.sign == "<" else math.floor(self.limit)
-            # It holds with the first row or never, and there a minimal frame ends.
+            # The condition holds with the first row or never, and a minimal frame ends there.
             return 1, max(0, min(most, 1) if self.span == "minimal" else most)
         least = math.floor(self.limit) + 1 if self.sign == ">" else math.ceil(self.limit)
         least = max(least, 1)
         return (least, least) if self.span == "minimal" else (1, None)
 
-    @property
-    def label(self) -> str:
-        more = f", span={self.span}{self._started}"
-        return f"aggregate({self.aggregate} {self.sign} {self.limit}{more})"
+    def check(self, framing: FramingProperties) -> None:
+        super().check(framing)
+        if str(self.aggregate) != "count(*)":
+            return
+        word = f"{self.aggregate} {self.sign} {self.limit}"
+        least, most = self.rows_counted
+        # The aggregate does not count the missing rows that a frame bridges; min_count does.
+        fewest = framing.min_count if framing.missing == "break" else None
+        if most is not None and fewest is not None and fewest > most:
+            clash(word, "min_count", f"such a frame has no more than {most} rows")
+        if framing.max_count is not None and framing.max_count < least and not self.closes:
+            clash(word, "max_count", f"such a frame has at least {least} rows")
 
 
 @dataclass(frozen=True)
 class Trend(FrameKind):
     """Maximal runs of at least two rows in which a value rises, falls or stays.
 
-    Not ``strict``, equal neighbours do not end a rise or a fall.
+    Unless it is ``strict``, a rise or a fall goes on where neighbours are equal.
     """
 
     value: object
     direction: Direction
     strict: bool
     word: ClassVar[str] = "trend"
+    least_rows: ClassVar[int] = 2
 
     def __init__(self, value: object, direction: object, strict: bool = True) -> None:
         if direction not in ("increasing", "decreasing", "flat"):
@@ -259,19 +264,28 @@ class Trend(FrameKind):
         loosely = "" if self.strict or self.direction == "flat" else ", strict=False"
         return f"trend({shown(self.value)}, {self.direction}{loosely})"
 
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        return (Operand("value", self.value, "value"),)
+
+    def check(self, framing: FramingProperties) -> None:
+        if framing.max_count == 1:
+            clash("trend", "max_count", "a trend has at least two rows")
+
 
 @dataclass(frozen=True)
 class Between(FrameKind):
-    """From a row where ``start`` holds to the next where ``end`` does.
+    """From a row where ``start`` holds to the next row where ``end`` holds.
 
-    ``inclusive`` says which of these two rows belong to the frame. A start inside an open frame
-    changes nothing; a row that is both is a frame of its own.
+    ``inclusive`` decides which of these two rows belong to the frame. A start inside an open frame
+    changes nothing. A row for which both hold is a frame of its own.
     """
 
     start: object
     end: object
     inclusive: Edge
     word: ClassVar[str] = "between"
+    null_is_missing: ClassVar[bool] = False
 
     def __init__(self, start: object, end: object, inclusive: object = "both") -> None:
         if inclusive not in ("both", "start", "end", "neither"):
@@ -285,43 +299,11 @@ class Between(FrameKind):
         rows = "" if self.inclusive == "both" else f", inclusive={self.inclusive}"
         return f"between({shown(self.start)}, {shown(self.end)}{rows})"
 
-
-@dataclass(frozen=True)
-class OwnKind(FrameKind):
-    """A user's own framing function [Frames 4.4]; ``framing`` is what the user wrote."""
-
-    framing: object
-    name: str
-    word: ClassVar[str] = "own"
-
     @property
-    def label(self) -> str:
-        return f"own({self.name})"
+    def operands(self) -> tuple[Operand, ...]:
+        start = Operand("start", self.start, "condition")
+        return start, Operand("end", self.end, "condition")
 
-
-def shown(given: object) -> str:
-    """What messages call a condition or a value: its text, or that of a PySpark column."""
-    return str(given).removeprefix("Column<'").removesuffix("'>")
-
-
-def positive(argument: str, given: object) -> Number:
-    """A plain number above zero, read exactly."""
-    length = parse_length(argument, given)
-    if not isinstance(length, Number) or not length.positive:
-        raise ArgumentError(argument, given, "it must be a number above zero")
-    return length
-
-
-def truth(argument: str, given: object) -> bool:
-    """True or False; any other text or number would be taken for one of them unnoticed."""
-    if not isinstance(given, bool):
-        raise ArgumentError(argument, given, "it is True or False")
-    return given
-
-
-def checked_span(given: object) -> Span:
-    if given == "maximal":
-        return "maximal"
-    if given == "minimal":
-        return "minimal"
-    raise ArgumentError("span", given, "it is 'maximal' or 'minimal'")
+    def check(self, framing: FramingProperties) -> None:
+        if framing.cut:
+            clash("cut", "between", "between decides itself where a frame ends")

@@ -1,25 +1,33 @@
 """A user's own framing function: open, update, close [Frames 4.4, Definition 5].
 
-It runs where the built-in ones run: rows come key by key in their order, missing rows and the
-local conditions are dealt with around it, and what it remembers is kept in the state.
+It runs where the built-in kinds run. Rows come key by key in their order. Missing rows and the
+local conditions are dealt with around it, and what it remembers is part of the checkpoint.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from muntin.errors import ArgumentError
-from muntin.specs.frames.kinds import OwnKind
+from muntin.specs.frames.frame_kind import (
+    MISSING,
+    FrameKind,
+    FramingProperties,
+    Operand,
+    clash,
+    shown,
+)
 
 
 class FramingFunction:
     """The base of a user's own framing function, run row by row.
 
-    ``columns`` are what it looks at: names of columns, or SQL text; a row in which one of them is
-    null is a missing row. ``state`` is an empty dictionary when a frame opens, and remembers
-    numbers, text and truths of it, and lists and dictionaries (keyed by text) of them; what would
-    not be the same after a stream has written it down is refused.
+    ``columns`` are what it looks at: names of columns, or SQL text. A row in which one of them is
+    null is a missing row. ``state`` is an empty dictionary when a frame opens. It may hold numbers,
+    text and booleans, and lists and dictionaries (keyed by text) of them. Anything that would not
+    be the same after it is written to a checkpoint is refused.
 
     >>> class Dropping(FramingFunction):
     ...     '''From a row until the level has fallen by ten.'''
@@ -40,32 +48,33 @@ class FramingFunction:
     'Dropping'
     """
 
-    #: What it looks at.
+    #: The columns it looks at.
     columns: Sequence[str] = ()
 
     @property
     def name(self) -> str:
-        """What messages call it: the name of the class."""
+        """The name in messages: that of the class."""
         return type(self).__name__
 
     def open(self, row: Mapping[str, Any], state: dict[str, Any]) -> bool:
-        """Whether a frame opens with a row; asked while none is open."""
+        """Return True if a frame opens with this row; called while none is open."""
         raise NotImplementedError
 
     def update(self, row: Mapping[str, Any], state: dict[str, Any]) -> bool:
-        """Whether the next row belongs to the open frame; if not, the frame ends before it."""
+        """Return True if this row belongs to the open frame; else the frame ends before it."""
         raise NotImplementedError
 
     def close(self, row: Mapping[str, Any], state: dict[str, Any]) -> bool:
-        """Whether the frame ends with this row, which belongs to it."""
+        """Return True if the frame ends with this row, which belongs to it."""
         return False
 
 
 class CompiledFraming:
-    """The same, compiled by Numba: many times faster, for numbers only.
+    """The base of a framing function that Numba compiles: many times faster, for numbers only.
 
-    ``row`` is an array of doubles, one for each of ``columns``; ``state`` one of so many
-    ``numbers``, zeros when a frame opens. The methods are static and use what Numba can compile.
+    ``row`` is an array of doubles, one for each of ``columns``. ``state`` is an array of
+    ``numbers`` doubles, all zero when a frame opens. The methods are static, and Numba must be able
+    to compile them.
 
     >>> class Rising(CompiledFraming):
     ...     columns = ("level",)
@@ -85,29 +94,29 @@ class CompiledFraming:
     'Rising'
     """
 
-    #: What it looks at: numbers and truths.
+    #: The columns it looks at: numbers and booleans.
     columns: Sequence[str] = ()
-    #: How many numbers it remembers of an open frame.
+    #: How many numbers it remembers about an open frame.
     numbers: int = 0
 
     @property
     def name(self) -> str:
-        """What messages call it: the name of the class."""
+        """The name in messages: that of the class."""
         return type(self).__name__
 
     @staticmethod
     def open(row: Any, state: Any) -> bool:
-        """Whether a frame opens with a row; asked while none is open."""
+        """Return True if a frame opens with this row; called while none is open."""
         raise NotImplementedError
 
     @staticmethod
     def update(row: Any, state: Any) -> bool:
-        """Whether the next row belongs to the open frame; if not, the frame ends before it."""
+        """Return True if this row belongs to the open frame; else the frame ends before it."""
         raise NotImplementedError
 
     @staticmethod
     def close(row: Any, state: Any) -> bool:
-        """Whether the frame ends with this row, which belongs to it."""
+        """Return True if the frame ends with this row, which belongs to it."""
         return False
 
 
@@ -115,8 +124,34 @@ class CompiledFraming:
 OwnFraming = FramingFunction | CompiledFraming
 
 
+@dataclass(frozen=True)
+class OwnKind(FrameKind):
+    """The kind of frame that a user's own framing function finds."""
+
+    framing: OwnFraming
+    name: str
+    word: ClassVar[str] = "own"
+
+    @property
+    def label(self) -> str:
+        return f"own({self.name})"
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        return tuple(Operand("columns", column, "argument") for column in self.framing.columns)
+
+    @property
+    def user_code(self) -> OwnFraming:
+        return self.framing
+
+    def check(self, framing: FramingProperties) -> None:
+        if framing.missing not in MISSING:
+            missing = f"missing={shown(framing.missing)}"
+            clash(self.name, missing, "use 'break', 'satisfy' or 'carry'")
+
+
 def own_kind(framing: OwnFraming) -> OwnKind:
-    """A framing function as a kind of frame, or an error where it does not say what it is."""
+    """Return a framing function as a kind of frame; raise if its class attributes are unusable."""
     columns = framing.columns
     if isinstance(columns, str) or not columns or not all(isinstance(c, str) for c in columns):
         raise ArgumentError(

@@ -1,4 +1,4 @@
-"""Kinds that look back at rows: dense in time or in a second attribute [Frames, appendix H]."""
+"""Kinds that look back at rows: dense in time, or in a second attribute [Frames, appendix H]."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from decimal import Decimal
 from typing import ClassVar, Literal
 
 from muntin.errors import ArgumentError
-from muntin.specs.frames.kinds import FrameKind, Sign, positive, shown
+from muntin.specs.frames.frame_kind import (
+    FrameKind,
+    FramingProperties,
+    Operand,
+    Sign,
+    check_points,
+    clash,
+    positive,
+    shown,
+)
 from muntin.specs.lengths import Length, Number, positive_length
 
 Prefer = Literal["longest", "widest", "all"]
@@ -17,8 +26,8 @@ Prefer = Literal["longest", "widest", "all"]
 class Density(FrameKind):
     """The union of the windows ``(v - per, v]`` in which an aggregate meets a condition.
 
-    There is such a window for every row, ``v`` its ``on``. Windows that overlap or touch are one
-    frame [Frames, appendix H].
+    There is one such window for every row, and ``v`` is the row's ``on``. Windows that overlap or
+    touch are one frame [Frames, appendix H].
     """
 
     aggregate: object
@@ -26,6 +35,7 @@ class Density(FrameKind):
     limit: Decimal
     per: Length
     word: ClassVar[str] = "density"
+    null_is_missing: ClassVar[bool] = False
 
     def __init__(self, aggregate: object, sign: object, limit: Decimal, per: object) -> None:
         if sign not in ("<", "<=", ">", ">="):
@@ -45,6 +55,16 @@ class Density(FrameKind):
     def label(self) -> str:
         return f"density({self.aggregate} {self.sign} {self.limit}, per={self.per})"
 
+    @property
+    def window_aggregate(self) -> object:
+        return self.aggregate
+
+    def held_rows(self, framing: FramingProperties) -> tuple[str, bool]:
+        return f"the rows of the last {self.per}, and of {self.per} before them", True
+
+    def check(self, framing: FramingProperties) -> None:
+        _check_no_missing(framing)
+
 
 @dataclass(frozen=True)
 class Cluster(FrameKind):
@@ -58,6 +78,8 @@ class Cluster(FrameKind):
     rate: float
     per: Length
     word: ClassVar[str] = "density"
+    null_is_missing: ClassVar[bool] = False
+    least_rows: ClassVar[int] = 2
 
     def __init__(self, p: object, rate: object, per: object) -> None:
         object.__setattr__(self, "p", _between("p", p, 1.0, "a chance between 0 and 1"))
@@ -72,13 +94,28 @@ class Cluster(FrameKind):
     def label(self) -> str:
         return f"density(p={self.p}, rate={self.rate}, per={self.per})"
 
+    def held_rows(self, framing: FramingProperties) -> tuple[str, bool]:
+        return "the rows that may still be part of a cluster", True
+
+    def check(self, framing: FramingProperties) -> None:
+        check_points(self, framing)
+        _check_no_missing(framing)
+        if framing.max_duration is None and framing.max_count is None:
+            raise ArgumentError(
+                "max_duration",
+                None,
+                "a density of p and rate needs it, or max_count: how long or large a frame may be",
+            )
+        if framing.max_count == 1:
+            clash("density", "max_count", "a cluster has at least two rows")
+
 
 @dataclass(frozen=True)
 class Region(FrameKind):
     """Maximal rectangles of ``on`` and a second attribute in which a condition holds.
 
-    ``along`` is that attribute (a milepost), ``min_extent`` how far a region reaches along it at
-    the least. Regions overlap; ``prefer`` says which of overlapping ones are reported.
+    ``along`` is the second attribute (a milepost), and ``min_extent`` the least extent of a region
+    along it. Regions overlap; ``prefer`` decides which of overlapping ones are reported.
     """
 
     where: object
@@ -109,13 +146,44 @@ class Region(FrameKind):
         extent = "" if self.min_extent is None else f", min_extent={self.min_extent}"
         return f"region({shown(self.where)}, along={self.along}{extent}, prefer={self.prefer})"
 
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        return Operand("where", self.where, "condition"), Operand("along", self.along, "column")
+
+    @property
+    def second_axis(self) -> str:
+        return self.along
+
+    @property
+    def overlap_reason(self) -> str:
+        return "prefer='all'"
+
+    def held_rows(self, framing: FramingProperties) -> tuple[str, bool]:
+        rows = "the rows of regions that are open or overlap open ones"
+        return f"{rows}, and every position along that it had", framing.max_duration is not None
+
+    def check(self, framing: FramingProperties) -> None:
+        check_points(self, framing)
+        if framing.combines_ties:
+            clash("region", "ties", "its rows lie at two places; use 'first' or 'last'")
+        if framing.has_schedule:
+            clash("region", "schedule", "its columns are the values of `on` themselves")
+        if framing.missing not in ("break", "satisfy"):
+            clash("region", f"missing={shown(framing.missing)}", "use 'break' or 'satisfy'")
+
+
+def _check_no_missing(framing: FramingProperties) -> None:
+    """Raise if missing rows are to count, which add nothing to a density."""
+    if framing.missing != "break":
+        clash("density", f"missing={shown(framing.missing)}", "a missing row adds nothing to it")
+    if framing.has_schedule:
+        clash("density", "schedule", "a missing row adds nothing to it")
+
 
 def _between(argument: str, given: object, below: float | None, expected: str) -> float:
+    """Return a number above zero and, if there is such a bound, below it; else raise."""
     usable = isinstance(given, int | float) and not isinstance(given, bool)
-    if (
-        not usable
-        or not float(str(given)) > 0
-        or (below is not None and float(str(given)) >= below)
-    ):
+    number = float(str(given)) if usable else 0.0
+    if not number > 0 or (below is not None and number >= below):
         raise ArgumentError(argument, given, f"it must be {expected}")
-    return float(str(given))
+    return number
