@@ -1,7 +1,7 @@
 """Draws the pictures of the pages about SQL, docs/img/sql-*.svg: ``python scripts/draw_sql.py``.
 
 Windows are computed from their specifications, so that a picture shows what a query answers. The
-rows are those of tests/session/tables.py.
+rows are those of the pages and of tests/session/tables.py.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from muntin.specs.windows import Window
 ROWS = [("a", 0, 5), ("b", 1, 7), ("a", 2, 6), ("a", 5, 1), ("b", 6, 2), ("a", 8, 9), ("b", 9, 4)]
 #: key, y, w
 PAIRS = [("a", 1, 10), ("b", 4, 20), ("a", 6, 30)]
+#: Rows of docs/sql/slide-on.md: x, and at
+MOVED = [("a", x, at) for x, at in [(0, 0), (1, 2), (2, 3), (5, 5), (6, 8), (8, 9), (9, 13)]]
 KEYS = {"a": "#263238", "b": "#d84315"}
 LOW, HIGH, LEFT, STEP, LANE = -4, 13, 150, 34, 24
 COLOURS = [("#bbdefb", "#1565c0"), ("#b2dfdb", "#00796b")]
@@ -142,6 +144,13 @@ def at_rows(range_: int, every: int) -> list[Bar]:
     return [Bar(f"ends at {end}", end - range_, end, False, True) for end in ends]
 
 
+def along_another(range_: int, slide: int) -> list[Bar]:
+    """Windows that end with the last row before another column passes a multiple of the slide."""
+    steps = itertools.groupby(MOVED, key=lambda row: row[2] // slide)
+    ends = [[x for _, x, _ in rows][-1] for _, rows in steps]
+    return [Bar(f"ends at {end}", end - range_, end, False, True) for end in ends]
+
+
 def runs(holds: Sequence[bool], label: str = "frame ") -> list[Bar]:
     """Maximal runs of rows for which a condition holds."""
     groups = itertools.groupby(zip(holds, ROWS, strict=True), key=lambda pair: pair[0])
@@ -203,22 +212,43 @@ def pictures() -> dict[str, str]:
             "RANGE 3 along x, ending at every second row by x.",
             [Part("[RANGE 3 RATTR x SLIDE 2 ROWS SATTR rank(x)]", at_rows(3, 2))],
         ),
+        "sql-slide-on": picture(
+            "Windows that slide along another column",
+            "Windows of 6 along x that end with the last row before at passes a multiple of 4.",
+            [Part("[RANGE 6 RATTR x SLIDE 4 SATTR at]", along_another(6, 4), MOVED)],
+        ),
         "sql-landmarks": picture(
-            "Landmarks and sessions",
-            "Windows since a landmark, since a row that is one, and sessions of each key.",
+            "Landmarks",
+            "Windows since a landmark, and since a row that is one.",
             [
                 Part("[LANDMARK 0 SLIDE 5 WATTR x]", [Bar("wid 0", 0, 5), Bar("wid 1", 0, 10)]),
                 Part("[LANDMARK WHERE v = 1 WATTR x]", [Bar("since v = 1", 5, HIGH)]),
+            ],
+        ),
+        "sql-sessions": picture(
+            "Sessions",
+            "Sessions of each key: rows that follow each other within 3.",
+            [
                 Part(
                     "[SESSION GAP 3 WATTR x] GROUP BY k",
                     [*sessions("a", 3, 0), *sessions("b", 3, 1)],
-                ),
+                )
             ],
         ),
-        "sql-functions": picture(
+        "sql-tumbling": picture(
             "Tumbling windows",
-            "Tumbling windows of length 5 by a table function.",
-            [Part("FROM tumbling(line, on => x, length => 5)", sliding(5, 5))],
+            "Tumbling windows of length 5.",
+            [Part("FROM line [TUMBLING 5 WATTR x]", sliding(5, 5))],
+        ),
+        "sql-latch": picture(
+            "A latch",
+            "Windows over all rows so far, reported every 5.",
+            [
+                Part(
+                    "FROM line [LATCH 5 WATTR x]",
+                    [Bar(f"up to {bar.end}", LOW, bar.end) for bar in sliding(5, 5)],
+                )
+            ],
         ),
         "sql-frames": picture(
             "Frames",
@@ -238,14 +268,27 @@ def pictures() -> dict[str, str]:
             ],
         ),
         "sql-joins": picture(
-            "Joins",
-            "Rows of line, and which of them each row of pairs meets: those within 1 of it, those "
-            "in its interval, and those up to the next row of its key.",
+            "A join",
+            "Rows of line, and which of them each row of pairs meets: those within 1 of it.",
             [
                 Part("FROM join(line, pairs, ...)", []),
                 Part("     within => 1", _near(1), PAIRS, "pairs"),
-                Part("FROM zipper(line, pairs, every => 5)", _intervals(5), PAIRS, "pairs"),
-                Part("FROM asof(line, pairs)", _until_next(), PAIRS, "pairs"),
+            ],
+        ),
+        "sql-zipper": picture(
+            "A zipper",
+            "Rows of line and rows of pairs meet in intervals of 5.",
+            [
+                Part("FROM zipper(line, pairs, ...)", []),
+                Part("     every => 5", _intervals(5), PAIRS, "pairs"),
+            ],
+        ),
+        "sql-asof": picture(
+            "As of",
+            "A row of pairs meets the rows of line up to the next row of its key.",
+            [
+                Part("FROM asof(line, pairs)", []),
+                Part("", _until_next(), PAIRS, "pairs"),
             ],
         ),
         "sql-psoup": picture(
@@ -278,8 +321,8 @@ def _until_next() -> list[Bar]:
     """From a row of pairs to the next one of its key."""
     found: list[Bar] = []
     for place, (key, y, w) in enumerate(PAIRS):
-        behind = [other for k, other, _ in PAIRS[place + 1 :] if k == key]
-        found.append(Bar(f"{key} {w} meets", y, min([*behind, HIGH]), colour=int(key == "b")))
+        later = [other for k, other, _ in PAIRS[place + 1 :] if k == key]
+        found.append(Bar(f"{key} {w} meets", y, min([*later, HIGH]), colour=int(key == "b")))
     return found
 
 
