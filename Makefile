@@ -14,7 +14,7 @@ TYPED := $(wildcard src benchmarks examples)
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak bench lint format docs clean java constraints
+.PHONY: help demo test soak bench lint format docs pictures clean java constraints
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ lint: $(STAMP) ## Check format, style and types
 format: $(STAMP) ## Format the code and fix what can be fixed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+pictures: $(STAMP) java ## Draw the pictures of the documentation again
+	for script in scripts/draw_*.py; do $(BIN)/python $$script || exit 1; done
 
 docs: $(STAMP) ## Build the documentation into site/
 	$(BIN)/mkdocs build --strict

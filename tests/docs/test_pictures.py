@@ -1,22 +1,24 @@
-"""Every picture of the documentation is what a script draws, a benchmark or an example."""
+"""Every picture of the documentation is what a script, an example or a benchmark draws."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 from pyspark.sql import SparkSession
 
-import muntin as mt
 from tests.docs.scripts import ROOT, load_script
 
 IMAGES = ROOT / "docs" / "img"
 #: Scripts that draw without Spark.
-DRAWN = ["draw_architecture", "draw_sql"]
-#: What docs/sql/explain.md shows.
-EXPLAINED = (
-    "EXPLAIN (FORMAT svg) SELECT router, frame_start, count(*) AS updates FROM routers "
-    "[FRAME THRESHOLD loss_rate > 0.3 LASTING 5 MINUTES WATTR ts PATTR router] "
-    "FILL bgp BEFORE 30 SECONDS WHERE kind = 'update'"
-)
+DRAWN = [
+    "draw_aggregates",
+    "draw_architecture",
+    "draw_frames",
+    "draw_joins",
+    "draw_sql",
+    "draw_windows",
+]
 
 
 @pytest.mark.parametrize("script", DRAWN)
@@ -26,7 +28,24 @@ def test_every_picture_is_as_it_is_drawn(script: str) -> None:
 
 
 def test_the_graph_of_explain_is_as_it_is_drawn(spark: SparkSession) -> None:
-    routers = spark.createDataFrame([], "router STRING, loss_rate DOUBLE, ts TIMESTAMP")
-    bgp = spark.createDataFrame([], "router STRING, kind STRING, ts TIMESTAMP")
-    (row,) = mt.sql(EXPLAINED, routers=routers, bgp=bgp).collect()
-    assert (IMAGES / "sql-explain.svg").read_text() == row.plan + "\n"
+    script = load_script("draw_plots")
+    assert (IMAGES / script.GRAPH).read_text() == script.explained(spark)
+
+
+def test_every_picture_is_drawn_by_something() -> None:
+    drawn = {f"{name}.svg" for script in DRAWN for name in load_script(script).pictures()}
+    known = drawn | load_script("draw_plots").PICTURES
+    others = {path.name for path in IMAGES.iterdir()} - known
+    # The benchmarks draw theirs: python -m benchmarks.
+    assert {name for name in others if not re.fullmatch(r"bench-[\w-]+\.png", name)} == set()
+
+
+def test_every_picture_is_shown() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    text = "".join(page.read_text() for page in pages)
+    assert [path.name for path in IMAGES.iterdir() if path.name not in text] == []
+
+
+def test_there_are_no_other_scripts() -> None:
+    scripts = {path.stem for path in (ROOT / "scripts").glob("draw_*.py")}
+    assert scripts == {*DRAWN, "draw_plots"}
