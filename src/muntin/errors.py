@@ -96,6 +96,14 @@ class CheckpointError(MuntinError, RuntimeError):
     """A checkpoint belongs to another query; the message says what differs."""
 
 
+class ActionError(MuntinError, RuntimeError):
+    """An action of a trigger failed: says which, and why."""
+
+
+class QueryFailedError(MuntinError, RuntimeError):
+    """A streaming query ended with an error."""
+
+
 class SumOverflowError(MuntinError, ArithmeticError):
     """A sum left the range of its type while ANSI mode asks for an error."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from muntin.cli.exit_codes import Exit
+from muntin.cli.errors import Exit
 from tests.cli.conftest import Muntin
 
 GOOD = """CREATE STREAM traffic FROM kafka('cars', servers => 'nowhere:1')

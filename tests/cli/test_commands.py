@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from muntin.cli.commands.demo import NAMES, text_of
-from muntin.cli.exit_codes import Exit
+from muntin.cli.errors import Exit
 from muntin.parser.parse import parse
 from tests.cli.conftest import Muntin
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from muntin.cli import doctor_checks
 from muntin.cli.commands.doctor import judged
 from muntin.cli.doctor_checks import Verdict
-from muntin.cli.exit_codes import Exit
+from muntin.cli.errors import Exit
 from muntin.cli.main import main
 from muntin.spark.requirements import ROCKSDB
 from muntin.spark.start.doctor import SessionProbe

@@ -8,7 +8,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from muntin.cli.exit_codes import Exit, exit_for
+from muntin.cli.errors import Exit, exit_for
 from muntin.cli.main import COMMANDS, main
 from muntin.errors import (
     ArgumentError,

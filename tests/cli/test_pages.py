@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from muntin.cli.commands.demo import NAMES
-from muntin.cli.exit_codes import Exit
+from muntin.cli.errors import Exit
 from muntin.cli.main import COMMANDS
 from muntin.session.simulated_source import SIMULATORS
 from muntin.session.triggers.trigger import ACTIONS

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from muntin.cli.exit_codes import Exit
+from muntin.cli.errors import Exit
 from muntin.cli.main import main
 from tests.cli.processes import SMALL, WORDS, environment, ran
 
@@ -74,7 +74,7 @@ def test_a_pipe_that_does_not_end_and_ctrl_c(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=120)
     assert process.returncode == Exit.INTERRUPTED
-    assert "Stopping after this micro-batch; once more to stop now." in said
+    assert "Stopping after this micro-batch; press again to stop now." in said
     assert "Stopped select_1 after micro-batch" in said
     assert f"muntin run {file} --stream --checkpoint {checkpoint}" in said
 

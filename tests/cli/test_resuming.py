@@ -10,7 +10,7 @@ import click
 from click.testing import CliRunner
 
 from muntin.cli.commands import run
-from muntin.cli.resume_command import resuming
+from muntin.cli.summary import resume_command
 
 GIVEN = [
     *("--checkpoint", "c k", "--trigger", "10 seconds", "--dead-letter", "bad", "--format", "csv"),
@@ -36,7 +36,7 @@ def given(words: list[str], folder: Path, monkeypatch: Any) -> dict[str, Any]:
 def test_every_option_is_repeated(tmp_path: Path, monkeypatch: Any) -> None:
     """As a shell would read the line, which is read into the same options again."""
     first = given(GIVEN, tmp_path, monkeypatch)
-    program, command, _, stream, *words = shlex.split(resuming(first))
+    program, command, _, stream, *words = shlex.split(resume_command(first))
     assert (program, command, stream) == ("muntin", "run", "--stream")
     assert given(words, tmp_path, monkeypatch) == first
     assert sorted(words) == sorted(GIVEN)
@@ -44,10 +44,10 @@ def test_every_option_is_repeated(tmp_path: Path, monkeypatch: Any) -> None:
 
 def test_what_was_not_given_is_not_said(tmp_path: Path, monkeypatch: Any) -> None:
     options = given(["--checkpoint", "ck"], tmp_path, monkeypatch)
-    assert resuming(options).endswith(" --stream --checkpoint ck")
+    assert resume_command(options).endswith(" --stream --checkpoint ck")
 
 
 def test_secrets_are_not_repeated(tmp_path: Path, monkeypatch: Any) -> None:
     words = ["--checkpoint", "ck", "--conf", "spark.hadoop.fs.s3a.secret.key=abc"]
-    line = resuming(given(words, tmp_path, monkeypatch))
+    line = resume_command(given(words, tmp_path, monkeypatch))
     assert line.endswith("--conf spark.hadoop.fs.s3a.secret.key=...")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from muntin.cli.exit_codes import Exit
+from muntin.cli.errors import Exit
 from tests.cli.conftest import Muntin
 
 ROWS = """ts,k,v

@@ -18,7 +18,7 @@ def test_work_is_cancelled() -> None:
         signal.raise_signal(signal.SIGINT)
         assert cancelled.wait(10)
         raise RuntimeError("the job was cancelled")
-    assert said == ["Stopping; once more to stop now."]
+    assert said == ["Stopping; press again to stop now."]
 
 
 def test_work_that_cannot_be_cancelled_is_interrupted() -> None:

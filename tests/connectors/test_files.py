@@ -14,7 +14,7 @@ from muntin.errors import ArgumentError
 from muntin.spark.connectors.sinks.registry import open_sink
 from muntin.spark.connectors.sources.protocol import OpenedSource
 from muntin.spark.connectors.sources.registry import open_source
-from muntin.spark.queries.watch import Watch
+from muntin.spark.queries.progress import Watch
 
 SCHEMA = "ts TIMESTAMP, k STRING, v DOUBLE"
 CSV = """ts,k,v

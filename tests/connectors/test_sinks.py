@@ -14,8 +14,7 @@ from muntin.errors import ArgumentError, RequirementError
 from muntin.session.triggers.ledger import Ledger
 from muntin.session.triggers.trigger import Trigger
 from muntin.spark.connectors.sinks.protocol import Sink
-from muntin.spark.connectors.sinks.registry import open_sink
-from muntin.spark.connectors.sinks.write_to_sinks import run, together
+from muntin.spark.connectors.sinks.registry import open_sink, run, together
 from muntin.testing import replay
 
 SCHEMA = "k STRING, ts TIMESTAMP, v DOUBLE"

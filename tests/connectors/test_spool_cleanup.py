@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from muntin.spark.connectors.sources.registry import open_source
-from muntin.spark.connectors.sources.spool_cleanup import SpoolCleanup
+from muntin.spark.connectors.sources.spool import SpoolCleanup
 
 
 def query(folder: Path, *batches: tuple[int, str | None]) -> Any:

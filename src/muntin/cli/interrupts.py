@@ -8,37 +8,37 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-#: Seconds between two tries to cancel what Spark works on: the next job may not have begun.
+#: Seconds between two attempts to cancel Spark's work: the next job may not have begun.
 _AGAIN = 0.3
 Say = Callable[[str], None]
 _Handler = Callable[[int, FrameType | None], None]
 
 
 class Interrupts:
-    """How often somebody has pressed Ctrl-C."""
+    """Counts how often Ctrl-C was pressed."""
 
     def __init__(self, say: Say) -> None:
         self._pressed = 0
         self._say = say
 
-    def asked(self) -> bool:
-        """Whether to stop."""
+    def stop(self) -> bool:
+        """Return whether to stop."""
         return self._pressed > 0
 
     def hurry(self) -> bool:
-        """Whether not to wait for the micro-batch that is running."""
+        """Return whether to stop at once, without waiting for the running micro-batch."""
         return self._pressed > 1
 
     def press(self, number: int, frame: FrameType | None) -> None:
-        """What the signal calls."""
+        """Count a signal."""
         self._pressed += 1
         if self._pressed == 1:
-            self._say("Stopping after this micro-batch; once more to stop now.")
+            self._say("Stopping after this micro-batch; press again to stop now.")
 
 
 @contextmanager
 def interrupts(say: Say) -> Iterator[Interrupts]:
-    """Ctrl-C only counts in here."""
+    """Count Ctrl-C in this context, instead of raising KeyboardInterrupt."""
     counted = Interrupts(say)
     with _handled(counted.press):
         yield counted
@@ -46,11 +46,11 @@ def interrupts(say: Say) -> Iterator[Interrupts]:
 
 @contextmanager
 def cancelling(cancel: Callable[[], object], say: Say) -> Iterator[Callable[[], bool]]:
-    """Ctrl-C in here cancels what Spark works on, and is KeyboardInterrupt when that has ended.
+    """Let Ctrl-C cancel what Spark works on, then raise KeyboardInterrupt.
 
-    What is given says whether somebody pressed it, for work that nothing of Spark's was part of.
-    PySpark's own handler interrupts the conversation with Java in the middle of a sentence, and
-    both complain of it at length.
+    The function that is yielded returns whether Ctrl-C was pressed, for work in which Spark had no
+    part. PySpark's own handler interrupts a message to Java in the middle, and both then print long
+    errors.
     """
     pressed, over = threading.Event(), threading.Event()
 
@@ -58,7 +58,7 @@ def cancelling(cancel: Callable[[], object], say: Say) -> Iterator[Callable[[], 
         if pressed.is_set():
             raise KeyboardInterrupt
         pressed.set()
-        say("Stopping; once more to stop now.")
+        say("Stopping; press again to stop now.")
         threading.Thread(target=_cancel, args=(cancel, over), daemon=True).start()
 
     with _handled(press):
@@ -80,7 +80,7 @@ def _cancel(cancel: Callable[[], object], over: threading.Event) -> None:
 
 @contextmanager
 def _handled(handler: _Handler) -> Iterator[None]:
-    """Signals to stop go to a handler in here; PySpark's own is back afterwards."""
+    """Send signals to stop to a handler in this context; PySpark's own is restored after it."""
     kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     for number in kept:
         signal.signal(number, handler)

@@ -8,14 +8,12 @@ from types import MappingProxyType
 
 import click
 
-from muntin.cli import exit_codes
-from muntin.cli.mistakes import as_json
+from muntin.cli.errors import Exit, as_json, exit_for, spark_message
 from muntin.cli.options import speaks_json
-from muntin.cli.spark_errors import from_spark
 from muntin.errors import MuntinError
 
-#: The commands, the module of each, and what the list of commands says of it. The modules are
-#: imported when they are called: the list must not wait for all of them.
+#: Each command with its module and its line in the list of commands. A module is imported when its
+#: command is called, so that the list comes at once.
 COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "run": ("run", "Run a file of SQL, on a batch or as a stream."),
@@ -41,39 +39,39 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        found = importlib.import_module(f"muntin.cli.commands.{COMMANDS[cmd_name][0]}").command
-        assert isinstance(found, click.Command)
-        return found
+        command = importlib.import_module(f"muntin.cli.commands.{COMMANDS[cmd_name][0]}").command
+        assert isinstance(command, click.Command)
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, says) for name, (_, says) in COMMANDS.items()])
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
         except MuntinError as error:
             _report(ctx, error, str(error))
-            ctx.exit(exit_codes.exit_for(error))
+            ctx.exit(exit_for(error))
         except KeyboardInterrupt:
             click.echo("Stopped.", err=True)
-            ctx.exit(exit_codes.Exit.INTERRUPTED)
+            ctx.exit(Exit.INTERRUPTED)
         except Exception as error:
-            told = from_spark(error)
-            if told is None:
+            message = spark_message(error)
+            if message is None:
                 raise
-            _report(ctx, error, told)
-            ctx.exit(exit_codes.Exit.FAILED)
+            _report(ctx, error, message)
+            ctx.exit(Exit.FAILED)
 
 
-def _report(ctx: click.Context, error: Exception, told: str) -> None:
-    """What went wrong, for people, or for machines where the command was told ``--json``."""
-    click.echo(as_json(error, told) if speaks_json(ctx) else f"Error: {told}", err=True)
+def _report(ctx: click.Context, error: Exception, message: str) -> None:
+    """Print what went wrong: a line for people, or JSON if the command has ``--json``."""
+    click.echo(as_json(error, message) if speaks_json(ctx) else f"Error: {message}", err=True)
 
 
 @click.command(
     cls=Commands,
-    epilog=f"Exit codes: {'; '.join(f'{code.value} {code.meaning}' for code in exit_codes.Exit)}.",
+    epilog=f"Exit codes: {'; '.join(f'{code.value} {code.meaning}' for code in Exit)}.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="muntin")

@@ -1,4 +1,4 @@
-"""Options that several commands share: how Spark is started, and how a command speaks."""
+"""Options that several commands share: how Spark starts, files, streams and JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class SparkOptions:
-    """How Spark is started."""
+    """How Spark starts."""
 
     master: str
     conf: dict[str, str]
@@ -25,10 +25,10 @@ class SparkOptions:
 
 
 def spark_options(command: F) -> F:
-    """How Spark is started, as one argument ``spark_options``."""
+    """Add the options of how Spark starts, as one argument ``spark_options``."""
 
-    @wraps(command)  # which takes along what click's decorators left on the function
-    def collected(*args: Any, **given: Any) -> Any:
+    @wraps(command)  # which keeps what click's decorators left on the function
+    def with_options(*args: Any, **given: Any) -> Any:
         options = SparkOptions(
             given.pop("master"),
             dict(given.pop("conf")),
@@ -38,24 +38,24 @@ def spark_options(command: F) -> F:
         )
         return command(*args, spark_options=options, **given)
 
-    made: Any = collected
+    decorated: Any = with_options
     for option in reversed(_SPARK):
-        made = option(made)
-    return made  # type: ignore[no-any-return]
+        decorated = option(decorated)
+    return decorated  # type: ignore[no-any-return]
 
 
 def _settings(
     ctx: click.Context, param: click.Parameter, given: tuple[str, ...]
 ) -> list[tuple[str, str]]:
-    for one in given:
-        if "=" not in one:
-            raise click.BadParameter(f"{one!r} is not NAME=VALUE")
-    return [(name, value) for name, _, value in (one.partition("=") for one in given)]
+    for setting in given:
+        if "=" not in setting:
+            raise click.BadParameter(f"{setting!r} is not NAME=VALUE")
+    return [(name, value) for name, _, value in (setting.partition("=") for setting in given)]
 
 
-#: Where Spark runs, unless something else is said.
+#: Where Spark runs by default.
 MASTER = "local[*]"
-#: How many rows a table shows, unless something else is said.
+#: How many rows a table shows by default.
 SHOWN_ROWS = 20
 _SPARK = (
     click.option("--master", default=MASTER, show_default=True, help="Where Spark runs."),
@@ -64,50 +64,50 @@ _SPARK = (
         multiple=True,
         callback=_settings,
         metavar="NAME=VALUE",
-        help="A setting of Spark's; may be given several times.",
+        help="A setting of Spark; may be given several times.",
     ),
     click.option(
         "--package",
         multiple=True,
         metavar="GROUP:ARTIFACT:VERSION",
-        help="A package of Maven beside, or instead of, those that sources and sinks need.",
+        help="A Maven package besides those that sources and sinks need, or another version of one.",
     ),
     click.option(
         "--no-packages",
         is_flag=True,
-        help="Fetch no package: what is needed is there, as with --conf spark.jars=...",
+        help="Fetch no packages: they are there already, as with --conf spark.jars=...",
     ),
     click.option(
         "--log",
         type=click.Path(dir_okay=False, path_type=Path),
-        help="A file for what Spark has to say.",
+        help="A file for Spark's log.",
     ),
 )
 
 
 def speaks_json(ctx: click.Context) -> bool:
-    """Whether the command that this context is of, or around, was told ``--json``."""
+    """Return whether the command of this context, or the one inside it, has ``--json``."""
     return bool(ctx.meta.get(_JSON))
 
 
 def _remember(ctx: click.Context, param: click.Parameter, given: bool) -> bool:
-    """All contexts of a call share this: the group, which tells errors, has none of the options."""
+    """Keep ``--json`` where all contexts of a call see it: the group, which prints errors, too."""
     ctx.meta[_JSON] = given
     return given
 
 
-def json_option(says: str) -> Callable[[F], F]:
-    """``--json``, which also decides how errors are told."""
-    return click.option("--json", "as_json", is_flag=True, callback=_remember, help=says)
+def json_option(summary: str) -> Callable[[F], F]:
+    """Return the option ``--json``, which also decides how errors are printed."""
+    return click.option("--json", "as_json", is_flag=True, callback=_remember, help=summary)
 
 
 _JSON = "muntin.json"
-JSON = json_option("Speak JSON, for machines.")
+JSON = json_option("Print JSON, for programs.")
 FILE = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 STREAM = click.option(
     "--stream/--batch",
     "stream",
     default=None,
-    help="Follow streams as they grow, or take what is there. Without either, a file that reads "
-    "stdin or a socket streams and every other does not.",
+    help="Follow streams as they grow, or read what is there. By default a file that reads stdin "
+    "or a socket streams, and every other does not.",
 )

@@ -8,22 +8,22 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-#: A command that is quicker than this shows nothing; machines get a line that often.
+if TYPE_CHECKING:
+    from muntin.spark.queries.progress import RunProgress
+
+#: A command that is quicker than this shows nothing. Also the seconds between two lines of JSON.
 QUIET_SECONDS = 1.0
-#: Where standard error is a file, lines stay: one that often tells enough.
+#: Seconds between two lines where standard error is a file, in which lines stay.
 FILE_SECONDS = 10.0
 _DRAWN_SECONDS = 0.2
 
-#: Says how something stands, in plain values.
-Look = Callable[[], dict[str, Any]]
-
 
 class CommandProgress:
-    """Where a command says how far it is. Results go to standard output, this does not."""
+    """Prints how far a command is, on standard error: standard output is for results."""
 
     def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
         self._json = as_json
@@ -32,26 +32,26 @@ class CommandProgress:
         self._silent = quiet
         self._drawn = not as_json and sys.stderr.isatty()
 
-    def show(self, standing: dict[str, Any]) -> None:
-        """Show how it stands, unless something was shown only just now."""
+    def show(self, query: str, progress: RunProgress) -> None:
+        """Show how a query is going, unless something was shown only just now."""
         now = time.monotonic()
-        if self._silent or now - self._last < (_DRAWN_SECONDS if self._drawn else self._often):
+        if self._silent or now - self._last < (_DRAWN_SECONDS if self._drawn else self._pause):
             return
         self._last = now
         if self._json:
-            click.echo(json.dumps({"progress": standing}), err=True)
+            _echo_json({"query": query, **progress.as_dict()})
         else:
-            self._write(line_of(standing))
+            self._write(line_of(progress))
 
     def clear(self) -> None:
-        """Take the line away, before something else is printed."""
+        """Remove the line, before something else is printed."""
         if self._shown:
             click.echo("\r" + " " * self._shown + "\r", nl=False, err=True)
             self._shown = 0
 
     @property
-    def _often(self) -> float:
-        """Seconds between two lines that say for how long something has been done."""
+    def _pause(self) -> float:
+        """Seconds between two lines."""
         return QUIET_SECONDS if self._json or self._drawn else FILE_SECONDS
 
     def _write(self, line: str) -> None:
@@ -63,13 +63,13 @@ class CommandProgress:
         self._shown = len(line)
 
     @contextmanager
-    def during(self, what: str, look: Look | None = None) -> Iterator[None]:
-        """Say what is being done and for how long, and how it stands where somebody can look."""
+    def during(self, task: str, look: Callable[[], RunProgress] | None = None) -> Iterator[None]:
+        """Show a task and how long it has taken; ``look`` returns how it is going."""
         if self._silent:
             yield
             return
         done = threading.Event()
-        ticker = threading.Thread(target=self._tick, args=(what, look, done), daemon=True)
+        ticker = threading.Thread(target=self._tick, args=(task, look, done), daemon=True)
         ticker.start()
         try:
             yield
@@ -78,54 +78,60 @@ class CommandProgress:
             ticker.join()
             self.clear()
 
-    def _tick(self, what: str, look: Look | None, done: threading.Event) -> None:
+    def _tick(
+        self, task: str, look: Callable[[], RunProgress] | None, done: threading.Event
+    ) -> None:
         began = time.monotonic()
-        while not done.wait(self._often):
-            passed = round(time.monotonic() - began)
-            standing = {} if look is None else look()
+        while not done.wait(self._pause):
+            seconds = round(time.monotonic() - began)
+            progress = None if look is None else look()
             if self._json:
-                said = {"doing": what, "seconds": passed, **standing}
-                click.echo(json.dumps({"progress": said}), err=True)
-            else:
-                counts = line_of(standing) if standing.get("rows") else tasks_of(standing)
-                self._write("  ".join(filter(None, [f"{what} ... {length_of(passed)}", counts])))
+                counts = {} if progress is None else progress.as_dict()
+                _echo_json({"doing": task, "seconds": seconds, **counts})
+                continue
+            parts = [f"{task} ... {length_of(seconds)}"]
+            if progress is not None:
+                parts.append(line_of(progress) if progress.rows else _tasks(progress))
+            self._write("  ".join(filter(None, parts)))
 
 
-def line_of(standing: dict[str, Any]) -> str:
-    """How a query stands, in one line.
+def _echo_json(progress: dict[str, object]) -> None:
+    click.echo(json.dumps({"progress": progress}), err=True)
 
-    >>> line_of({"rows": 12000, "rate": 3456.7, "late": 3, "open": 40, "lag": 75.2})
+
+def line_of(progress: RunProgress) -> str:
+    """Return how a run is going, in one line.
+
+    >>> from muntin.spark.queries.progress import RunProgress, Tasks
+    >>> line_of(RunProgress(rows=12000, rate=3456.7, late=3, open=40, lag=75.2))
     '12,000 rows  3,457 rows/s  open 40  late 3  lag 1m15s'
+    >>> line_of(RunProgress(rows=7, rate=1, results=None, tasks=Tasks(3, 8)))
+    '7 rows  1 rows/s  3 of 8 tasks (38%)'
     """
-    said = [f"{standing['rows']:,} rows", f"{standing['rate']:,.0f} rows/s"]
-    if tasks_of(standing):
-        said.append(tasks_of(standing))
-    if standing.get("largest") is not None:
-        said.append(f"at {standing['largest']}")
-    if standing.get("complete") is not None:
-        said.append(f"complete to {standing['complete']}")
+    parts = [f"{progress.rows:,} rows", f"{progress.rate:,.0f} rows/s", _tasks(progress)]
+    if progress.largest is not None:
+        parts.append(f"at {progress.largest}")
+    if progress.complete is not None:
+        parts.append(f"complete to {progress.complete}")
     for name in ("open", "results", "late", "refused", "malformed"):
-        if standing.get(name):
-            said.append(f"{name} {standing[name]:,}")
-    if standing.get("lag") is not None:
-        said.append(f"lag {length_of(standing['lag'])}")
-    return "  ".join(said)
+        count = getattr(progress, name)
+        if count:
+            parts.append(f"{name} {count:,}")
+    if progress.lag is not None:
+        parts.append(f"lag {length_of(progress.lag)}")
+    return "  ".join(filter(None, parts))
 
 
-def tasks_of(standing: dict[str, Any]) -> str:
-    """How far the stages are that Spark works on.
-
-    >>> tasks_of({"tasks_done": 3, "tasks": 8})
-    '3 of 8 tasks (38%)'
-    """
-    if not standing.get("tasks"):
+def _tasks(progress: RunProgress) -> str:
+    """Return how far the stages are that Spark works on; empty if that is not known."""
+    tasks = progress.tasks
+    if tasks is None or not tasks.all:
         return ""
-    done, of = standing["tasks_done"], standing["tasks"]
-    return f"{done} of {of} tasks ({done / of:.0%})"
+    return f"{tasks.done} of {tasks.all} tasks ({tasks.done / tasks.all:.0%})"
 
 
 def length_of(seconds: float) -> str:
-    """A length of time, short.
+    """Return a length of time as short text.
 
     >>> [length_of(s) for s in (3.2, 75, 7300, 200000)]
     ['3s', '1m15s', '2h01m', '2d07h']

@@ -14,7 +14,7 @@ from muntin.parser.lexer import lex
 
 PROMPT, MORE = "muntin> ", "   ...> "
 _KEPT_LINES = 2000
-#: What can be completed beside names: the words that begin statements, clauses and windows.
+#: What can be completed besides names: the words that begin statements, clauses and windows.
 WORDS = (
     *("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "WITH", "UNION ALL"),
     *("CREATE", "STREAM", "TABLE", "QUERY", "TRIGGER", "INTO", "LATE", "DO", "EXPLAIN", "DROP"),
@@ -26,7 +26,7 @@ WORDS = (
 
 
 def is_complete(text: str) -> bool:
-    """Whether a text ends with the semicolon of its last statement.
+    """Return whether a text ends with the semicolon of its last statement.
 
     >>> is_complete("SELECT 1;"), is_complete("SELECT ';'"), is_complete("SELECT 1; -- more;")
     (True, False, True)
@@ -39,9 +39,9 @@ def is_complete(text: str) -> bool:
 
 
 def read(ask: Callable[[str], str]) -> str | None:
-    """The next statement, or None at the end of input; Ctrl-C throws away what was begun.
+    """Return the next statement, or None at the end of input; Ctrl-C discards what was typed.
 
-    An empty line sends what was begun, whether it is complete or not.
+    An empty line sends what was typed, whether it is complete or not.
     """
     lines: list[str] = []
     while True:
@@ -63,24 +63,24 @@ def read(ask: Callable[[str], str]) -> str | None:
 
 
 def is_command(line: str) -> bool:
-    """Whether a line is for the shell itself."""
+    """Return whether a line is a command of the shell itself."""
     return line.strip().rstrip(";").lower() in ("exit", "quit", "help", "\\q", "\\?", "\\h")
 
 
 class Completer:
-    """What readline asks for the words that a beginning can become."""
+    """Completes the beginning of a word, for readline."""
 
     def __init__(self, names: Callable[[], Iterable[str]]) -> None:
         self._names = names
-        self._found: list[str] = []
+        self._matches: list[str] = []
 
     def __call__(self, beginning: str, number: int) -> str | None:
         if number == 0:
-            self._found = self.found(beginning)
-        return self._found[number] if number < len(self._found) else None
+            self._matches = self.matches(beginning)
+        return self._matches[number] if number < len(self._matches) else None
 
-    def found(self, beginning: str) -> list[str]:
-        """Names first, as they are spelled; words in the case that was begun."""
+    def matches(self, beginning: str) -> list[str]:
+        """Return what a beginning can become: names as they are spelled, then words in its case."""
         small = beginning.casefold()
         names = [name for name in self._names() if name.casefold().startswith(small)]
         words = [word for word in WORDS if word.casefold().startswith(small)]
@@ -90,13 +90,13 @@ class Completer:
 
 
 def history_file() -> Path:
-    """Where lines are remembered from one session to the next."""
+    """Return the file that keeps lines from one session to the next."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "muntin" / "history"
 
 
 def prepare(completer: Completer) -> Callable[[], None]:
-    """Turn on history and completion; what it returns saves the history."""
+    """Turn on history and completion; return a function that saves the history."""
     try:
         import readline
     except ImportError:  # a Python without it still reads lines

@@ -1,4 +1,4 @@
-"""Starting Spark for a command, with what the sources and sinks of a text need."""
+"""Starting Spark for a command, with the packages that its sources and sinks need."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from muntin.cli.progress import CommandProgress
 if TYPE_CHECKING:
     from muntin.spark.types import SparkSession
 
-#: Java's process is begun within this time; else nothing is forked here.
+#: Seconds within which the process of Java is forked, if at all.
 _FORK_SECONDS = 2
 
 
@@ -26,9 +26,9 @@ _FORK_SECONDS = 2
 def session(
     options: SparkOptions, progress: CommandProgress, names: Iterable[str] = ()
 ) -> Iterator[SparkSession]:
-    """A session that ends with the command; ``names`` are those of sources and sinks.
+    """Start a session that ends with the command; ``names`` are those of sources and sinks.
 
-    Where one runs already, in a notebook or a test, it is used and goes on.
+    A session that runs already, in a notebook or a test, is used and not stopped.
     """
     from muntin.spark.connectors.packages import packages_for
 
@@ -54,8 +54,8 @@ def session(
 def _import_after_fork(module: str) -> None:
     """Import what every command needs next, while Java starts.
 
-    Not before Java's process was forked: modules that take part in forks, and are imported in the
-    middle of one, would let go of locks that they never took.
+    The import begins after the process of Java is forked: a module that takes part in forks and is
+    imported in the middle of one would release locks that it never took.
     """
     forked = threading.Event()
     os.register_at_fork(after_in_parent=forked.set)
@@ -68,7 +68,7 @@ def _import_after_fork(module: str) -> None:
 
 
 def _running() -> SparkSession | None:
-    """The session of this process; one that has never imported PySpark has none."""
+    """Return the session of this process; without PySpark imported there is none."""
     if "pyspark" not in sys.modules:
         return None
     from muntin.spark.types import SparkSession

@@ -1,4 +1,4 @@
-"""A measurement for this machine: sliding windows by Muntin, and by Spark's own ``window()``."""
+"""Measuring this machine: sliding windows by Muntin, and by Spark's own ``window()``."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from muntin.spark.api.stream import stream
 from muntin.spark.types import DataFrame, SparkSession
 
-#: Seconds of a slide; windows are so many slides long.
+#: Seconds per slide.
 _SLIDE = 1
 
 
 @dataclass(frozen=True)
 class WindowTimes:
-    """How long it took to make the same windows both ways."""
+    """How many seconds the same windows took, both ways."""
 
     overlap: int
     rows: int
@@ -24,22 +24,22 @@ class WindowTimes:
 
     @property
     def ratio(self) -> float:
-        """How many times as fast Muntin was."""
+        """How many times faster Muntin was."""
         return self.spark / self.muntin
 
 
 def measure(spark: SparkSession, rows: int, overlaps: tuple[int, ...]) -> Iterator[WindowTimes]:
-    """Windows with max and avg over rows of 50 keys; once before, so that all is warm."""
-    made = spark.sql(
+    """Yield the times of windows with max and avg over 50 keys, after a first run to warm up."""
+    data = spark.sql(
         f"SELECT concat('k', id % 50) AS k, timestamp_millis(1772500000000 + id * 10) AS ts, "
         f"pmod(hash(id), 1000) / 10.0D AS v FROM range({int(rows)})"
     ).persist()
-    made.count()
-    _run(_muntin(made, 2))
-    _run(_spark(made, 2))
+    data.count()
+    _run(_muntin(data, 2))
+    _run(_spark(data, 2))
     for overlap in overlaps:
-        yield WindowTimes(overlap, rows, _run(_muntin(made, overlap)), _run(_spark(made, overlap)))
-    made.unpersist()
+        yield WindowTimes(overlap, rows, _run(_muntin(data, overlap)), _run(_spark(data, overlap)))
+    data.unpersist()
 
 
 def _muntin(rows: DataFrame, overlap: int) -> DataFrame:
@@ -58,7 +58,7 @@ def _spark(rows: DataFrame, overlap: int) -> DataFrame:
 
 
 def _run(results: DataFrame) -> float:
-    """Seconds in which all results are made, and thrown away."""
+    """Return the seconds in which all results are computed and discarded."""
     began = time.perf_counter()
     results.write.format("noop").mode("overwrite").save()
     return time.perf_counter() - began

@@ -1,72 +1,76 @@
-"""How a batch stands: what has been read and written, and how far Spark is."""
+"""How a batch is going: what has been read and written, and how far Spark is.
+
+The rows of the sources are counted beside the queries that read them. A count reads the source
+once more; a compressed file is read by one core, so another is often free.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from muntin.session.batch_counts import RunningCounts
-from muntin.spark.connectors.sources.row_counts import SourceCounts
-from muntin.spark.queries.batch_counts import Tasks, tasks
+from muntin.parser.statements import CreateStream
+from muntin.session.catalog import Catalog
+from muntin.spark.connectors.sources.malformed import count_rows
+from muntin.spark.connectors.sources.protocol import OpenedSource
+from muntin.spark.queries.progress import RunProgress, Tasks, running_tasks
 from muntin.spark.types import SparkSession
-
-
-@dataclass(frozen=True)
-class BatchProgress:
-    """What is known at one moment: of sources that are counted, and of queries that are done.
-
-    No row of a batch is late, and ``refused`` are those without a value of ``on``. ``written`` has
-    the queries whose sinks count; None is one that is at it.
-    """
-
-    seconds: float
-    sources: Mapping[str, SourceCounts]
-    written: Mapping[str, int | None]
-    tasks: Tasks | None = None
-
-    def as_dict(self) -> dict[str, object]:
-        """As plain values, under the names that a stream's standing has."""
-        tallies = self.sources.values()
-        rows = sum(one.rows for one in tallies)
-        said: dict[str, object] = {
-            "seconds": round(self.seconds, 1),
-            "rows": rows,
-            "rate": rows / max(1e-3, self.seconds),
-            "results": sum(counts) if (counts := self._counts()) else None,
-            "late": 0,
-            "refused": sum(one.refused for one in tallies),
-            "malformed": sum(one.malformed for one in tallies),
-        }
-        if self.tasks is not None:
-            said |= {"tasks_done": self.tasks.done, "tasks": self.tasks.all}
-        return said
-
-    def _counts(self) -> list[int]:
-        """How much was written by now, where anybody counts."""
-        return [count or 0 for count in self.written.values()]
 
 
 @dataclass
 class BatchWatch:
-    """Looks at a batch from another thread than the one that runs it."""
+    """Watches a batch from another thread than the one that runs it.
+
+    ``written`` has the queries whose sinks count their rows; None is a query that is not done.
+    """
 
     spark: SparkSession
-    counting: RunningCounts
     written: dict[str, int | None] = field(default_factory=dict)
     _began: float = field(default_factory=time.monotonic)
+    _pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "counting"))
+    _counts: dict[str, Future[RunProgress]] = field(default_factory=dict)
 
     def begin(self) -> None:
-        """The clock starts with the run, not with the session."""
+        """Start the clock: with the run, not with the session."""
         self._began = time.monotonic()
 
-    def look(self) -> BatchProgress:
-        """How the batch stands now."""
-        return self._standing(self.counting.now(), tasks(self.spark))
+    def count_sources(self, opened: Mapping[str, OpenedSource], catalog: Catalog) -> None:
+        """Count the streams, and the tables with malformed rows, that are not counted yet.
 
-    def end(self) -> BatchProgress:
-        """How it stood when it was done; waits for the counts."""
-        return self._standing(self.counting.found(), None)
+        Other tables, such as one of a database, are not read once more for their size.
+        """
+        for name, source in opened.items():
+            declared = catalog.find(name)
+            on = declared.on if isinstance(declared, CreateStream) else None
+            if name not in self._counts and (on is not None or source.malformed is not None):
+                self._counts[name] = self._pool.submit(count_rows, source, on)
 
-    def _standing(self, sources: Mapping[str, SourceCounts], known: Tasks | None) -> BatchProgress:
-        return BatchProgress(time.monotonic() - self._began, sources, dict(self.written), known)
+    def sources(self) -> dict[str, RunProgress]:
+        """Return the counts of each source; waits for them."""
+        return {name: count.result() for name, count in self._counts.items()}
+
+    def look(self) -> RunProgress:
+        """Return how the batch is going now: of sources counted and queries done by now."""
+        done = {name: count for name, count in self._counts.items() if count.done()}
+        counts = {name: count.result() for name, count in done.items() if not count.exception()}
+        return self._progress(counts, running_tasks(self.spark))
+
+    def end(self) -> RunProgress:
+        """Return how the batch ended; waits for the counts."""
+        return self._progress(self.sources(), None)
+
+    def _progress(self, sources: Mapping[str, RunProgress], tasks: Tasks | None) -> RunProgress:
+        seconds = time.monotonic() - self._began
+        rows = sum(source.rows for source in sources.values())
+        written = [count or 0 for count in self.written.values()]
+        return RunProgress(
+            rows=rows,
+            rate=rows / max(1e-3, seconds),
+            results=sum(written) if written else None,
+            refused=sum(source.refused for source in sources.values()),
+            malformed=sum(source.malformed for source in sources.values()),
+            seconds=seconds,
+            tasks=tasks,
+        )

@@ -1,6 +1,6 @@
-"""Finding mistakes in a text without running it: schemas instead of sources.
+"""Finding mistakes in a text without running it: with schemas in the place of sources.
 
-A source whose columns are declared is not touched; one whose columns are not is asked for them.
+A source whose columns are declared is not touched. Any other source is read for its columns.
 """
 
 from __future__ import annotations
@@ -22,21 +22,19 @@ from muntin.parser.statements import (
     Select,
     Statement,
 )
-from muntin.session.late_rows import with_late_rows
-from muntin.session.outputs import Outputs
+from muntin.session.outputs import Outputs, plan_with_late_rows
 from muntin.session.session import SqlSession
 from muntin.session.simulated_source import simulation
-from muntin.session.sources import Sources, blamed
+from muntin.session.sources import Sources, at_call
 from muntin.spark.connectors.signature import named
 from muntin.spark.connectors.sinks.registry import SINKS
-from muntin.spark.connectors.sources.empty import empty
-from muntin.spark.connectors.sources.registry import SOURCES
+from muntin.spark.connectors.sources.registry import SOURCES, open_empty
 from muntin.spark.types import DataFrame, SparkSession
 
 
 @dataclass
 class Check:
-    """Checks texts in a session of their own; ``streaming`` asks what a stream would be told."""
+    """Checks texts in a session of their own, as streams if ``streaming``."""
 
     spark: SparkSession
     folder: Path
@@ -50,28 +48,28 @@ class Check:
         self._sources = Sources(self.spark, self.session.catalog, self.folder)
 
     def check(self, text: str) -> int:
-        """Look at every statement; how many there are. What is wrong goes to ``mistakes``.
+        """Check every statement and return how many there are; errors go to ``mistakes``.
 
-        Where the text cannot be read nothing behind that place can be looked at.
+        If a text cannot be parsed, nothing after that place can be checked.
         """
         self.text = self._sources.text = text
         statements = parse(text)
         declared = CreateStream | CreateTable | CreateQuery | CreateTrigger
         for statement in statements:
             if isinstance(statement, declared):
-                self._try(lambda one: self.session.run(one, text), statement)
+                self._try(lambda created: self.session.run(created, text), statement)
         for statement in statements:
-            self._try(self._look, statement)
+            self._try(self._check, statement)
         return len(statements)
 
-    def _try(self, look: Callable[[Statement], object], statement: Statement) -> None:
+    def _try(self, step: Callable[[Statement], object], statement: Statement) -> None:
         try:
-            look(statement)
+            step(statement)
         except MuntinError as error:
             if str(error) not in [str(known) for known in self.mistakes]:
                 self.mistakes.append(error)
 
-    def _look(self, statement: Statement) -> None:
+    def _check(self, statement: Statement) -> None:
         match statement:
             case CreateStream() | CreateTable():
                 self.session.opened(statement)
@@ -81,7 +79,7 @@ class Check:
                         self._sink(call)
                 answer = self.session.answer(query)
                 if late is not None:
-                    with_late_rows(answer, late)
+                    plan_with_late_rows(answer, late)
             case CreateTrigger():
                 outputs = Outputs(self.session, self.folder, self.text, lambda *_: _nowhere)
                 outputs.trigger(statement)
@@ -89,22 +87,22 @@ class Check:
                 self.session.answer(query)
 
     def _sink(self, call: ConnectorCall) -> None:
-        with blamed(self.text, call):
+        with at_call(self.text, call):
             target = SINKS[named("sink", call.name, SINKS)]
             target.signature.bind(call.arguments, call.options)
 
     def _open(
         self, spark: SparkSession, call: ConnectorCall, schema: str | None, streaming: bool
     ) -> DataFrame:
-        with blamed(self.text, call):
+        with at_call(self.text, call):
             if named("source", call.name, [*SOURCES, "simulate"]) == "simulate":
                 simulation(call.arguments, call.options)
             else:
                 SOURCES[call.name.lower()].signature.bind(call.arguments, call.options)
             if schema is None:
                 read = self._sources.open(spark, call, None, False)
-                return empty(spark, read.schema, streaming, self.folder)
-            return empty(spark, schema, streaming, self.folder)
+                return open_empty(spark, read.schema, streaming, self.folder)
+            return open_empty(spark, schema, streaming, self.folder)
 
 
 def _nowhere(rows: DataFrame, number: int) -> None:

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from muntin.errors import ArgumentError, did_you_mean
 from muntin.parser.statements import CreateQuery, Format, Query, Select, Statement
 from muntin.planner.explain import explained
-from muntin.session.catalog_names import unnamed
+from muntin.session.catalog import unnamed
 from muntin.session.session import SqlSession
 
 
 def explanations(
     session: SqlSession, statements: Sequence[Statement], only: str | None, form: Format
 ) -> dict[str, str]:
-    """How the queries of statements will run, all of them or ``only`` one."""
+    """Return how the queries of statements will run: all of them, or the one named ``only``."""
     queries = dict(named_queries(statements))
     if only is not None and only not in queries:
         expected = f"there is no such query{did_you_mean(only, queries)}; there are "
@@ -24,7 +24,7 @@ def explanations(
 
 
 def named_queries(statements: Sequence[Statement]) -> Iterator[tuple[str, Query]]:
-    """The queries of statements; those without a name are numbered."""
+    """Yield the queries of statements with their names; those without a name are numbered."""
     selects = 0
     for statement in statements:
         if isinstance(statement, CreateQuery):

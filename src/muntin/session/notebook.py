@@ -1,7 +1,7 @@
 """The notebook magic: a cell that begins with ``%%muntin`` is SQL, and its answer is shown.
 
-Names are looked up among the variables of the notebook; what a cell creates, later cells know.
-Nothing here needs IPython to be installed: whoever loads an extension has it.
+Names are the variables of the notebook, and what earlier cells have created. Nothing here imports
+IPython: whoever loads an extension has it.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from muntin.spark.types import DataFrame
 
 
 class NotebookShell(Protocol):
-    """What of a notebook is needed."""
+    """The part of IPython's shell that the magic needs."""
 
     user_ns: dict[str, object]
 
     def register_magic_function(
         self, func: Callable[..., object], magic_kind: str, magic_name: str
     ) -> None:
-        """Make a magic known."""
+        """Register a magic."""
 
 
 @dataclass
 class Magic:
-    """Cells of one notebook: the variables they see, and what they have created."""
+    """Runs the cells of one notebook; ``catalog`` has what they have created."""
 
     shell: NotebookShell
     catalog: Catalog = field(default_factory=Catalog)
 
     def __call__(self, line: str, cell: str) -> DataFrame:
-        """``%%muntin [name]``: run a cell; the answer is shown, and kept as a variable."""
+        """Run a cell that begins with ``%%muntin [name]``: show the answer, keep it as ``name``."""
         tables = tables_of(self.shell.user_ns)
         session = SqlSession(session_of(tables), tables, catalog=self.catalog)
         Sources.serving(session, cell)
@@ -50,14 +50,14 @@ class Magic:
 
 
 def register(shell: object) -> None:
-    """Make ``%%muntin`` known to a notebook."""
+    """Register ``%%muntin`` in a notebook."""
     register_ = getattr(shell, "register_magic_function", None)
     if register_ is not None:
         register_(Magic(shell), magic_kind="cell", magic_name="muntin")  # type: ignore[arg-type]
 
 
 def tables_of(names: Mapping[str, object]) -> dict[str, object]:
-    """The variables that are DataFrames or streams."""
+    """Return the variables that are DataFrames or streams."""
     return {
         name: value
         for name, value in names.items()

@@ -22,44 +22,48 @@ from muntin.parser.statements import (
     Select,
     Statement,
 )
-from muntin.session.batch_counts import RunningCounts
 from muntin.session.batch_progress import BatchWatch
-from muntin.session.catalog_names import unnamed
-from muntin.session.late_rows import original, with_late_rows
-from muntin.session.outputs import INTO, AllSinks, Default, Outputs, ledger_of, runs
+from muntin.session.catalog import unnamed
+from muntin.session.outputs import (
+    INTO,
+    AllSinks,
+    Default,
+    Outputs,
+    ledger_of,
+    plan_with_late_rows,
+    runs,
+)
 from muntin.session.session import SqlSession
 from muntin.session.sources import Sources
 from muntin.spark.connectors.sinks.protocol import Sink
-from muntin.spark.connectors.sinks.registry import SINKS, open_sink
-from muntin.spark.connectors.sinks.write_to_sinks import run
+from muntin.spark.connectors.sinks.registry import SINKS, open_sink, run
 from muntin.spark.plan.plan import Plan
-from muntin.spark.queries.batch_counts import counted
+from muntin.spark.queries.progress import Watch, counted
 from muntin.spark.queries.stop import StreamingQuery
-from muntin.spark.queries.watch import Watch
 from muntin.spark.types import DataFrame, SparkSession
 
-#: Where runs are kept, of queries and of what writes malformed rows.
+#: The folders of runs: of queries, and of the queries that write malformed rows.
 _QUERIES, _LETTERS = "queries", "letters"
 
 
 @dataclass(frozen=True)
 class RunningQuery:
-    """A streaming query, and what watches it; ``shown`` are those that name no sink."""
+    """A streaming query and what watches it; it is ``shown`` if it names no sink."""
 
     name: str
     query: StreamingQuery
     watch: Watch
-    fan: AllSinks
+    output: AllSinks
     shown: bool
 
 
 @dataclass(frozen=True)
-class _Prepared:
+class _PreparedQuery:
     """A query that is ready to start."""
 
     name: str
     rows: DataFrame | Plan
-    fan: AllSinks
+    output: AllSinks
     refused: Sink | None
     plans: Sequence[Plan]
     shown: bool
@@ -67,7 +71,7 @@ class _Prepared:
 
 @dataclass(frozen=True)
 class _Step:
-    """What is to be done for a statement; ``counts`` if it is something that runs."""
+    """What to do for a statement; ``counts`` if it is something that runs."""
 
     do: Callable[[], None]
     counts: bool = True
@@ -79,14 +83,14 @@ class Pipeline:
 
     Args:
         spark: The Spark session.
-        folder: Where checkpoints, received lines and what was fired are kept.
-        streaming: Whether streams are followed, or taken as they are.
+        folder: Where checkpoints, received lines and the ledgers of triggers are kept.
+        streaming: Whether streams are followed; else what is there is read once.
         default: Makes the sink of a query that names none.
-        answer: Gets what other statements answer (SHOW, EXPLAIN).
+        answer: Is called with the answers of other statements (SHOW, EXPLAIN).
         trigger: When micro-batches run, as ``DataStreamWriter.trigger`` takes it.
         dead_letter: Where malformed rows are written, in a folder for each source.
-        whole: Whether one text is all that will be run, so that received lines can be removed when
-            its queries have read them.
+        whole: Whether no other text will be run, so that received lines can be removed when the
+            queries of this one have read them.
     """
 
     spark: SparkSession
@@ -102,23 +106,23 @@ class Pipeline:
     _selects: int = 0
 
     def __post_init__(self) -> None:
-        self.batch = BatchWatch(self.spark, RunningCounts())
+        self.batch = BatchWatch(self.spark)
         self.session = SqlSession(self.spark, streaming=self.streaming)
         self.sources = Sources.serving(self.session, folder=self.folder)
 
     def run(self, text: str) -> int:
-        """Run a text; how many statements had something to run.
+        """Run a text and return how many of its statements had something to run.
 
-        Everything is declared first, so a trigger may stand after its query and sees every row.
+        Everything is declared first, so a trigger may come after its query and sees every row.
         Then everything is translated, and only then the first query starts: a mistake in the last
-        one is found before anything was written. A DROP takes effect where it stands, so what
-        follows it is looked at when it is done.
+        one is found before anything is written. A DROP takes effect at its place, so statements
+        after it are translated when it is done.
         """
         self.batch.begin()
         ran = 0
         for statements in _between_drops(parse(text)):
             self.declare(statements, text)
-            steps = [self._prepared(statement, text) for statement in statements]
+            steps = [self._step(statement, text) for statement in statements]
             for step in steps:
                 if step is not None:
                     step.do()
@@ -128,7 +132,7 @@ class Pipeline:
         return ran
 
     def declare(self, statements: Sequence[Statement], text: str) -> None:
-        """Take in everything that a text creates, and open nothing yet."""
+        """Add everything that a text creates to the catalog; nothing is opened yet."""
         self.sources.text = text
         for statement in statements:
             if isinstance(statement, CreateStream | CreateTable):
@@ -136,23 +140,23 @@ class Pipeline:
             if isinstance(statement, CreateStream | CreateTable | CreateQuery | CreateTrigger):
                 self.session.run(statement, text)
 
-    def _prepared(self, statement: Statement, text: str) -> _Step | None:
-        """What there is to do for a statement, which is all that can be known to be wrong."""
+    def _step(self, statement: Statement, text: str) -> _Step | None:
+        """Return what to do for a statement; raises whatever can be known to be wrong with it."""
         match statement:
             case CreateStream() | CreateTable():
                 return None
             case CreateTrigger():
-                return self._added(statement, text)
+                return self._add_trigger(statement, text)
             case CreateQuery(name=name, query=query, into=into, late=late):
-                triggers = self.session.catalog.reading(name)
+                triggers = self.session.catalog.triggers_on(name)
                 if not runs(statement, triggers):
                     return None
-                made = self._query(name, query, into, triggers, text, late)
-                return _Step(partial(self._start, made))
+                prepared = self._prepare(name, query, into, triggers, text, late)
+                return _Step(partial(self._start, prepared))
             case Select(query=query):
                 self._selects += 1
-                made = self._query(unnamed(self._selects), query, None, (), text)
-                return _Step(partial(self._start, made))
+                prepared = self._prepare(unnamed(self._selects), query, None, (), text)
+                return _Step(partial(self._start, prepared))
             case Drop():
                 return _Step(partial(self._drop, statement, text))
             case _:
@@ -164,33 +168,35 @@ class Pipeline:
         return self.trigger is not None and "availableNow" in self.trigger
 
     def stop(self, name: str) -> None:
-        """Stop a query that runs."""
-        for one in [one for one in self.running if one.name.casefold() == name.casefold()]:
-            one.query.stop()
-            self.running.remove(one)
+        """Stop a running query."""
+        for running in self._running(name):
+            running.query.stop()
+            self.running.remove(running)
 
-    def _added(self, trigger: CreateTrigger, text: str) -> _Step | None:
-        """A trigger on a query that runs already fires from its next micro-batch on."""
-        name = trigger.query_name.casefold()
-        found = [one for one in self.running if one.name.casefold() == name]
+    def _running(self, name: str) -> list[RunningQuery]:
+        return [running for running in self.running if running.name.casefold() == name.casefold()]
+
+    def _add_trigger(self, trigger: CreateTrigger, text: str) -> _Step | None:
+        """Return a step that adds a trigger to a running query, from its next micro-batch on."""
+        found = self._running(trigger.query_name)
         if not found:
             return None
-        (one,) = found
-        put = self._outputs(text, one.name, streaming=True).trigger(trigger)
-        added = partial(one.fan.sinks.__setitem__, trigger.name.casefold(), put)
-        return _Step(added, counts=False)
+        (running,) = found
+        sink = self._outputs(text, running.name, streaming=True).trigger(trigger)
+        add = partial(running.output.sinks.__setitem__, trigger.name.casefold(), sink)
+        return _Step(add, counts=False)
 
     def _drop(self, drop: Drop, text: str) -> None:
-        """Forget a statement, and let go of what runs and of what was kept for it."""
+        """Forget a statement, stop what runs for it, and remove what was kept for it."""
         catalog, name = self.session.catalog, drop.name.casefold()
         query = catalog.find(name) if drop.what == "QUERY" else None
-        triggers = catalog.reading(name) if drop.what == "QUERY" else []
+        triggers = catalog.triggers_on(name) if drop.what == "QUERY" else []
         if drop.what == "TRIGGER" and name in catalog.triggers:
             triggers = [catalog.triggers[name]]
         self.answer(self.session.run(drop, text))
         for trigger in triggers:
-            for one in self.running:
-                one.fan.sinks.pop(trigger.name.casefold(), None)
+            for running in self.running:
+                running.output.sinks.pop(trigger.name.casefold(), None)
             ledger_of(self.folder, trigger).clear()
         if isinstance(query, CreateQuery):
             self.stop(query.name)
@@ -198,7 +204,7 @@ class Pipeline:
             self._run_file(_QUERIES, query.name).unlink(missing_ok=True)
             shutil.rmtree(self._checkpoint(query.name), ignore_errors=True)
 
-    def _query(
+    def _prepare(
         self,
         name: str,
         query: Query,
@@ -206,46 +212,48 @@ class Pipeline:
         triggers: Sequence[CreateTrigger],
         text: str,
         late: ConnectorCall | None = None,
-    ) -> _Prepared:
+    ) -> _PreparedQuery:
         answer = self.session.answer(query)
         outputs = self._outputs(text, name, streaming=answer.is_streaming)
         rows: DataFrame | Plan = answer.df
-        fan = AllSinks(outputs.of(name, into, triggers), answer.finish)
+        output = AllSinks(outputs.of(name, into, triggers), answer.finish)
         if into is not None and not answer.is_streaming and SINKS[into.name.lower()].counts:
-            fan.sinks[INTO] = self._counting(name, fan.sinks[INTO])
+            output.sinks[INTO] = self._counting(name, output.sinks[INTO])
         refused: Sink | None = None
         if late is not None:
-            alone = with_late_rows(answer, late)
-            rows, fan.finish = alone.plan, alone.results
-            refused = original(outputs.late(late, name))
+            single = plan_with_late_rows(answer, late)
+            rows, output.finish = single.plan, single.results
+            refused = outputs.late(late, name)
         shown = into is None and not triggers
-        return _Prepared(name, rows, fan, refused, answer.behind, shown)
+        return _PreparedQuery(name, rows, output, refused, answer.behind, shown)
 
-    def _start(self, made: _Prepared) -> None:
+    def _start(self, prepared: _PreparedQuery) -> None:
         if not self.streaming:
-            self.batch.counting.begin(self.sources.opened, self.session.catalog)
-        started = run(
-            made.rows,
-            [made.fan],
-            refused=made.refused,
-            checkpoint=self._checkpoint(made.name),
+            self.batch.count_sources(self.sources.opened, self.session.catalog)
+        query = run(
+            prepared.rows,
+            [prepared.output],
+            refused=prepared.refused,
+            checkpoint=self._checkpoint(prepared.name),
             trigger=self.trigger,
-            name=made.name,
+            name=prepared.name,
         )
-        if started is not None:
-            watch = Watch.of(started, made.plans)
-            self.running.append(RunningQuery(made.name, started, watch, made.fan, made.shown))
+        if query is not None:
+            watch = Watch.of(query, prepared.plans)
+            self.running.append(
+                RunningQuery(prepared.name, query, watch, prepared.output, prepared.shown)
+            )
 
     def _checkpoint(self, name: str) -> Path:
         return self.folder / "checkpoints" / name
 
     def _counting(self, name: str, sink: Sink) -> Sink:
-        """The sink of a batch, which counts what it writes."""
+        """Return the sink of a batch, counting what it writes."""
 
         def put(rows: DataFrame, number: int) -> None:
             self.batch.written[name] = None
-            seen, count = counted(rows)
-            sink(seen, number)
+            observed, count = counted(rows)
+            sink(observed, number)
             self.batch.written[name] = count()
 
         return put
@@ -256,9 +264,9 @@ class Pipeline:
         return Outputs(self.session, self.folder, text, self.default, run)
 
     def _stream_run(self, kind: str, name: str, checkpoint: Path) -> str:
-        """What tells the micro-batches of a stream from those of one that began anew."""
+        """Return what tells the micro-batches of this stream from those of one that began anew."""
         path = self._run_file(kind, name)
-        # A checkpoint that somebody removed numbers micro-batches from 0 again.
+        # If somebody removed the checkpoint, micro-batches are numbered from 0 again.
         if not (path.exists() and checkpoint.is_dir()):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(uuid.uuid4().hex)
@@ -268,14 +276,14 @@ class Pipeline:
         return self.folder / "runs" / kind / name
 
     def malformed(self) -> Iterator[tuple[str, int, DataFrame]]:
-        """Of a batch: the sources that had malformed rows, with how many and which."""
-        for name, tally in self.batch.counting.found().items():
+        """Yield the sources of a batch that had malformed rows, with how many and which."""
+        for name, counts in self.batch.sources().items():
             malformed = self.sources.opened[name].malformed
-            if tally.malformed and malformed is not None:
-                yield name, tally.malformed, malformed
+            if counts.malformed and malformed is not None:
+                yield name, counts.malformed, malformed
 
     def _write_letters(self, folder: Path) -> None:
-        """Malformed rows to their folders; a stream's by a query of its own."""
+        """Write malformed rows to their folders; those of a stream by a query of their own."""
         for name, opened in self.sources.opened.items():
             rows = opened.malformed
             if rows is not None and name not in self.letters:
@@ -286,13 +294,13 @@ class Pipeline:
 
 
 def _between_drops(statements: Sequence[Statement]) -> Iterator[Sequence[Statement]]:
-    """Statements that are looked at together; a DROP stands alone."""
-    some: list[Statement] = []
+    """Yield statements that are translated together; a DROP is alone."""
+    group: list[Statement] = []
     for statement in statements:
         if isinstance(statement, Drop):
-            yield from ([some] if some else [])
+            yield from ([group] if group else [])
             yield [statement]
-            some = []
+            group = []
         else:
-            some.append(statement)
-    yield some
+            group.append(statement)
+    yield group

@@ -1,4 +1,4 @@
-"""Drawing a query: its frames over the rows they are of, or the results of its windows."""
+"""Drawing a query: its frames over the rows they were found in, or its windows' results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from muntin.spark.plan.plan import Plan
 from muntin.spark.plan.windows import WindowPlan
 from muntin.spark.plot.windows import draw, lines_of
 
-#: The columns by which a picture knows a frame.
+#: The columns that a picture of frames needs.
 _FRAME = ("frame_id", "frame_start", "frame_end", "status")
 
 
@@ -29,12 +29,12 @@ def draw_query(
     width: int,
     height: int,
 ) -> None:
-    """Draw what a query finds to a file that ends in ``.png``, ``.svg`` or ``.html``.
+    """Draw the results of a query to a file that ends in ``.png``, ``.svg`` or ``.html``.
 
-    Of frames ``value`` is the column that they were found in, unless it is another.
+    The default ``value`` of frames is the column that they were found in.
     """
     answer = session.answer(query)
-    framed = [found for plan in answer.behind if (found := _frames(plan)) is not None]
+    framed = [frames for plan in answer.behind if (frames := _frames(plan)) is not None]
     if not framed:
         by = [name for plan in answer.behind for name in _by(plan)]
         lines = lines_of(answer.df, value, list(dict.fromkeys(by)))
@@ -55,7 +55,7 @@ def draw_query(
 
 
 def _frames(plan: Plan) -> Frames | None:
-    """The frames behind a plan, filled or not."""
+    """Return the frames of a plan, filled or not; None if it has none."""
     compiled = plan.compiled
     inner = compiled.segmented if isinstance(compiled, FillPlan) else compiled
     if not isinstance(inner, FramePlan):

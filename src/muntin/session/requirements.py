@@ -1,4 +1,4 @@
-"""What a text needs before it can run: which sources and sinks it names, and whether it streams."""
+"""What a text needs before Spark starts: its sources and sinks, and whether it streams."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from muntin.parser.statements import (
     Statement,
 )
 
-#: Sources that may never end, so that whoever reads them wants a stream.
+#: Sources that may never end, so that they are read as streams.
 _ENDLESS = frozenset({"stdin", "socket"})
 
 
 def called(statements: Sequence[Statement]) -> set[str]:
-    """The names of the sources, sinks and actions of a text."""
+    """Return the names of the sources, sinks and actions of a text."""
     return {call.name.lower() for call in _calls(statements)}
 
 
 def streams(statements: Sequence[Statement]) -> bool:
-    """Whether a text reads something that may never end."""
-    sources = [one.source for one in statements if isinstance(one, CreateStream)]
-    return any(source.name.lower() in _ENDLESS for source in sources)
+    """Return whether a text reads a source that may never end."""
+    streams = (statement for statement in statements if isinstance(statement, CreateStream))
+    return any(stream.source.name.lower() in _ENDLESS for stream in streams)
 
 
 def _calls(statements: Sequence[Statement]) -> Iterator[ConnectorCall]:

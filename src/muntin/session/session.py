@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from muntin.errors import MuntinError
 from muntin.parser.errors import SqlError, closest
 from muntin.parser.parse import parse
+from muntin.parser.positions import Position
 from muntin.parser.statements import (
     ConnectorCall,
     CreateQuery,
@@ -16,6 +17,7 @@ from muntin.parser.statements import (
     CreateTrigger,
     Drop,
     Explain,
+    Kept,
     Query,
     Select,
     Show,
@@ -25,29 +27,31 @@ from muntin.planner.bounded import check_bounded
 from muntin.planner.explain import explained
 from muntin.planner.scope import Scope, Table
 from muntin.planner.translate import QueryAnswer, tables_of, translate
-from muntin.session.catalog import Catalog, Declared, kind_of
-from muntin.session.catalog_names import refusal
-from muntin.session.secrets import masked
+from muntin.session.catalog import Catalog, Declared, kind_of, refusal
+from muntin.session.triggers.trigger import ACTIONS
 from muntin.spark.api.stream import Stream, stream
+from muntin.spark.connectors.signature import Signature
+from muntin.spark.connectors.sinks.registry import SINKS
+from muntin.spark.connectors.sources.registry import SOURCES
 from muntin.spark.plan.plan import Plan
 from muntin.spark.types import DataFrame, SparkSession
 
-#: Opens a source: its call, the schema, and whether it is to be read as a stream.
+#: Opens a source, from its call, its schema, and whether to read it as a stream.
 Opener = Callable[[SparkSession, ConnectorCall, str | None, bool], DataFrame]
-#: What tells a stream that it is complete or over, from outside; None where nothing does.
+#: Returns the control rows of a stream, which report its end; None if it has none.
 Controller = Callable[[CreateStream], DataFrame | None]
 
 
 @dataclass
 class SqlSession:
-    """Names and what they stand for; statements are run one after the other.
+    """Names and what they mean; statements run one after the other.
 
     Args:
         spark: The Spark session that everything runs on.
         tables: DataFrames and streams by name.
         open_source: Opens what CREATE STREAM and CREATE TABLE read.
-        streaming: Whether streams are read as they grow; else everything there is, once.
-        control: Gives the control rows of streams that are read as they grow.
+        streaming: Whether streams are followed; else everything there is is read once.
+        control: Returns the control rows of streams that are followed.
     """
 
     spark: SparkSession
@@ -57,10 +61,10 @@ class SqlSession:
     control: Controller | None = None
     catalog: Catalog = field(default_factory=Catalog)
     _opened: dict[str, Table] = field(default_factory=dict)
-    _behind: dict[str, tuple[Plan, ...]] = field(default_factory=dict)
+    _plans: dict[str, tuple[Plan, ...]] = field(default_factory=dict)
 
     def sql(self, text: str) -> DataFrame:
-        """Run every statement of a text; what the last one answers."""
+        """Run every statement of a text and return the answer of the last one."""
         statements = parse(text)
         if not statements:
             raise SqlError("there is no statement", text, 0, expected="SELECT, CREATE, ...")
@@ -68,36 +72,36 @@ class SqlSession:
         return answers[-1]
 
     def run(self, statement: Statement, text: str) -> DataFrame:
-        """Run one statement; a statement without results says what it did."""
+        """Run one statement; one without results answers with a line about what it did."""
         match statement:
             case Select(query=query):
                 return self.rows(query)
             case Explain(target=target, format=format_):
-                shown = explained(self.translated(self._query(target, text, statement)), format_)
-                return self._said("plan", [shown])
-            case Show(what=what):
-                return self._shown(self.catalog.kept(what))
+                query = self._query(target, text, statement)
+                return self._lines("plan", [explained(self.translated(query), format_)])
+            case Show(what=kind):
+                return self._shown(self.catalog.kept(kind))
             case Drop():
                 return self._dropped(statement, text)
             case CreateStream() | CreateTable() | CreateQuery() | CreateTrigger():
                 return self._created(statement, text)
 
     def answer(self, query: Query) -> QueryAnswer:
-        """A query translated; refused if its state would grow for ever and nobody said so."""
+        """Translate a query; raises if its state is unbounded and the query does not allow it."""
         answer = self.translated(query)
         check_bounded(answer)
         return answer
 
     def translated(self, query: Query) -> QueryAnswer:
-        """A query translated, whatever it would keep."""
+        """Translate a query, whether its state is bounded or not."""
         answer = translate(query, self._scope(query))
         names = dict.fromkeys(map(str.casefold, tables_of(query)))
-        read = [plan for name in names for plan in self._behind.get(name, ())]
+        read = [plan for name in names for plan in self._plans.get(name, ())]
         own = [plan for plan in answer.plans.values() if isinstance(plan, Plan)]
         return replace(answer, behind=(*read, *own))
 
     def rows(self, query: Query) -> DataFrame:
-        """The results of a query, as a DataFrame."""
+        """Return the results of a query as a DataFrame."""
         return self._unordered(query, self.answer(query))
 
     def _unordered(self, query: Query, answer: QueryAnswer) -> DataFrame:
@@ -108,7 +112,7 @@ class SqlSession:
         return answer.df
 
     def _scope(self, query: Query) -> Scope:
-        """The tables that were handed over, and everything created that the query names."""
+        """Return the tables that the session was given and everything created that it names."""
         scope = Scope.of(self.spark, self.tables)
         for name in tables_of(query):
             declared = self.catalog.find(name)
@@ -117,7 +121,7 @@ class SqlSession:
         return scope
 
     def opened(self, declared: CreateStream | CreateTable | CreateQuery) -> Table:
-        """The stream, table or query that a statement created; sources are opened once."""
+        """Return the stream, table or query that a statement created; sources open once."""
         name = declared.name.casefold()
         if name not in self._opened:
             self._opened[name] = self._open(declared)
@@ -127,7 +131,7 @@ class SqlSession:
         if isinstance(declared, CreateQuery):
             self._check_not_reading(declared, declared.query, {declared.name.casefold()})
             answer = self.answer(declared.query)
-            self._behind[declared.name.casefold()] = answer.behind
+            self._plans[declared.name.casefold()] = answer.behind
             return self._unordered(declared.query, answer)
         if self.open_source is None:
             raise MuntinError(f"nobody here opens {declared.source.name}(...)")
@@ -135,84 +139,108 @@ class SqlSession:
         df = self.open_source(self.spark, declared.source, declared.schema, live)
         if isinstance(declared, CreateTable):
             return df
-        # A stream that is told nothing but its end would not report anything before.
+        # A stream whose control rows say nothing but its end would report nothing before it.
         ends = live and declared.disorder is not None
-        told = self.control(declared) if ends and self.control is not None else None
-        made: Stream = stream(
+        control = self.control(declared) if ends and self.control is not None else None
+        opened: Stream = stream(
             df,
             declared.on,
             declared.by,
             declared.disorder,
-            control=told,
+            control=control,
             schedule=declared.schedule,
         )
-        return made
+        return opened
 
-    def _check_not_reading(self, made: CreateQuery, query: Query, seen: set[str]) -> None:
-        """Refuse a query that reads itself, if by way of others."""
+    def _check_not_reading(self, created: CreateQuery, query: Query, seen: set[str]) -> None:
+        """Raise if a query reads itself, directly or through others."""
         for name in map(str.casefold, tables_of(query)):
             read = self.catalog.find(name)
-            if name == made.name.casefold():
-                problem = f"the query {made.name} reads itself"
-                raise SqlError(problem, made.query.text, made.place)
+            if name == created.name.casefold():
+                problem = f"the query {created.name} reads itself"
+                raise SqlError(problem, created.query.text, created.place)
             if isinstance(read, CreateQuery) and name not in seen:
                 seen.add(name)
-                self._check_not_reading(made, read.query, seen)
+                self._check_not_reading(created, read.query, seen)
 
     def _query(self, target: Query | str, text: str, statement: Explain) -> Query:
+        """Return the query that an EXPLAIN is about."""
         if isinstance(target, Query):
             return target
-        found = self.catalog.find(target)
-        if not isinstance(found, CreateQuery):
-            known = [one.name for one in self.catalog.kept("QUERY")]
-            raise SqlError(
-                f"there is no query {target}",
-                text,
-                statement.place,
-                suggestion=closest(target, known),
-            )
-        return found.query
+        declared = self.catalog.find(target)
+        if not isinstance(declared, CreateQuery):
+            raise self._unknown("QUERY", target, text, statement.place)
+        return declared.query
 
-    def _created(self, made: Declared, text: str) -> DataFrame:
-        problem_of_name = refusal(kind_of(made), made.name)
-        if problem_of_name is not None:
-            raise SqlError(problem_of_name, text, made.place)
-        if isinstance(made, CreateTrigger):
-            found = self.catalog.find(made.query_name)
-            if not isinstance(found, CreateQuery):
-                known = [one.name for one in self.catalog.kept("QUERY")]
-                problem = f"there is no query {made.query_name}"
-                suggestion = closest(made.query_name, known)
-                raise SqlError(problem, text, made.place, suggestion=suggestion)
-        if not self.catalog.add(made):
-            problem = f"there is a {made.name} already"
-            expected = f"another name, or DROP {kind_of(made)} {made.name} before"
-            raise SqlError(problem, text, made.place, expected=expected)
-        return self._said("done", [f"created {kind_of(made).lower()} {made.name}"])
+    def _unknown(self, kind: Kept, name: str, text: str, place: Position) -> SqlError:
+        known = [declared.name for declared in self.catalog.kept(kind)]
+        problem = f"there is no {kind.lower()} {name}"
+        return SqlError(problem, text, place, suggestion=closest(name, known))
+
+    def _created(self, declared: Declared, text: str) -> DataFrame:
+        kind, name = kind_of(declared), declared.name
+        problem = refusal(kind, name)
+        if problem is not None:
+            raise SqlError(problem, text, declared.place)
+        if isinstance(declared, CreateTrigger):
+            query = declared.query_name
+            if not isinstance(self.catalog.find(query), CreateQuery):
+                raise self._unknown("QUERY", query, text, declared.place)
+        if not self.catalog.add(declared):
+            expected = f"another name, or DROP {kind} {name} before"
+            raise SqlError(f"there is a {name} already", text, declared.place, expected=expected)
+        return self._lines("done", [f"created {kind.lower()} {name}"])
 
     def _dropped(self, drop: Drop, text: str) -> DataFrame:
-        what = drop.what.lower()
-        triggers = self.catalog.reading(drop.name) if drop.what == "QUERY" else []
+        kind = drop.what.lower()
+        triggers = self.catalog.triggers_on(drop.name) if drop.what == "QUERY" else []
         if self.catalog.drop(drop.what, drop.name):
             self._forget(drop.name)
-            also = "".join(f", and its trigger {one.name}" for one in triggers)
-            return self._said("done", [f"dropped {what} {drop.name}{also}"])
+            also = "".join(f", and its trigger {trigger.name}" for trigger in triggers)
+            return self._lines("done", [f"dropped {kind} {drop.name}{also}"])
         if drop.if_exists:
-            return self._said("done", [f"there was no {what} {drop.name}"])
-        known = [one.name for one in self.catalog.kept(drop.what)]
-        suggestion = closest(drop.name, known)
-        raise SqlError(f"there is no {what} {drop.name}", text, drop.place, suggestion=suggestion)
+            return self._lines("done", [f"there was no {kind} {drop.name}"])
+        raise self._unknown(drop.what, drop.name, text, drop.place)
 
     def _forget(self, name: str) -> None:
-        """Let go of what was opened under a name, and of queries, which may have read it."""
+        """Forget what was opened under a name, and all queries, which may have read it."""
         for opened in list(self._opened):
             if opened == name.casefold() or isinstance(self.catalog.find(opened), CreateQuery):
                 del self._opened[opened]
-                self._behind.pop(opened, None)
+                self._plans.pop(opened, None)
 
     def _shown(self, kept: list[Declared]) -> DataFrame:
-        rows = [(one.name, str(masked(one))) for one in kept]
+        rows = [(declared.name, str(without_secrets(declared))) for declared in kept]
         return self.spark.createDataFrame(rows, "name STRING, statement STRING")
 
-    def _said(self, column: str, lines: list[str]) -> DataFrame:
+    def _lines(self, column: str, lines: list[str]) -> DataFrame:
         return self.spark.createDataFrame([(line,) for line in lines], f"{column} STRING")
+
+
+def without_secrets(declared: Declared) -> Declared:
+    """Return the same statement, with stars in the place of passwords and tokens."""
+    if isinstance(declared, CreateTrigger):
+        return replace(declared, action=_masked(declared.action))
+    if isinstance(declared, CreateQuery):
+        calls = (declared.into, declared.late)
+        into, late = (None if call is None else _masked(call) for call in calls)
+        return replace(declared, into=into, late=late)
+    return replace(declared, source=_masked(declared.source))
+
+
+def _masked(call: ConnectorCall) -> ConnectorCall:
+    for signature in _signatures(call.name.lower()):
+        arguments, options = signature.hidden(call.arguments, call.options)
+        call = replace(call, arguments=arguments, options=options)
+    return call
+
+
+def _signatures(name: str) -> Iterator[Signature]:
+    """Yield everything that a call of this name can be; an unknown one is judged by its options."""
+    if name in SOURCES:
+        yield SOURCES[name].signature
+    if name in SINKS:
+        yield SINKS[name].signature
+    if name in ACTIONS:
+        yield ACTIONS[name][0]
+    yield Signature(name, ())

@@ -1,7 +1,7 @@
 """Simulators as sources: ``simulate('router', 'messages', seed => 8, disordered => 0.2)``.
 
-What a simulator makes is written as files in the order of arrival, which Spark then reads as it
-reads any folder: at once, or one file to a micro-batch.
+The rows of a simulator are written as files in the order of their arrival. Spark then reads them
+like any folder: at once, or one file per micro-batch.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from muntin.spark.connectors.signature import Literal, Parameter, Signature, nam
 
 @dataclass(frozen=True)
 class Simulator:
-    """A model, and the streams that it has; the first is meant unless one is named."""
+    """A model and its streams; the first one is the default."""
 
     model: type[Any]
     streams: tuple[str, ...]
 
     def signature(self, name: str) -> Signature:
-        """The parameters of the model, and those of how its rows arrive."""
+        """Return the parameters of the model, and those of how its rows arrive."""
         own = [Parameter(f.name, _KINDS[str(f.type)]) for f in fields(self.model)]
         stream = Parameter("stream", str, self.streams[0], choices=self.streams)
-        how = (Parameter("files", int, 8, positive=True), Parameter("seconds", float, 0.0))
-        return Signature(f"simulate('{name}')", (stream, *how, *own))
+        arrival = (Parameter("files", int, 8, positive=True), Parameter("seconds", float, 0.0))
+        return Signature(f"simulate('{name}')", (stream, *arrival, *own))
 
 
-#: The fields of models, as literals give them.
+#: The type of the literal for a field of a model, by the type of the field.
 _KINDS: Mapping[str, type] = {"float": float, "int": int, "datetime": str}
 SIMULATORS: Mapping[str, Simulator] = MappingProxyType(
     {
@@ -59,14 +59,14 @@ SIMULATORS: Mapping[str, Simulator] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Simulation:
-    """Rows that arrive in some files over some seconds."""
+    """Rows that arrive in a number of files over a number of seconds."""
 
     rows: pa.Table
     files: int
     seconds: float
 
     def write(self, folder: Path, *, live: bool) -> Callable[[], bool]:
-        """Write the files, ``live`` over the seconds; whether all of them are there."""
+        """Write the files, ``live`` over the seconds; returns a function: are all of them there?"""
         folder.mkdir(parents=True, exist_ok=True)
         if not live or not self.seconds:
             for number, piece in self._pieces():
@@ -89,7 +89,7 @@ class Simulation:
 
 
 def simulation(arguments: Sequence[Literal], options: Mapping[str, Literal]) -> Simulation:
-    """What ``simulate(arguments, options)`` makes.
+    """Return the rows of ``simulate(arguments, options)``.
 
     >>> simulation(["freezer", "doors"], {"days": 1, "visits_a_day": 10}).rows.column_names
     ['ts', 'freezer', 'door']
@@ -102,27 +102,27 @@ def simulation(arguments: Sequence[Literal], options: Mapping[str, Literal]) -> 
     bound = simulator.signature(name).bind(arguments[1:], options)
     files, seconds = bound.number("files"), bound.values["seconds"]
     assert isinstance(seconds, float)
-    given = {
+    arguments_of_model = {
         f.name: _value(str(f.type), bound.values[f.name])
         for f in fields(simulator.model)
         if bound.values[f.name] is not None
     }
-    model = simulator.model(**given)
+    model = simulator.model(**arguments_of_model)
     return Simulation(getattr(model, bound.text("stream"))(), files, seconds)
 
 
-def _value(kind: str, given: Literal) -> object:
+def _value(kind: str, value: Literal) -> object:
     if kind != "datetime":
-        return given
+        return value
     try:
-        moment = datetime.fromisoformat(str(given))
+        moment = datetime.fromisoformat(str(value))
     except ValueError as error:
-        raise ArgumentError("start", given, "it is a time, such as '2026-03-03 08:00'") from error
+        raise ArgumentError("start", value, "it is a time, such as '2026-03-03 08:00'") from error
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _write(piece: pa.Table, folder: Path, number: int) -> None:
-    """Write a file in one step, with the time of its place: Spark takes files by their times."""
+    """Write a file in one step; its modification time gives its place in Spark's order."""
     name = f"{number:06d}.parquet"
     hidden = folder / f".{name}"
     pq.write_table(piece, hidden)

@@ -14,17 +14,17 @@ from muntin.spark.types import DataFrame, SparkSession
 
 
 def sql(text: str, /, **tables: object) -> DataFrame:
-    """Run SQL with windows, frames and fills over DataFrames; the answer is a DataFrame.
+    """Run SQL with windows, frames and fills over DataFrames and return the answer, a DataFrame.
 
     ``mt.sql("SELECT max(speed) AS hi FROM traffic [RANGE 5 MINUTES SLIDE 1 MINUTE WATTR ts]",
-    traffic=df)``. Several statements are run one after the other, and the last one answers. What
-    they create lives as long as the call. Sources that ``CREATE STREAM`` and ``CREATE TABLE`` name
-    are read as they are, once; ``muntin run`` follows them, and keeps their malformed rows.
+    traffic=df)``. Several statements run one after the other, and the last one answers. What they
+    create lives as long as the call. Sources that ``CREATE STREAM`` and ``CREATE TABLE`` name are
+    read once; ``muntin run`` follows them, and keeps their malformed rows.
 
     Args:
         text: Statements with semicolons between them.
-        **tables: DataFrames, or what :func:`muntin.stream` returns, by the names that the text
-            calls them. Other names are those of Spark's own tables.
+        **tables: DataFrames, or streams of :func:`muntin.stream`, by their names in the text.
+            Any other name in the text is a table of Spark's.
     """
     session = SqlSession(session_of(tables), tables)
     Sources.serving(session, text)
@@ -32,13 +32,13 @@ def sql(text: str, /, **tables: object) -> DataFrame:
 
 
 def session_of(tables: Mapping[str, object]) -> SparkSession:
-    """The session of the tables, or the active one if there are none."""
+    """Return the session of the tables, or the active one if there are none."""
     for table in tables.values():
         df = table.df if isinstance(table, Stream) else table
         session = getattr(df, "sparkSession", None)
         if session is not None:
             return cast("SparkSession", session)  # on Spark Connect it is another class
-    found = active_session()
-    if found is None:
-        raise MuntinError("there is no Spark session; start one, or hand over a DataFrame")
-    return found
+    active = active_session()
+    if active is None:
+        raise MuntinError("there is no Spark session; start one, or pass a DataFrame")
+    return active

@@ -1,4 +1,4 @@
-"""Waiting for a pipeline: until its inputs are over, or until somebody stops it."""
+"""Waiting for a pipeline: until its inputs have ended, or until somebody stops it."""
 
 from __future__ import annotations
 
@@ -7,36 +7,40 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from muntin.session.pipeline import Pipeline
+from muntin.spark.queries.progress import RunProgress
 from muntin.spark.queries.stop import StreamingQuery, check, drain, stop_between
-from muntin.spark.queries.watch import QueryProgress
 
 #: Seconds between two looks at running queries.
 LOOK = 0.25
 #: Seconds between two removals of lines that have been read.
 SWEEP = 5.0
-Show = Callable[[Mapping[str, QueryProgress]], None]
+Show = Callable[[Mapping[str, RunProgress]], None]
 
 
 @dataclass(frozen=True)
 class PipelineEnd:
-    """How a pipeline ended: by itself, or after these micro-batches because it was stopped."""
+    """How a pipeline ended: whether it was stopped, and for each query its last whole micro-batch.
+
+    ``progress`` is how each query was going at the end.
+    """
 
     stopped: bool
-    last: Mapping[str, int]
-    standings: Mapping[str, QueryProgress]
+    last_batches: Mapping[str, int]
+    progress: Mapping[str, RunProgress]
 
 
 def wait(
-    pipeline: Pipeline, asked: Callable[[], bool], hurry: Callable[[], bool], show: Show
+    pipeline: Pipeline, stop: Callable[[], bool], hurry: Callable[[], bool], show: Show
 ) -> PipelineEnd:
-    """Watch the queries until they end; ``asked`` stops them after a whole micro-batch.
+    """Watch the queries until they end; ``stop`` stops each after a whole micro-batch.
 
-    ``hurry`` does not wait for that. A query that fails takes the others with it, and is raised.
+    ``hurry`` does not wait for that. If a query fails, the others are stopped and its error is
+    raised.
     """
     swept = time.monotonic()
     try:
-        while is_active(pipeline) and not asked():
-            show(_standings(pipeline))
+        while is_active(pipeline) and not stop():
+            show(_progress(pipeline))
             if pipeline.whole and time.monotonic() - swept > SWEEP:
                 pipeline.sources.sweep(_queries(pipeline))
                 swept = time.monotonic()
@@ -49,18 +53,18 @@ def wait(
         # One that has ended by itself may have failed.
         for query in _queries(pipeline):
             check(query)
-        last = {one.name: stop_between(one.query, hurry) for one in pipeline.running}
+        last = {running.name: stop_between(running.query, hurry) for running in pipeline.running}
     finally:
         for query in _queries(pipeline):
             query.stop()
         pipeline.sources.forget_end()
-    standings = _standings(pipeline)
-    show(standings)
-    return PipelineEnd(asked(), last, standings)
+    progress = _progress(pipeline)
+    show(progress)
+    return PipelineEnd(stop(), last, progress)
 
 
 def _finish(pipeline: Pipeline) -> None:
-    """Work on what is there, tell the streams that they are over, work on that."""
+    """Work on what is there, tell the streams that they are over, and work on that."""
     for query in _queries(pipeline):
         drain(query)
     pipeline.sources.end()
@@ -69,14 +73,14 @@ def _finish(pipeline: Pipeline) -> None:
 
 
 def is_active(pipeline: Pipeline) -> bool:
-    """Whether some query of a pipeline still runs."""
-    return any(one.query.isActive for one in pipeline.running)
+    """Return whether some query of a pipeline still runs."""
+    return any(running.query.isActive for running in pipeline.running)
 
 
 def _queries(pipeline: Pipeline) -> Sequence[StreamingQuery]:
     letters = [query for query in pipeline.letters.values() if query is not None]
-    return [*(one.query for one in pipeline.running), *letters]
+    return [*(running.query for running in pipeline.running), *letters]
 
 
-def _standings(pipeline: Pipeline) -> dict[str, QueryProgress]:
-    return {one.name: one.watch.look() for one in pipeline.running}
+def _progress(pipeline: Pipeline) -> dict[str, RunProgress]:
+    return {running.name: running.watch.look() for running in pipeline.running}

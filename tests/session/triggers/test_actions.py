@@ -14,9 +14,8 @@ from typing import Any
 
 import pytest
 
-from muntin.errors import ArgumentError
+from muntin.errors import ActionError, ArgumentError
 from muntin.session.triggers.command import Command
-from muntin.session.triggers.errors import ActionError
 from muntin.session.triggers.trigger import action_of
 from muntin.session.triggers.webhook import Webhook
 

@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from muntin.cli import options
-from muntin.cli.exit_codes import Exit
-from muntin.cli.mistakes import as_json
+from muntin.cli.errors import Exit, as_json
 from muntin.cli.progress import CommandProgress
 from muntin.errors import MuntinError
 
@@ -25,8 +24,8 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     """Find mistakes in a file of SQL, without running it.
 
     Queries are checked against the schemas of their sources. A source whose columns the file
-    declares is not touched; one whose columns it does not is asked for them. The exit code is 3 if
-    there is a mistake.
+    declares is not touched; any other source is read for its columns. The exit code is 3 if there
+    is a mistake.
     """
     from muntin.cli.spark_session import session
     from muntin.parser.errors import SqlError
@@ -35,9 +34,9 @@ def command(ctx: click.Context, /, **given: Any) -> None:
 
     text = given["file"].read_text()
     try:
-        statements = parse(text)  # a text that cannot be read needs no Spark to say so
+        statements = parse(text)  # which needs no Spark
     except SqlError as unreadable:
-        _tell(unreadable, told_json=given["as_json"])
+        _report(unreadable, json_lines=given["as_json"])
         ctx.exit(Exit.TEXT)
     streaming = streams(statements) if given["stream"] is None else given["stream"]
     progress = CommandProgress(as_json=given["as_json"])
@@ -50,16 +49,16 @@ def command(ctx: click.Context, /, **given: Any) -> None:
         check = Check(spark, Path(folder), streaming)
         count = check.check(text)
     for mistake in check.mistakes:
-        _tell(mistake, told_json=given["as_json"])
+        _report(mistake, json_lines=given["as_json"])
     if check.mistakes:
         ctx.exit(Exit.TEXT)
     if not given["as_json"]:
         click.echo(f"{given['file']}: {count} statements, nothing wrong")
 
 
-def _tell(mistake: MuntinError, *, told_json: bool) -> None:
-    """Mistakes are what a check is asked for, so machines find them on standard output."""
-    if told_json:
+def _report(mistake: MuntinError, *, json_lines: bool) -> None:
+    """Print a mistake; as JSON it is a result of the check, so it goes to standard output."""
+    if json_lines:
         click.echo(as_json(mistake))
     else:
         click.echo(f"{mistake}\n", err=True)

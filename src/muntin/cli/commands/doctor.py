@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muntin.cli.doctor_checks import Finding, Verdict, looks
-from muntin.cli.exit_codes import Exit
+from muntin.cli.errors import Exit
 from muntin.cli.options import SparkOptions, json_option
 from muntin.cli.progress import CommandProgress
 from muntin.errors import RequirementError

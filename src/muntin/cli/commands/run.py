@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from muntin.cli import options
-from muntin.cli.exit_codes import Exit
-from muntin.cli.output import FORMATS, ResultOutput, showing
+from muntin.cli.errors import Exit
+from muntin.cli.output import FORMATS, ResultOutput, result_output
 from muntin.cli.progress import CommandProgress
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     """Run a file of SQL.
 
     Results of a query without INTO are shown: as a table on a terminal, else as JSON lines. Ctrl-C
-    stops a stream after the current micro-batch and says how to resume it.
+    stops a stream after the current micro-batch and prints how to resume it.
     """
     run_text(ctx, given["file"].read_text(), given)
 
@@ -68,7 +68,7 @@ def run_text(ctx: click.Context, text: str, given: Mapping[str, Any]) -> None:
         folder = given["checkpoint"]
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="muntin-")))
-        shown = showing(
+        output = result_output(
             spark, given["form"], given["rows"], as_json=given["as_json"], progress=progress
         )
         from muntin.session.pipeline import Pipeline
@@ -77,13 +77,13 @@ def run_text(ctx: click.Context, text: str, given: Mapping[str, Any]) -> None:
             spark,
             folder,
             streaming,
-            shown.sink,
-            shown.answer,
+            output.sink,
+            output.answer,
             trigger=_trigger(given),
             dead_letter=_letters(given, streaming),
             whole=True,
         )
-        _run(ctx, pipeline, text, shown, given, progress)
+        _run(ctx, pipeline, text, output, given, progress)
 
 
 def _trigger(given: Mapping[str, Any]) -> dict[str, object] | None:
@@ -93,7 +93,7 @@ def _trigger(given: Mapping[str, Any]) -> dict[str, object] | None:
 
 
 def _letters(given: Mapping[str, Any], streaming: bool) -> Path | None:
-    """Where malformed rows are written."""
+    """Return the folder for malformed rows."""
     folder, checkpoint = given["dead_letter"], given["checkpoint"]
     if folder is None and streaming and checkpoint is not None:
         return Path(checkpoint) / "malformed"
@@ -104,7 +104,7 @@ def _run(
     ctx: click.Context,
     pipeline: Pipeline,
     text: str,
-    shown: ResultOutput,
+    output: ResultOutput,
     given: Mapping[str, Any],
     progress: CommandProgress,
 ) -> None:
@@ -112,32 +112,32 @@ def _run(
     from muntin.cli.summary import RunSummary
     from muntin.session.wait import wait
 
-    telling = RunSummary(given)
+    summary = RunSummary(given)
     try:
         with (
-            cancelling(pipeline.spark.interruptAll, shown.say) as pressed,
-            progress.during("Running", lambda: pipeline.batch.look().as_dict()),
+            cancelling(pipeline.spark.interruptAll, output.say) as pressed,
+            progress.during("Running", pipeline.batch.look),
         ):
             ran = pipeline.run(text)
-            read = pipeline.batch.end()
+            batch = pipeline.batch.end()
             if pressed() and pipeline.running:
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
-        for one in pipeline.running:
-            one.query.stop()
-        telling.cancelled(streaming=pipeline.streaming)
+        for running in pipeline.running:
+            running.query.stop()
+        summary.cancelled(streaming=pipeline.streaming)
         ctx.exit(Exit.INTERRUPTED)
     if not ran:
         raise click.UsageError(
             f"{given['file']} has nothing to run: it needs a SELECT, or a CREATE QUERY ... INTO"
         )
     if not pipeline.running:
-        telling.malformed(pipeline)
-        telling.done(ran, read)
+        summary.malformed(pipeline)
+        summary.done(ran, batch, pipeline)
         return
-    with interrupts(shown.say) as asked, shown.following():
-        ended = wait(pipeline, asked.asked, asked.hurry, shown.show)
+    with interrupts(output.say) as pressed, output.following():
+        ended = wait(pipeline, pressed.stop, pressed.hurry, output.show)
     progress.clear()
-    telling.end(ended, pipeline)
+    summary.end(ended, pipeline)
     if ended.stopped:
         ctx.exit(Exit.INTERRUPTED)

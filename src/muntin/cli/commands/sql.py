@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from muntin.cli import options
+from muntin.cli.errors import spark_message
 from muntin.cli.progress import CommandProgress
-from muntin.cli.spark_errors import from_spark
 from muntin.errors import MuntinError
 
 if TYPE_CHECKING:
-    from muntin.cli.live_output import LiveTables
+    from muntin.cli.output import LiveTables
     from muntin.session.pipeline import Pipeline
     from muntin.spark.start.fetch_packages import FetchedPackages
 
-_HELP = """Statements end with a semicolon; an empty line sends what was begun.
+_HELP = """Statements end with a semicolon; an empty line sends what was typed.
   CREATE STREAM traffic FROM simulate('freeway', hours => 1) ON ts BY station;
   SELECT station, max(speed) AS hi FROM traffic [RANGE 5 MINUTES SLIDE 1 MINUTE] GROUP BY station;
   SHOW STREAMS;   SHOW QUERIES;   EXPLAIN SELECT ...;   DROP STREAM traffic;
-Ctrl-C stops a stream that is shown, or throws away what was begun. exit or Ctrl-D ends."""
+Ctrl-C stops a stream that is shown, or discards what was typed. exit or Ctrl-D leaves."""
 
 
 @click.command()
@@ -50,15 +50,15 @@ def command(**given: Any) -> None:
         session(given["spark_options"], progress) as spark,
         TemporaryDirectory(prefix="muntin-") as folder,
     ):
-        from muntin.cli.live_output import LiveTables
+        from muntin.cli.output import LiveTables
         from muntin.session.pipeline import Pipeline
         from muntin.spark.start.fetch_packages import FetchedPackages
 
-        boards = LiveTables(given["rows"], progress)
-        pipeline = Pipeline(spark, Path(folder), given["stream"], boards.sink, boards.answer)
+        tables = LiveTables(given["rows"], progress)
+        pipeline = Pipeline(spark, Path(folder), given["stream"], tables.sink, tables.answer)
         options = given["spark_options"]
-        fetching = FetchedPackages(spark, options.packages) if options.fetches else None
-        shell = Shell(pipeline, boards, progress, fetching)
+        fetched = FetchedPackages(spark, options.packages) if options.fetches else None
+        shell = Shell(pipeline, tables, progress, fetched)
         if given["file"] is not None:
             shell.run(given["file"].read_text())
         shell.loop()
@@ -70,22 +70,22 @@ class Shell:
     def __init__(
         self,
         pipeline: Pipeline,
-        boards: LiveTables,
+        tables: LiveTables,
         progress: CommandProgress,
-        fetching: FetchedPackages | None,
+        packages: FetchedPackages | None,
     ) -> None:
         self._pipeline = pipeline
-        self._boards = boards
+        self._tables = tables
         self._progress = progress
-        self._fetching = fetching
-        self._told: set[str] = set()
+        self._packages = packages
+        self._reported: set[str] = set()
 
     def loop(self) -> None:
         """Read and run."""
         from muntin.cli.prompt import Completer, is_command, prepare
 
         save = prepare(Completer(self.names))
-        click.echo("Muntin. help says how; exit ends.")
+        click.echo("Muntin. Type help for help, exit to leave.")
         try:
             while (text := self._next()) is not None:
                 if is_command(text):
@@ -96,92 +96,92 @@ class Shell:
                 self.run(text)
         finally:
             save()
-            self.tell_ended()
-            for one in self._pipeline.running:
-                one.query.stop()
+            self.report_ended()
+            for running in self._pipeline.running:
+                running.query.stop()
 
     def _next(self) -> str | None:
         from muntin.cli.prompt import read
 
-        self.tell_ended()
+        self.report_ended()
         return read(input)
 
-    def tell_ended(self) -> None:
-        """Queries that run behind and have ended since somebody last looked, and why."""
+    def report_ended(self) -> None:
+        """Print which queries in the background have ended since the last prompt, and why."""
         from muntin.spark.queries.stop import check
 
-        for one in [one for one in self._pipeline.running if not one.query.isActive]:
-            self._pipeline.running.remove(one)
+        for ended in [query for query in self._pipeline.running if not query.query.isActive]:
+            self._pipeline.running.remove(ended)
             try:
-                check(one.query)
-                click.echo(f"query {one.name} has ended", err=True)
+                check(ended.query)
+                click.echo(f"query {ended.name} has ended", err=True)
             except MuntinError as error:
                 click.echo(f"Error: {error}", err=True)
 
     def run(self, text: str) -> None:
-        """Run a text; what is wrong with it is said, and the session goes on."""
+        """Run a text; errors are printed, and the session goes on."""
         from muntin.cli.interrupts import cancelling
 
         try:
             self._fetch(text)
             with (
-                cancelling(self._pipeline.spark.interruptAll, self._boards.say),
-                self._progress.during("Running", lambda: self._pipeline.batch.look().as_dict()),
+                cancelling(self._pipeline.spark.interruptAll, self._tables.say),
+                self._progress.during("Running", self._pipeline.batch.look),
             ):
                 ran = self._pipeline.run(text)
             if not ran:
                 click.echo("ok")
-            self._tell_malformed()
+            self._report_malformed()
             self._follow()
         except MuntinError as error:
             click.echo(f"Error: {error}", err=True)
         except KeyboardInterrupt:
             click.echo("\nStopped.", err=True)
         except Exception as error:
-            told = from_spark(error)
-            if told is None:
+            message = spark_message(error)
+            if message is None:
                 raise
-            click.echo(f"Error: {told}", err=True)
+            click.echo(f"Error: {message}", err=True)
 
     def _fetch(self, text: str) -> None:
-        """Have what the sources and sinks of a text need; nobody knew when the session started."""
+        """Fetch what the sources and sinks of a text need and the session does not have yet."""
         from muntin.parser.parse import parse
         from muntin.session.requirements import called
 
-        if self._fetching is None:
+        if self._packages is None:
             return
-        for package in self._fetching.missing(called(parse(text))):
+        for package in self._packages.missing(called(parse(text))):
             with self._progress.during(f"Fetching {package}"):
-                self._fetching.fetch(package)
+                self._packages.fetch(package)
 
-    def _tell_malformed(self) -> None:
-        """Sources with malformed rows, each the first time that it is read."""
+    def _report_malformed(self) -> None:
+        """Print which sources have malformed rows, each the first time that it is read."""
         for name, count, _ in self._pipeline.malformed():
-            if name not in self._told:
+            if name not in self._reported:
                 click.echo(f"{name}: {count:,} malformed rows are left out", err=True)
-                self._told.add(name)
+                self._reported.add(name)
 
     def _follow(self) -> None:
-        """Show the streams that were selected until Ctrl-C; queries with a sink go on behind."""
+        """Show the selected streams until Ctrl-C; queries with a sink go on in the background."""
         from muntin.cli.interrupts import interrupts
         from muntin.session.wait import wait
 
-        shown = [one for one in self._pipeline.running if one.shown]
+        shown = [query for query in self._pipeline.running if query.shown]
         if not shown:
             return
-        behind = [one for one in self._pipeline.running if one not in shown]
+        others = [query for query in self._pipeline.running if query not in shown]
         self._pipeline.running = shown
         try:
-            with interrupts(self._boards.say) as pressed, self._boards.following():
-                wait(self._pipeline, pressed.asked, pressed.hurry, self._boards.show)
+            with interrupts(self._tables.say) as pressed, self._tables.following():
+                wait(self._pipeline, pressed.stop, pressed.hurry, self._tables.show)
         finally:
-            self._pipeline.running = behind
+            self._pipeline.running = others
 
     def names(self) -> Iterator[str]:
-        """What can be completed: everything that was created, and its columns."""
+        """Yield the names that can be completed: everything created, and its columns."""
         catalog = self._pipeline.session.catalog
-        for name, made in catalog.relations.items():
-            yield made.name
-            opened = self._pipeline.sources.opened.get(made.name)
-            if opened is not None and name:
+        for declared in catalog.relations.values():
+            yield declared.name
+            opened = self._pipeline.sources.opened.get(declared.name)
+            if opened is not None:
                 yield from opened.df.columns

@@ -1,7 +1,7 @@
-"""A program that is run for every row: its JSON comes on standard input.
+"""A program that runs for every row, which it gets as JSON on standard input.
 
-The text is cut into words once, and values take the places of ``{column}`` inside of words. No
-shell reads any of it, so a value can be nothing but a part of a word.
+The text is split into words once. Then values replace ``{column}`` inside words. No shell reads any
+of it, so a value can never be more than a part of a word.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 
-from muntin.errors import ArgumentError
-from muntin.session.triggers.errors import ActionError
+from muntin.errors import ActionError, ArgumentError
 from muntin.spark.connectors.signature import BoundCall, Parameter, Signature
 
 COMMAND = Signature(
@@ -33,12 +32,12 @@ class Command:
 
     @classmethod
     def of(cls, bound: BoundCall) -> Command:
-        """The command that a call describes."""
+        """Return the command that a call describes."""
         line = bound.text("line")
         try:
             words = tuple(shlex.split(line))
         except ValueError as error:
-            raise ArgumentError("line", line, f"it cannot be cut into words: {error}") from error
+            raise ArgumentError("line", line, f"it cannot be split into words: {error}") from error
         if not words or shutil.which(words[0]) is None:
             raise ArgumentError("line", line, "there is no such program on the path")
         timeout = bound.values["timeout"]
@@ -46,31 +45,32 @@ class Command:
         return cls(words, timeout)
 
     def __call__(self, row: str) -> None:
-        """Run it for a row, which is JSON."""
+        """Run the program for a row, which is JSON."""
         words = self.filled(json.loads(row))
         try:
             done = subprocess.run(
                 words, input=row.encode(), capture_output=True, timeout=self.timeout, check=False
             )
-        # A value with a NUL, which no word of a command can have, is a ValueError.
+        # A NUL in a value, which no word of a command can have, is a ValueError.
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:
             raise ActionError(f"{words[0]}: {error}") from error
         if done.returncode:
-            said = done.stderr.decode(errors="replace").strip().splitlines()
-            raise ActionError(f"{words[0]}: exit code {done.returncode} {said[-1] if said else ''}")
+            lines = done.stderr.decode(errors="replace").strip().splitlines()
+            last = lines[-1] if lines else ""
+            raise ActionError(f"{words[0]}: exit code {done.returncode} {last}")
 
     def filled(self, values: dict[str, object]) -> list[str]:
-        """The words with the values of a row.
+        """Return the words with the values of a row.
 
         >>> Command(("echo", "{n} at {k}"), 1.0).filled({"n": 3, "k": "a; b"})
         ['echo', '3 at a; b']
         """
 
-        def value(found: re.Match[str]) -> str:
-            name = found[1]
+        def replacement(match: re.Match[str]) -> str:
+            name = match[1]
             if name not in values:
                 raise ActionError(f"there is no column {name}; there are {', '.join(values)}")
-            given = values[name]
-            return given if isinstance(given, str) else json.dumps(given)
+            value = values[name]
+            return value if isinstance(value, str) else json.dumps(value)
 
-        return [_PLACE.sub(value, word) for word in self.words]
+        return [_PLACE.sub(replacement, word) for word in self.words]

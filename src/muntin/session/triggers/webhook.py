@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import IO
 from urllib.parse import urlsplit
 
-from muntin.errors import ArgumentError
-from muntin.session.triggers.errors import ActionError
+from muntin.errors import ActionError, ArgumentError
 from muntin.spark.connectors.signature import HIDDEN, BoundCall, Parameter, Signature
 
 WEBHOOK = Signature(
@@ -24,12 +23,12 @@ WEBHOOK = Signature(
         Parameter("token", str, secret=True),
     ),
 )
-#: Seconds before the second attempt; twice as many before each further one.
+#: Seconds before the second attempt; doubled before each further one.
 _PAUSE = 0.5
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirect is an answer like others: followed, it would lose the row and show the token."""
+    """Follows no redirect: that would lose the row and send the token elsewhere."""
 
     def redirect_request(
         self,
@@ -45,7 +44,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 @dataclass(frozen=True)
 class Webhook:
-    """Posts a row to an address; an answer other than 2xx is a failure, and is tried again."""
+    """Posts a row to an address; an answer other than 2xx is a failure and is tried again."""
 
     url: str
     timeout: float
@@ -55,7 +54,7 @@ class Webhook:
 
     @classmethod
     def of(cls, bound: BoundCall) -> Webhook:
-        """The webhook that a call describes."""
+        """Return the webhook that a call describes."""
         url = bound.text("url")
         if urlsplit(url).scheme not in ("http", "https"):
             raise ArgumentError("url", url, "it is a web address, such as 'https://example.org/x'")
@@ -77,7 +76,7 @@ class Webhook:
         raise ActionError(f"{self.url}: {reason}, {self.attempts} times")
 
     def _post(self, row: str) -> str | None:
-        """Why it failed, if it did."""
+        """Post a row; return why that failed, or None."""
         headers = {"Content-Type": "application/json"}
         if self.token is not None:
             headers["Authorization"] = f"Bearer {self.token}"
@@ -90,6 +89,6 @@ class Webhook:
             error.close()
             elsewhere = ", a redirect, which is not followed" if 300 <= error.code < 400 else ""
             return f"answered {error.code}{elsewhere}"
-        # What is no HTTP, and an address that cannot be asked for.
+        # An answer that is not HTTP, or an address that cannot be requested.
         except (OSError, http.client.HTTPException, ValueError) as error:
             return str(getattr(error, "reason", error)) or type(error).__name__

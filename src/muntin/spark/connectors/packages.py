@@ -1,6 +1,6 @@
-"""Which packages of Maven a set of sources and sinks needs. Nothing here imports PySpark.
+"""The Maven packages that sources and sinks need. Nothing here imports PySpark.
 
-Spark fetches them as a session starts, so they must be known before there is one.
+Spark fetches packages when a session starts, so they must be known before.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from muntin.errors import RequirementError
 
 #: The driver of PostgreSQL; any version of it works with any Spark.
 _POSTGRES = "org.postgresql:postgresql:42.7.14"
-#: What PySpark's own folder of jars has one of, with Scala's version in its name.
+#: The jar of PySpark that has Scala's version in its name.
 _CORE = "spark-core_"
 
 
 def packages_for(names: Iterable[str], chosen: Sequence[str] = ()) -> tuple[str, ...]:
-    """The packages that sources and sinks of these names need, and those that were chosen.
+    """Return the packages that sources and sinks of these names need, and the ``chosen`` ones.
 
-    A chosen package takes the place of ours if it is another version of it:
+    A chosen package replaces ours if it is another version of it:
 
     >>> packages_for(["csv", "postgres"], ["org.postgresql:postgresql:42.7.9"])
     ('org.postgresql:postgresql:42.7.9',)
@@ -44,7 +44,7 @@ def _artifact(package: str) -> str:
 
 
 def scala_version() -> str:
-    """Of the installed Spark, as packages have it in their names: ``2.13``."""
+    """Return Scala's version of the installed Spark, as in the names of packages: ``2.13``."""
     for jar in jars_folder().glob(f"{_CORE}*.jar"):
         return jar.name.removeprefix(_CORE).partition("-")[0]
     raise RequirementError(
@@ -54,8 +54,8 @@ def scala_version() -> str:
 
 
 def jars_folder() -> Path:
-    """Where PySpark keeps Spark."""
-    found = importlib.util.find_spec("pyspark")
-    if found is None or found.origin is None:
+    """Return the folder in which PySpark keeps Spark."""
+    pyspark = importlib.util.find_spec("pyspark")
+    if pyspark is None or pyspark.origin is None:
         raise RequirementError("PySpark is not installed; run: pip install 'pyspark>=4.3,<4.4'")
-    return Path(found.origin).parent / "jars"
+    return Path(pyspark.origin).parent / "jars"

@@ -1,7 +1,7 @@
 """How sources, sinks and actions are called: ``csv('readings', header => true)``.
 
-A signature says which parameters there are; what a statement gives is bound to it before anything
-is opened, so that a misspelt option is an error and not an option that does nothing.
+A signature lists the parameters. A call is bound to it before anything is opened, so that a
+misspelt option is an error and not an option without effect.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 
 from muntin.errors import ArgumentError, did_you_mean
 
-#: What a statement can give.
+#: A value in a call.
 Literal = str | int | float | bool | None | tuple["Literal", ...]
-#: What is shown in the place of a secret.
+#: What is shown instead of a secret.
 HIDDEN = "***"
 #: Words in the names of secrets, such as kafka.ssl.keystore.password; Spark hides some of these.
 _SECRET = re.compile("password|secret|token|jaas|credential|access[.]?key", re.IGNORECASE)
 #: Passwords in addresses: https://me:secret@host, postgresql://host/db?password=secret.
 _IN_ADDRESS = re.compile(r"(?<=://)([^/@:\s]*:)[^/@\s]+(?=@)|(?<=[?&])((?:password|token)=)[^&\s]*")
-#: How values are called in messages.
+#: The types of values, for messages.
 _KINDS: Mapping[type, str] = {
     str: "a text in quotes",
     bool: "true or false",
@@ -30,7 +30,7 @@ _KINDS: Mapping[type, str] = {
 
 
 def is_secret(name: str) -> bool:
-    """Whether a setting or an option of this name has a value that nobody is to see.
+    """Return whether the value of a setting or option of this name must not be shown.
 
     >>> is_secret("spark.hadoop.fs.s3a.access.key"), is_secret("spark.driver.memory")
     (True, False)
@@ -40,7 +40,7 @@ def is_secret(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A named value; without a default it must be given. A secret is never shown."""
+    """A named value of a call; a secret is never shown."""
 
     name: str
     kind: type
@@ -50,25 +50,25 @@ class Parameter:
     positive: bool = False
     secret: bool = False
 
-    def checked(self, given: Literal, where: str) -> Literal:
-        """The value, or what would work."""
-        if self.kind is float and type(given) is int:
-            given = float(given)
-        fits = isinstance(given, self.kind) and (self.kind is bool or not isinstance(given, bool))
+    def checked(self, value: Literal, where: str) -> Literal:
+        """Return the value; raises what would work if it does not fit."""
+        if self.kind is float and type(value) is int:
+            value = float(value)
+        fits = isinstance(value, self.kind) and (self.kind is bool or not isinstance(value, bool))
         if not fits:
-            shown = HIDDEN if self.secret else given
+            shown = HIDDEN if self.secret else value
             raise ArgumentError(self.name, shown, f"{where} takes {_KINDS[self.kind]} here")
-        if self.positive and isinstance(given, int | float) and not given > 0:
-            raise ArgumentError(self.name, given, "it must be above zero")
-        if self.choices and given not in self.choices:
+        if self.positive and isinstance(value, int | float) and not value > 0:
+            raise ArgumentError(self.name, value, "it must be above zero")
+        if self.choices and value not in self.choices:
             expected = f"{where} takes one of {', '.join(self.choices)}"
-            raise ArgumentError(self.name, given, expected + did_you_mean(str(given), self.choices))
-        return given
+            raise ArgumentError(self.name, value, expected + did_you_mean(str(value), self.choices))
+        return value
 
 
 @dataclass(frozen=True)
 class BoundCall:
-    """The values of a call by the names of its parameters, and what Spark is told besides."""
+    """The values of a call by parameter, and the options that are passed on to Spark."""
 
     name: str
     values: Mapping[str, Literal]
@@ -90,16 +90,16 @@ class BoundCall:
         return None if value is None else str(value)
 
     def spark_options(self) -> dict[str, str]:
-        """What goes to Spark as it is."""
+        """Return the options that are passed on to Spark."""
         return {name: _spelled(value) for name, value in self.passed.items()}
 
 
 @dataclass(frozen=True)
 class Signature:
-    """The parameters of a call in order; each can be given by its place or by its name.
+    """The parameters of a call in order; each can be given by position or by name.
 
-    ``passed`` are options of Spark's own under the names that Spark gives them; case and
-    underscores do not matter. Those that begin with one of ``prefixes`` pass whatever follows.
+    ``passed`` are the options that are passed on to Spark, under Spark's names; case and
+    underscores do not matter. Every option that begins with one of ``prefixes`` is passed on, too.
     """
 
     name: str
@@ -108,7 +108,7 @@ class Signature:
     prefixes: tuple[str, ...] = ()
 
     def bind(self, arguments: Sequence[Literal], options: Mapping[str, Literal]) -> BoundCall:
-        """What a call gives, by name; raises what is wrong with it."""
+        """Return the values of a call by name; raises what is wrong with it."""
         if len(arguments) > len(self.parameters):
             without, _ = self.hidden(arguments, {})
             raise ArgumentError(self.name, list(without), f"it takes {self._listed()}")
@@ -132,7 +132,7 @@ class Signature:
         return parameter.default
 
     def _known(self, name: str, value: Literal) -> tuple[str, str]:
-        """Where an option belongs, and how it is spelled there."""
+        """Return where an option belongs, and how it is spelled there."""
         for parameter in self.parameters:
             if _plain(parameter.name) == _plain(name):
                 return "own", parameter.name
@@ -142,7 +142,7 @@ class Signature:
         if name.startswith(self.prefixes):
             return "passed", name
         names = [*(p.name for p in self.parameters), *self.passed]
-        # A text may be a password whose name is misspelt.
+        # A text may be a password with a misspelt name.
         raise ArgumentError(
             name,
             HIDDEN if isinstance(value, str) else value,
@@ -152,7 +152,7 @@ class Signature:
     def hidden(
         self, arguments: Sequence[Literal], options: Mapping[str, Literal]
     ) -> tuple[tuple[Literal, ...], dict[str, Literal]]:
-        """What a call gives, to be shown: without its secrets."""
+        """Return the values of a call without its secrets, to be shown."""
         names = [p.name for p in self.parameters]
         places = (names[n] if n < len(names) else "" for n in range(len(arguments)))
         by_place = zip(places, arguments, strict=True)
@@ -177,11 +177,10 @@ class Signature:
 
 
 def named(kind: str, name: str, known: Iterable[str]) -> str:
-    """The name of a source, sink or action as it is spelled here, or which there are."""
+    """Return the name of a source, sink or action as it is spelled here; raises if unknown."""
     names = list(known)
-    for one in names:
-        if one == name.lower():
-            return one
+    if name.lower() in names:
+        return name.lower()
     expected = f"there is no such {kind}{did_you_mean(name.lower(), names)}; there are "
     raise ArgumentError(kind, name, expected + ", ".join(names))
 
@@ -191,5 +190,5 @@ def _plain(name: str) -> str:
 
 
 def _spelled(value: Literal) -> str:
-    """A value as Spark's options spell it."""
+    """Return a value as Spark's options spell it."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,6 +1,6 @@
 """What is in a checkpoint: shards, tables, bytes, and how far each input has come.
 
-State is read by Spark's own reader of checkpoints; nothing is changed, and the query may be
+Spark's own reader of checkpoints reads the state. Nothing is changed, and the query may be
 running.
 """
 
@@ -52,7 +52,7 @@ class OperatorState:
 
     @property
     def fingerprint(self) -> Mapping[str, str]:
-        """What the query is, in words; the same in every shard."""
+        """The description of the query, the same in every shard."""
         return next((head.fingerprint for head in self.heads.values()), {})
 
     @property
@@ -61,16 +61,16 @@ class OperatorState:
 
     @property
     def open(self) -> int:
-        """Frames, or panes and cells of windows, that are open."""
+        """How many frames, or panes and cells of windows, are open."""
         return sum(sum(head.held.values()) for head in self.heads.values())
 
     @property
     def complete(self) -> object | None:
-        """Up to where the first input of every shard is complete."""
+        """The value of ``on`` up to which the first input of every shard is complete."""
         return _least(self.fingerprint, [_reached(head) for head in self.heads.values()])
 
     def as_dict(self) -> dict[str, object]:
-        """As plain values, for machines."""
+        """Return plain values, for JSON."""
         return {
             "query": self.query,
             "operator": self.operator,
@@ -86,26 +86,26 @@ class OperatorState:
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """The checkpoints in a folder: itself, or those of queries that ``muntin run`` ran there."""
+    """Return the checkpoints in a folder: itself, or those that ``muntin run`` keeps there."""
     if (folder / "offsets").is_dir():
         return [folder]
-    found = sorted(path.parent for path in (folder / "checkpoints").glob("*/offsets"))
-    if not found:
+    folders = sorted(path.parent for path in (folder / "checkpoints").glob("*/offsets"))
+    if not folders:
         expected = "it is no checkpoint, nor a folder that was given to muntin run --checkpoint"
         raise ArgumentError("checkpoint", str(folder), expected)
-    return found
+    return folders
 
 
 def contents(spark: SparkSession, checkpoint: Path) -> Iterator[OperatorState]:
-    """What each stateful operator of a query has kept."""
+    """Yield the state of each stateful operator of a query."""
     try:
         listed = spark.read.format("state-metadata").load(str(checkpoint)).collect()
     except PySparkException as error:
         raise CheckpointError(f"{checkpoint} cannot be read: {problem(error)}") from error
     for number in sorted({row["operatorId"] for row in listed}):
-        mine = [row for row in listed if row["operatorId"] == number]
-        if "transformWithState" in mine[0]["operatorName"]:
-            yield _operator(spark, checkpoint, number, max(row["maxBatchId"] for row in mine))
+        rows = [row for row in listed if row["operatorId"] == number]
+        if "transformWithState" in rows[0]["operatorName"]:
+            yield _operator(spark, checkpoint, number, max(row["maxBatchId"] for row in rows))
 
 
 def _operator(spark: SparkSession, checkpoint: Path, operator: int, batch: int) -> OperatorState:
@@ -129,42 +129,42 @@ def _operator(spark: SparkSession, checkpoint: Path, operator: int, batch: int) 
 
 
 def _oldest(heads: Mapping[int, Head], chunks: DataFrame) -> object | None:
-    """Where the oldest window or frame that is open begins."""
-    told = next((head.fingerprint for head in heads.values()), {})
-    window = _WINDOW.match(told.get("window", ""))
+    """Return where the oldest open window or frame begins; None if none is open."""
+    fingerprint = next((head.fingerprint for head in heads.values()), {})
+    window = _WINDOW.match(fingerprint.get("window", ""))
     if window is not None:
         reached = [tick for tick in map(_reached, heads.values()) if tick is not None]
-        return _oldest_window(told, window, min(reached)) if reached else None
+        return _oldest_window(fingerprint, window, min(reached)) if reached else None
     firsts = []
     for row in chunks.where(F.col("name") == KEYS).select("payload").collect():
         table = decode(row["payload"])
         if "mode" in table.column_names:
             records = {"mode": ints(table["mode"])}
             firsts += ints(table["first"])[is_open(records)].tolist()
-    return _least(told, firsts)
+    return _least(fingerprint, firsts)
 
 
-def _oldest_window(told: Mapping[str, str], window: re.Match[str], reached: int) -> object:
-    """The start of the first window that ends behind the punctuation."""
-    axis = _axis(told)
+def _oldest_window(fingerprint: Mapping[str, str], window: re.Match[str], reached: int) -> object:
+    """Return the start of the first window that ends after the punctuation."""
+    axis = _axis(fingerprint)
     edges = Window(window["range"], window["slide"], window["on"]).edges(axis)
     ends = (reached - edges.origin) // edges.slide * edges.slide + edges.slide + edges.origin
     return axis.value(ends - edges.range)
 
 
-def _axis(told: Mapping[str, str]) -> Axis:
-    domain = _DOMAIN.search(told.get("window", ""))
+def _axis(fingerprint: Mapping[str, str]) -> Axis:
+    domain = _DOMAIN.search(fingerprint.get("window", ""))
     if domain is None:
         raise MuntinError("this checkpoint does not say what its windows are over")
-    digits = int(told.get("resolution", "0 decimals").split()[0])
+    digits = int(fingerprint.get("resolution", "0 decimals").split()[0])
     return Axis(Domain(domain[1]), digits)
 
 
-def _least(told: Mapping[str, str], ticks: list[int | None]) -> object | None:
+def _least(fingerprint: Mapping[str, str], ticks: list[int | None]) -> object | None:
     known = [tick for tick in ticks if tick is not None]
-    if not known or _DOMAIN.search(told.get("window", "")) is None:
+    if not known or _DOMAIN.search(fingerprint.get("window", "")) is None:
         return None
-    return _axis(told).value(min(known))
+    return _axis(fingerprint).value(min(known))
 
 
 def _reached(head: Head) -> int | None:

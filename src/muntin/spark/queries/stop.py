@@ -1,4 +1,4 @@
-"""Streaming queries from outside: whether they failed, and stopping them between micro-batches."""
+"""Whether streaming queries have failed, and stopping them between micro-batches."""
 
 from __future__ import annotations
 
@@ -9,32 +9,29 @@ from collections.abc import Callable
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 
-from muntin.errors import CheckpointError, MuntinError
+from muntin.errors import CheckpointError, MuntinError, QueryFailedError
 
-#: For rooms that name Spark's type and do not import Spark.
-__all__ = ["QueryFailedError", "StreamingQuery", "check", "drain", "reason", "stop_between"]
+#: With Spark's type, for rooms that do not import Spark.
+__all__ = ["StreamingQuery", "check", "drain", "reason", "stop_between"]
+#: Seconds between two looks at a query that is to stop.
 _LOOK = 0.05
-#: How Python ends a traceback; Java's lines name packages of Java's and Spark's.
+#: The last line of a Python traceback; lines of Java name packages of Java or Spark.
 _RAISED = re.compile(
-    r"(?!org\.|java\.|py4j\.|scala\.)(?:[\w]+\.)*(?P<kind>\w+(?:Error|Exception)): (?P<told>.+)"
+    r"(?!org\.|java\.|py4j\.|scala\.)(?:[\w]+\.)*(?P<kind>\w+(?:Error|Exception)): (?P<message>.+)"
 )
-#: How Spark begins what it has to say.
+#: The first line of an error of Spark.
 _CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .+")
 
 
-class QueryFailedError(MuntinError, RuntimeError):
-    """A streaming query ended with an error."""
-
-
 def check(query: StreamingQuery) -> None:
-    """Raise why a query failed, if it did."""
+    """Raise the error of a query, if it failed."""
     error = query.exception()
     if error is not None:
         raise _failed(query, error) from error
 
 
 def drain(query: StreamingQuery) -> None:
-    """Wait until everything that is there has been worked on."""
+    """Wait until a query has worked on everything that is there."""
     try:
         if query.isActive:
             query.processAllAvailable()
@@ -44,29 +41,29 @@ def drain(query: StreamingQuery) -> None:
 
 
 def _failed(query: StreamingQuery, error: Exception) -> MuntinError:
-    """What happened; that a checkpoint belongs to another query is an error of its own."""
-    kind, told = reason(str(error))
-    said = f"query {query.name} failed: {told}"
-    return CheckpointError(said) if kind == "CheckpointError" else QueryFailedError(said)
+    """Return the error of a query; a checkpoint of another query has an error of its own."""
+    kind, message = reason(str(error))
+    text = f"query {query.name} failed: {message}"
+    return CheckpointError(text) if kind == "CheckpointError" else QueryFailedError(text)
 
 
 def reason(text: str) -> tuple[str, str]:
-    r"""The kind of error and what it says, of a stack of Java's and Python's.
+    r"""Return the kind of an error and its message, from a stack of Java and Python.
 
     >>> reason("[X] An error occurred\n  File a.py\nOSError: the disk is full\n\tat java.lang.X")
     ('OSError', 'the disk is full')
     """
-    found = [match for line in text.splitlines() if (match := _RAISED.match(line.strip()))]
-    if found:
-        return found[-1]["kind"], found[-1]["told"]
+    raised = [match for line in text.splitlines() if (match := _RAISED.match(line.strip()))]
+    if raised:
+        return raised[-1]["kind"], raised[-1]["message"]
     condition = _CONDITION.search(text)
     return "", condition[0] if condition else text.strip().splitlines()[0]
 
 
 def stop_between(query: StreamingQuery, hurry: Callable[[], bool], seconds: float = 600) -> int:
-    """Stop a query after the micro-batch that is running; the number of the last whole one.
+    """Stop a query after the micro-batch that is running; return the number of the last whole one.
 
-    Spark would stop in the middle of it. That loses nothing, but the work has to be done again.
+    Spark would stop in the middle of it. That loses nothing, but the work must be done again.
     """
     until = time.monotonic() + seconds
     working = _last(query)
@@ -84,6 +81,6 @@ def stop_between(query: StreamingQuery, hurry: Callable[[], bool], seconds: floa
 
 
 def _last(query: StreamingQuery) -> int:
-    """The number of the last micro-batch that is whole; -1 if there is none."""
+    """Return the number of the last whole micro-batch; -1 if there is none."""
     report = query.lastProgress
     return -1 if report is None else int(report.batchId)

@@ -20,13 +20,13 @@ from muntin.spark.exchange.stream_driver import COUNTS, GAUGES, Output
 from muntin.spark.plan.plan import Plan
 from muntin.spark.plan.result_names import RenamedColumns, ResultNames
 
-#: The triggers that a stateful query can have, and how they are written.
+#: The triggers that a stateful query can have, as a user writes them.
 _TRIGGERS = {
     "availableNow": '{"availableNow": True}',
     "processingTime": '{"processingTime": "10 seconds"}',
     "once": '{"once": True}',
 }
-#: Where rows go: a folder for Parquet, or a function of the rows and the micro-batch's number.
+#: A folder for Parquet, or a function that is called with rows and their micro-batch's number.
 Sink = str | Path | Callable[[DataFrame, int], None]
 
 
@@ -41,10 +41,10 @@ def write(
 ) -> StreamingQuery | None:
     """Write results and refused rows to two sinks.
 
-    A folder gets Parquet in one subfolder per micro-batch (``batch=17``), written over when a
-    micro-batch is repeated after a failure, so that nothing is doubled. A function is called with
-    a DataFrame and the micro-batch's number and must be as careful itself. A batch plan is
-    written at once, as micro-batch 0; a stream starts and its query is returned.
+    A folder gets Parquet in one subfolder per micro-batch (``batch=17``). A micro-batch that is
+    repeated after a failure is written over, so that nothing is doubled. A function is called with
+    a DataFrame and the number of the micro-batch, and must take care of repeated ones itself. A
+    batch plan is written at once, as micro-batch 0; a stream starts, and its query is returned.
 
     ``trigger`` are the arguments of ``DataStreamWriter.trigger``, such as
     ``{"availableNow": True}``.
@@ -82,8 +82,8 @@ def _check_sink(argument: str, sink: object) -> None:
         )
 
 
-def _is_folder(given: object) -> bool:
-    return isinstance(given, str | Path) and bool(str(given))
+def _is_folder(value: object) -> bool:
+    return isinstance(value, str | Path) and bool(str(value))
 
 
 def _check_trigger(trigger: object) -> None:
@@ -100,10 +100,10 @@ def _triggered(writer: DataStreamWriter, trigger: Mapping[str, Any]) -> DataStre
 
 
 def progress(query: StreamingQuery) -> dict[str, int]:
-    """The counts of a query, summed over the progress reports that Spark keeps (the last 100).
+    """Return the counts of a query, summed over the reports that Spark keeps (the last 100).
 
     ``rows_in`` is always ``rows_used`` plus ``rows_refused``, which is the sum of its reasons. A
-    row that lies between windows is used, and counted under ``rows_between`` as well.
+    row between two windows is used, and counted under ``rows_between`` as well.
     """
     if not hasattr(query, "recentProgress"):
         raise ArgumentError("query", query, "it is the query that mt.write or .start() returns")
@@ -114,14 +114,14 @@ def progress(query: StreamingQuery) -> dict[str, int]:
                 observed = observed_values(row)
                 for count in COUNTS:
                     totals[count] = totals.get(count, 0) + (observed.get(count) or 0)
-    # A query that waits for its first rows reports that, too.
+    # A query that waits for its first rows has reports, too.
     if not totals and any(report.numInputRows for report in query.recentProgress):
         raise MuntinError("this query has no Muntin plan in it, so it has no counts")
     return totals
 
 
 def observed_values(row: Row) -> dict[str, int | None]:
-    """What a micro-batch observed; Spark Connect hands values beside their schema."""
+    """Return the metrics of a micro-batch by name; Spark Connect returns values and a schema."""
     fields = row.asDict()
     if set(fields) == {"values", "schema"}:
         return dict(zip((*COUNTS, *GAUGES), fields["values"], strict=True))
@@ -131,8 +131,8 @@ def observed_values(row: Row) -> dict[str, int | None]:
 def split(
     output: Output, results: Sink, refused: Sink | None, batch: DataFrame, number: int
 ) -> None:
-    """One micro-batch to its sinks; runs in the driver, or on the server of Spark Connect."""
-    # Persisted, because without it the stateful operator would run once for each sink.
+    """Write a micro-batch to its sinks; runs in the driver, or on the server of Spark Connect."""
+    # Otherwise the stateful operator would run once for each sink.
     batch.persist()
     try:
         _put(output.results(batch), results, number)
@@ -143,7 +143,7 @@ def split(
 
 
 def _splitter(plan: Plan, results: Sink, refused: Sink | None) -> Callable[[DataFrame, int], None]:
-    """:func:`split` as a function that brings Muntin along: a Connect server may not have it."""
+    """Return :func:`split` as a function that ships Muntin: a Connect server may not have it."""
     output = plan.output
     if not isinstance(output.finisher, ResultNames | RenamedColumns):
         return _splitter_here(output, results, refused)
@@ -164,7 +164,7 @@ def _splitter(plan: Plan, results: Sink, refused: Sink | None) -> Callable[[Data
 def _splitter_here(
     output: Output, results: Sink, refused: Sink | None
 ) -> Callable[[DataFrame, int], None]:
-    """The same where results are made with a DataFrame of this process, which cannot be sent."""
+    """Return :func:`split` for results that need a DataFrame of this process, which cannot ship."""
     if is_remote():
         raise MuntinError(
             "on Spark Connect a stream that is filled from a table cannot be split to two sinks; "

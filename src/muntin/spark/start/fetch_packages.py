@@ -10,8 +10,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from muntin.errors import RequirementError
-from muntin.spark.connectors.jdbc import first_line
 from muntin.spark.connectors.packages import packages_for
+from muntin.spark.connectors.sources.postgres import first_line
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Rows as a table on a terminal, which changes as micro-batches come."""
+"""Rows as a table on a terminal that changes as micro-batches come."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONSOLE = Signature("console", (Parameter("rows", int, 20, positive=True),))
 
 
 class Board:
-    """The last rows of a query as a table; what follows them is drawn anew with it."""
+    """The last rows of a query as a table, with a footer that is drawn with it."""
 
     def __init__(self, title: str, limit: int = 20) -> None:
         self._title = title
@@ -31,7 +31,7 @@ class Board:
         self.footer = ""
 
     def __call__(self, rows: DataFrame, number: int) -> None:
-        """Take the rows of a micro-batch in; not more of them are fetched than are shown."""
+        """Add the rows of a micro-batch; only the rows that are shown are fetched."""
         fetched = rows.limit(self._limit + 1).collect()
         with self._lock:
             self._columns = rows.columns
@@ -48,7 +48,7 @@ class Board:
             table.add_column(escape(name), justify="right" if numbers else "left")
         for row in rows:
             table.add_row(*["" if value is None else escape(str(value)) for value in row])
-        # Around the table and not of it: the width of a table would break them into lines.
+        # Outside the table, whose width would break them into lines.
         around: list[RenderableType] = [
             Text(f"{self._title}: {which}"),
             *([table] if columns else []),
@@ -56,9 +56,9 @@ class Board:
         return Group(*around, *([Text(self.footer)] if self.footer else []))
 
 
-def to_console(sending: SinkRequest) -> Sink:
-    """A function that draws a table, on a terminal over the one before."""
-    board, console = Board(sending.query, sending.bound.number("rows")), Console()
+def to_console(request: SinkRequest) -> Sink:
+    """Return a sink that draws a table, on a terminal over the one before."""
+    board, console = Board(request.query, request.bound.number("rows")), Console()
     live = Live(board, console=console, auto_refresh=False) if console.is_terminal else None
 
     def put(rows: DataFrame, number: int) -> None:

@@ -11,14 +11,14 @@ from muntin.spark.connectors.sources.delta import check_delta
 DELTA = Signature("delta", (Parameter("path", str, required=True),), ("mergeSchema",))
 
 
-def to_delta(sending: SinkRequest) -> Sink:
-    """A function that appends rows, once for each micro-batch."""
-    check_delta(sending.spark)
+def to_delta(request: SinkRequest) -> Sink:
+    """Return a sink that appends rows, once for each micro-batch."""
+    check_delta(request.spark)
 
     def put(rows: DataFrame, number: int) -> None:
         writer = rows.write.format("delta").mode("append")
-        writer = writer.options(**sending.bound.spark_options())
-        writer = writer.option("txnAppId", sending.writer).option("txnVersion", number)
-        writer.save(sending.bound.text("path"))
+        writer = writer.options(**request.bound.spark_options())
+        writer = writer.option("txnAppId", request.writer).option("txnVersion", number)
+        writer.save(request.bound.text("path"))
 
     return put

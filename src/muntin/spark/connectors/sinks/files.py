@@ -1,9 +1,9 @@
 """Rows as files: a folder of CSV, JSON lines or Parquet.
 
-Everybody who writes to a folder has a subfolder there, and every micro-batch one in that:
-``writer=slow-3f2a9c1b/batch=17``. It is written over when it is repeated, so that nothing is
-doubled, and nothing that another query or another run of a stream wrote is touched. A batch is
-micro-batch 0 of its query, whichever run it is: it replaces what it wrote before.
+Every writer has a subfolder of the folder, and every micro-batch one in that:
+``writer=slow-3f2a9c1b/batch=17``. A repeated micro-batch is written over, so that nothing is
+doubled, and files of another query or another run of a stream are never touched. A batch is
+micro-batch 0 of its query in every run: it replaces what it wrote before.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ JSON = Signature("json", (_PATH,), (*_SHARED, "encoding", "ignoreNullFields"))
 PARQUET = Signature("parquet", (_PATH,), ("compression",))
 
 
-def to_files(sending: SinkRequest) -> Sink:
-    """A function that writes micro-batches in the form that the sink is named for."""
-    bound = sending.bound
+def to_files(request: SinkRequest) -> Sink:
+    """Return a sink that writes micro-batches in the format that it is named after."""
+    bound = request.bound
     form, options = bound.name, bound.spark_options()
-    folder = f"{bound.text('path')}/{subfolder(sending)}"
+    folder = f"{bound.text('path')}/{subfolder(request)}"
     if form == "csv":
         options["header"] = "true" if bound.truth("header") else "false"
 
@@ -41,7 +41,7 @@ def to_files(sending: SinkRequest) -> Sink:
     return put
 
 
-def subfolder(sending: SinkRequest) -> str:
-    """Where somebody writes; escaped as Spark escapes the values of partitions."""
-    name = quote(sending.query, safe=" ")
-    return f"writer={name}" if sending.batch else f"writer={name}-{sending.run[:8]}"
+def subfolder(request: SinkRequest) -> str:
+    """Return the subfolder of a writer, escaped as Spark escapes the values of partitions."""
+    name = quote(request.query, safe=" ")
+    return f"writer={name}" if request.batch else f"writer={name}-{request.run[:8]}"

@@ -1,4 +1,4 @@
-"""Rows to a topic of Kafka, as JSON. Kafka gets a micro-batch that is repeated a second time."""
+"""Rows to a topic of Kafka, as JSON or CSV. A repeated micro-batch is sent a second time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from muntin.errors import UnknownColumnError
 from muntin.spark.columns import named, problem
 from muntin.spark.connectors.signature import Parameter, Signature
 from muntin.spark.connectors.sinks.protocol import Sink, SinkRequest
-from muntin.spark.connectors.sinks.row_text import csv_of, json_of
+from muntin.spark.connectors.sinks.stdout import csv_of, json_of
 from muntin.spark.connectors.sources.kafka import missing_connector
 
 KAFKA = Signature(
@@ -24,9 +24,9 @@ KAFKA = Signature(
 )
 
 
-def to_kafka(sending: SinkRequest) -> Sink:
-    """A function that sends every row as a message, by the key of a column if one is named."""
-    bound = sending.bound
+def to_kafka(request: SinkRequest) -> Sink:
+    """Return a sink that sends every row as a message; its key is a column, if one is named."""
+    bound = request.bound
     key = bound.maybe("key")
     options = {
         **bound.spark_options(),

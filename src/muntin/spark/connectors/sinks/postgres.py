@@ -11,12 +11,19 @@ import hashlib
 
 from pyspark.sql import DataFrame
 
-from muntin.spark.connectors.jdbc import PLACE, Database, Transaction, driver, identifier, quoted
 from muntin.spark.connectors.signature import Parameter, Signature
 from muntin.spark.connectors.sinks.protocol import Sink, SinkRequest
+from muntin.spark.connectors.sources.postgres import (
+    PLACE,
+    Database,
+    Transaction,
+    driver,
+    identifier,
+    quoted,
+)
 
 POSTGRES = Signature("postgres", (Parameter("table", str, required=True), *PLACE), ("batchsize",))
-#: Where micro-batches that are done are noted, by target and by who writes.
+#: The table in which finished micro-batches are noted, by target and writer.
 DONE = '"muntin_batches"'
 _MAKE_DONE = (
     f"CREATE TABLE IF NOT EXISTS {DONE} (target TEXT, writer TEXT, batch BIGINT, "
@@ -24,19 +31,19 @@ _MAKE_DONE = (
 )
 
 
-def to_postgres(sending: SinkRequest) -> Sink:
-    """A function that moves rows to the table, which is made if it is not there."""
-    database, table = Database.of(sending.bound), sending.bound.text("table")
-    target, stage = quoted(table), _stage(table, sending.writer)
-    options = {**sending.bound.spark_options(), **database.options(stage)}
-    driver()  # which is better missed now than after the first micro-batch
+def to_postgres(request: SinkRequest) -> Sink:
+    """Return a sink that moves rows to the table, which is made if it is missing."""
+    database, table = Database.of(request.bound), request.bound.text("table")
+    target, stage = quoted(table), _stage(table, request.writer)
+    options = {**request.bound.spark_options(), **database.options(stage)}
+    driver()  # raises now if it is missing, and not after the first micro-batch
 
     def put(rows: DataFrame, number: int) -> None:
         rows.write.format("jdbc").mode("overwrite").options(**options).save()
         names = ", ".join(identifier(name) for name in rows.columns)
         with database.transaction() as transaction:
             transaction.run(_MAKE_DONE)
-            if _is_new(transaction, [table, sending.writer, number]):
+            if _is_new(transaction, [table, request.writer, number]):
                 copied = f"(LIKE {quoted(stage)})"
                 transaction.run(f"CREATE TABLE IF NOT EXISTS {target} {copied}")
                 moved = f"SELECT {names} FROM {quoted(stage)}"
@@ -47,13 +54,13 @@ def to_postgres(sending: SinkRequest) -> Sink:
 
 
 def _is_new(transaction: Transaction, values: list[object]) -> bool:
-    """Note a micro-batch; whether it was not noted before."""
+    """Note a micro-batch; return whether it was not noted before."""
     noted = f"INSERT INTO {DONE} (target, writer, batch) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
     return transaction.run(noted, values) == 1
 
 
 def _stage(table: str, writer: str) -> str:
-    """A table of its own for everybody who writes; PostgreSQL cuts names at 63 bytes."""
+    """Return the name of a writer's own table; PostgreSQL cuts names at 63 bytes."""
     digest = hashlib.sha256(f"{table}\0{writer}".encode()).hexdigest()[:16]
     schema, dot, _ = table.rpartition(".")
     return f"{schema}{dot}muntin_stage_{digest}"

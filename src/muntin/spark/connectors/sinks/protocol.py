@@ -1,4 +1,4 @@
-"""What a sink is asked for."""
+"""What a sink is, and how a statement calls it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from pyspark.sql import DataFrame, SparkSession
 
 from muntin.spark.connectors.signature import BoundCall
 
-#: A sink: rows, and the number of the micro-batch that they are.
+#: A sink is called with rows and the number of their micro-batch.
 Sink = Callable[[DataFrame, int], None]
 
 
 @dataclass(frozen=True, eq=False)
 class SinkRequest:
-    """What a statement asks of a sink; ``query`` is the name under which it writes.
+    """How a statement calls a sink; ``query`` is the name under which it writes.
 
-    ``run`` is the same whenever a stream is resumed, and another one whenever it begins anew:
-    micro-batches are numbered within it. Every run of a ``batch`` is another.
+    ``run`` stays the same when a stream is resumed and changes when it begins anew: micro-batches
+    are numbered within it. Every run of a ``batch`` has another.
     """
 
     spark: SparkSession
@@ -29,5 +29,5 @@ class SinkRequest:
 
     @property
     def writer(self) -> str:
-        """Who writes, for sinks that remember whose micro-batches they have."""
+        """The writer, for sinks that remember whose micro-batches they have."""
         return f"{self.query}/{self.run}"

@@ -1,26 +1,31 @@
-"""Opening a sink by its name, and running a plan or a DataFrame into it."""
+"""Opening a sink by its name, and writing a plan or a DataFrame to sinks."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from muntin.spark.connectors.signature import Literal, Signature, named
 from muntin.spark.connectors.sinks import console, delta, files, kafka, memory, postgres, stdout
 from muntin.spark.connectors.sinks.protocol import Sink, SinkRequest
+from muntin.spark.plan.plan import Plan
+from muntin.spark.queries.write import write
 
 
 @dataclass(frozen=True)
 class SinkType:
-    """What a sink takes, and how it is opened.
+    """The parameters of a sink, and the function that opens it.
 
-    ``counts`` are those whose rows Spark can count on their way. Others fetch one partition after
-    the other or not more than they show, or write behind Spark's back, and a count would be short
-    or never come.
+    ``counts`` is True if Spark can count the rows on their way. Other sinks fetch one partition
+    after the other, or only the rows that they show, or write without Spark, so that a count would
+    be too low or never come.
     """
 
     signature: Signature
@@ -31,8 +36,8 @@ class SinkType:
 #: Every sink.
 SINKS: Mapping[str, SinkType] = MappingProxyType(
     {
-        target.signature.name: target
-        for target in (
+        sink.signature.name: sink
+        for sink in (
             SinkType(files.CSV, files.to_files, counts=True),
             SinkType(files.JSON, files.to_files, counts=True),
             SinkType(files.PARQUET, files.to_files, counts=True),
@@ -56,12 +61,60 @@ def open_sink(
     query: str,
     run: str | None = None,
 ) -> Sink:
-    """The sink ``name(arguments, options)``; ``query`` is the name under which it writes.
+    """Return the sink ``name(arguments, options)``; ``query`` is the name under which it writes.
 
-    A sink that remembers micro-batches does so by that name and ``run``, which a stream that is
-    resumed has to give again. Without it the rows are a batch.
+    A sink that remembers micro-batches does so by that name and ``run``, which must be the same
+    when a stream is resumed. Without ``run`` the rows are a batch.
     """
-    target = SINKS[named("sink", name, SINKS)]
-    bound = target.signature.bind(arguments, options)
+    sink = SINKS[named("sink", name, SINKS)]
+    bound = sink.signature.bind(arguments, options)
     batch = run is None
-    return target.open(SinkRequest(spark, bound, query, run or uuid.uuid4().hex, batch))
+    return sink.open(SinkRequest(spark, bound, query, run or uuid.uuid4().hex, batch))
+
+
+def run(
+    rows: Plan | DataFrame,
+    sinks: Sequence[Sink],
+    *,
+    refused: Sink | None = None,
+    checkpoint: str | Path | None = None,
+    trigger: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> StreamingQuery | None:
+    """Write rows to every sink, those of a stream by one query, which is returned.
+
+    Only a plan has refused rows.
+    """
+    put = together(sinks)
+    if isinstance(rows, Plan):
+        return write(
+            rows, results=put, refused=refused, checkpoint=checkpoint, trigger=trigger, name=name
+        )
+    if not rows.isStreaming:
+        put(rows, 0)
+        return None
+    writer = rows.writeStream.foreachBatch(put).option("checkpointLocation", str(checkpoint))
+    if name is not None:
+        writer = writer.queryName(name)
+    return (writer.trigger(**trigger) if trigger else writer).start()
+
+
+def together(sinks: Sequence[Sink]) -> Sink:
+    """Return one sink that passes rows to several; the rows are computed once.
+
+    Without any sink they are computed all the same, because that advances the state.
+    """
+    if not sinks:
+        return lambda rows, number: rows.write.format("noop").mode("overwrite").save()
+    if len(sinks) == 1:
+        return sinks[0]
+
+    def put(rows: DataFrame, number: int) -> None:
+        rows.persist()
+        try:
+            for sink in sinks:
+                sink(rows, number)
+        finally:
+            rows.unpersist()
+
+    return put

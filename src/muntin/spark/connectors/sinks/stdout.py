@@ -1,16 +1,18 @@
-"""Rows on standard output, as JSON lines or CSV; a repeated micro-batch is printed again."""
+"""Rows as lines of JSON or CSV, and the sink that prints them; repeated ones are printed again."""
 
 from __future__ import annotations
 
 import csv
 import io
 import sys
+from collections.abc import Iterator
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
 
+from muntin.spark.columns import named
 from muntin.spark.connectors.signature import Parameter, Signature
 from muntin.spark.connectors.sinks.protocol import Sink, SinkRequest
-from muntin.spark.connectors.sinks.row_text import lines_of
 
 STDOUT = Signature(
     "stdout",
@@ -19,16 +21,18 @@ STDOUT = Signature(
         Parameter("header", bool, True),
     ),
 )
+#: How CSV spells a time.
+_TIME = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 
 
-def to_stdout(sending: SinkRequest) -> Sink:
-    """A function that prints rows, and before the first of CSV their names."""
-    form = sending.bound.text("format")
-    first = [form == "csv" and sending.bound.truth("header")]
+def to_stdout(request: SinkRequest) -> Sink:
+    """Return a sink that prints rows; CSV begins with the names of the columns."""
+    form = request.bound.text("format")
+    first = [form == "csv" and request.bound.truth("header")]
 
     def put(rows: DataFrame, number: int) -> None:
         if first[0]:
-            print(_line(rows.columns))
+            print(_header(rows.columns))
             first[0] = False
         for line in lines_of(rows, form):
             print(line)
@@ -37,7 +41,28 @@ def to_stdout(sending: SinkRequest) -> Sink:
     return put
 
 
-def _line(names: list[str]) -> str:
-    made = io.StringIO()
-    csv.writer(made, lineterminator="").writerow(names)
-    return made.getvalue()
+def _header(names: list[str]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names)
+    return text.getvalue()
+
+
+def json_of(rows: DataFrame) -> Column:
+    """Return all columns of a row as a JSON object, with nulls."""
+    return F.to_json(_all(rows), {"ignoreNullFields": "false"})
+
+
+def csv_of(rows: DataFrame) -> Column:
+    """Return all columns of a row as a line of CSV."""
+    return F.to_csv(_all(rows), {"timestampFormat": _TIME})
+
+
+def lines_of(rows: DataFrame, form: str) -> Iterator[str]:
+    """Yield the rows as text, fetched one partition at a time."""
+    text = json_of(rows) if form == "json" else csv_of(rows)
+    for row in rows.select(text.alias("line")).toLocalIterator(prefetchPartitions=True):
+        yield row[0]
+
+
+def _all(rows: DataFrame) -> Column:
+    return F.struct(*[named(name) for name in rows.columns])

@@ -1,4 +1,4 @@
-"""Tables of Delta Lake, where its package is present."""
+"""Tables of Delta Lake, if its package is present."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ DELTA = Signature(
 _EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 
 
-def open_delta(reading: SourceRequest) -> OpenedSource:
-    """A table as it is, or as a stream of what is added to it."""
-    check_delta(reading.spark)
-    reader = reading.spark.readStream if reading.streaming else reading.spark.read
-    options = reading.bound.spark_options()
-    return OpenedSource(reader.format("delta").options(**options).load(reading.bound.text("path")))
+def open_delta(request: SourceRequest) -> OpenedSource:
+    """Read a table as it is, or as a stream of what is added to it."""
+    check_delta(request.spark)
+    reader = request.spark.readStream if request.streaming else request.spark.read
+    options = request.bound.spark_options()
+    return OpenedSource(reader.format("delta").options(**options).load(request.bound.text("path")))
 
 
 def check_delta(spark: SparkSession) -> None:
-    """Delta must have been there when the session was made."""
+    """Raise unless the session was made with Delta Lake."""
     if _EXTENSION in setting(spark, "spark.sql.extensions", ""):
         return
     raise RequirementError(

@@ -16,13 +16,13 @@ from pyspark.sql.types import StructType
 from muntin.errors import ArgumentError
 from muntin.spark.columns import problem
 from muntin.spark.connectors.signature import Parameter, Signature
-from muntin.spark.connectors.sources.infer_csv_types import learned
+from muntin.spark.connectors.sources.infer_csv_types import infer_columns
 from muntin.spark.connectors.sources.lines import LINE_OPTIONS
-from muntin.spark.connectors.sources.malformed import keeping_raw, permissive, told_apart
+from muntin.spark.connectors.sources.malformed import keeping_raw, permissive, split_malformed
 from muntin.spark.connectors.sources.protocol import OpenedSource, SourceRequest
 
 _PATH = Parameter("path", str, required=True)
-#: How many new files a micro-batch takes; all of them unless it is said.
+#: How many new files a micro-batch reads; all of them by default.
 _MAX_FILES = Parameter("max_files", int, positive=True)
 CSV = Signature(
     "csv",
@@ -35,111 +35,111 @@ JSON = Signature(
     (*LINE_OPTIONS, "multiLine", "encoding", "pathGlobFilter", "recursiveFileLookup"),
 )
 PARQUET = Signature("parquet", (_PATH, _MAX_FILES), ("pathGlobFilter", "recursiveFileLookup"))
-#: ``s3://``, ``hdfs://``: what lies there only Spark can say.
+#: ``s3://``, ``hdfs://``: only Spark can list what is there.
 _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-#: What a sink makes in a folder.
+#: The folders that a sink of files makes.
 SUBFOLDERS = "writer=*/batch=*"
 
 
-def open_csv(reading: SourceRequest) -> OpenedSource:
-    header = {"header": "true" if reading.bound.truth("header") else "false"}
-    return _text(reading, "csv", {**_options(reading), **header})
+def open_csv(request: SourceRequest) -> OpenedSource:
+    header = {"header": "true" if request.bound.truth("header") else "false"}
+    return _text(request, "csv", {**_options(request), **header})
 
 
-def open_json(reading: SourceRequest) -> OpenedSource:
-    return _text(reading, "json", _options(reading))
+def open_json(request: SourceRequest) -> OpenedSource:
+    return _text(request, "json", _options(request))
 
 
-def open_parquet(reading: SourceRequest) -> OpenedSource:
-    """Parquet knows its own columns and cannot be malformed line by line."""
-    options = _options(reading)
-    columns = _columns(reading, "parquet", options)
-    return OpenedSource(_read(reading, "parquet", columns, options), over=_over(reading))
+def open_parquet(request: SourceRequest) -> OpenedSource:
+    """Open Parquet, which knows its own columns and has no malformed lines."""
+    options = _options(request)
+    columns = _columns(request, "parquet", options)
+    return OpenedSource(_read(request, "parquet", columns, options), over=_over(request))
 
 
-def _options(reading: SourceRequest) -> dict[str, str]:
-    """What Spark is told; the subfolders of a sink are no columns, and files beside them count."""
-    options, path = reading.bound.spark_options(), reading.bound.text("path")
+def _options(request: SourceRequest) -> dict[str, str]:
+    """Return Spark's options; a sink's subfolders are no columns, and files beside them count."""
+    options, path = request.bound.spark_options(), request.bound.text("path")
     sunk = not _REMOTE.match(path) and glob.glob(f"{path}/{SUBFOLDERS}")  # noqa: PTH207
     return {"recursiveFileLookup": "true", **options} if sunk else options
 
 
-def _text(reading: SourceRequest, form: str, options: dict[str, str]) -> OpenedSource:
-    columns = _columns(reading, form, options)
-    read = _read(reading, form, keeping_raw(columns), permissive(options))
-    # A header is a line like others where a malformed one is looked at again.
+def _text(request: SourceRequest, form: str, options: dict[str, str]) -> OpenedSource:
+    columns = _columns(request, form, options)
+    read = _read(request, form, keeping_raw(columns), permissive(options))
+    # Where a malformed line is read again, a header would be a line like others.
     again = {name: value for name, value in options.items() if name != "header"}
-    opened = told_apart(read, columns, form, again, F.col("_metadata.file_path"))
-    return replace(opened, over=_over(reading))
+    opened = split_malformed(read, columns, form, again, F.col("_metadata.file_path"))
+    return replace(opened, over=_over(request))
 
 
 def _read(
-    reading: SourceRequest, form: str, columns: StructType, options: dict[str, str]
+    request: SourceRequest, form: str, columns: StructType, options: dict[str, str]
 ) -> DataFrame:
-    path, limit = reading.bound.text("path"), reading.bound.values["max_files"]
-    if not reading.streaming:
+    path, limit = request.bound.text("path"), request.bound.values["max_files"]
+    if not request.streaming:
         check_there(path)
-        return _load(reading, form, columns, options)
+        return _load(request, form, columns, options)
     more = {} if limit is None else {"maxFilesPerTrigger": str(limit)}
-    reader = reading.spark.readStream.format(form).schema(columns).options(**options, **more)
+    reader = request.spark.readStream.format(form).schema(columns).options(**options, **more)
     return reader.load(_watched(path))
 
 
 def _load(
-    reading: SourceRequest, form: str, columns: StructType | None, options: dict[str, str]
+    request: SourceRequest, form: str, columns: StructType | None, options: dict[str, str]
 ) -> DataFrame:
-    reader = reading.spark.read.format(form).options(**options)
+    reader = request.spark.read.format(form).options(**options)
     try:
         return (reader if columns is None else reader.schema(columns)).load(
-            reading.bound.text("path")
+            request.bound.text("path")
         )
     except AnalysisException as error:
-        path = reading.bound.text("path")
+        path = request.bound.text("path")
         raise ArgumentError("path", path, f"Spark says: {problem(error)}") from error
 
 
-def _columns(reading: SourceRequest, form: str, options: dict[str, str]) -> StructType:
-    """The schema that was given, or that of the files that are there."""
-    if reading.schema is not None:
-        return reading.given_columns(reading.schema)
-    path = reading.bound.text("path")
+def _columns(request: SourceRequest, form: str, options: dict[str, str]) -> StructType:
+    """Return the columns of the given schema, or of the files that are there."""
+    if request.schema is not None:
+        return request.given_columns(request.schema)
+    path = request.bound.text("path")
     if not _is_there(path):
-        if reading.streaming:
-            return reading.columns(f"there are no files in {path} yet to learn it from")
+        if request.streaming:
+            return request.columns(f"there are no files in {path} yet to learn it from")
         check_there(path)
-    columns = _learned(reading, form, options)
+    columns = _inferred(request, form, options)
     kept = [field for field in columns if field.name != "_corrupt_record"]
     if not kept:
-        return reading.columns(f"none can be learned from {path}")
+        return request.columns(f"none can be learned from {path}")
     return StructType(kept)
 
 
-def _learned(reading: SourceRequest, form: str, options: dict[str, str]) -> StructType:
-    """The columns of the files that are there."""
-    path = reading.bound.text("path")
-    found = None
+def _inferred(request: SourceRequest, form: str, options: dict[str, str]) -> StructType:
+    """Return the columns of the files that are there."""
+    path = request.bound.text("path")
+    inferred = None
     if form == "csv" and not _REMOTE.match(path):
-        found = learned(reading.spark, path, options)
+        inferred = infer_columns(request.spark, path, options)
     infer = {**options, "inferSchema": "true"} if form == "csv" else options
     try:
-        return found or _load(reading, form, None, infer).schema
+        return inferred or _load(request, form, None, infer).schema
     except PySparkException as error:
         raise ArgumentError("path", path, f"Spark says: {problem(error)}") from error
 
 
 def check_there(path: str) -> None:
-    """Refuse a path of this machine at which there is nothing."""
+    """Raise if there is nothing at a path of this machine."""
     if not _is_there(path):
         raise ArgumentError("path", path, f"there is no such file or folder in {Path.cwd()}")
 
 
 def _is_there(path: str) -> bool:
-    # Spark's paths may have wildcards anywhere, which Path.glob does not read from the root.
+    # Spark's paths may have wildcards anywhere, which Path.glob does not take from the root.
     return bool(_REMOTE.match(path)) or bool(glob.glob(path))  # noqa: PTH207
 
 
 def _watched(path: str) -> str:
-    """Spark watches folders: one that is not there yet is made, and a file is made a pattern."""
+    """Return what Spark can watch: a folder, made if it is missing, or a pattern for a file."""
     if _REMOTE.match(path) or glob.has_magic(path):
         return path
     if _is_file(path):
@@ -151,9 +151,9 @@ def _watched(path: str) -> str:
     return path
 
 
-def _over(reading: SourceRequest) -> Callable[[], bool] | None:
-    """A stream of one file is over when that has been read; of a folder more may always come."""
-    return (lambda: True) if _is_file(reading.bound.text("path")) else None
+def _over(request: SourceRequest) -> Callable[[], bool] | None:
+    """Return when a stream is over: one file when it is read, a folder never."""
+    return (lambda: True) if _is_file(request.bound.text("path")) else None
 
 
 def _is_file(path: str) -> bool:

@@ -25,23 +25,25 @@ KAFKA = Signature(
     (*LINE_OPTIONS, "failOnDataLoss", "minPartitions"),
     prefixes=("kafka.",),
 )
-#: What a message itself is not asked about.
+#: Options of the connector; all others are of the format of a message.
 _READER = ("failOnDataLoss", "minPartitions")
 
 
-def open_kafka(reading: SourceRequest) -> OpenedSource:
-    """The messages of a topic: all that are there, or a stream of those that come."""
-    bound = reading.bound
-    columns = reading.columns("a message does not say what it has")
-    told = bound.spark_options()
+def open_kafka(request: SourceRequest) -> OpenedSource:
+    """Read the messages of a topic: all that are there, or a stream of those that come."""
+    bound = request.bound
+    columns = request.columns("a message does not say what it has")
+    options = bound.spark_options()
     connector = {
-        name: value for name, value in told.items() if name in _READER or name.startswith("kafka.")
+        name: value
+        for name, value in options.items()
+        if name in _READER or name.startswith("kafka.")
     }
-    reader = reading.spark.readStream if reading.streaming else reading.spark.read
+    reader = request.spark.readStream if request.streaming else request.spark.read
     reader = reader.format("kafka").options(**connector)
     reader = reader.option("kafka.bootstrap.servers", bound.text("servers"))
     reader = reader.option("subscribe", bound.text("topic"))
-    if reading.streaming:
+    if request.streaming:
         reader = reader.option("startingOffsets", bound.text("start"))
         if bound.values["max_rows"] is not None:
             reader = reader.option("maxOffsetsPerTrigger", bound.number("max_rows"))
@@ -51,12 +53,12 @@ def open_kafka(reading: SourceRequest) -> OpenedSource:
         raise missing_connector(problem(error)) from error
     origin = F.concat_ws("/", F.col("topic"), F.col("partition"), F.col("offset")).alias(ORIGIN)
     lines = messages.select(F.col("value").cast("string").alias("value"), origin)
-    form = {name: value for name, value in told.items() if name not in connector}
+    form = {name: value for name, value in options.items() if name not in connector}
     return rows_of_lines(lines, columns, bound.text("format"), form)
 
 
 def missing_connector(complaint: str) -> RequirementError:
-    """What to do when Spark does not know Kafka."""
+    """Return the error for a session without Kafka, with what to do about it."""
     (package,) = packages_for(["kafka"])
     return RequirementError(
         f"this session has no connector to Kafka ({complaint}); make the session with\n"

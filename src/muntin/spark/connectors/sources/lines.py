@@ -1,4 +1,4 @@
-"""Lines of text as rows, each line a JSON object or a line of CSV."""
+"""Lines of text as rows; each line is a JSON object or a line of CSV."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from muntin.spark.connectors.sources.malformed import (
     ddl,
     keeping_raw,
     permissive,
-    told_apart,
+    split_malformed,
 )
 from muntin.spark.connectors.sources.protocol import OpenedSource
 
-#: How every source of lines is told what a line is.
+#: The parameter of every source of lines for what a line is.
 FORMAT = Parameter("format", str, "json", choices=("json", "csv"))
 #: Options of Spark's readers of CSV and JSON that make sense for a line.
 LINE_OPTIONS = (
@@ -40,11 +40,11 @@ LINE_OPTIONS = (
 def rows_of_lines(
     lines: DataFrame, columns: StructType, form: str, options: Mapping[str, str]
 ) -> OpenedSource:
-    """The rows of lines, which are ``value`` with their :data:`ORIGIN`."""
+    """Return the rows of lines, which are in ``value``, with their :data:`ORIGIN`."""
     filled = lines.where(F.trim("value") != "")
     if form == "json":
         read = F.from_json("value", keeping_raw(columns), permissive(options))
     else:
         read = F.from_csv("value", ddl(keeping_raw(columns)), permissive(options))
     struct = filled.select(read.alias("read"), F.col(ORIGIN).alias("from"))
-    return told_apart(struct.select("read.*", "from"), columns, form, options, F.col("from"))
+    return split_malformed(struct.select("read.*", "from"), columns, form, options, F.col("from"))

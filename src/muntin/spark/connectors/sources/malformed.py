@@ -1,7 +1,7 @@
-"""Telling rows from text that is none: what was read goes one way, what could not the other.
+"""Separating rows from malformed lines, and counting both.
 
-Spark reads what it can of a malformed line and keeps the line in a column of its own. Both halves
-here come from the same rows, and nothing stops.
+Spark reads what it can of a malformed line and keeps the line in a column of its own. Rows and
+malformed lines come from the same read, and no line stops a query.
 """
 
 from __future__ import annotations
@@ -11,32 +11,31 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import DataType, DoubleType, FloatType, StringType, StructField, StructType
 
 from muntin.spark.columns import named
 from muntin.spark.connectors.sources.protocol import OpenedSource
+from muntin.spark.queries.progress import MALFORMED, RunProgress
 
 #: The column in which Spark keeps a line that it could not read.
 RAW = "__muntin_raw"
-#: Where a line came from.
+#: The column that says where a line came from.
 ORIGIN = "__muntin_origin"
-#: How the counts of malformed lines are called in a streaming query's progress.
-COUNTED = "malformed:"
 _LEAST_HASH = -(2**31)
 
 
 def permissive(options: Mapping[str, str]) -> dict[str, str]:
-    """Options of a reader that keeps malformed lines instead of failing."""
+    """Return the options of a reader that keeps malformed lines instead of failing."""
     return {**options, "mode": "PERMISSIVE", "columnNameOfCorruptRecord": RAW}
 
 
 def keeping_raw(columns: StructType) -> StructType:
-    """The columns and the one for malformed lines."""
+    """Return the columns and the one for malformed lines."""
     return StructType([*columns.fields, StructField(RAW, StringType())])
 
 
 def ddl(columns: StructType) -> str:
-    """Columns as the text that Spark reads them from."""
+    """Return columns as DDL text."""
     quoted = (field.name.replace("`", "``") for field in columns)
     return ", ".join(
         f"`{name}` {field.dataType.simpleString()}"
@@ -44,20 +43,20 @@ def ddl(columns: StructType) -> str:
     )
 
 
-def told_apart(
+def split_malformed(
     read: DataFrame, columns: StructType, form: str, options: Mapping[str, str], origin: Column
 ) -> OpenedSource:
-    """The two halves of what a permissive reader read.
+    """Return the rows and the malformed lines of what a permissive reader read.
 
-    A reader only converts columns that are asked for, so which rows are malformed would depend on
-    the query; the hash asks for all of them, and the optimizer cannot tell that it is always so
-    large.
+    A reader only converts the columns that a query needs, so which rows are malformed would depend
+    on the query. The hash needs all of them, and the optimizer cannot know that the condition
+    always holds.
     """
     own = [named(name) for name in columns.names]
     known = read.withColumn(ORIGIN, origin).where(F.hash(*own) >= _LEAST_HASH)
     if read.isStreaming:
         count = F.count_if(F.col(RAW).isNotNull()).alias("malformed")
-        known = known.observe(f"{COUNTED}{uuid.uuid4().hex[:8]}", count)
+        known = known.observe(f"{MALFORMED}{uuid.uuid4().hex[:8]}", count)
     good = known.where(F.col(RAW).isNull()).select(*own)
     bad = known.where(F.col(RAW).isNotNull()).select(
         F.col(RAW).alias("raw"),
@@ -68,7 +67,7 @@ def told_apart(
 
 
 def _reason(columns: StructType, form: str, options: Mapping[str, str]) -> Column:
-    """Why a line is malformed: its form, or the first value that its column cannot have."""
+    """Return why a line is malformed: its form, or the first value that its column cannot have."""
     if form == "json":
         texts = F.from_json(F.col(RAW), "map<string,string>")
         return F.coalesce(
@@ -86,7 +85,7 @@ def _reason(columns: StructType, form: str, options: Mapping[str, str]) -> Colum
 
 
 def _misfits(columns: StructType, texts: Sequence[Column]) -> list[Column]:
-    """For each column a message where there was a text that could not become a value."""
+    """Return for each column a message where a text could not become a value."""
     return [
         F.when(
             text.isNotNull() & named(field.name).isNull(),
@@ -98,3 +97,27 @@ def _misfits(columns: StructType, texts: Sequence[Column]) -> list[Column]:
         )
         for field, text in zip(columns.fields, texts, strict=True)
     ]
+
+
+def count_rows(opened: OpenedSource, on: str | None) -> RunProgress:
+    """Count the rows of a source, those of them without a value of ``on``, and malformed lines.
+
+    A source that is no stream has no ``on``.
+    """
+    read = opened.df if opened.read is None else opened.read
+    good = F.lit(True) if opened.read is None else F.col(RAW).isNull()
+    counts = [F.count_if(good).alias("rows"), F.count_if(~good).alias("malformed")]
+    if on is not None:
+        missing = _missing(named(on), opened.df.select(named(on)).schema[0].dataType)
+        counts.append(F.count_if(good & missing).alias("refused"))
+        # As text, because Python would read a time in its own time zone, not the session's.
+        largest = F.max(F.when(good & ~missing, named(on))).cast("string")
+        counts.append(largest.alias("largest"))
+    return RunProgress(**read.agg(*counts).collect()[0].asDict())
+
+
+def _missing(column: Column, kind: DataType) -> Column:
+    """Return where a row is refused because it has no value of ``on``."""
+    if isinstance(kind, DoubleType | FloatType):
+        return column.isNull() | F.isnan(column)
+    return column.isNull()

@@ -1,4 +1,4 @@
-"""What a source is asked for, and what it gives."""
+"""What a source gets, a request, and what it returns, rows and malformed lines."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ from pyspark.sql.types import StructType
 from muntin.errors import ArgumentError
 from muntin.spark.columns import problem
 from muntin.spark.connectors.signature import BoundCall
-from muntin.spark.connectors.sources.spool_cleanup import SpoolCleanup
+from muntin.spark.connectors.sources.spool import SpoolCleanup
 
 
 @dataclass(frozen=True, eq=False)
 class OpenedSource:
-    """Rows, and what could not be read as rows.
+    """The rows of a source, and its lines that are no rows.
 
-    ``malformed`` has the columns ``raw`` (the text as it came), ``reason`` and ``origin`` (the
-    file, or topic, partition and offset); it is None where nothing can be malformed. ``over`` says
-    whether nothing more will ever come, of sources that can know it. ``read`` is what both halves
-    were told apart from. ``sweep`` removes what has been read of what came only once.
+    Args:
+        df: The rows.
+        malformed: The other lines, with the columns ``raw`` (the text as it came), ``reason`` and
+            ``origin`` (the file, or topic, partition and offset); None if no line can be malformed.
+        over: Returns whether nothing more will ever come; None if the source cannot know.
+        read: Rows and malformed lines together.
+        sweep: Removes input that came only once and has been read.
     """
 
     df: DataFrame
@@ -35,7 +38,7 @@ class OpenedSource:
 
 @dataclass(frozen=True, eq=False)
 class SourceRequest:
-    """What a statement asks of a source; ``folder`` is where it may keep what it receives."""
+    """How a statement calls a source; ``folder`` is where the source may keep what it receives."""
 
     spark: SparkSession
     bound: BoundCall
@@ -44,7 +47,7 @@ class SourceRequest:
     folder: Path | None = None
 
     def columns(self, why: str) -> StructType:
-        """The schema, which has to be there, because of ``why``."""
+        """Return the columns; raises if there is no schema, with ``why`` one is needed."""
         if self.schema is None:
             raise ArgumentError(
                 "schema",
@@ -54,14 +57,14 @@ class SourceRequest:
         return self.given_columns(self.schema)
 
     def given_columns(self, schema: str) -> StructType:
-        """The columns that text such as ``ts TIMESTAMP, v DOUBLE`` says."""
+        """Return the columns of a text such as ``ts TIMESTAMP, v DOUBLE``."""
         try:
             return self.spark.createDataFrame([], schema).schema
         except PySparkException as error:
             raise ArgumentError("schema", schema, f"Spark says: {problem(error)}") from error
 
     def batch_only(self) -> None:
-        """Refuse to be a stream."""
+        """Raise if this is to be a stream."""
         if self.streaming:
             raise ArgumentError(
                 "source",

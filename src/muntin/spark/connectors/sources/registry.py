@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from pyspark.sql import SparkSession
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
+from muntin.errors import ArgumentError
+from muntin.spark.columns import problem
 from muntin.spark.connectors.signature import Literal, Signature, named
 from muntin.spark.connectors.sources import delta, files, kafka, pipes, postgres
 from muntin.spark.connectors.sources.protocol import OpenedSource, SourceRequest
@@ -16,13 +20,13 @@ from muntin.spark.connectors.sources.protocol import OpenedSource, SourceRequest
 
 @dataclass(frozen=True)
 class SourceType:
-    """What a source takes, and how it is opened."""
+    """The parameters of a source, and the function that opens it."""
 
     signature: Signature
     open: Callable[[SourceRequest], OpenedSource]
 
 
-#: Every source that Spark reads; simulators make files and are opened as such.
+#: Every source that Spark reads; simulators write files, which are then opened.
 SOURCES: Mapping[str, SourceType] = MappingProxyType(
     {
         source.signature.name: source
@@ -50,17 +54,34 @@ def open_source(
     streaming: bool,
     folder: Path | None = None,
 ) -> OpenedSource:
-    """The rows of ``name(arguments, options)``, and what of it was malformed.
+    """Return the rows of ``name(arguments, options)``, and its malformed lines.
 
     Args:
         spark: The session.
         name: One of :data:`SOURCES`.
-        arguments: Values by place.
+        arguments: Values by position.
         options: Values by name.
-        schema: The columns as DDL text, where the source does not know them.
-        streaming: Whether to follow what comes, or take what is there.
-        folder: Where lines that come only once are kept; a temporary one unless it is given.
+        schema: The columns as DDL text, for sources that do not know them.
+        streaming: Whether to follow what comes, or read what is there.
+        folder: Where lines that come only once are kept; the default is a temporary folder.
     """
     source = SOURCES[named("source", name, SOURCES)]
     bound = source.signature.bind(arguments, options)
     return source.open(SourceRequest(spark, bound, schema, streaming, folder))
+
+
+def open_empty(
+    spark: SparkSession, schema: str | StructType, streaming: bool, folder: Path
+) -> DataFrame:
+    """Return no rows of these columns, for queries that are checked and not run.
+
+    A stream watches a subfolder of ``folder`` that nobody writes to.
+    """
+    try:
+        empty = spark.createDataFrame([], schema)
+    except PySparkException as error:
+        raise ArgumentError("schema", schema, f"Spark says: {problem(error)}") from error
+    if not streaming:
+        return empty
+    (folder / "empty").mkdir(parents=True, exist_ok=True)
+    return spark.readStream.schema(empty.schema).parquet(str(folder / "empty"))

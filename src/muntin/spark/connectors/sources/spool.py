@@ -1,8 +1,8 @@
-"""Lines that come once, from a pipe or a socket, kept as small files that Spark can read again.
+"""Lines that come only once, from a pipe or a socket, kept as files that Spark can read again.
 
-A micro-batch that fails is read a second time, and two queries may want the same lines; a pipe has
-them once. So a thread writes what comes to a folder: a file at a time, closed when it is large or
-old enough and moved into sight in one step. Spark's file source does the rest.
+A micro-batch that fails is read a second time, and two queries may read the same lines; a pipe has
+them once. So a thread writes the lines to a folder, one file at a time. A file becomes visible in
+one step when it is large or old enough. Spark's file source does the rest.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-#: A file is finished when it has so many bytes, or when it is so many seconds old.
+from pyspark.sql.streaming.query import StreamingQuery
+
+#: A file is finished when it has this many bytes, or is this many seconds old.
 MOST_BYTES, MOST_SECONDS = 4 * 2**20, 0.5
-#: Reads what is there, at least one byte, up to so many; nothing at the end.
+#: Reads at least one byte and at most the given number; no byte is the end.
 Read = Callable[[int], bytes]
 
 
@@ -30,12 +32,12 @@ class Spool:
     _over: threading.Event = field(default_factory=threading.Event)
 
     def start(self) -> None:
-        """Begin, and go on in a thread that does not keep the process alive."""
+        """Write in a thread that does not keep the process alive."""
         self.folder.mkdir(parents=True, exist_ok=True)
         threading.Thread(target=self.run, name=f"spool {self.folder.name}", daemon=True).start()
 
     def is_over(self) -> bool:
-        """Whether the input has ended and everything that came is in sight."""
+        """Return whether the input has ended and all of it is visible."""
         return self._over.is_set()
 
     def run(self) -> None:
@@ -45,7 +47,7 @@ class Spool:
         closer = threading.Thread(target=self._close_old, args=(pending,), daemon=True)
         closer.start()
         try:
-            # An input that breaks has ended: what came before is worth as much.
+            # An input that breaks has ended; what came before it counts.
             with suppress(OSError):
                 while data := self.read(2**16):
                     pending.add(data)
@@ -54,20 +56,20 @@ class Spool:
             self._over.set()
 
     def _close_old(self, pending: _Pending) -> None:
-        """A line must not wait in an open file for the next one."""
+        """Publish lines that wait in an open file while no others come."""
         while not self._over.wait(MOST_SECONDS / 2):
             pending.publish(older_than=MOST_SECONDS)
 
 
 class _Pending:
-    """What has come and is not in sight yet."""
+    """The lines that have come and are not visible yet."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = threading.Lock()
         self._buffer = bytearray()
         self._since = 0.0
-        # Names go up also where the clock went back, or the folder is of an earlier run.
+        # Names increase even if the clock went back, or the folder is of an earlier run.
         self._last = max((int(file.stem) for file in folder.glob("[0-9]*.txt")), default=0)
 
     def add(self, data: bytes) -> None:
@@ -80,7 +82,7 @@ class _Pending:
             self.publish(older_than=0)
 
     def publish(self, older_than: float) -> None:
-        """Put all whole lines in sight, unless they came only just now."""
+        """Make all whole lines visible, unless they came only just now."""
         with self._lock:
             end = self._buffer.rfind(b"\n") + 1
             if end and time.monotonic() - self._since >= older_than:
@@ -89,14 +91,14 @@ class _Pending:
                 self._since = time.monotonic()
 
     def finish(self) -> None:
-        """Put the rest in sight; a last line may have no end."""
+        """Make the rest visible; the last line may have no end."""
         with self._lock:
             if self._buffer:
                 self._put(bytes(self._buffer))
                 self._buffer.clear()
 
     def _put(self, lines: bytes) -> None:
-        # Names in the order of time: Spark takes files by their times, which may be equal.
+        # Names in the order of time, because Spark sorts files by times, which may be equal.
         self._last = max(self._last + 1, time.time_ns())
         name = f"{self._last:020d}.txt"
         hidden = self._folder / f".{name}"
@@ -105,3 +107,51 @@ class _Pending:
             file.flush()
             os.fsync(file.fileno())
         hidden.replace(self._folder / name)
+
+
+@dataclass(frozen=True)
+class SpoolCleanup:
+    """Removes the files of a spool that every query has read for good.
+
+    Spark's own ``cleanSource`` removes a file when one query has read it. Here several queries read
+    the same lines: every query over them, and the one that keeps malformed lines. ``metric`` is the
+    metric in which queries report the last file they have read.
+    """
+
+    folder: Path
+    metric: str
+
+    def remove(self, queries: Sequence[StreamingQuery]) -> int:
+        """Remove the files that all of these queries have committed; return how many.
+
+        No other query may ever read them.
+        """
+        bounds = []
+        for query in queries:
+            reports = query.recentProgress
+            if not reports:
+                return 0  # it may read this spool, and has read nothing yet
+            if any(source.description == self._described for source in reports[-1].sources):
+                bounds.append(self._read(query))
+        last = min(bounds, default="")
+        read = [file for file in self.folder.glob("*.txt") if file.name <= last]
+        for file in read:
+            file.unlink(missing_ok=True)
+        return len(read)
+
+    @property
+    def _described(self) -> str:
+        return f"FileStreamSource[file:{self.folder.absolute()}]"
+
+    def _read(self, query: StreamingQuery) -> str:
+        """Return the last file that a query will never read again; empty if there is none.
+
+        Files become visible in the order of their names, but listing a folder takes a moment: a
+        listing may have a file and lack the one before it. The next listing has both. So the files
+        of a micro-batch count only when a later one is whole, too. Spark reports a micro-batch
+        after it is committed, and never reads it again from then on.
+        """
+        reports = query.recentProgress
+        newest = max(report.batchId for report in reports)
+        rows = [r.observedMetrics.get(self.metric) for r in reports if r.batchId < newest]
+        return max((row["last"] for row in rows if row is not None and row["last"]), default="")
