@@ -10,7 +10,7 @@ import click
 from click.testing import CliRunner
 
 from muntin.cli.commands import run
-from muntin.cli.summary import resume_command
+from muntin.cli.run_summary import resume_command
 
 GIVEN = [
     *("--checkpoint", "c k", "--trigger", "10 seconds", "--dead-letter", "bad", "--format", "csv"),

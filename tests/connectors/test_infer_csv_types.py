@@ -1,4 +1,4 @@
-"""Columns that are learned from files are those that Spark would find, whatever comes late."""
+"""The columns inferred from files are those that Spark would find, whatever comes late."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from muntin.spark.connectors.sources.infer_csv_types import learned
+from muntin.spark.connectors.sources.infer_csv_types import infer_columns
 from muntin.spark.connectors.sources.registry import open_source
 
 #: So many lines come before the last one.
@@ -35,7 +35,7 @@ def test_what_comes_late_counts(spark: SparkSession, tmp_path: Path) -> None:
     names = "real,long,text,moment,day,sparse,truth,whole,nan,power,name"
     path = tmp_path / "late.csv"
     path.write_text("\n".join([names, *[early] * MANY, late]) + "\n")
-    found = learned(spark, str(path), HEADER)
+    found = infer_columns(spark, str(path), HEADER)
     assert found == by_spark(spark, path, HEADER)
     assert types(found) == [
         *("double", "bigint", "string", "timestamp", "date", "int"),
@@ -61,7 +61,7 @@ def test_the_same_as_spark(
 ) -> None:
     path = tmp_path / "rows.csv"
     path.write_bytes(text.encode())
-    assert learned(spark, str(path), options) == by_spark(spark, path, options)
+    assert infer_columns(spark, str(path), options) == by_spark(spark, path, options)
 
 
 def test_several_files_and_compressed_ones(spark: SparkSession, tmp_path: Path) -> None:
@@ -69,15 +69,15 @@ def test_several_files_and_compressed_ones(spark: SparkSession, tmp_path: Path) 
     (tmp_path / "2.csv.gz").write_bytes(gzip.compress(b"k,v\nb,2.5\n"))
     (tmp_path / "3.csv.bz2").write_bytes(bz2.compress(b"k,v\nc,3\n"))
     (tmp_path / "_SUCCESS").write_text("not,a\nfile,either\n")
-    assert types(learned(spark, str(tmp_path), HEADER)) == ["string", "double"]
-    assert types(learned(spark, str(tmp_path / "[13]*"), HEADER)) == ["string", "int"]
+    assert types(infer_columns(spark, str(tmp_path), HEADER)) == ["string", "double"]
+    assert types(infer_columns(spark, str(tmp_path / "[13]*"), HEADER)) == ["string", "int"]
 
 
 def test_a_line_that_is_no_row_says_nothing(spark: SparkSession, tmp_path: Path) -> None:
     """To Spark's own learning it would make the first column a text."""
     path = tmp_path / "rows.csv"
     path.write_text("ts,v\n2026-03-03 00:00:00,1\noops\n2026-03-03 00:00:10,2\n")
-    assert types(learned(spark, str(path), HEADER)) == ["timestamp", "int"]
+    assert types(infer_columns(spark, str(path), HEADER)) == ["timestamp", "int"]
     made = open_source(spark, "csv", [str(path)], {"header": True}, None, streaming=False)
     assert made.df.count() == 2
     assert made.malformed is not None
@@ -87,11 +87,11 @@ def test_a_line_that_is_no_row_says_nothing(spark: SparkSession, tmp_path: Path)
 def test_what_only_spark_can_say(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("v\n" + "".join(f"{'0' * n}1e{n}\n" for n in range(600)))
-    assert learned(spark, str(path), HEADER) is None  # too many kinds, and none of them a text
+    assert infer_columns(spark, str(path), HEADER) is None  # too many kinds, no text
     path.write_text("v\n1\n")
-    assert learned(spark, str(path), {**HEADER, "dateFormat": "dd.MM.yyyy"}) is None
-    assert learned(spark, str(tmp_path / "nothing"), HEADER) is None
+    assert infer_columns(spark, str(path), {**HEADER, "dateFormat": "dd.MM.yyyy"}) is None
+    assert infer_columns(spark, str(tmp_path / "nothing"), HEADER) is None
     path.write_bytes(b"\xff\xfe\x00\x80\n")
-    assert learned(spark, str(path), HEADER) is None
+    assert infer_columns(spark, str(path), HEADER) is None
     (tmp_path / "year=2026").mkdir()
-    assert learned(spark, str(tmp_path), HEADER) is None
+    assert infer_columns(spark, str(tmp_path), HEADER) is None

@@ -20,6 +20,8 @@ def test_every_error_is_ours_and_also_what_a_caller_would_catch() -> None:
         errors.OwnFunctionError: RuntimeError,
         errors.SumOverflowError: ArithmeticError,
         errors.OwnAggregateError: RuntimeError,
+        errors.ActionError: RuntimeError,
+        errors.QueryFailedError: RuntimeError,
     }
     ours = {
         kind

@@ -70,7 +70,7 @@ _SPARK = (
         "--package",
         multiple=True,
         metavar="GROUP:ARTIFACT:VERSION",
-        help="A Maven package besides those that sources and sinks need, or another version of one.",
+        help="A Maven package, besides those that sources and sinks need, or in the place of one.",
     ),
     click.option(
         "--no-packages",

@@ -1,8 +1,8 @@
-"""An auction house: people register, open auctions and bid in them, and somebody wins or nobody.
+"""An auction house: people register, open auctions and bid in them, and some auctions sell.
 
-It has the three streams that the NEXMark benchmark asks its queries of, and a fourth, the
-closings. The model is our own: bids are sealed, so a later bid may be lower, and people come for a
-visit, bid a few times and leave.
+It has the three streams of the NEXMark benchmark, and a fourth one, the closings. The model is our
+own: bids are sealed, so a later bid may be lower, and people come for a visit, bid a few times and
+leave.
 
 >>> house = AuctionHouse(hours=1, n_persons=20, n_auctions=30, n_bids=400)
 >>> house.persons().column_names
@@ -17,7 +17,6 @@ visit, bid a few times and leave.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -26,15 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.errors import ArgumentError
-from muntin.simulate.random_draws import (
-    Integers,
-    check_above_zero,
-    check_not_negative,
-    check_share,
-    check_zone,
-    generator,
-    timestamps,
-)
+from muntin.simulate.model import Integers, StreamModel
 
 _FIRST_NAMES = ("Ada", "Bela", "Chen", "Dina", "Emil", "Fay", "Goran", "Hana", "Ivo", "Jun")
 _LAST_NAMES = ("Abbott", "Brandt", "Costa", "Dubois", "Eriksen", "Fischer", "Greco", "Horvat")
@@ -46,7 +37,7 @@ _MICROS_A_MINUTE = 60_000_000
 
 
 @dataclass(frozen=True)
-class AuctionHouse:
+class AuctionHouse(StreamModel):
     """An auction house over some hours; the same arguments give the same tables.
 
     Auctions open within the hours. Bidding goes on, and the last ones close, after them. Every
@@ -55,7 +46,7 @@ class AuctionHouse:
     Args:
         hours: How long, from ``start``.
         start: When the house opens its doors, in UTC.
-        seed: Of everything that is drawn by chance.
+        seed: Of everything that is random.
         n_persons: How many register, two of them at the start.
         n_auctions: How many are opened.
         n_bids: How many are made; a few auctions draw many of them, some draw none.
@@ -68,7 +59,7 @@ class AuctionHouse:
         gaps: How often the house pauses.
         gap_minutes: How long a pause is. Nobody registers, opens, bids or closes in it, and
             auctions that were open stay open for that much longer.
-        disordered: The share of rows that are held up, by no more than ``disorder_seconds``.
+        disordered: The share of rows that come late, by no more than ``disorder_seconds``.
         disorder_seconds: A stream with this slack loses nothing.
     """
 
@@ -90,13 +81,11 @@ class AuctionHouse:
     disorder_seconds: float = 10
 
     def __post_init__(self) -> None:
-        for name in ("hours", "categories", "shortest_minutes", "seats", "visit_minutes"):
-            check_above_zero(name, getattr(self, name))
-        for name in ("n_auctions", "n_bids", "gaps", "gap_minutes", "disorder_seconds"):
-            check_not_negative(name, getattr(self, name))
-        for name in ("reserved", "disordered"):
-            check_share(name, getattr(self, name))
-        check_zone("start", self.start)
+        self._check(
+            above_zero=("hours", "categories", "shortest_minutes", "seats", "visit_minutes"),
+            not_negative=("n_auctions", "n_bids", "gaps", "gap_minutes"),
+            shares=("reserved",),
+        )
         if self.n_persons < 2:
             raise ArgumentError("n_persons", self.n_persons, "it takes two, to sell and to bid")
         if self.longest_minutes < self.shortest_minutes:
@@ -109,7 +98,7 @@ class AuctionHouse:
             raise ArgumentError("gap_minutes", self.gap_minutes, expected)
 
     def persons(self) -> pa.Table:
-        """Who registered, and when."""
+        """Return who registered, and when."""
         rng = self._rng("names")
         first, last, city = (
             pa.array(names).take(pa.array(rng.integers(len(names), size=self.n_persons)))
@@ -124,10 +113,10 @@ class AuctionHouse:
             "city": city,
             "registered": self._times(self._registered),
         }
-        return self._arrived("persons", table, self._registered)
+        return self._arrived("persons", pa.table(table), self._clock(self._registered))
 
     def auctions(self) -> pa.Table:
-        """What is offered; without a reserve it is null."""
+        """Return what is offered; ``reserve`` is null if there is none."""
         drawn = self._auctions
         table = {
             "auction": pa.array(np.arange(self.n_auctions)),
@@ -138,10 +127,10 @@ class AuctionHouse:
             "opens": self._times(drawn.opens),
             "expires": self._times(drawn.expires),
         }
-        return self._arrived("auctions", table, drawn.opens)
+        return self._arrived("auctions", pa.table(table), self._clock(drawn.opens))
 
     def bids(self) -> pa.Table:
-        """Every bid is made while its auction is open, and is no less than its initial bid."""
+        """Return the bids, each made while its auction is open, and at least its initial bid."""
         drawn = self._bids
         table = {
             "auction": pa.array(drawn.auction),
@@ -149,15 +138,15 @@ class AuctionHouse:
             "price": pa.array(drawn.price),
             "ts": self._times(drawn.ts),
         }
-        return self._arrived("bids", table, drawn.ts)
+        return self._arrived("bids", pa.table(table), self._clock(drawn.ts))
 
     def closings(self) -> pa.Table:
-        """Every auction when it expires, with the winning bid; null where it does not sell.
+        """Return every auction when it expires, with the winning bid; null if it does not sell.
 
         The highest bid wins, the earliest among equals, unless it is below the reserve.
         """
         drawn, bids = self._auctions, self._bids
-        # Of two bids at the same microsecond too there must be one that wins.
+        # One of two bids at the same microsecond must win, too.
         order = np.lexsort((bids.bidder, bids.ts, -bids.price, bids.auction))
         auction, first = np.unique(bids.auction[order], return_index=True)
         best = order[first]
@@ -172,13 +161,13 @@ class AuctionHouse:
             "price": pa.array(price, mask=unsold),
             "winner": pa.array(winner, mask=unsold),
         }
-        return self._arrived("closings", table, drawn.expires)
+        return self._arrived("closings", pa.table(table), self._clock(drawn.expires))
 
     @cached_property
     def _registered(self) -> Integers:
-        """When, by person, in microseconds of opening time; so are all times below.
+        """When each person registers, in microseconds of opening time, like all times below.
 
-        Opening time stands still in the pauses.
+        Opening time stops in the pauses.
         """
         when = np.sort(self._rng("registered").integers(self._open_micros, size=self.n_persons))
         when[:2] = 0
@@ -207,7 +196,7 @@ class AuctionHouse:
     def _bids(self) -> _Bids:
         rng, n, auctions = self._rng("bids"), self.n_bids, self._auctions
         liked = rng.lognormal(0, 1, self.n_auctions)
-        # No bids can also be shared out among no auctions.
+        # Without bids there may be no auctions to share them among.
         counts = rng.multinomial(n, liked / liked.sum()) if n else np.zeros(len(liked), np.int64)
         auction = np.repeat(np.arange(self.n_auctions), counts)
         opens, lasts = auctions.opens[auction], (auctions.expires - auctions.opens)[auction]
@@ -221,7 +210,7 @@ class AuctionHouse:
         return _Bids(auction[order], bidder[order], price[order], ts[order])
 
     def _visitors(self, rng: np.random.Generator, ts: Integers, seller: Integers) -> Integers:
-        """Who bids at these times: for each one of those who have a seat then, not the seller."""
+        """Return who bids at these times: one of those who have a seat, not the seller."""
         visit = max(1, round(self.visit_minutes * _MICROS_A_MINUTE))
         seat = rng.integers(self.seats, size=len(ts))
         # Visits do not all begin at the same time.
@@ -236,7 +225,7 @@ class AuctionHouse:
 
     @cached_property
     def _pauses(self) -> Integers:
-        """When they begin: one in each part of the hours."""
+        """When the pauses begin: one in each part of the hours."""
         places = (np.arange(self.gaps) + self._rng("pauses").random(self.gaps)) / max(1, self.gaps)
         return (places * self._open_micros).astype(np.int64)
 
@@ -245,28 +234,17 @@ class AuctionHouse:
         return round((self.hours * 60 - self.gaps * self.gap_minutes) * _MICROS_A_MINUTE)
 
     def _clock(self, open_time: Integers) -> Integers:
-        """Microseconds since the start."""
+        """Return microseconds since the start, from opening time."""
         passed = np.searchsorted(self._pauses, open_time, side="right")
         return open_time + passed * round(self.gap_minutes * _MICROS_A_MINUTE)
 
     def _times(self, open_time: Integers) -> pa.Array:
-        return timestamps(self.start, self._clock(open_time))
-
-    def _arrived(self, stream: str, table: Mapping[str, pa.Array], when: Integers) -> pa.Table:
-        """The rows, which happened at these times, in the order of their arrival."""
-        rng = self._rng(f"arrival of {stream}")
-        delay = rng.uniform(0, self.disorder_seconds * 1e6, len(when))
-        delay[rng.random(len(when)) >= self.disordered] = 0
-        order = np.argsort(self._clock(when) + delay, kind="stable")
-        return pa.table(table).take(pa.array(order))
-
-    def _rng(self, purpose: str) -> np.random.Generator:
-        return generator(self.seed, purpose)
+        return self._timestamps(self._clock(open_time))
 
 
 @dataclass(frozen=True, eq=False)
 class _Auctions:
-    """By auction; a reserve of 0 is none."""
+    """The columns of auctions; a reserve of 0 is none."""
 
     seller: Integers
     category: Integers
@@ -278,7 +256,7 @@ class _Auctions:
 
 @dataclass(frozen=True, eq=False)
 class _Bids:
-    """In the order in which they are made."""
+    """The columns of bids, in the order in which they are made."""
 
     auction: Integers
     bidder: Integers

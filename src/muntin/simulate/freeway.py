@@ -1,8 +1,8 @@
 """A freeway with loop detectors: rush hours, incidents, readings that come late or never.
 
-The stations stand along the mileposts and traffic drives towards the higher ones. Whatever
-slows it down has a head, where the road is too narrow for the demand, and a queue that grows
-from there upstream and shrinks again; stop-and-go waves run backwards through the queue.
+The stations are along the mileposts, and traffic drives towards the higher ones. A slowdown has a
+head, where the road is too narrow for the demand, and a queue that grows from there upstream and
+shrinks again. Stop-and-go waves run backwards through the queue.
 
 >>> quiet = Freeway(hours=0.5, stations=2, lanes=1, missing=0)
 >>> quiet.readings().column_names
@@ -24,31 +24,22 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.errors import ArgumentError
-from muntin.simulate.random_draws import (
-    Floats,
-    Integers,
-    check_above_zero,
-    check_not_negative,
-    check_share,
-    check_zone,
-    generator,
-    timestamps,
-)
+from muntin.simulate.model import Floats, Integers, StreamModel
 
 MILES_APART = 0.9
 _FIRST_MILEPOST = 284.0
 _FREE_SPEED, _JAM_SPEED = 68.0, 10.0
-#: Of a vehicle and of the loop in the road, together: what keeps a detector occupied.
+#: The length of a vehicle and of the loop in the road together: what keeps a detector occupied.
 _FEET_DETECTED = 22.0
 _FEET_PER_SECOND = 5280 / 3600
 #: Vehicles per hour and lane over the hours of a day.
 _DEMAND_HOURS = (0, 3, 5, 6.5, 8, 9.5, 12, 14.5, 16, 17.5, 19, 21, 24)
 _DEMAND = (240, 150, 420, 1500, 1850, 1300, 1150, 1350, 1800, 1900, 1200, 620, 240)
-#: From when to when, and where on the road (as a share of it) the head is and how far it reaches.
+#: Start and end, place of the head and reach of the queue (both as a share of the road).
 _RUSH_HOURS = ((6.4, 9.8, 0.8, 0.7), (15.0, 19.0, 0.5, 0.44), (16.2, 18.6, 0.93, 0.2))
-#: How often a stop-and-go wave passes a place, about, and how fast it runs upstream.
+#: About how often a stop-and-go wave passes a place, and how fast it runs upstream.
 _WAVE_HOURS, _WAVE_MPH = 0.25, 11.0
-#: Even a reading that nothing holds up takes its time from the roadside.
+#: How long a reading takes from the roadside when nothing delays it.
 _USUAL_DELAY_SECONDS = 2.0
 
 
@@ -95,24 +86,24 @@ class Incident:
 
 
 @dataclass(frozen=True)
-class Freeway:
+class Freeway(StreamModel):
     """A freeway over some hours; the same arguments give the same readings.
 
     Args:
         hours: How long, from ``start``.
         start: The first reading, in UTC; rush hours follow this clock.
-        seed: Of everything that is drawn by chance.
+        seed: Of everything that is random.
         stations: How many, along the road.
         lanes: Detectors at each station.
         every: Seconds from one reading of a detector to the next.
         incidents: How many there are.
-        disordered: The share of readings that are held up, by no more than
+        disordered: The share of readings that come late, by no more than
             ``disorder_seconds``.
         disorder_seconds: A stream with this slack loses only what is very late.
         very_late: The share of readings that come later still, up to half an hour.
         missing: The share of readings that never come.
-        speedless: The share of readings that come without a speed; so do those of times in
-            which no vehicle passed.
+        speedless: The share of readings without a speed. Readings of times in which no vehicle
+            passed have none, either.
     """
 
     hours: float = 24
@@ -129,17 +120,15 @@ class Freeway:
     speedless: float = 0.01
 
     def __post_init__(self) -> None:
-        for name in ("hours", "stations", "lanes", "every"):
-            check_above_zero(name, getattr(self, name))
-        for name in ("incidents", "disorder_seconds"):
-            check_not_negative(name, getattr(self, name))
-        for name in ("disordered", "very_late", "missing", "speedless"):
-            check_share(name, getattr(self, name))
-        check_zone("start", self.start)
+        self._check(
+            above_zero=("hours", "stations", "lanes", "every"),
+            not_negative=("incidents",),
+            shares=("very_late", "missing", "speedless"),
+        )
 
     @property
     def expected(self) -> int:
-        """How many readings there would be if none were missing.
+        """How many readings there would be if none was missing.
 
         >>> Freeway().expected
         311040
@@ -148,7 +137,7 @@ class Freeway:
 
     @property
     def mileposts(self) -> dict[str, float]:
-        """Where the stations stand, upstream first.
+        """Where the stations are, upstream first.
 
         >>> Freeway(stations=3).mileposts
         {'I5-01': 284.0, 'I5-02': 284.9, 'I5-03': 285.8}
@@ -156,11 +145,11 @@ class Freeway:
         return {station_name(n): float(place) for n, place in enumerate(self._places.round(1))}
 
     def readings(self) -> pa.Table:
-        """The readings in the order in which they arrive."""
+        """Return the readings in the order in which they arrive."""
         return self.arrivals().drop_columns(["arrival"])
 
     def arrivals(self) -> pa.Table:
-        """As :meth:`readings`, with the time at which each arrived in a column ``arrival``."""
+        """Return :meth:`readings` with a column ``arrival``, the time at which each arrived."""
         rng = self._rng("arrivals")
         shape = (len(self._seconds), self.stations * self.lanes)
         came = np.flatnonzero(rng.random(shape).ravel() >= self.missing)
@@ -169,7 +158,7 @@ class Freeway:
         return self._table(came[order], arrival[order])
 
     def batches(self, n: int) -> Iterator[pa.Table]:
-        """The readings in ``n`` pieces that follow each other, as even as they can be."""
+        """Yield the readings in ``n`` pieces that follow each other, of about equal size."""
         if n < 1:
             raise ArgumentError("n", n, "it must be a whole number above zero")
         readings = self.readings()
@@ -188,13 +177,13 @@ class Freeway:
         # Where there are more vehicles there are more incidents; one in each part of the
         # traffic, so that they do not pile up.
         driven = np.cumsum(self._demand) / np.sum(self._demand)
-        found = []
+        incidents = []
         for number in range(self.incidents):
             minutes = int(rng.integers(20, 41))
             begun = np.interp((number + rng.random()) / self.incidents, driven, self._seconds)
             # Not at the upstream end, where nobody would see the queue.
             station = int(rng.integers(self.stations // 4, self.stations))
-            found.append(
+            incidents.append(
                 Incident(
                     station_name(station),
                     float(self._places[station]),
@@ -202,10 +191,10 @@ class Freeway:
                     minutes,
                 )
             )
-        return tuple(found)
+        return tuple(incidents)
 
     def _table(self, which: Integers, arrival: Floats) -> pa.Table:
-        """The readings of these numbers; a number counts detectors fastest, then time."""
+        """Return the readings of these numbers, which count detectors first and then time."""
         time, detector = np.divmod(which, self.stations * self.lanes)
         station, lane = np.divmod(detector, self.lanes)
         volume, speed, occupancy = (values.reshape(-1)[which] for values in self._measured)
@@ -235,7 +224,7 @@ class Freeway:
         # A queue lets fewer vehicles through than a free road could.
         flow = self._demand[:, None, None] * (1 + 0.12 * lane) * (1 - 0.3 * jam)
         volume = rng.poisson(flow * self.every / 3600).astype(float)
-        # Also without a queue the more there are the slower they drive.
+        # Even without a queue, the more vehicles there are, the slower they drive.
         free_speed = _FREE_SPEED - 3 * self._demand[:, None, None] / 1000
         speed = free_speed - (free_speed - _JAM_SPEED) * jam + 4 * lane * (1 - jam)
         speed = speed + rng.normal(0, 1, volume.shape) * (3.5 / np.sqrt(np.maximum(volume, 1)) + 1)
@@ -255,7 +244,7 @@ class Freeway:
         return jam
 
     def _waves(self) -> Floats:
-        """Stop and go: what a place has now, the next one upstream has a little later."""
+        """Return stop and go: what a place has now, the next one upstream has a little later."""
         turns = (self._hour[:, None] + (self._places - self._places[0]) / _WAVE_MPH) / _WAVE_HOURS
         knots = np.arange(math.floor(turns[0, 0]), math.ceil(turns[-1, -1]) + 1)
         heights = self._rng("waves").uniform(-0.35, 0.25, len(knots))
@@ -263,7 +252,7 @@ class Freeway:
         return waves
 
     def _rush_hours(self) -> Iterator[Slowdown]:
-        """A little different every day."""
+        """Yield the rush hours, a little different every day."""
         rng = self._rng("rush hours")
         first, last = self._places[0], self._places[-1]
         for day in range(math.ceil(self._hour[-1] / 24)):
@@ -279,11 +268,11 @@ class Freeway:
                 )
 
     def _queues(self) -> Iterator[Slowdown]:
-        """What the incidents do to the traffic."""
+        """Yield the queues of the incidents."""
         for incident in self.happened:
             start = (incident.start - self._midnight) / timedelta(hours=1)
             yield Slowdown(
-                # Just downstream of the station, which stands in the queue itself.
+                # Just downstream of the station, which is in the queue itself.
                 head=incident.milepost + MILES_APART / 2,
                 start=start,
                 end=start + incident.minutes / 60,
@@ -293,11 +282,11 @@ class Freeway:
             )
 
     def _delays(self, rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
-        """Seconds from measuring to arrival."""
+        """Return the seconds from measuring to arrival."""
         delays = rng.uniform(0, min(_USUAL_DELAY_SECONDS, self.disorder_seconds), shape)
         chance = rng.random(shape)
-        held_up = chance < self.disordered
-        delays[held_up] = rng.uniform(0, self.disorder_seconds, shape)[held_up]
+        late = chance < self.disordered
+        delays[late] = rng.uniform(0, self.disorder_seconds, shape)[late]
         very_late = chance > 1 - self.very_late
         longest = max(1800.0, 2 * self.disorder_seconds)
         delays[very_late] = rng.uniform(self.disorder_seconds, longest, shape)[very_late]
@@ -328,14 +317,11 @@ class Freeway:
         return _FIRST_MILEPOST + MILES_APART * np.arange(self.stations, dtype=float)
 
     def _times(self, seconds: Floats) -> pa.Array:
-        return timestamps(self.start, np.round(seconds * 1e6).astype(np.int64))
-
-    def _rng(self, purpose: str) -> np.random.Generator:
-        return generator(self.seed, purpose)
+        return self._timestamps(np.round(seconds * 1e6).astype(np.int64))
 
 
 def station_name(number: int) -> str:
-    """The name of a station, counted from 0 at the upstream end.
+    """Return the name of a station, counted from 0 at the upstream end.
 
     >>> station_name(6)
     'I5-07'
@@ -344,6 +330,6 @@ def station_name(number: int) -> str:
 
 
 def _smooth_step(x: Floats) -> Floats:
-    """From 0 to 1 around 0, without an overflow far from it."""
+    """Return a step from 0 to 1 around 0, without an overflow far from it."""
     step: Floats = 0.5 * (1 + np.tanh(x / 2))
     return step

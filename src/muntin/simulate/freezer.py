@@ -1,7 +1,7 @@
 """Walk-in freezers: temperatures, and doors that somebody opens [Frames 3, Example 2].
 
-A freezer keeps its temperature by cooling. It defrosts some times a day, at the same hours, and
-is then too warm for a few minutes. It also becomes warm when its door stands open: not for the
+A freezer keeps its temperature by cooling. It defrosts a few times a day, at the same hours, and
+is then too warm for a few minutes. It also becomes warm when its door stays open: not for the
 minute of a visit, but when somebody forgets to close it.
 
 >>> cold = Freezers(days=0.25, freezers=1, left_open=0)
@@ -22,17 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.errors import ArgumentError
-from muntin.simulate.arrivals import ArrivalDelays
-from muntin.simulate.random_draws import (
-    Floats,
-    Integers,
-    check_above_zero,
-    check_not_negative,
-    check_share,
-    check_zone,
-    generator,
-    timestamps,
-)
+from muntin.simulate.model import Floats, Integers, StreamModel
 
 #: Degrees Fahrenheit: what a freezer is set to, the room around it, and where it is too warm.
 SET_TO, ROOM, TOO_WARM = 0.0, 70.0, 32.0
@@ -40,7 +30,7 @@ SET_TO, ROOM, TOO_WARM = 0.0, 70.0, 32.0
 _COOLING, _DOOR = 20.0, 14.0
 #: Degrees a minute while it defrosts, and for how many minutes.
 _DEFROST_RATE, _DEFROST_MINUTES = 1.45, 25
-#: A visit takes so many seconds, an open door is found after so many minutes.
+#: Shortest and longest: seconds of a visit, minutes until an open door is found.
 _VISIT_SECONDS, _FOUND_MINUTES = (20.0, 90.0), (18.0, 40.0)
 _NOISE = 0.3
 
@@ -55,22 +45,21 @@ class Forgotten:
 
 
 @dataclass(frozen=True)
-class Freezers:
+class Freezers(StreamModel):
     """Some freezers over some days; the same arguments give the same tables.
 
     Args:
         days: How long, from ``start``.
         start: The first reading, in UTC.
-        seed: Of everything that is drawn by chance.
+        seed: Of everything that is random.
         freezers: How many there are.
-        visits_a_day: How often somebody goes in and closes the door behind them.
+        visits_a_day: How often somebody goes in and closes the door.
         left_open: How often a door is forgotten, over all freezers and days.
-        defrosts_a_day: Of each freezer, evenly over the day and at the same times on all days.
-        missing: The share of readings that never come, one here and one there.
-        gaps: How often a freezer sends nothing for ``gap_minutes``, each of them. Doors report
-            on their own.
+        defrosts_a_day: Of each freezer, evenly over the day and at the same times every day.
+        missing: The share of readings that never come.
+        gaps: How often each freezer sends nothing for ``gap_minutes``. Doors report on their own.
         gap_minutes: How long such a gap is.
-        disordered: The share of rows that are held up, by no more than ``disorder_seconds``.
+        disordered: The share of rows that come late, by no more than ``disorder_seconds``.
         disorder_seconds: A stream with this slack loses nothing.
     """
 
@@ -88,20 +77,18 @@ class Freezers:
     disorder_seconds: float = 150
 
     def __post_init__(self) -> None:
-        for name in ("days", "freezers"):
-            check_above_zero(name, getattr(self, name))
-        for name in ("visits_a_day", "left_open", "defrosts_a_day", "gaps", "gap_minutes"):
-            check_not_negative(name, getattr(self, name))
-        check_share("missing", self.missing)
-        check_zone("start", self.start)
-        self._arriving(self.missing)  # which checks the rest
+        self._check(
+            above_zero=("days", "freezers"),
+            not_negative=("visits_a_day", "left_open", "defrosts_a_day", "gaps", "gap_minutes"),
+            shares=("missing",),
+        )
         if self.days * 24 * 60 < self.gaps * self.gap_minutes:
             expected = "the gaps must leave some of the days"
             raise ArgumentError("gap_minutes", self.gap_minutes, expected)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the freezers.
+        """The names of the freezers.
 
         >>> Freezers(freezers=2).names
         ('F1', 'F2')
@@ -109,22 +96,22 @@ class Freezers:
         return tuple(f"F{number + 1}" for number in range(self.freezers))
 
     def readings(self) -> pa.Table:
-        """A temperature in degrees Fahrenheit every minute, in the order of arrival."""
+        """Return a temperature in degrees Fahrenheit every minute, in the order of arrival."""
         time, freezer = np.divmod(np.arange(self._minutes * self.freezers), self.freezers)
         noise = self._rng("noise").normal(0, _NOISE, len(time))
         sent = self._sends.reshape(-1)
         micros = (time * 60_000_000)[sent]
         rows = pa.table(
             {
-                "ts": timestamps(self.start, micros),
+                "ts": self._timestamps(micros),
                 "freezer": pa.array(self.names).take(pa.array(freezer[sent])),
                 "temperature": pa.array((self._temperatures.reshape(-1) + noise).round(1)[sent]),
             }
         )
-        return self._arriving(self.missing).sort(self._rng("arrival of readings"), rows, micros)
+        return self._arrived("readings", rows, micros, self.missing)
 
     def doors(self) -> pa.Table:
-        """Doors that were opened or closed, in the order of arrival; none is lost."""
+        """Return when doors were opened or closed, in the order of arrival; no row is lost."""
         seconds = np.concatenate([self._opened.start, self._opened.end])
         freezer = np.tile(self._opened.freezer, 2)
         closed = np.repeat([0, 1], len(self._opened.start))
@@ -132,21 +119,21 @@ class Freezers:
         order = np.lexsort((closed, freezer, micros))
         rows = pa.table(
             {
-                "ts": timestamps(self.start, micros),
+                "ts": self._timestamps(micros),
                 "freezer": pa.array(self.names).take(pa.array(freezer)),
                 "door": pa.array(["open", "closed"]).take(pa.array(closed)),
             }
         ).take(pa.array(order))
-        return self._arriving(0).sort(self._rng("arrival of doors"), rows, micros[order])
+        return self._arrived("doors", rows, micros[order])
 
     @cached_property
     def happened(self) -> tuple[Forgotten, ...]:
         """The doors that were left open, in order of time.
 
-        >>> [(one.freezer, one.minutes) for one in Freezers(left_open=2).happened]
+        >>> [(door.freezer, door.minutes) for door in Freezers(left_open=2).happened]
         [('F3', 24.0), ('F2', 40.0)]
         """
-        rng, found = self._rng("forgotten"), []
+        rng, doors = self._rng("forgotten"), []
         # One in each part of the time, so that they do not run together.
         part = self.days * 24 * 60 / max(1, self.left_open)
         for number in range(self.left_open):
@@ -154,8 +141,8 @@ class Freezers:
             begins = number * part + rng.uniform(0.1, 0.9) * (part - minutes)
             moment = self.start + timedelta(seconds=round(60 * begins))
             name = self.names[int(rng.integers(self.freezers))]
-            found.append(Forgotten(name, moment, float(minutes)))
-        return tuple(found)
+            doors.append(Forgotten(name, moment, float(minutes)))
+        return tuple(doors)
 
     @cached_property
     def defrosts(self) -> dict[str, tuple[float, ...]]:
@@ -173,12 +160,12 @@ class Freezers:
 
     @cached_property
     def _opened(self) -> _Opened:
-        """When doors were open, visits that would overlap or touch another left out."""
+        """When doors were open, without visits that would overlap or touch another."""
         rng = self._rng("visits")
         whole = self.days * 86_400
         spans = [
-            (self._second(one.start), 60 * one.minutes, self.names.index(one.freezer))
-            for one in self.happened
+            (self._second(door.start), 60 * door.minutes, self.names.index(door.freezer))
+            for door in self.happened
         ]
         visits = rng.poisson(self.visits_a_day * self.days, self.freezers)
         for freezer, n in enumerate(visits):
@@ -199,7 +186,7 @@ class Freezers:
 
     @cached_property
     def _open_share(self) -> Floats:
-        """Of every minute (down) the share in which a door (across) was open."""
+        """The share of every minute (down) in which a door (across) was open."""
         share = np.zeros((self._minutes, self.freezers))
         for start, end, freezer in zip(
             self._opened.start, self._opened.end, self._opened.freezer, strict=True
@@ -211,7 +198,7 @@ class Freezers:
 
     @cached_property
     def _defrosting(self) -> NDBool:
-        """By minute and freezer."""
+        """Whether a freezer defrosts, by minute and freezer."""
         first = (self.start.hour * 60) + self.start.minute
         minute = (first + np.arange(self._minutes)) % (24 * 60)
         on = np.zeros((self._minutes, self.freezers), np.bool_)
@@ -222,15 +209,15 @@ class Freezers:
 
     @cached_property
     def _temperatures(self) -> Floats:
-        """At the start of each minute (down), of each freezer (across)."""
-        made = np.empty((self._minutes, self.freezers))
+        """Temperatures at the start of each minute (down), of each freezer (across)."""
+        temperatures = np.empty((self._minutes, self.freezers))
         now = np.full(self.freezers, SET_TO)
         for minute in range(self._minutes):
-            made[minute] = now
+            temperatures[minute] = now
             defrosting = self._defrosting[minute]
             cooled = np.where(defrosting, _DEFROST_RATE, (SET_TO - now) / _COOLING)
             now = now + cooled + self._open_share[minute] * (ROOM - now) / _DOOR
-        return made
+        return temperatures
 
     @cached_property
     def _sends(self) -> NDBool:
@@ -247,15 +234,6 @@ class Freezers:
     @property
     def _minutes(self) -> int:
         return math.ceil(self.days * 24 * 60)
-
-    def _second(self, moment: datetime) -> float:
-        return (moment - self.start) / timedelta(seconds=1)
-
-    def _arriving(self, missing: float) -> ArrivalDelays:
-        return ArrivalDelays(self.disordered, self.disorder_seconds, missing)
-
-    def _rng(self, purpose: str) -> np.random.Generator:
-        return generator(self.seed, purpose)
 
 
 NDBool = np.ndarray[tuple[int, int], np.dtype[np.bool_]]

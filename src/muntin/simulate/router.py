@@ -1,8 +1,8 @@
 """Routers that lose packets, and the routing messages that reach them [Frames 1].
 
 A router reports its loss rate on a schedule. Now and then it loses much for some minutes. Most of
-these troubles have a reason: routing updates (BGP) come in a burst that begins shortly before, and
-a router that is busy with updates forwards less. For the others the messages give none.
+these troubles have a reason: a burst of routing updates (BGP) begins shortly before, and a router
+that is busy with updates forwards less. The others have no reason in the messages.
 
 >>> network = Network(hours=1, routers=2, troubles=1)
 >>> network.losses().column_names
@@ -20,26 +20,16 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from muntin.simulate.arrivals import ArrivalDelays
-from muntin.simulate.random_draws import (
-    Floats,
-    Integers,
-    check_above_zero,
-    check_not_negative,
-    check_share,
-    check_zone,
-    generator,
-    timestamps,
-)
+from muntin.simulate.model import Floats, Integers, StreamModel
 
-#: Of messages, in the order in which they are numbered here.
+#: The kinds of messages, in the order of their numbers.
 KINDS = ("keepalive", "update", "withdraw")
 _KEEPALIVE, _UPDATE, _WITHDRAW = range(len(KINDS))
-#: A router that is well stays below this, one in trouble above it (percent).
+#: Percent; a router without trouble stays below, one in trouble above.
 HIGH_LOSS = 0.3
-#: So many seconds before the loss a burst begins, at least and at most.
+#: The least and the most seconds from the beginning of a burst to the loss.
 _AHEAD_SECONDS = (8.0, 25.0)
-#: The share of a burst that takes routes back.
+#: The share of a burst that withdraws routes.
 _WITHDRAWN = 0.25
 
 
@@ -54,22 +44,22 @@ class Trouble:
 
 
 @dataclass(frozen=True)
-class Network:
+class Network(StreamModel):
     """Some routers over some hours; the same arguments give the same tables.
 
     Args:
         hours: How long, from ``start``.
         start: The first report, in UTC.
-        seed: Of everything that is drawn by chance.
+        seed: Of everything that is random.
         routers: How many there are.
         every: Seconds from one loss rate of a router to the next.
         troubles: How many periods of high loss there are, over all routers.
-        explained: The share of them that a burst of updates goes along with.
+        explained: The share of them that come with a burst of updates.
         keepalive_seconds: From one keepalive of a router to the next.
-        updates_per_hour: Of a router that is well.
+        updates_per_hour: Of a router without trouble.
         burst_per_minute: Updates and withdrawals of a router in an explained trouble.
         missing: The share of loss rates that never come; messages are not lost.
-        disordered: The share of rows that are held up, by no more than ``disorder_seconds``.
+        disordered: The share of rows that come late, by no more than ``disorder_seconds``.
         disorder_seconds: A stream with this slack loses nothing.
     """
 
@@ -88,17 +78,15 @@ class Network:
     disorder_seconds: float = 30
 
     def __post_init__(self) -> None:
-        for name in ("hours", "routers", "every", "keepalive_seconds"):
-            check_above_zero(name, getattr(self, name))
-        for name in ("troubles", "updates_per_hour", "burst_per_minute"):
-            check_not_negative(name, getattr(self, name))
-        check_share("explained", self.explained)
-        check_zone("start", self.start)
-        self._arriving(self.missing)  # which checks the rest
+        self._check(
+            above_zero=("hours", "routers", "every", "keepalive_seconds"),
+            not_negative=("troubles", "updates_per_hour", "burst_per_minute"),
+            shares=("explained", "missing"),
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the routers.
+        """The names of the routers.
 
         >>> Network(routers=2).names
         ('r1', 'r2')
@@ -109,7 +97,7 @@ class Network:
     def happened(self) -> tuple[Trouble, ...]:
         """The periods of high loss, in order of time.
 
-        >>> [(one.router, one.burst) for one in Network(troubles=3).happened]
+        >>> [(trouble.router, trouble.burst) for trouble in Network(troubles=3).happened]
         [('r4', True), ('r1', False), ('r4', True)]
         """
         rng = self._rng("troubles")
@@ -117,11 +105,11 @@ class Network:
         rng.shuffle(bursts)
         # One in each part of the time, so that two of one router do not run together.
         part = self.hours * 60 / max(1, self.troubles)
-        found = []
+        troubles = []
         for number, burst in enumerate(bursts):
             minutes = min(rng.uniform(6, 14), part / 2)
             begins = number * part + rng.uniform(0.1, 0.9) * (part - minutes)
-            found.append(
+            troubles.append(
                 Trouble(
                     self.names[int(rng.integers(self.routers))],
                     self.start + timedelta(seconds=round(60 * begins)),
@@ -129,41 +117,41 @@ class Network:
                     bool(burst),
                 )
             )
-        return tuple(found)
+        return tuple(troubles)
 
     def losses(self) -> pa.Table:
-        """Loss rates, in percent of packets, in the order in which they arrive."""
+        """Return loss rates, in percent of packets, in the order in which they arrive."""
         seconds = np.arange(0, self.hours * 3600, self.every, dtype=float)
         time, router = np.divmod(np.arange(len(seconds) * self.routers), self.routers)
         rate = self._loss_rates(seconds).reshape(-1)
         micros = (seconds[time] * 1e6).astype(np.int64)
         rows = pa.table(
             {
-                "ts": timestamps(self.start, micros),
+                "ts": self._timestamps(micros),
                 "router": pa.array(self.names).take(pa.array(router)),
                 "loss_rate": pa.array(rate.round(3)),
             }
         )
-        return self._arriving(self.missing).sort(self._rng("arrival of losses"), rows, micros)
+        return self._arrived("losses", rows, micros, self.missing)
 
     def messages(self) -> pa.Table:
-        """Routing messages in the order in which they arrive; a keepalive tells of no routes."""
+        """Return routing messages in the order in which they arrive; a keepalive has no routes."""
         parts = [self._keepalives(), self._usual_updates(), *self._bursts()]
         at, router, kind, routes = (np.concatenate(column) for column in zip(*parts, strict=True))
         micros = (at * 1e6).astype(np.int64)
         order = np.lexsort((kind, router, micros))
         rows = pa.table(
             {
-                "at": timestamps(self.start, micros),
+                "at": self._timestamps(micros),
                 "router_id": pa.array(self.names).take(pa.array(router)),
                 "kind": pa.array(KINDS).take(pa.array(kind)),
                 "routes": pa.array(routes, pa.int32()),
             }
         ).take(pa.array(order))
-        return self._arriving(0).sort(self._rng("arrival of messages"), rows, micros[order])
+        return self._arrived("messages", rows, micros[order])
 
     def _loss_rates(self, seconds: Floats) -> Floats:
-        """By time (down) and router (across)."""
+        """Return loss rates by time (down) and router (across)."""
         rng = self._rng("loss rates")
         shape = (len(seconds), self.routers)
         rates = rng.gamma(4, 0.02, shape).clip(0, 0.9 * HIGH_LOSS)
@@ -182,45 +170,36 @@ class Network:
         at = (np.arange(n)[:, None] * self.keepalive_seconds + phase).ravel()
         router = np.tile(np.arange(self.routers), n)
         inside = at < self.hours * 3600
-        return self._made(rng, at[inside], router[inside], _KEEPALIVE)
+        return self._messages(rng, at[inside], router[inside], _KEEPALIVE)
 
     def _usual_updates(self) -> _Messages:
         rng = self._rng("updates")
         n = int(rng.poisson(self.updates_per_hour * self.hours * self.routers))
         at = rng.uniform(0, self.hours * 3600, n)
-        return self._made(rng, at, rng.integers(self.routers, size=n), _UPDATE)
+        return self._messages(rng, at, rng.integers(self.routers, size=n), _UPDATE)
 
     def _bursts(self) -> list[_Messages]:
-        rng, made = self._rng("bursts"), []
+        rng, bursts = self._rng("bursts"), []
         for trouble in self.happened:
             ahead = rng.uniform(*_AHEAD_SECONDS)
             lasts = 60 * trouble.minutes + ahead
             n = int(rng.poisson(self.burst_per_minute * lasts / 60))
-            # Thickest at its beginning.
+            # Most come at its beginning.
             at = self._second(trouble.start) - ahead + lasts * rng.random(n) ** 1.5
             kind = np.where(rng.random(n) < _WITHDRAWN, _WITHDRAW, _UPDATE)
             router = np.full(n, self.names.index(trouble.router))
             inside = (at >= 0) & (at < self.hours * 3600)
             if trouble.burst:
-                made.append(self._made(rng, at[inside], router[inside], kind[inside]))
-        return made
+                bursts.append(self._messages(rng, at[inside], router[inside], kind[inside]))
+        return bursts
 
-    def _made(
+    def _messages(
         self, rng: np.random.Generator, at: Floats, router: Integers, kind: Integers | int
     ) -> _Messages:
         kinds = np.broadcast_to(np.asarray(kind, np.int64), at.shape)
         routes = np.where(kinds == _KEEPALIVE, 0, rng.geometric(0.1, at.shape))
         return at, router, kinds, routes
 
-    def _second(self, moment: datetime) -> float:
-        return (moment - self.start) / timedelta(seconds=1)
 
-    def _arriving(self, missing: float) -> ArrivalDelays:
-        return ArrivalDelays(self.disordered, self.disorder_seconds, missing)
-
-    def _rng(self, purpose: str) -> np.random.Generator:
-        return generator(self.seed, purpose)
-
-
-#: Seconds since the start, numbers of routers and of kinds, and how many routes are told of.
+#: Seconds since the start, numbers of routers and of kinds, and how many routes they are about.
 _Messages = tuple[Floats, Integers, Integers, Integers]

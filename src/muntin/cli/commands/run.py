@@ -109,7 +109,7 @@ def _run(
     progress: CommandProgress,
 ) -> None:
     from muntin.cli.interrupts import cancelling, interrupts
-    from muntin.cli.summary import RunSummary
+    from muntin.cli.run_summary import RunSummary
     from muntin.session.wait import wait
 
     summary = RunSummary(given)
