@@ -1,1 +1,1 @@
-"""One module per claim about speed or size, each measuring a ratio in one run."""
+"""One module per claim about speed or size, in a folder per family; each measures a ratio."""

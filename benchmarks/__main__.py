@@ -1,4 +1,4 @@
-"""``make bench``: measure the claims and write what was found into the documentation."""
+"""``make bench``: measure the claims and write the results into the documentation."""
 
 from __future__ import annotations
 
@@ -9,59 +9,47 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from benchmarks import (
-    batch_overlap,
-    by_tuple,
-    correlated,
-    figure3,
-    fill,
-    fragments,
-    frame_kernels,
-    frame_keys,
-    frame_loops,
-    frame_overlap,
-    frame_reduction,
-    frames,
-    state,
-    stream,
-)
+from benchmarks.frames import fill, fragments, kernels, keys, kinds, loops, overlap, reduction
 from benchmarks.measure import Report, machine, publish, session
 from benchmarks.section8 import blocks, bounded, execution
+from benchmarks.streams import latency, state
+from benchmarks.windows import by_tuple, correlated, figure3
+from benchmarks.windows import overlap as batch_overlap
 
 ROOT = Path(__file__).resolve().parents[1]
-#: What is measured against Spark or with it.
+#: Benchmarks that need Spark.
 BENCHMARKS: Mapping[str, Callable[[SparkSession, bool], Report]] = {
     "batch_overlap": batch_overlap.run,
     "by_tuple": by_tuple.run,
     "correlated": correlated.run,
     "figure3": figure3.run,
     "fill": fill.run,
-    "frames": frames.run,
-    "frame_loops": frame_loops.run,
-    "frame_keys": frame_keys.run,
-    "stream": stream.run,
+    "frames": kinds.run,
+    "frame_loops": loops.run,
+    "frame_keys": keys.run,
+    "stream": latency.run,
     "state": state.run,
 }
-#: What steps the operators without Spark.
+#: Benchmarks that step the operators without Spark.
 WITHOUT_SPARK: Mapping[str, Callable[[bool], Report]] = {
     "section8-execution": execution.run,
     "section8-bounded": bounded.run,
     "section8-blocks": blocks.run,
     "fragments": fragments.run,
-    "frame_kernels": frame_kernels.run,
-    "frame_overlap": frame_overlap.run,
-    "frame_reduction": frame_reduction.run,
+    "frame_kernels": kernels.run,
+    "frame_overlap": overlap.run,
+    "frame_reduction": reduction.run,
 }
 NAMES = (*WITHOUT_SPARK, *BENCHMARKS)
 
 
 def main() -> int:
-    """Zero when every target was met, or when the sizes were too small to say so."""
+    """Return zero if every target was met, or if the sizes were too small to judge them."""
     options = parse()
     missed = 0
     for where, report in measured(options.names or NAMES, options.quick):
         print(f"\n{report.markdown()}")
-        # Figures of small sizes are for looking at, not for the documentation.
+        # Results of small sizes do not go into the documentation.
         folder = ROOT / "build" / "bench" if options.quick else ROOT / "docs"
         print(f"\nWritten to {publish(report, where, folder)}", flush=True)
         missed += sum(not target.met for target in report.targets)
@@ -72,9 +60,9 @@ def main() -> int:
 
 
 def measured(names: Sequence[str], quick: bool) -> Iterator[tuple[str, Report]]:
-    """Reports and where they were measured; Spark starts only for those that need it."""
+    """Yield reports and where they were measured; Spark starts only if one needs it."""
     for name in names:
-        if name == "frame_reduction" and not frame_reduction.DATA.is_dir():
+        if name == "frame_reduction" and not reduction.DATA.is_dir():
             print(f"\n{name}: left out, its series are not here")
         elif name in WITHOUT_SPARK:
             print(f"\n{name}", flush=True)
@@ -92,22 +80,22 @@ def measured(names: Sequence[str], quick: bool) -> Iterator[tuple[str, Report]]:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    # argparse holds a default against `choices`, so the names are checked by hand.
+    # argparse checks a default against `choices`, too, so the names are checked here.
     parser.add_argument("names", nargs="*", help=f"some of: {', '.join(NAMES)} (all)")
     parser.add_argument(
         "--quick", action="store_true", help="small sizes; leaves the documentation alone"
     )
     options = parser.parse_args()
-    found = [matching(given) for given in options.names]
-    if unknown := [given for given, names in zip(options.names, found, strict=True) if not names]:
+    chosen = [matching(name) for name in options.names]
+    if unknown := [name for name, names in zip(options.names, chosen, strict=True) if not names]:
         parser.error(f"no benchmark {unknown[0]!r}; there are {', '.join(NAMES)}")
-    options.names = list(dict.fromkeys(name for names in found for name in names))
+    options.names = list(dict.fromkeys(name for names in chosen for name in names))
     return options
 
 
-def matching(given: str) -> list[str]:
-    """A benchmark by its name, or all of one kind: ``section8`` means ``section8-...``."""
-    return [name for name in NAMES if name == given or name.startswith(f"{given}-")]
+def matching(wanted: str) -> list[str]:
+    """Return a benchmark by its name, or all of one kind: ``section8`` means ``section8-...``."""
+    return [name for name in NAMES if name == wanted or name.startswith(f"{wanted}-")]
 
 
 if __name__ == "__main__":

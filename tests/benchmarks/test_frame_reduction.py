@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.frame_reduction import (
+from benchmarks.frames.reduction import (
     DELTA,
     Reduced,
     earth_mover_distance,

@@ -13,9 +13,9 @@ import pandas as pd
 from pyspark.sql import SparkSession
 
 import muntin as mt
-from benchmarks.frames import KINDS, cached, framed, readings
+from benchmarks.frames.kinds import KINDS, cached, framed, readings
 from benchmarks.measure import Report, Table, Target, draining, medians, say, told, turns
-from benchmarks.streams import Load, arriving, micro_batches
+from benchmarks.streams.micro_batches import Load, arriving, micro_batches
 from muntin.specs.frames.frame_kind import FrameKind
 
 

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 import muntin as mt
 from benchmarks.measure import COLOURS, MUNTIN, SPARK, Report, Table, Target, say
-from benchmarks.streams import Load, arriving, micro_batches
+from benchmarks.streams.micro_batches import Load, arriving, micro_batches
 
 RANGE, SLIDE, SLACK = "60 seconds", "1 second", "1 second"
 OURS, SLIDING, TUMBLING = f"{MUNTIN}, sliding", f"{SPARK}, sliding", f"{SPARK}, tumbling"

@@ -27,7 +27,7 @@ from muntin.specs.frames.framing import Framing
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "nab"
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "nab"
 SERIES = {
     "machine temperature": "machine_temperature_system_failure.csv",
     "ambient temperature": "ambient_temperature_system_failure.csv",

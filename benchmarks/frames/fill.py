@@ -32,7 +32,7 @@ from benchmarks.measure import (
     told,
     turns,
 )
-from benchmarks.streams import FILES, SECOND, MicroBatch, micro_batches
+from benchmarks.streams.micro_batches import FILES, SECOND, MicroBatch, micro_batches
 
 #: The longest a frame lasts, in seconds; half of them last less than a minute.
 LONGEST = 180

@@ -15,7 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 import muntin as mt
 from benchmarks.measure import Report, Table, Target, say
-from benchmarks.streams import Load, MicroBatch, arriving, micro_batches
+from benchmarks.streams.micro_batches import Load, MicroBatch, arriving, micro_batches
 
 RANGE, SLIDE, SLACK = 60, 1, 1
 #: Of a row that is kept as it is: a timestamp, a key and a double.

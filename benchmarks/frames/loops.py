@@ -9,7 +9,7 @@ import pandas as pd
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from benchmarks.frames import DELTA, FULL, KINDS, QUICK, SUM, Sizes, cached, framed, readings
+from benchmarks.frames.kinds import DELTA, FULL, KINDS, QUICK, SUM, Sizes, cached, framed, readings
 from benchmarks.measure import (
     MUNTIN,
     Report,

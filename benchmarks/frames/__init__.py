@@ -1,0 +1,1 @@
+"""Frames: every kind, their kernels, their data reduction, and how they are filled."""

@@ -1,0 +1,1 @@
+"""Streams: seconds per micro-batch, and the state that is kept."""

@@ -1,0 +1,1 @@
+"""Windows in batches: overlap, panes, a window at every row, correlated aggregates."""
