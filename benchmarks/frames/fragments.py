@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from benchmarks.measure import Report, Table
-from muntin.aggregates.bind import AggregateCall
+from muntin.aggregates.definition import AggregateCall
 from muntin.operators.fill.operator import FillOperator
 from muntin.operators.fill.segments import OperatorSegments
 from muntin.operators.fill.source import FillInput, FillReach

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from benchmarks.measure import Report, Table, medians, say, turns
-from muntin.aggregates.bind import AggregateCall
+from muntin.aggregates.definition import AggregateCall
 from muntin.kernels.compile import INT, INTS, NONE, OUT_INTS, kernel
 from muntin.kernels.grouping import least_by_group
 from muntin.kernels.sliding import slide_least

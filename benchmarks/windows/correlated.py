@@ -13,8 +13,8 @@ import pandas as pd
 from pyspark.sql import SparkSession
 
 from benchmarks.measure import Report, Table, say
-from muntin.aggregates.focused.aggregate import FocusedKind
 from muntin.aggregates.focused.question import HEURISTICS, STRATEGIES, Focus, Limit
+from muntin.aggregates.focused.synopsis import FocusedKind
 
 Floats = npt.NDArray[np.float64]
 #: Rows of a sliding window, as in the paper.

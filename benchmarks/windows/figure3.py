@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 import muntin as mt
 from benchmarks.measure import Report, Table, draining, medians, must_agree, say, turns
-from muntin.aggregates.bind import AggregateCall
+from muntin.aggregates.definition import AggregateCall
 from muntin.operators.protocol import InputBatch, MemoryState, Punctuation
 from muntin.operators.windows.operator import Windows
 from muntin.specs.axis import Domain

@@ -3,6 +3,9 @@ from muntin.aggregates.correlated import correlated as correlated
 from muntin.aggregates.functions import Aggregate as Aggregate
 from muntin.aggregates.functions import all as all
 from muntin.aggregates.functions import any as any
+from muntin.aggregates.functions import approx_count_distinct as approx_count_distinct
+from muntin.aggregates.functions import approx_quantile as approx_quantile
+from muntin.aggregates.functions import approx_top_k as approx_top_k
 from muntin.aggregates.functions import avg as avg
 from muntin.aggregates.functions import collect as collect
 from muntin.aggregates.functions import collect_set as collect_set
@@ -30,9 +33,6 @@ from muntin.aggregates.own_aggregate import grouped_count as grouped_count
 from muntin.aggregates.own_aggregate import grouped_max as grouped_max
 from muntin.aggregates.own_aggregate import grouped_min as grouped_min
 from muntin.aggregates.own_aggregate import grouped_sum as grouped_sum
-from muntin.aggregates.sketches import approx_count_distinct as approx_count_distinct
-from muntin.aggregates.sketches import approx_quantile as approx_quantile
-from muntin.aggregates.sketches import approx_top_k as approx_top_k
 from muntin.aggregates.synopses.composed import Composable as Composable
 from muntin.aggregates.synopses.composed import Composed as Composed
 from muntin.aggregates.synopses.extremes import SlidingExtreme as SlidingExtreme

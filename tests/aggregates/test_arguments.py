@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from muntin.aggregates.arguments import positive_count, positive_share, quantile_shares
+from muntin.aggregates.holistic import positive_count, positive_share, quantile_shares
 from muntin.errors import ArgumentError
 
 SHARE = "it must be a number from 0 to 1, or a list of them"

@@ -25,8 +25,9 @@ from muntin.aggregates.accumulators import (
     FirstOrLast,
     WholeSum,
 )
-from muntin.aggregates.bind import AggregateCall, bind, slots_of
-from muntin.aggregates.functions import Aggregate
+from muntin.aggregates.bind import bind
+from muntin.aggregates.definition import AggregateCall
+from muntin.aggregates.functions import Aggregate, slots_of
 from muntin.errors import SumOverflowError, UnsupportedTypeError
 from muntin.expressions.spark_expressions import (
     AsDouble,

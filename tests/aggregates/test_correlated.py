@@ -8,9 +8,10 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from muntin.aggregates.bind import AggregateCall, bind, slots_of
+from muntin.aggregates.bind import bind
 from muntin.aggregates.correlated import correlated
-from muntin.aggregates.functions import Aggregate, Correlated
+from muntin.aggregates.definition import AggregateCall
+from muntin.aggregates.functions import Aggregate, Correlated, slots_of
 from muntin.aggregates.parse import parse_column
 from muntin.errors import ArgumentError, ExpressionError, UnsupportedTypeError
 from muntin.expressions.nodes import (

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muntin.aggregates.bind import slots_of
 from muntin.aggregates.correlated import correlated
-from muntin.aggregates.focused.aggregate import FocusedKind, synopsis_kind
 from muntin.aggregates.focused.question import HEURISTICS, STRATEGIES, Focus, Limit
+from muntin.aggregates.focused.synopsis import FocusedKind, synopsis_kind
+from muntin.aggregates.functions import slots_of
 from muntin.errors import ArgumentError
 from tests.thorough import examples
 

@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin.aggregates.bind import AggregateCall, bind, slots_of
-from muntin.aggregates.functions import own
+from muntin.aggregates.bind import bind
+from muntin.aggregates.definition import AggregateCall
+from muntin.aggregates.functions import own, slots_of
 from muntin.aggregates.own_aggregate import (
     CheckedAggregate,
     OwnAggregate,

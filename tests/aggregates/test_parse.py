@@ -4,8 +4,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from muntin.aggregates.bind import parse_condition
 from muntin.aggregates.functions import Aggregate
-from muntin.aggregates.parse import Column, numbered, parse_column, parse_condition, placeholder
+from muntin.aggregates.parse import Column, numbered, parse_column, placeholder
 from muntin.errors import ExpressionError, MuntinError
 from muntin.expressions.spark_expressions import Both, NotNull, Sql
 

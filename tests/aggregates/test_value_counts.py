@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin.aggregates.bind import AggregateCall, bind
+from muntin.aggregates.bind import bind
+from muntin.aggregates.definition import AggregateCall
 from muntin.kernels.grouping import Groups
 from muntin.operators.aggregation.combine import combine, slide
 from muntin.reference import aggregates as agg

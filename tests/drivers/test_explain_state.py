@@ -5,7 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from muntin.aggregates.bind import AggregateCall, bind
+from muntin.aggregates.bind import bind
+from muntin.aggregates.definition import AggregateCall
 from muntin.aggregates.parse import parse_column
 from muntin.spark.explain.state import KeptPart
 

@@ -11,8 +11,7 @@ import pytest
 import muntin as mt
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.parse import parse_bridge, parse_comparison, parse_two_rows
-from muntin.expressions.condition_nodes import BooleanConstant
-from muntin.expressions.nodes import All, Comparison, Constant, Missing, Slot, Text
+from muntin.expressions.nodes import All, BooleanConstant, Comparison, Constant, Missing, Slot, Text
 from muntin.expressions.spark_expressions import Sql
 from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend

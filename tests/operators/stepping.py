@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin.aggregates.bind import AggregateCall
+from muntin.aggregates.definition import AggregateCall
 from muntin.kernels.arrays import NEVER
 from muntin.operators.build import WindowOperatorInputs, build
 from muntin.operators.protocol import InputBatch, MemoryState, Operator, Punctuation, Step

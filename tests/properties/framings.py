@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from muntin.aggregates.bind import AggregateCall
+from muntin.aggregates.definition import AggregateCall
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.parse import parse_bridge
 from muntin.errors import ArgumentError

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from muntin.aggregates.bind import AggregateCall
+from muntin.aggregates.definition import AggregateCall
 from muntin.operators.windows.operator import Windows
 from muntin.reference import aggregates
 from muntin.reference.windows import Evaluate

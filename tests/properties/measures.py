@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from muntin.aggregates.bind import AggregateCall
+from muntin.aggregates.definition import AggregateCall
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.own_aggregate import OwnAggregate, grouped_sum
 from muntin.aggregates.parse import parse_comparison

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from muntin.aggregates.bind import AggregateCall
+from muntin.aggregates.definition import AggregateCall
 from muntin.aggregates.parse import parse_column
 from muntin.operators.build import WindowOperatorInputs, build
 from muntin.operators.protocol import Operator

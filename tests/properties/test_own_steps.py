@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import given
 
-from muntin.aggregates.bind import AggregateCall
+from muntin.aggregates.definition import AggregateCall
 from muntin.aggregates.own_aggregate import OwnAggregate
 from muntin.aggregates.sketches import ApproxCountDistinct, ApproxQuantile, ApproxTopK
 from muntin.reference.windows import Reference

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from muntin.aggregates.bind import AggregateCall
+from muntin.aggregates.definition import AggregateCall
 from muntin.aggregates.synopses.count_sum_avg import ApproxCount
 from muntin.aggregates.synopses.extremes import SlidingExtreme
 from muntin.operators.rows.cut_values import ValueCut

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from muntin.aggregates.bind import AggregateCall
+from muntin.aggregates.definition import AggregateCall
 from muntin.operators.windows.panes import Panes
 from muntin.specs.axis import Domain
 from muntin.specs.windows import Window

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from muntin.aggregates.bind import AggregateCall
+from muntin.aggregates.definition import AggregateCall
 from muntin.operators.windows.operator import Windows
 from muntin.reference.definitions import extent, wids
 from muntin.reference.rows import SequenceReference

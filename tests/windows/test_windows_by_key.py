@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from muntin.aggregates.bind import AggregateCall
+from muntin.aggregates.definition import AggregateCall
 from muntin.kernels.arrays import NEVER
 from muntin.operators.protocol import InputBatch, MemoryState, Punctuation
 from muntin.operators.windows.operator import PANES, Windows

@@ -1,7 +1,7 @@
 """The aggregates that users write: ``mt.max("speed").alias("hi")``.
 
-An :class:`Aggregate` is a frozen description. :mod:`muntin.aggregates.bind` gives it types
-and turns it into accumulators and a result column.
+An :class:`Aggregate` is a frozen description. Its :class:`~muntin.aggregates.definition.Definition`
+turns it into accumulators and a result column once its types are known.
 """
 
 from __future__ import annotations
@@ -9,51 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from muntin.aggregates.arguments import positive_count, positive_share, quantile_shares
+from muntin.aggregates.bind import definition_of, parse_condition
+from muntin.aggregates.holistic import positive_count, positive_share, quantile_shares
 from muntin.aggregates.own_aggregate import OwnAggregate, described
 from muntin.errors import ArgumentError
 from muntin.expressions.nodes import Correlation
 from muntin.expressions.spark_expressions import Both, Expression, Name, Native, NotNull, Sql
-
-#: SQL spellings and the aggregate each stands for.
-SYNONYMS = {
-    "count": "count",
-    "count_if": "count_if",
-    "sum": "sum",
-    "min": "min",
-    "max": "max",
-    "avg": "avg",
-    "mean": "avg",
-    "variance": "var_samp",
-    "var_samp": "var_samp",
-    "var_pop": "var_pop",
-    "std": "stddev_samp",
-    "stddev": "stddev_samp",
-    "stddev_samp": "stddev_samp",
-    "stddev_pop": "stddev_pop",
-    "first": "first",
-    "first_value": "first",
-    "last": "last",
-    "last_value": "last",
-    "any": "any",
-    "some": "any",
-    "bool_or": "any",
-    "all": "all",
-    "every": "all",
-    "bool_and": "all",
-    "weighted_avg": "weighted_avg",
-    "median": "median",
-    "quantile": "quantile",
-    "percentile": "quantile",
-    "mode": "mode",
-    "count_distinct": "count_distinct",
-    "collect": "collect",
-    "collect_list": "collect",
-    "array_agg": "collect",
-    "collect_set": "collect_set",
-    "heavy_hitters": "heavy_hitters",
-    "top_k": "top_k",
-}
 
 
 @dataclass(frozen=True)
@@ -79,10 +40,12 @@ class Aggregate:
         >>> print(avg("speed").filter("lane = 1").alias("left_lane").column_name)
         left_lane
         """
-        parsed = _condition("condition", condition)
-        return replace(
-            self, condition=parsed if self.condition is None else Both(self.condition, parsed)
-        )
+        return self.filter_by(_condition_expression("condition", condition))
+
+    def filter_by(self, condition: Expression) -> Aggregate:
+        """The same with an expression that has been parsed."""
+        both = condition if self.condition is None else Both(self.condition, condition)
+        return replace(self, condition=both)
 
     @property
     def column_name(self) -> str:
@@ -90,8 +53,9 @@ class Aggregate:
         return self.name if self.name is not None else str(self)
 
     def __str__(self) -> str:
-        # What is not asked for says nothing.
-        constants = [_shown(one) for one in self.options if one is not None and one is not False]
+        # An option that is not set is not shown.
+        options = [option for option in self.options if option is not None and option is not False]
+        constants = map(_shown, options)
         inside = ", ".join([*(map(str, self.arguments or ("*",))), *constants])
         suffix = "" if self.condition is None else f" FILTER (WHERE {self.condition})"
         if self.options and isinstance(self.options[0], OwnAggregate):
@@ -103,14 +67,14 @@ class Aggregate:
 class Correlated(Aggregate):
     """An aggregate over rows that meet a condition on the whole window.
 
-    Its one option says which: a correlation, or what a focused histogram is asked.
+    Its one option is that condition: a ``Correlation``, or the ``Focus`` of a focused histogram.
     """
 
     @property
     def correlation(self) -> Correlation:
-        (found,) = self.options
-        assert isinstance(found, Correlation)  # made so by the parser alone
-        return found
+        (correlation,) = self.options
+        assert isinstance(correlation, Correlation)  # made so by the parser alone
+        return correlation
 
     def __str__(self) -> str:
         suffix = "" if self.condition is None else f" FILTER (WHERE {self.condition})"
@@ -188,7 +152,9 @@ def weighted_avg(value: Column, weight: Column) -> Aggregate:
     >>> print(weighted_avg("speed", "volume"))
     weighted_avg(speed, volume)
     """
-    return Aggregate("weighted_avg", (_column("value", value), _column("weight", weight)))
+    return Aggregate(
+        "weighted_avg", (column_expression("value", value), column_expression("weight", weight))
+    )
 
 
 def median(column: Column) -> Aggregate:
@@ -254,12 +220,12 @@ def top_k(column: Column, k: int) -> Aggregate:
 
 def any(condition: object) -> Aggregate:
     """Whether a condition is true for some row; nulls do not count."""
-    return Aggregate("any", (_condition("condition", condition),))
+    return Aggregate("any", (_condition_expression("condition", condition),))
 
 
 def all(condition: object) -> Aggregate:
     """Whether a condition is true for every row that has a value."""
-    return Aggregate("all", (_condition("condition", condition),))
+    return Aggregate("all", (_condition_expression("condition", condition),))
 
 
 def count_if(condition: object) -> Aggregate:
@@ -268,7 +234,7 @@ def count_if(condition: object) -> Aggregate:
     >>> print(count_if("speed < 30"))
     count_if(speed < 30)
     """
-    return Aggregate("count_if", (_condition("condition", condition),))
+    return Aggregate("count_if", (_condition_expression("condition", condition),))
 
 
 def own(aggregate: OwnAggregate, *columns: Column) -> Aggregate:
@@ -279,15 +245,70 @@ def own(aggregate: OwnAggregate, *columns: Column) -> Aggregate:
         raise ArgumentError("aggregate", given, f"give {wanted}; its base is mt.OwnAggregate")
     if not columns:
         raise ArgumentError("columns", columns, "name at least one column for it to look at")
-    arguments = tuple(_column("columns", column) for column in columns)
+    arguments = tuple(column_expression("columns", column) for column in columns)
     return Aggregate("own", arguments, options=(aggregate,))
+
+
+def approx_count_distinct(column: Column, error: float = 0.02) -> Aggregate:
+    """About how many different values there are: a HyperLogLog of at most 2.2/error^2 bytes.
+
+    ``error`` is the relative standard error, from 0.0008 to 0.09: two answers in three are off by
+    less than it, 95 in 100 by less than twice it, 997 in 1000 by less than three times it.
+    Small counts (to about a tenth of the bytes) are all but exact. The answer depends on the
+    values alone, not on how rows were split, ordered or repeated. Nulls do not count.
+
+    >>> print(approx_count_distinct("user"))
+    approx_count_distinct(user, error=0.02)
+    """
+    from muntin.aggregates.sketches import ApproxCountDistinct  # which loads datasketches
+
+    return own(ApproxCountDistinct(error), column)
+
+
+def approx_quantile(column: Column, p: float | Sequence[float], error: float = 0.01) -> Aggregate:
+    """A value of about rank ``p``, or an array of them where ``p`` is several: a KLL sketch.
+
+    ``error`` is a difference of ranks, from 0.00005 to 0.2: in a window of n values the answer for
+    0.95 is one whose rank lies between 0.95 - error and 0.95 + error of n, in 99 of 100
+    answers. It says nothing of how far the values lie apart. The sketch chooses at random
+    what it keeps, so two runs may differ within that bound; a window of few values is exact,
+    and so are ``p`` 0 and 1. Numbers only; the answer is a double, without
+    interpolation. NaN is greater than every number, as in Spark; nulls do not count.
+
+    >>> print(approx_quantile("delay", 0.95))
+    approx_percentile(delay, p=0.95, error=0.01)
+    """
+    from muntin.aggregates.sketches import ApproxQuantile, shares_of
+
+    return own(ApproxQuantile(shares_of(p), error), column)
+
+
+def approx_top_k(column: Column, k: int = 5, error: float = 0.001) -> Aggregate:
+    """The ``k`` most frequent values: an array of (item, count, low, high), most frequent first.
+
+    ``low`` and ``high`` are certain: the true count lies between them, and in a window of n values
+    they are at most ``error`` times n apart (``error`` from 0.0000001 to 0.4). ``count``, the
+    estimate, is never too small. A value that is left out occurs at most as often as the last
+    ``count`` says, or ``error`` times n if that is more. While a window has few different values
+    (below 2.6/error) counts are exact. How rows were split may change answers within these
+    bounds. Nulls do not count.
+
+    >>> print(approx_top_k("page", 3))
+    approx_top_k(page, k=3, error=0.001)
+    """
+    from muntin.aggregates.sketches import ApproxTopK
+
+    return own(ApproxTopK(k, error), column)
+
+
+def slots_of(aggregate: Aggregate) -> list[Expression]:
+    """What Spark evaluates for an aggregate and each row, its condition already applied."""
+    return definition_of(aggregate.function).slots(aggregate.arguments, aggregate.condition)
 
 
 def ignoring_nulls(aggregate: Aggregate) -> Aggregate:
     """The same aggregate over rows whose first argument is not null."""
-    present = NotNull(aggregate.arguments[:1])
-    both = present if aggregate.condition is None else Both(aggregate.condition, present)
-    return replace(aggregate, condition=both)
+    return aggregate.filter_by(NotNull(aggregate.arguments[:1]))
 
 
 def _shown(constant: object) -> str:
@@ -303,10 +324,10 @@ def _edge(function: str, column: Column, ignore_nulls: bool) -> Aggregate:
 
 
 def _of(function: str, column: Column) -> Aggregate:
-    return Aggregate(function, (_column("column", column),))
+    return Aggregate(function, (column_expression("column", column),))
 
 
-def _column(argument: str, given: Column) -> Expression:
+def column_expression(argument: str, given: Column) -> Expression:
     if isinstance(given, str) and given and given != "*":
         return Name(given)
     if _is_native(given):
@@ -314,10 +335,7 @@ def _column(argument: str, given: Column) -> Expression:
     raise ArgumentError(argument, given, "it must be a column name or a PySpark Column")
 
 
-def _condition(argument: str, given: object) -> Expression:
-    # Deferred: the parser builds aggregates itself.
-    from muntin.aggregates.parse import parse_condition
-
+def _condition_expression(argument: str, given: object) -> Expression:
     if isinstance(given, str) and given:
         return Sql(parse_condition(given))
     if _is_native(given):

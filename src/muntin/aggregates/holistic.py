@@ -1,27 +1,33 @@
 """Holistic aggregates: those that need every value of a window [Panes 3.2].
 
 What a pane keeps for them are its distinct values and their counts. All such aggregates of one
-column share it, and here is what each makes of it.
+column share it, and each makes its result of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
+from muntin.aggregates.accumulators import Counted
+from muntin.aggregates.definition import (
+    AggregateCall,
+    BoundAggregate,
+    ConstantArgument,
+    Definition,
+)
+from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Floats, Ints
 from muntin.kernels.numbers.decimals import as_doubles
 from muntin.kernels.numbers.lists import lists
-
-Answer = tuple[pa.DataType, Callable[[Sequence[Sequence[Any]]], pa.Array]]
-#: Those that interpolate, and so need numbers.
-OF_NUMBERS = ("median", "quantile")
-NAMES = (*OF_NUMBERS, "mode", "count_distinct", "collect_set", "heavy_hitters", "top_k")
+from muntin.kernels.numbers.order_keys import orderable
 
 
 class Bags(Protocol):
@@ -49,26 +55,139 @@ class Bags(Protocol):
         """For each bag how many distinct values it has; their ranks, in order."""
 
 
-def answer(function: str, type_: pa.DataType, options: Sequence[Any]) -> Answer:
-    """The type and the result of an aggregate, from the bags of the windows."""
-    items = pa.list_(pa.struct([("item", type_), ("count", pa.int64())]))
-    match function:
-        case "median":
-            return pa.float64(), lambda given: _quantile(given[0][0], 0.5)
-        case "quantile" if isinstance(options[0], tuple):
-            return pa.list_(pa.float64()), lambda given: _quantiles(given[0][0], options[0])
-        case "quantile":
-            return pa.float64(), lambda given: _quantile(given[0][0], options[0])
-        case "mode":
-            return type_, lambda given: _mode(given[0][0])
-        case "count_distinct":
-            return pa.int64(), lambda given: pa.array(given[0][0].distinct_counts)
-        case "collect_set":
-            return pa.list_(type_), lambda given: _set(given[0][0])
-        case "top_k":
-            return items, lambda given: _top_k(given[0][0], options[0])
-        case _:
-            return items, lambda given: _heavy_hitters(given[0][0], options[0])
+#: The type of a result, and the column that is made of the bags.
+Answer = tuple[pa.DataType, Callable[[Bags], pa.Array]]
+
+
+def quantile_shares(argument: str, given: object) -> float | tuple[float, ...]:
+    """Check a share of the way from the least value to the greatest, or several."""
+    if isinstance(given, list | tuple) and given:
+        return tuple(_share(argument, share, given) for share in given)
+    return _share(argument, given, given)
+
+
+def _share(argument: str, share: object, given: object) -> float:
+    number = _number(share)
+    if number is None or not 0 <= number <= 1:
+        raise ArgumentError(argument, given, "it must be a number from 0 to 1, or a list of them")
+    return number
+
+
+def positive_share(argument: str, given: object) -> float:
+    """Check a part of all rows: more than nothing, at most all."""
+    number = _number(given)
+    if number is None or not 0 < number <= 1:
+        raise ArgumentError(argument, given, "it must be a number above 0 and at most 1")
+    return number
+
+
+def positive_count(argument: str, given: object) -> int:
+    """Check a whole number from 1 up."""
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise ArgumentError(argument, given, "it must be a whole number from 1 up")
+    # Nothing has more items than 64 bits count.
+    return min(given, 2**62)
+
+
+def _number(given: object) -> float | None:
+    if isinstance(given, bool) or not isinstance(given, Real | Decimal):
+        return None
+    return float(given)
+
+
+@dataclass(frozen=True)
+class Holistic(Definition):
+    """An aggregate of the distinct values and their counts."""
+
+    def bind(self, call: AggregateCall) -> BoundAggregate:
+        call.require(orderable(call.type), "a type that has an order")
+        counted = Counted(call.slots[:1], call.type)
+        result, finish = self.answer(call.type, call.options)
+        return BoundAggregate((counted,), result, lambda columns: finish(columns[0][0]))
+
+    def answer(self, type_: pa.DataType, options: Sequence[Any]) -> Answer:
+        """The type of the result, and how it is made of the bags of the windows."""
+        raise NotImplementedError
+
+
+class Quantile(Holistic):
+    """``quantile(x, share)``, or an array of several of them; numbers only."""
+
+    def bind(self, call: AggregateCall) -> BoundAggregate:
+        type_ = call.type
+        number = pa.types.is_integer(type_) or pa.types.is_floating(type_)
+        call.require(number or pa.types.is_decimal(type_), "a number")
+        return super().bind(call)
+
+    def answer(self, type_: pa.DataType, options: Sequence[Any]) -> Answer:
+        (share,) = options
+        if isinstance(share, tuple):
+            return pa.list_(pa.float64()), lambda bags: _quantiles(bags, share)
+        return pa.float64(), lambda bags: _quantile(bags, share)
+
+
+class Median(Quantile):
+    """``median(x)``: the quantile in the middle."""
+
+    def answer(self, type_: pa.DataType, options: Sequence[Any]) -> Answer:
+        return super().answer(type_, (0.5,))
+
+
+class Mode(Holistic):
+    """``mode(x)``: the most frequent value."""
+
+    def answer(self, type_: pa.DataType, options: Sequence[Any]) -> Answer:
+        return type_, _mode
+
+
+class CountDistinct(Holistic):
+    """``count(DISTINCT x)``."""
+
+    def answer(self, type_: pa.DataType, options: Sequence[Any]) -> Answer:
+        return pa.int64(), lambda bags: pa.array(bags.distinct_counts)
+
+
+class CollectSet(Holistic):
+    """``collect_set(x)``, in the order of the values."""
+
+    def answer(self, type_: pa.DataType, options: Sequence[Any]) -> Answer:
+        return pa.list_(type_), _set
+
+
+class HeavyHitters(Holistic):
+    """``heavy_hitters(x, share)``: items with their counts."""
+
+    def answer(self, type_: pa.DataType, options: Sequence[Any]) -> Answer:
+        return _items_of(type_), lambda bags: _heavy_hitters(bags, options[0])
+
+
+class TopK(Holistic):
+    """``top_k(x, k)``: items with their counts."""
+
+    def answer(self, type_: pa.DataType, options: Sequence[Any]) -> Answer:
+        return _items_of(type_), lambda bags: _top_k(bags, options[0])
+
+
+DEFINITIONS = (
+    Median("median", ("median",)),
+    Quantile(
+        "quantile",
+        ("quantile", "percentile"),
+        constant=ConstantArgument("share", quantile_shares),
+    ),
+    # The flag of mode asks Spark for the least of several, which the result always is here.
+    Mode("mode", ("mode",), takes_flag=True),
+    CountDistinct("count_distinct", ("count_distinct",)),
+    CollectSet("collect_set", ("collect_set",)),
+    HeavyHitters(
+        "heavy_hitters", ("heavy_hitters",), constant=ConstantArgument("share", positive_share)
+    ),
+    TopK("top_k", ("top_k",), constant=ConstantArgument("k", positive_count)),
+)
+
+
+def _items_of(type_: pa.DataType) -> pa.DataType:
+    return pa.list_(pa.struct([("item", type_), ("count", pa.int64())]))
 
 
 def _quantile(bags: Bags, share: float) -> pa.Array:

@@ -1,15 +1,16 @@
 """Approximate aggregates: sketches of Apache DataSketches, kept by panes and merged by union.
 
 A sketch has a size whatever the number of rows, and sketches of two panes make the sketch of
-both. What an answer may be off by is said where the aggregate is written and, in numbers, in the
-docs (Sketches). They are own aggregates like any user's; nothing else knows of them.
+both. How far an answer may be off is documented with ``mt.approx_count_distinct`` and its relatives
+and, in numbers, in the docs (Sketches). A sketch is an own aggregate like any user's; only SQL text
+knows it by a name, see ``DEFINITIONS``.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 
 import datasketches
 import numpy as np
@@ -22,7 +23,7 @@ from datasketches import (
     kll_doubles_sketch,
 )
 
-from muntin.aggregates.functions import Aggregate, Column, own
+from muntin.aggregates.definition import Definition, SqlNode
 from muntin.aggregates.own_aggregate import Columns, OwnAggregate, grouped_sum
 from muntin.errors import ArgumentError, UnsupportedTypeError
 from muntin.kernels.arrays import Ints
@@ -32,52 +33,6 @@ from muntin.kernels.numbers.order_keys import orderable
 _BYTES = pa.large_binary()  # 2 GB of sketches are only 500,000 panes
 _HLL_8 = datasketches.tgt_hll_type.HLL_8
 _ALL = datasketches.frequent_items_error_type.NO_FALSE_NEGATIVES
-
-
-def approx_count_distinct(column: Column, error: float = 0.02) -> Aggregate:
-    """About how many different values there are: a HyperLogLog of at most 2.2/error^2 bytes.
-
-    ``error`` is the relative standard error, from 0.0008 to 0.09: two answers in three are off by
-    less than it, 95 in 100 by less than twice it, 997 in 1000 by less than three times it.
-    Small counts (to about a tenth of the bytes) are all but exact. The answer depends on the
-    values alone, not on how rows were split, ordered or repeated. Nulls do not count.
-
-    >>> print(approx_count_distinct("user"))
-    approx_count_distinct(user, error=0.02)
-    """
-    return own(ApproxCountDistinct(error), column)
-
-
-def approx_quantile(column: Column, p: float | Sequence[float], error: float = 0.01) -> Aggregate:
-    """A value of about rank ``p``, or an array of them where ``p`` is several: a KLL sketch.
-
-    ``error`` is a difference of ranks, from 0.00005 to 0.2: in a window of n values the answer for
-    0.95 is one whose rank lies between 0.95 - error and 0.95 + error of n, in 99 of 100
-    answers. It says nothing of how far the values lie apart. The sketch chooses at random
-    what it keeps, so two runs may differ within that bound; a window of few values is exact,
-    and so are ``p`` 0 and 1. Numbers only; the answer is a double, without
-    interpolation. NaN is greater than every number, as in Spark; nulls do not count.
-
-    >>> print(approx_quantile("delay", 0.95))
-    approx_percentile(delay, p=0.95, error=0.01)
-    """
-    return own(ApproxQuantile(_shares(p), error), column)
-
-
-def approx_top_k(column: Column, k: int = 5, error: float = 0.001) -> Aggregate:
-    """The ``k`` most frequent values: an array of (item, count, low, high), most frequent first.
-
-    ``low`` and ``high`` are certain: the true count lies between them, and in a window of n values
-    they are at most ``error`` times n apart (``error`` from 0.0000001 to 0.4). ``count``, the
-    estimate, is never too small. A value that is left out occurs at most as often as the last
-    ``count`` says, or ``error`` times n if that is more. While a window has few different values
-    (below 2.6/error) counts are exact. How rows were split may change answers within these
-    bounds. Nulls do not count.
-
-    >>> print(approx_top_k("page", 3))
-    approx_top_k(page, k=3, error=0.001)
-    """
-    return own(ApproxTopK(k, error), column)
 
 
 class _Sketch(OwnAggregate):
@@ -314,24 +269,46 @@ def _unpacked(blob: bytes) -> tuple[frequent_strings_sketch, int]:
     return frequent_strings_sketch.deserialize(blob[8:]), int.from_bytes(blob[:8], "little")
 
 
-#: What SQL text calls them: how each is made of its constants, and how it is written.
-SKETCHES: dict[str, tuple[Callable[..., OwnAggregate], str]] = {
-    "approx_count_distinct": (
-        lambda error=0.02: ApproxCountDistinct(error),
-        "approx_count_distinct(x) or approx_count_distinct(x, error)",
-    ),
-    "approx_percentile": (
-        lambda p, accuracy=100: ApproxQuantile(_shares(p), 1 / accuracy if accuracy else 0),
-        "approx_percentile(x, 0.95) or approx_percentile(x, array(0.5, 0.95), accuracy)",
-    ),
-    "approx_top_k": (
-        lambda k=5: ApproxTopK(k, 0.001),
-        "approx_top_k(x) or approx_top_k(x, k)",
-    ),
-}
+@dataclass(frozen=True)
+class SketchDefinition(Definition):
+    """A sketch as SQL text calls it: how it is made of its constants, and how it is written."""
+
+    _: KW_ONLY
+    make: Callable[..., OwnAggregate]
+    usage: str
 
 
-def _shares(given: object) -> float | tuple[float, ...]:
+DEFINITIONS = (
+    SketchDefinition(
+        "approx_count_distinct",
+        ("approx_count_distinct",),
+        nodes={"ApproxDistinct": SqlNode("approx_count_distinct", ("accuracy",))},
+        make=lambda error=0.02: ApproxCountDistinct(error),
+        usage="approx_count_distinct(x) or approx_count_distinct(x, error)",
+    ),
+    SketchDefinition(
+        "approx_percentile",
+        ("approx_percentile",),
+        nodes={
+            "ApproxQuantile": SqlNode(
+                "approx_percentile", ("quantile", "accuracy", "weight", "error_tolerance")
+            )
+        },
+        make=lambda p, accuracy=100: ApproxQuantile(shares_of(p), 1 / accuracy if accuracy else 0),
+        usage="approx_percentile(x, 0.95) or approx_percentile(x, array(0.5, 0.95), accuracy)",
+    ),
+    SketchDefinition(
+        "approx_top_k",
+        ("approx_top_k",),
+        nodes={"ApproxTopK": SqlNode("approx_top_k", ("expression", "counters"))},
+        make=lambda k=5: ApproxTopK(k, 0.001),
+        usage="approx_top_k(x) or approx_top_k(x, k)",
+    ),
+)
+
+
+def shares_of(given: object) -> float | tuple[float, ...]:
+    """One share or several; the sketch checks them."""
     if isinstance(given, list | tuple):
         return tuple(given)
     return given  # type: ignore[return-value]  # checked by the sketch

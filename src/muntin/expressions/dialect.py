@@ -1,14 +1,26 @@
-"""Spark's SQL as sqlglot reads it, with nothing lost of the aggregates that are Muntin's own."""
+"""Expressions in Spark's SQL: text to sqlglot's tree and back.
+
+Text is parsed, never pasted: only what the parser has written out again reaches Spark. The dialect
+here reads functions into sqlglot's nodes, because conditions and aggregates are understood, not
+just passed on. Whole queries are read by :mod:`muntin.parser.dialect`, which keeps every call as
+it was written.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
+from sqlglot.errors import SqlglotError
 from sqlglot.parsers.spark import SparkParser
 
-#: Calls that sqlglot would read into nodes of its own, dropping arguments it does not expect.
+from muntin.errors import ExpressionError
+
+#: Aggregates that sqlglot would read into nodes of its own, dropping arguments it does not expect.
 _AS_WRITTEN = {
     "MEDIAN",
     "PERCENTILE",
@@ -18,14 +30,25 @@ _AS_WRITTEN = {
     "ARRAY_AGG",
     "COLLECT_SET",
 }
-
-
 #: Calls whose second argument sqlglot would drop unless it is TRUE.
 _WITH_FLAG = {
     "FIRST": exp.First.from_arg_list,
     "FIRST_VALUE": exp.First.from_arg_list,
     "LAST": exp.Last.from_arg_list,
     "LAST_VALUE": exp.Last.from_arg_list,
+}
+#: Text is parsed in a select list, so that an alias is read as in SQL and a second statement is an
+#: error; not as its first item, because there ALL and DISTINCT would belong to the query.
+_BEFORE = "SELECT 1, "
+_REFUSED: dict[type[exp.Expr], str] = {
+    exp.Subquery: "a subquery cannot stand in an aggregate",
+    exp.Select: "a subquery cannot stand in an aggregate",
+    exp.Window: "OVER has no place here: the window is the one this is aggregated over",
+    exp.Distinct: "DISTINCT stands in count(DISTINCT x) and in no other aggregate",
+    exp.Order: "ORDER BY has no place here: first and last go by the stream's `on`",
+    exp.Aliases: "a result column has one name",
+    exp.Parameter: "a parameter cannot stand in an aggregate",
+    exp.Placeholder: "a parameter cannot stand in an aggregate",
 }
 
 
@@ -34,24 +57,103 @@ def _others(table: dict[str, Any]) -> dict[str, Any]:
 
 
 class SPARK(Spark):
-    """Spark's dialect, in which those calls keep the arguments they were written with."""
+    """Spark's dialect, in which these calls keep the arguments they were written with."""
 
     class Parser(SparkParser):
         FUNCTIONS = _others(SparkParser.FUNCTIONS) | _WITH_FLAG
         FUNCTION_PARSERS = _others(SparkParser.FUNCTION_PARSERS)
 
 
+def parse_expression(text: str) -> exp.Expr:
+    """Read one expression, which may have an alias; raise where it is none, or has a subquery."""
+    tree = _parse(text)
+    refuse_parts(tree, text)
+    return tree
+
+
+def written(tree: exp.Expr) -> str:
+    """The text of a tree in Spark's SQL."""
+    return tree.sql(dialect=SPARK)
+
+
+@contextmanager
+def nesting_limit(text: str) -> Iterator[None]:
+    """Raise an error that shows the text where an expression is nested too deeply."""
+    try:
+        yield
+    except RecursionError:
+        raise ExpressionError("it is nested too deeply to be read", text) from None
+
+
+def columns_of(text: str) -> list[str]:
+    """The columns that an expression on rows mentions, each once.
+
+    >>> columns_of("speed < 30 AND abs(speed - `top speed`) > 5")
+    ['speed', 'top speed']
+    """
+    columns = _parse(text).find_all(exp.Column)
+    return list(dict.fromkeys(".".join(part.name for part in column.parts) for column in columns))
+
+
 def constant(node: exp.Expr) -> object:
     """A number or a list of numbers; anything else stays text, which no check lets pass."""
     if isinstance(node, exp.Array):
         return [constant(part) for part in node.expressions]
-    written = node.sql(dialect=SPARK)
+    text = written(node)
     if isinstance(node, exp.Neg):
         number = constant(node.this)
-        return -number if isinstance(number, int | float) else written
+        return -number if isinstance(number, int | float) else text
     if not isinstance(node, exp.Literal) or node.is_string:
-        return written
+        return text
     try:
         return int(node.this) if node.this.isdigit() else float(node.this)
     except ValueError:  # "²" is a digit, and the parser takes it for a number
-        return written
+        return text
+
+
+def is_distinct_count(node: exp.Expr | None) -> bool:
+    """True for ``count(DISTINCT ...)``."""
+    return isinstance(node, exp.Count) and isinstance(node.this, exp.Distinct)
+
+
+def refuse_parts(tree: exp.Expr, text: str) -> None:
+    """Raise where an expression has a part that no aggregate and no condition can have."""
+    for node in tree.walk():
+        if is_distinct_count(node.parent):
+            continue
+        for kind, why in _REFUSED.items():
+            if isinstance(node, kind):
+                raise ExpressionError(why, text)
+
+
+def _parse(text: str) -> exp.Expr:
+    try:
+        statements = sqlglot.parse(_BEFORE + text, dialect=SPARK)
+    except SqlglotError as error:
+        raise ExpressionError(_problem(error), text, _position(error)) from None
+    except (IndexError, KeyError, AttributeError, TypeError, ValueError):
+        # The parser trips over some broken text itself, such as "map(limit<sort".
+        raise ExpressionError("this is not SQL that can be read", text) from None
+    select = statements[0] if len(statements) == 1 else None
+    if not isinstance(select, exp.Select) or len(select.expressions) != 2:
+        raise ExpressionError("write one expression, such as 'max(speed) AS hi'", text)
+    if [part for part, value in select.args.items() if value and part != "expressions"]:
+        raise ExpressionError("write an expression, not a query", text)
+    tree: exp.Expr = select.expressions[1]
+    return tree
+
+
+def _problem(error: Exception) -> str:
+    details = getattr(error, "errors", None)
+    problem = details[0]["description"] if details else str(error).splitlines()[0]
+    if problem.startswith("Required keyword"):  # goes on about the parser's classes
+        problem = "something is missing"
+    return f"this is not SQL that can be read: {problem.rstrip('.')}"
+
+
+def _position(error: Exception) -> int | None:
+    details = getattr(error, "errors", None)
+    if not details or details[0].get("line") != 1:
+        return None
+    column = details[0]["col"] - len(_BEFORE) - len(details[0].get("highlight") or "")
+    return int(column) if column >= 0 else 0

@@ -1,38 +1,36 @@
-"""Conditions on rows that Spark cannot evaluate, for whole columns with SQL's three values."""
+"""Conditions that Muntin evaluates itself, for whole columns with SQL's three values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import reduce
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from muntin.expressions import times
-from muntin.expressions.case_and_like import chosen, extreme, like
-from muntin.expressions.condition_nodes import (
-    BooleanConstant,
-    Choice,
-    Dated,
-    Elapsed,
-    IntervalConstant,
-    LeastOrGreatest,
-    Like,
-    Null,
-    Part,
-    TimeConstant,
-)
 from muntin.expressions.nodes import (
     Absolute,
     All,
     Arithmetic,
+    BooleanConstant,
+    Choice,
     Comparison,
     Constant,
+    Dated,
+    Elapsed,
     Inner,
+    IntervalConstant,
+    LeastOrGreatest,
+    Like,
     Missing,
     Negation,
     Node,
+    Null,
     Slot,
     Text,
+    TimeConstant,
 )
 from muntin.expressions.values import (
     ComparableValues,
@@ -44,14 +42,16 @@ from muntin.expressions.values import (
     comparable,
     constant,
     doubles,
+    from_arrow,
     largest,
     number_of,
     roomy,
+    scaled,
     truth,
     validity,
     wide,
 )
-from muntin.kernels.arrays import Mask
+from muntin.kernels.arrays import Ints, Mask
 
 
 def evaluate(node: Node, slot: Callable[[int], Value], inner: Callable[[Inner], Value]) -> Value:
@@ -82,26 +82,29 @@ def evaluate(node: Node, slot: Callable[[int], Value], inner: Callable[[Inner], 
         case Missing(operand):
             valid = validity(evaluate(operand, slot, inner))
             return Truth(~valid, np.ones_like(valid))
-        case _:
-            return _part(node, lambda part: evaluate(part, slot, inner))
-
-
-def _part(node: Part, value: Callable[[Node], Value]) -> Value:
-    match node:
         case BooleanConstant(known):
             return Truth(np.array([known]), np.ones(1, np.bool_))
         case Null():
             return ComparableValues(pa.nulls(1))
+        case _:
+            return _choice_or_time(node, lambda part: evaluate(part, slot, inner))
+
+
+def _choice_or_time(
+    node: Choice | LeastOrGreatest | Like | TimeConstant | IntervalConstant | Dated | Elapsed,
+    value: Callable[[Node], Value],
+) -> Value:
+    match node:
         case Choice(cases, otherwise):
-            holds = [truth(value(condition)) for condition, _ in cases]
-            return chosen(holds, [*(value(one) for _, one in cases), value(otherwise)])
+            conditions = [truth(value(condition)) for condition, _ in cases]
+            return _case(conditions, [*(value(then) for _, then in cases), value(otherwise)])
         case LeastOrGreatest(which, operands):
-            return extreme(which, [value(operand) for operand in operands])
+            return _extreme(which, [value(operand) for operand in operands])
         case Like(operand, pattern):
-            return like(value(operand), pattern)
-        case TimeConstant(number, type_):
+            return _like(value(operand), pattern)
+        case TimeConstant(instant, type_):
             return ComparableValues(
-                pa.array([number], pa.int64()).cast(times.NUMBERS[type_]).cast(type_)
+                pa.array([instant], pa.int64()).cast(times.NUMBERS[type_]).cast(type_)
             )
         case IntervalConstant(micros):
             return ComparableValues(pa.array([micros], pa.duration("us")))
@@ -190,7 +193,85 @@ def _mask(holds: Values) -> Mask:
 
 
 def _all(parts: list[Truth]) -> Truth:
+    """AND with three values, as ``and_kleene``; comparisons give NumPy's masks, which stay so."""
     true, false = parts[0].true, parts[0].valid & ~parts[0].true
     for part in parts[1:]:
         true, false = true & part.true, false | (part.valid & ~part.true)
     return Truth(true, true | false)
+
+
+def _case(conditions: Sequence[Truth], values: Sequence[Value]) -> Value:
+    """The value whose condition is the first to hold, or the last value."""
+    sizes = [(len(part.true),) for part in conditions] + [(len(validity(v)),) for v in values]
+    rows = np.broadcast_shapes(*sizes)[0]
+    chosen = np.full(rows, len(conditions), np.int64)
+    for place in reversed(range(len(conditions))):
+        holds = conditions[place].true & conditions[place].valid
+        chosen[np.broadcast_to(holds, rows)] = place
+    return _taken(chosen, values)
+
+
+def _extreme(which: str, values: Sequence[Value]) -> Value:
+    """The least or greatest of each row, null only where all are.
+
+    By hand, because Arrow's ``max_element_wise`` passes over NaN, which in Spark is above all
+    numbers, and has no kernel for conditions and for timestamps with a zone.
+    """
+    return reduce(lambda left, right: _further(which, left, right), values)
+
+
+def _further(which: str, left: Value, right: Value) -> Value:
+    one, other = comparable(left, right)
+    beyond = (other < one if which == "least" else other > one).astype(np.bool_)
+    right_wins = validity(right) & (~validity(left) | beyond)
+    return _taken(right_wins.astype(np.int64), [left, right])
+
+
+def _taken(chosen: Ints, values: Sequence[Value]) -> Value:
+    """For each row the value with the chosen number; NULL has no type and no values."""
+    typed = [value for value in values if not _is_untyped(value)]
+    if not isinstance(typed[0], Numbers):
+        columns = [_column(value) for value in values]
+        type_ = _column(typed[0]).type
+        # Arrow spreads scalars, not columns of length one.
+        spread = [
+            column.cast(type_) if len(column) == len(chosen) else column[0].cast(type_)
+            for column in columns
+        ]
+        return from_arrow(pc.choose(pa.array(chosen), *spread))
+    # Exact numbers may be Python's own integers, which Arrow has no column for.
+    scales = [value.scale for value in typed if isinstance(value, Numbers)]
+    whole = [scale for scale in scales if scale is not None]
+    scale = max(whole) if len(whole) == len(scales) else None
+    valid = _select(chosen, [validity(value) for value in values]).astype(np.bool_)
+    return Numbers(_select(chosen, [_numbers(value, scale) for value in values]), valid, scale)
+
+
+def _column(value: Value) -> pa.Array:
+    if isinstance(value, Truth):
+        return pa.array(value.true, pa.bool_(), mask=~value.valid)
+    assert isinstance(value, ComparableValues)  # the types were checked when the plan was built
+    return value.column
+
+
+def _is_untyped(value: Value) -> bool:
+    return isinstance(value, ComparableValues) and pa.types.is_null(value.column.type)
+
+
+def _select(chosen: Ints, values: Sequence[Values]) -> Values:
+    selected: Values = np.select([chosen == place for place in range(len(values))], values)
+    return selected
+
+
+def _numbers(value: Value, scale: int | None) -> Values:
+    if not isinstance(value, Numbers):
+        return np.zeros(1, np.int64)
+    if scale is None or value.scale is None:
+        return doubles(value)
+    return scaled(value.values, scale - value.scale)
+
+
+def _like(value: Value, pattern: str) -> Truth:
+    assert isinstance(value, ComparableValues)  # checked when the plan was built
+    matches = pc.match_like(value.column, pattern).fill_null(False)
+    return Truth(matches.to_numpy(zero_copy_only=False), validity(value))

@@ -1,8 +1,10 @@
-"""Correlated aggregates: a condition on rows that looks at an aggregate of the same rows.
+"""The nodes of conditions that Muntin evaluates itself: a small tree of frozen values.
 
-``count(*) FILTER (WHERE duration >= avg(duration))`` depends on rows (*slots*, which Spark has
-evaluated) and on the window as a whole (*inner* aggregates). What Spark cannot evaluate before
-the window is known remains as a small tree of frozen values [CA-1 to CA-11].
+Spark evaluates what looks at one row alone; the tree refers to these columns as *slots*. What is
+left looks at two rows, or at a window as a whole: ``count(*) FILTER (WHERE duration >=
+avg(duration))`` has an *inner* aggregate [CA-1 to CA-11]. Every node means what Spark's SQL means
+by it. Zones are those of the session: on their clocks Spark measures the time between two
+timestamps and adds days to one.
 """
 
 from __future__ import annotations
@@ -10,28 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
-from muntin.expressions.condition_nodes import Part
-
 #: Comparisons, and what they become when their sides change places.
 COMPARISONS = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "<=>": "<=>"}
-#: What an inner or a dependent aggregate may be: those that need no order of rows.
-FUNCTIONS = (
-    "count",
-    "sum",
-    "avg",
-    "min",
-    "max",
-    "var_samp",
-    "var_pop",
-    "stddev_samp",
-    "stddev_pop",
-    "any",
-    "all",
-)
 
 
 @dataclass(frozen=True)
@@ -111,6 +97,76 @@ class Missing:
     operand: Node
 
 
+@dataclass(frozen=True)
+class BooleanConstant:
+    """TRUE or FALSE."""
+
+    value: bool
+
+
+@dataclass(frozen=True)
+class Null:
+    """NULL, which has the type of what stands beside it."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """CASE: the value of the first condition that is true, or another one."""
+
+    cases: tuple[tuple[Node, Node], ...]
+    otherwise: Node
+
+
+@dataclass(frozen=True)
+class LeastOrGreatest:
+    """``least`` or ``greatest`` of those that are not null; NaN is greater than all."""
+
+    which: Literal["least", "greatest"]
+    operands: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Like:
+    """LIKE with a constant pattern, as the regular expression that it stands for."""
+
+    operand: Node
+    pattern: str
+
+
+@dataclass(frozen=True)
+class TimeConstant:
+    """A constant timestamp or date: its number, and its type."""
+
+    value: int
+    type: pa.DataType
+
+
+@dataclass(frozen=True)
+class IntervalConstant:
+    """A constant length of time; one of days alone moves dates too."""
+
+    micros: int
+    days: bool
+
+
+@dataclass(frozen=True)
+class Dated:
+    """The day of a timestamp on the clocks of a zone."""
+
+    operand: Node
+    zone: str
+
+
+@dataclass(frozen=True)
+class Elapsed:
+    """How many whole units there are from one time to another on the clocks of a zone."""
+
+    unit: int  # in microseconds
+    start: Node
+    end: Node
+    zone: str
+
+
 Node = (
     Slot
     | Constant
@@ -122,7 +178,15 @@ Node = (
     | All
     | Negation
     | Missing
-    | Part
+    | BooleanConstant
+    | Null
+    | Choice
+    | LeastOrGreatest
+    | Like
+    | TimeConstant
+    | IntervalConstant
+    | Dated
+    | Elapsed
 )
 
 

@@ -1,32 +1,47 @@
-"""From the parser's tree to a correlation: what is Spark's becomes slots, the rest is ours."""
+"""From sqlglot's tree of a condition to nodes: what Spark evaluates becomes slots.
+
+Three kinds of conditions are read. Of a condition on pairs of rows Spark gives the columns only
+(:func:`read_columnwise`); of a condition on two rows of one stream it evaluates what looks at one
+of them (:func:`read_two_rows`); of a condition on a window as a whole it evaluates all but the
+aggregates and what is around them (:mod:`muntin.aggregates.parse`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Literal
 
+import pyarrow as pa
 from sqlglot import exp
 
-from muntin.aggregates.functions import Aggregate, Correlated
-from muntin.errors import ExpressionError
+from muntin.errors import ArgumentError, ExpressionError
+from muntin.expressions.dialect import SPARK
 from muntin.expressions.nodes import (
-    FUNCTIONS,
     Absolute,
     Arithmetic,
+    BooleanConstant,
+    Choice,
     Comparison,
     Constant,
-    Correlation,
-    Inner,
+    Dated,
+    Elapsed,
+    IntervalConstant,
+    LeastOrGreatest,
+    Like,
     Missing,
     Negation,
     Node,
+    Null,
     Slot,
+    Text,
+    TimeConstant,
     conjunction,
-    moved,
 )
-from muntin.expressions.read_condition import PARTS, read_part
 from muntin.expressions.spark_expressions import Expression, Sql
+from muntin.specs.axis import Axis, Domain
+from muntin.specs.lengths import Duration, parse_length
 
 _ARITHMETIC: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
 _MORE_ARITHMETIC: dict[type[exp.Expr], str] = {exp.Mod: "%", exp.IntDiv: "div"}
@@ -39,64 +54,76 @@ _COMPARISONS: dict[type[exp.Expr], str] = {
     exp.GTE: ">=",
     exp.NullSafeEQ: "<=>",
 }
-#: How a part of the tree becomes an aggregate; None where it is none.
-AggregateOf = Callable[[exp.Expr], Aggregate | None]
-#: Whether there is an aggregate somewhere in a part of the tree.
-Aggregates = Callable[[exp.Expr], bool]
+#: What messages say that a condition on rows may contain beside arithmetic and comparisons.
+_PARTS = (
+    "IN, LIKE, % and div, coalesce, nullif, if, CASE, least, greatest, timestampdiff, datediff, "
+    "intervals, constants"
+)
+_SECOND = 10**6
+_UNITS = {
+    "MICROSECOND": 1,
+    "MILLISECOND": 1000,
+    "SECOND": _SECOND,
+    "MINUTE": 60 * _SECOND,
+    "HOUR": 3600 * _SECOND,
+    "DAY": 86_400 * _SECOND,
+    "WEEK": 7 * 86_400 * _SECOND,
+}
+_TIME_TYPES = {
+    exp.DType.TIMESTAMPTZ: (Domain.TIMESTAMP, pa.timestamp("us", tz="UTC")),
+    exp.DType.TIMESTAMPLTZ: (Domain.TIMESTAMP, pa.timestamp("us", tz="UTC")),
+    exp.DType.TIMESTAMPNTZ: (Domain.TIMESTAMP_NTZ, pa.timestamp("us")),
+    exp.DType.DATE: (Domain.DATE, pa.date32()),
+}
 
 
-def correlate(
-    dependent: Aggregate,
-    where: exp.Expr,
-    text: str,
-    aggregate_of: AggregateOf,
-    aggregates: Aggregates,
-) -> Correlated:
-    """An aggregate over the rows that meet a condition in which aggregates stand."""
-    _supported(dependent, text)
-    reader = _Reader(text, aggregate_of, aggregates)
-    argument = reader.place(dependent.arguments[0]) if dependent.arguments else None
-    tree = reader.node(where)
-    if not reader.slots:
-        reader.place(Sql("TRUE"))  # a row must be kept as something, or it cannot be counted
-    shown = f"{dependent} FILTER (WHERE {_shown(where)})"
-    correlation = Correlation(dependent.function, argument, tree, len(reader.slots), shown)
-    return Correlated("correlated", tuple(reader.slots), dependent.condition, None, (correlation,))
+@dataclass(frozen=True)
+class OneRowExpression:
+    """What Spark evaluates for one of two rows: SQL on its columns, and these as written."""
+
+    text: str
+    columns: tuple[str, ...]
 
 
-def columnwise(
-    where: exp.Expr, text: str, zone: str, native: Callable[[exp.Expr], bool]
-) -> tuple[Node, list[str]]:
-    """A condition of which Muntin evaluates all but what is ``native``, and that as written.
+def read_columnwise(tree: exp.Expr, text: str, zone: str) -> tuple[Node, list[str]]:
+    """Read a condition of which Spark gives the columns only, and return them as written.
 
     ``zone`` is the session's, on whose clocks Spark's SQL reads timestamps.
     """
-    reader = _Reader(text, lambda tree: None, lambda tree: not native(tree))
-    reader.zone = zone
-    tree = reader.node(where)
-    return tree, [str(slot) for slot in reader.slots]
+    reader = ConditionReader(text, lambda part: isinstance(part, exp.Column), zone=zone)
+    node = reader.node(tree)
+    return node, [str(slot) for slot in reader.slots]
 
 
-def _supported(aggregate: Aggregate, text: str) -> None:
-    if aggregate.function not in (*FUNCTIONS, "correlated"):
-        raise ExpressionError(
-            f"{aggregate.function} cannot be part of a correlated aggregate; "
-            f"these can: {', '.join(FUNCTIONS)}",
-            text,
-        )
+def read_two_rows(tree: exp.Expr, text: str, zone: str) -> tuple[Node, list[OneRowExpression]]:
+    """Read a condition on two rows: every part that looks at one row alone becomes a slot."""
+    reader = ConditionReader(text, lambda part: len(_rows(part)) == 1, zone=zone)
+    node = reader.node(tree)
+    return node, [_of_one_row(reader.trees[slot]) for slot in reader.slots]
+
+
+def shown(tree: exp.Expr) -> str:
+    """The text of a tree as it was written, more or less: the parser prefers capitals."""
+    return tree.sql(dialect=SPARK, normalize_functions="lower")
 
 
 @dataclass
-class _Reader:
-    """Reads one condition and collects the slots it needs."""
+class ConditionReader:
+    """Reads one condition and collects the slots it needs.
+
+    ``is_native`` says which parts Spark evaluates, ``inner`` makes a node of a part that is an
+    aggregate. ``zone`` is given for conditions on rows, which Muntin evaluates as a whole.
+    """
 
     text: str
-    aggregate_of: AggregateOf
-    aggregates: Aggregates
+    is_native: Callable[[exp.Expr], bool]
+    inner: Callable[[exp.Expr], Node | None] = lambda tree: None
+    zone: str | None = None
     slots: list[Expression] = field(default_factory=list)
-    zone: str | None = None  # Muntin evaluates conditions on rows, with all that stands in them
+    trees: dict[Expression, exp.Expr] = field(default_factory=dict)
 
     def place(self, expression: Expression) -> int:
+        """The number of the slot of an expression, which is added if it is new."""
         if expression not in self.slots:
             self.slots.append(expression)
         return self.slots.index(expression)
@@ -105,10 +132,12 @@ class _Reader:
         tree = tree.unnest()
         if (number := _number(tree)) is not None:
             return number
-        if not self.aggregates(tree):
-            return Slot(self.place(Sql(tree.sql(dialect="spark"))))
-        if (aggregate := self.aggregate_of(tree)) is not None:
-            return self._inner(aggregate)
+        if self.is_native(tree):
+            slot = Sql(tree.sql(dialect=SPARK))
+            self.trees.setdefault(slot, tree)
+            return Slot(self.place(slot))
+        if (aggregate := self.inner(tree)) is not None:
+            return aggregate
         kind = type(tree)
         if kind in _ARITHMETIC:
             return Arithmetic(_ARITHMETIC[kind], *self._sides(tree), self.zone or "UTC")
@@ -116,12 +145,12 @@ class _Reader:
             return Arithmetic(_MORE_ARITHMETIC[kind], *self._sides(tree))
         if kind in _COMPARISONS:
             return Comparison(_COMPARISONS[kind], *self._sides(tree))
-        return self._other(tree)
+        return self._logic(tree)
 
     def _sides(self, tree: exp.Expr) -> tuple[Node, Node]:
         return self.node(tree.this), self.node(tree.expression)
 
-    def _other(self, tree: exp.Expr) -> Node:
+    def _logic(self, tree: exp.Expr) -> Node:
         match tree:
             case exp.And():
                 return conjunction([*self._sides(tree)])
@@ -140,39 +169,102 @@ class _Reader:
                 return conjunction([Comparison(">=", value, low), Comparison("<=", value, high)])
             case exp.Is() if isinstance(tree.expression, exp.Null):
                 return Missing(self.node(tree.this))
-        part = None if self.zone is None else read_part(tree, self.node, self.zone, self.text)
-        if part is None:
-            more = "" if self.zone is None else f"{PARTS}, "
-            raise ExpressionError(
-                f"{self._where} {_shown(tree)!r} cannot be used; + - * / abs, comparisons, "
-                f"BETWEEN, {more}IS NULL, AND, OR and NOT can",
-                self.text,
-            )
-        return part
+        if self.zone is None:
+            raise self._unusable(tree, "around an aggregate in a condition", "")
+        node = self._condition_on_rows(tree, self.zone)
+        if node is None:
+            where = "in a condition that Muntin evaluates itself"
+            raise self._unusable(tree, where, f"{_PARTS}, ")
+        return node
 
-    @property
-    def _where(self) -> str:
-        if self.zone is not None:
-            return "in a condition that Muntin evaluates itself"
-        return "around an aggregate in a condition"
+    def _unusable(self, tree: exp.Expr, where: str, more: str) -> ExpressionError:
+        return ExpressionError(
+            f"{where} {shown(tree)!r} cannot be used; + - * / abs, comparisons, "
+            f"BETWEEN, {more}IS NULL, AND, OR and NOT can",
+            self.text,
+        )
 
-    def _inner(self, aggregate: Aggregate) -> Inner:
-        _supported(aggregate, self.text)
-        where: list[Node] = []
-        if aggregate.condition is not None:
-            where.append(Slot(self.place(aggregate.condition)))
-        if not isinstance(aggregate, Correlated):
-            argument = self.place(aggregate.arguments[0]) if aggregate.arguments else None
-            return Inner(aggregate.function, argument, conjunction(where) if where else None)
-        places = tuple(self.place(slot) for slot in aggregate.arguments)
-        below = aggregate.correlation
-        own = None if below.argument is None else places[below.argument]
-        return Inner(below.function, own, conjunction([moved(below.where, places), *where]))
+    def _condition_on_rows(self, tree: exp.Expr, zone: str) -> Node | None:
+        """One of the parts that conditions on rows may contain; None if it is something else."""
+        match tree:
+            case exp.Boolean():
+                return BooleanConstant(bool(tree.this))
+            case exp.Null():
+                return Null()
+            case exp.Literal():
+                return Text(str(tree.this))
+            case exp.In() if tree.expressions:
+                value = self.node(tree.this)
+                equal = [Comparison("=", value, self.node(item)) for item in tree.expressions]
+                return Negation(conjunction([Negation(comparison) for comparison in equal]))
+            case exp.NullSafeNEQ():
+                return Negation(Comparison("<=>", *self._sides(tree)))
+            case exp.Like() | exp.Escape():
+                return self._like(tree)
+            case exp.Interval():
+                return _interval(tree, self.text)
+            case exp.Cast() if isinstance(tree.this, exp.Literal) and tree.this.is_string:
+                return _time_constant(tree, zone, self.text)
+            case exp.TsOrDsToDate():
+                return Dated(self.node(tree.this), zone)
+            case exp.TimestampDiff():
+                return self._elapsed(tree, zone)
+            case exp.DateDiff() if tree.args.get("unit") is None:
+                day = _UNITS["DAY"]
+                return Elapsed(day, self.node(tree.expression), self.node(tree.this), zone)
+        return self._choice(tree)
 
+    def _choice(self, tree: exp.Expr) -> Node | None:
+        match tree:
+            case exp.Coalesce():
+                *firsts, last = map(self.node, (tree.this, *tree.expressions))
+                return Choice(tuple((Negation(Missing(value)), value) for value in firsts), last)
+            case exp.Nullif():
+                value = self.node(tree.this)
+                equal = Comparison("=", value, self.node(tree.expression))
+                return Choice(((equal, Null()),), value)
+            case exp.If():
+                case = self.node(tree.this), self.node(tree.args["true"])
+                return Choice((case,), self._default(tree, "false"))
+            case exp.Case():
+                operand = tree.args.get("this")
+                ifs = tree.args["ifs"]
+                when = [
+                    self.node(part.this)
+                    if operand is None
+                    else Comparison("=", self.node(operand), self.node(part.this))
+                    for part in ifs
+                ]
+                then = [self.node(part.args["true"]) for part in ifs]
+                return Choice(tuple(zip(when, then, strict=True)), self._default(tree, "default"))
+            case exp.Least() | exp.Greatest():
+                which: Literal["least", "greatest"]
+                which = "least" if isinstance(tree, exp.Least) else "greatest"
+                return LeastOrGreatest(which, tuple(map(self.node, (tree.this, *tree.expressions))))
+        return None
 
-def _shown(tree: exp.Expr) -> str:
-    """As it was written, more or less: the parser prefers capitals for functions."""
-    return tree.sql(dialect="spark", normalize_functions="lower")
+    def _default(self, tree: exp.Expr, name: str) -> Node:
+        default = tree.args.get(name)
+        return Null() if default is None else self.node(default)
+
+    def _like(self, tree: exp.Expr) -> Node:
+        like, escape = (
+            (tree.this, tree.expression) if isinstance(tree, exp.Escape) else (tree, None)
+        )
+        pattern = like.expression
+        constant = isinstance(pattern, exp.Literal) and pattern.is_string
+        if not isinstance(like, exp.Like) or not constant:
+            raise ExpressionError("LIKE takes a constant pattern here, such as 'a%'", self.text)
+        by = "\\" if escape is None else str(escape.this)
+        node = Like(self.node(like.this), _pattern(str(pattern.this), by, self.text))
+        return Negation(node) if like.args.get("negate") else node
+
+    def _elapsed(self, tree: exp.TimestampDiff, zone: str) -> Elapsed:
+        unit = str(tree.args["unit"].name).upper()
+        if unit not in _UNITS:
+            units = ", ".join(_UNITS)
+            raise ExpressionError(f"timestampdiff counts {units}, not {unit}", self.text)
+        return Elapsed(_UNITS[unit], self.node(tree.expression), self.node(tree.this), zone)
 
 
 def _number(tree: exp.Expr) -> Constant | None:
@@ -180,6 +272,70 @@ def _number(tree: exp.Expr) -> Constant | None:
         return Constant(-positive.value)
     if not isinstance(tree, exp.Literal) or tree.is_string:
         return None
-    written = str(tree.this)
+    digits = str(tree.this)
     # As in Spark: 1.5 is a decimal, 15e-1 a double.
-    return Constant(float(written) if "e" in written.lower() else Decimal(written))
+    return Constant(float(digits) if "e" in digits.lower() else Decimal(digits))
+
+
+def _pattern(pattern: str, escape: str, text: str) -> str:
+    """A pattern of LIKE, whatever its escape is, as the one that has a backslash for it."""
+    backslashed, rest = "", iter(pattern)
+    for letter in rest:
+        if letter == escape:
+            letter = next(rest, "")
+            if letter not in ("_", "%", escape):
+                raise ExpressionError(f"in LIKE {escape!r} stands before _ or % or itself", text)
+            backslashed += f"\\{letter}"
+        else:
+            backslashed += "\\\\" if letter == "\\" else letter
+    return backslashed
+
+
+def _interval(tree: exp.Interval, text: str) -> IntervalConstant:
+    amount, unit = tree.args.get("this"), tree.args.get("unit")
+    length_text = "" if amount is None else str(amount.this)
+    if isinstance(unit, exp.Var):
+        length_text = f"{length_text} {unit.name}"
+    negative = length_text.startswith("-")
+    try:
+        length = parse_length("INTERVAL", length_text.removeprefix("-").strip())
+    except ArgumentError:
+        length = None
+    if not isinstance(length, Duration) or isinstance(unit, exp.IntervalSpan):
+        raise ExpressionError(
+            "an interval has one unit here, from days to microseconds: INTERVAL 90 SECONDS", text
+        )
+    days = length_text.rstrip("sS").upper().endswith(("DAY", "WEEK"))
+    return IntervalConstant(-length.micros if negative else length.micros, days)
+
+
+def _time_constant(tree: exp.Cast, zone: str, text: str) -> TimeConstant | None:
+    if tree.to.this not in _TIME_TYPES:
+        return None
+    domain, type_ = _TIME_TYPES[tree.to.this]
+    try:
+        return TimeConstant(Axis(domain, zone=zone).point("condition", str(tree.this.this)), type_)
+    except ArgumentError:
+        raise ExpressionError(
+            f"{tree.this.this!r} is no time; write TIMESTAMP '2026-01-31 12:00:00' or "
+            "DATE '2026-01-31'",
+            text,
+        ) from None
+
+
+def _rows(tree: exp.Expr) -> set[str]:
+    """The rows that a part looks at, by the first part of its columns' names."""
+    return {column.parts[0].name.lower() for column in tree.find_all(exp.Column)}
+
+
+def _of_one_row(tree: exp.Expr) -> OneRowExpression:
+    columns = tuple(column.sql(dialect=SPARK) for column in tree.find_all(exp.Column))
+    return OneRowExpression(tree.transform(_without_row).sql(dialect=SPARK), columns)
+
+
+def _without_row(node: exp.Expr) -> exp.Expr:
+    if not isinstance(node, exp.Column) or len(node.parts) < 2:
+        return node
+    # Quoted, because after a dot a name may be a word that SQL has for itself.
+    _, name, *fields = (exp.to_identifier(part.name, quoted=True) for part in node.parts)
+    return exp.Dot.build([exp.Column(this=name), *fields]) if fields else exp.Column(this=name)

@@ -7,29 +7,27 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 
 from muntin.errors import UnsupportedTypeError
-from muntin.expressions.condition_nodes import (
-    BooleanConstant,
-    Choice,
-    Dated,
-    Elapsed,
-    IntervalConstant,
-    LeastOrGreatest,
-    Like,
-    Null,
-    TimeConstant,
-)
 from muntin.expressions.nodes import (
     Absolute,
     All,
     Arithmetic,
+    BooleanConstant,
+    Choice,
     Comparison,
     Constant,
+    Dated,
+    Elapsed,
     Inner,
+    IntervalConstant,
+    LeastOrGreatest,
+    Like,
     Missing,
     Negation,
     Node,
+    Null,
     Slot,
     Text,
+    TimeConstant,
 )
 
 #: What a value can take part in: arithmetic, logic, or comparison with its own type, by name.

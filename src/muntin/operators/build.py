@@ -6,10 +6,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from muntin.aggregates.bind import AggregateCall
-from muntin.aggregates.focused.aggregate import synopsis_kind as focused_kind
-from muntin.aggregates.synopses.functions import synopsis_kind, within_of
-from muntin.aggregates.synopses.protocol import SYNOPSES, SynopsisKind
+from muntin.aggregates.bind import synopses
+from muntin.aggregates.definition import AggregateCall
 from muntin.errors import ArgumentError
 from muntin.operators.protocol import Operator
 from muntin.operators.rows.cut import Cut, RankCut, TupleCut
@@ -58,7 +56,7 @@ class WindowOperatorInputs:
 
 def build(spec: WindowSpec | SequenceSpec, typed: WindowOperatorInputs) -> Operator:
     """The operator of a specification."""
-    if any(call.function in SYNOPSES for call in typed.calls):
+    if any(call.function in synopses() for call in typed.calls):
         return _synopses(spec, typed)
     match spec:
         case Window() | Landmark() | Latch():
@@ -119,7 +117,7 @@ def _ordered(
 
 def _synopses(spec: WindowSpec | SequenceSpec, typed: WindowOperatorInputs) -> Synopses:
     """Synopses are fed in order, so their windows are made of rows that are held until final."""
-    synopsis = next(call.function for call in typed.calls if call.function in SYNOPSES)
+    synopsis = next(call.function for call in typed.calls if call.function in synopses())
     cut: Cut
     origin, length = 0, None
     match spec:
@@ -137,7 +135,7 @@ def _synopses(spec: WindowSpec | SequenceSpec, typed: WindowOperatorInputs) -> S
                 "a synopsis answers windows over values (window, tumbling, landmark), and by_tuple "
                 "where `on` is not a double",
             )
-    exact = [call.label for call in typed.calls if call.function not in SYNOPSES]
+    exact = [call.label for call in typed.calls if call.function not in synopses()]
     if exact:
         raise ArgumentError(
             "aggregates",
@@ -156,21 +154,15 @@ def _synopses(spec: WindowSpec | SequenceSpec, typed: WindowOperatorInputs) -> S
         lateness_type=typed.lateness_type,
         unfinished=typed.unfinished,
         origin=origin if clipped else None,
-        kinds=tuple(_kind(call, length, origin) for call in typed.calls),
+        kinds=tuple(
+            synopses()[call.function].kind(call.options, length, origin) for call in typed.calls
+        ),
         within=tuple(_within(call, typed.axis, length) for call in typed.calls),
     )
 
 
-def _kind(call: AggregateCall, length: int | None, origin: int) -> SynopsisKind:
-    if call.function == "focused":
-        return focused_kind(call.function, call.options, length, origin)
-    kind = synopsis_kind(call.function, call.options)
-    assert kind is not None  # its name is among SYNOPSES
-    return kind
-
-
 def _within(call: AggregateCall, axis: Axis, length: int | None) -> int | None:
-    within = None if call.function == "focused" else within_of(call.options)
+    within = synopses()[call.function].within(call.options)
     if within is None:
         return None
     ticks = axis.length("within", within)

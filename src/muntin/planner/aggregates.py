@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from muntin.aggregates.functions import SYNONYMS
-from muntin.aggregates.sketches import SKETCHES
+from muntin.aggregates.bind import sql_aggregates
 
 _AROUND = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)
 
 
 def known_aggregates(own: Collection[str] = ()) -> frozenset[str]:
     """The names of Muntin's aggregates and of a stream's own."""
-    return frozenset((*SYNONYMS, *SKETCHES, *own))
+    return frozenset((*sql_aggregates(), *own))
 
 
 def is_aggregate(node: exp.Expr, known: Collection[str]) -> bool:

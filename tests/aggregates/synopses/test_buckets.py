@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin.aggregates.synopses.buckets import HistogramBuckets, estimates, lows, units
-from muntin.aggregates.synopses.canonical_form import sizes
+from muntin.aggregates.synopses.buckets import HistogramBuckets, estimates, lows, sizes, units
 from muntin.errors import ArgumentError
 from tests.aggregates.synopses.streams import StepByStep, Stream, streams
 

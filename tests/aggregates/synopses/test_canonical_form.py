@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from muntin.aggregates.synopses.bucket_layout import head_ages
-from muntin.aggregates.synopses.canonical_form import (
+from muntin.aggregates.synopses.buckets import (
     bucket_bound,
     canonical,
     checked_k,
     half_k,
+    head_ages,
     sizes,
 )
 from muntin.errors import ArgumentError

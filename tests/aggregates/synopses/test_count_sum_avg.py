@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin.aggregates.synopses.canonical_form import bucket_bound
+from muntin.aggregates.synopses.buckets import bucket_bound
 from muntin.aggregates.synopses.count_sum_avg import ApproxAvg, ApproxCount, ApproxSum
 from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Ints

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from muntin.aggregates.synopses.result_column import BOUNDED, result_column
+from muntin.aggregates.synopses.protocol import BOUNDED, result_column
 
 ANSWERS = [np.array([1.0, np.nan]), np.array([0.5, np.nan]), np.array([2.0, np.nan])]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from muntin.aggregates.synopses.canonical_form import bucket_bound
+from muntin.aggregates.synopses.buckets import bucket_bound
 from muntin.aggregates.synopses.count_sum_avg import ApproxCount
 
 PAGE = Path(__file__).parents[3] / "docs" / "concepts" / "synopses.md"

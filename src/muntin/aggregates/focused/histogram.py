@@ -9,14 +9,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from muntin.aggregates.focused.cumulative import ESTIMATE, HIGH, LOW, MEASURES, Cumulative
-from muntin.aggregates.focused.question import HEURISTICS, Focus, Limit
-from muntin.aggregates.focused.reallocation import (
+from muntin.aggregates.focused.cumulative import (
+    ESTIMATE,
+    HIGH,
+    LOW,
+    MEASURES,
+    Cumulative,
     ValueRange,
     partition,
     reallocate,
     swapped,
 )
+from muntin.aggregates.focused.question import HEURISTICS, Focus, Limit
 from muntin.kernels.arrays import Floats
 
 _NUMBERS = ("start", "end", "n", "total", "squares", "low", "high", "least", "most")

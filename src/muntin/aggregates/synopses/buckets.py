@@ -1,24 +1,177 @@
 """The buckets of an exponential histogram [Exponential histograms 2 and 4].
 
-The histogram counts units: a row that adds v is v units at one tick [EH-8]. Rows are taken in
-whole runs, which is the paper's batched update with its rebuild from the l-canonical form [EH-9].
-Questions within a run need no rebuild: the canonical form tells where the buckets would lie when
-all rows up to the question had been fed, so every answer is the one that feeding row by row
-gives, however the rows are cut into runs.
+The histogram counts units: a row that adds v is v units at one tick [EH-8]. A unit is a single 1 of
+the stream; its *age* counts the units that came after it, so the newest has age 0. The sizes of the
+buckets follow from the total alone (the l-canonical form [Exponential histograms 4, Lemma 2]), so
+they are computed, not stored, and so is the bucket that any one unit lies in.
+
+Rows are taken in whole runs, which is the paper's batched update with its rebuild from the
+l-canonical form [EH-9]. Questions within a run need no rebuild: the canonical form shows where the
+buckets would lie when all rows up to the question had been fed, so every answer is the one that
+feeding row by row gives, however the rows are cut into runs.
 """
 
 from __future__ import annotations
 
+import math
 import struct
 
 import numpy as np
 
-from muntin.aggregates.synopses.bucket_layout import answer, head_ages, relay
-from muntin.aggregates.synopses.canonical_form import LARGEST, sizes
 from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Floats, Ints
+from muntin.kernels.compile import INT, INTS, NONE, OUT_INTS, inline, kernel
 
+#: Beyond it a double, which is what rows bring and answers are, skips whole numbers.
+LARGEST = 2**53
 _HEAD = struct.Struct("<qqB")
+
+
+def half_k(eps: float) -> int:
+    """``l``: k/2 for k = ceil(1/eps), rounded up [Exponential histograms 2.1].
+
+    >>> half_k(0.1), half_k(0.3), half_k(1)
+    (5, 2, 1)
+    """
+    return -(-checked_k(eps) // 2)
+
+
+def checked_k(eps: object) -> int:
+    """``k``: ceil(1/eps)."""
+    expected = "it is the relative error, a number above 0 and at most 1 such as 0.05"
+    number = checked_number("eps", eps, expected)
+    if not 0 < number <= 1:
+        raise ArgumentError("eps", eps, expected)
+    return math.ceil(1 / number)
+
+
+def checked_number(argument: str, given: object, expected: str) -> float:
+    """Check that an argument is a number; ``expected`` is what the error says would work."""
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise ArgumentError(argument, given, expected)
+    return given
+
+
+def canonical(total: int, l: int) -> list[int]:  # noqa: E741  (the paper's letter)
+    """How many buckets of size 1, 2, 4, ... there are (Procedure l-Canonical).
+
+    >>> canonical(76, 1)
+    [2, 1, 2, 2, 1, 1]
+    """
+    if total == 0:
+        return []
+    j = (total // l + 1).bit_length() - 1
+    above = total - ((1 << j) - 1) * l
+    m, bits = divmod(above, 1 << j)
+    counts = [l + (bits >> i & 1) for i in range(j)]
+    return [*counts, m] if m else counts
+
+
+def sizes(total: int, l: int) -> Ints:  # noqa: E741
+    """The sizes of all buckets, the newest first."""
+    counts = np.array(canonical(total, l), np.int64)
+    return np.repeat(np.int64(1) << np.arange(len(counts)), counts)
+
+
+def bucket_bound(total: int, l: int) -> int:  # noqa: E741
+    """The most buckets there can be [Exponential histograms, Theorems 1 and 5], with k = 2l."""
+    return math.floor((l + 1) * (math.log2(total / l + 1) + 1))
+
+
+@inline
+def _full_levels(total: int, l: int) -> int:  # noqa: E741  (the paper's letter)
+    """j: how many levels are full, the largest with 2^j <= total/l + 1."""
+    j, rest = 0, (total // l + 1) >> 1
+    while rest:
+        j += 1
+        rest >>= 1
+    return j
+
+
+@kernel(NONE, INT, INT, OUT_INTS)
+def _fill_head_ages(total: int, l: int, ages: Ints) -> None:  # noqa: E741
+    j = _full_levels(total, l)
+    above = total - ((1 << j) - 1) * l
+    bits = above & ((1 << j) - 1)
+    age, place = 0, 0
+    for level in range(j + 1):
+        count = above >> j if level == j else l + (bits >> level & 1)
+        for _ in range(count):
+            ages[place] = age
+            place += 1
+            age += 1 << level
+
+
+@kernel(NONE, INT, INT, INTS, INTS, INTS, INTS, INTS, INTS, OUT_INTS, OUT_INTS)
+def answer(
+    l: int,  # noqa: E741
+    total: int,
+    stamps: Ints,
+    ages: Ints,
+    ticks: Ints,
+    units: Ints,
+    starts: Ints,
+    ends: Ints,
+    totals: Ints,
+    lasts: Ints,
+) -> None:
+    """TOTAL and LAST of each question, as if the rows before its end had been fed one by one.
+
+    Looks for a unit inside such that no bucket begins with an older one inside: the head of an old
+    bucket, or failing that the oldest unit inside of the new rows. Its bucket is the last one.
+    """
+    fed, passed, row, low, old = 0, 0, 0, 0, len(stamps)
+    for question in range(len(starts)):
+        while row < len(ticks) and ticks[row] < ends[question]:
+            fed += units[row]
+            row += 1
+        while low < row and ticks[low] < starts[question]:
+            passed += units[low]
+            low += 1
+        while old > 0 and stamps[old - 1] < starts[question]:
+            old -= 1
+        age = fed + ages[old - 1] if old > 0 else fed - passed - 1
+        totals[question] = lasts[question] = 0
+        if age >= 0:
+            # Level r begins after l(2^r - 1) units and the low r bits of what is above j levels.
+            j = _full_levels(total + fed, l)
+            bits = (total + fed - ((1 << j) - 1) * l) & ((1 << j) - 1)
+            r = min(_full_levels(age, l), j)
+            if ((1 << r) - 1) * l + (bits & ((1 << r) - 1)) > age:
+                r -= 1  # never by two, because l is at least 1
+            begin = ((1 << r) - 1) * l + (bits & ((1 << r) - 1))
+            totals[question] = begin + (((age - begin) >> r) + 1 << r)
+            lasts[question] = 1 << r
+
+
+@kernel(NONE, INTS, INTS, INTS, INTS, INT, INTS, OUT_INTS)
+def relay(
+    stamps: Ints, ages: Ints, ticks: Ints, units: Ints, new: int, wanted: Ints, out: Ints
+) -> None:
+    """The ticks of units by their age after ``new`` units, which must head an old bucket or be new.
+
+    A unit that is not the newest of a bucket never becomes it later
+    [Exponential histograms 4], so every bucket that begins among the old units begins
+    where an old bucket does.
+    """
+    row, behind, old = len(ticks), 0, 0
+    for place in range(len(wanted)):
+        if wanted[place] < new:
+            while behind <= wanted[place]:
+                row -= 1
+                behind += units[row]
+            out[place] = ticks[row]
+        else:
+            while ages[old] < wanted[place] - new:
+                old += 1
+            out[place] = stamps[old]
+
+
+def head_ages(total: int, l: int) -> Ints:  # noqa: E741
+    """The age of each bucket's newest unit, the newest bucket first."""
+    ages = np.empty(sum(canonical(total, l)), np.int64)
+    _fill_head_ages(total, l, ages)
+    return ages
 
 
 class HistogramBuckets:
@@ -39,7 +192,7 @@ class HistogramBuckets:
         return sizes(self.total, self.l)
 
     def run(self, ticks: Ints, units: Ints, starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
-        """Feed rows, and tell TOTAL and LAST at each question; both are 0 for an empty stretch.
+        """Feed rows, and return TOTAL and LAST at each question; both are 0 for an empty stretch.
 
         TOTAL is the size of all buckets that reach into the stretch, LAST that of the oldest of
         them, the only one that may reach beyond it.
@@ -89,13 +242,13 @@ class HistogramBuckets:
     @classmethod
     def load(cls, l: int, dumped: bytes) -> HistogramBuckets:  # noqa: E741
         """The buckets that :meth:`dump` wrote."""
-        made = cls(l)
+        buckets = cls(l)
         if dumped:
-            made.total, newest, width = _HEAD.unpack_from(dumped)
+            buckets.total, newest, width = _HEAD.unpack_from(dumped)
             gaps = np.frombuffer(dumped, f"<u{width}", offset=_HEAD.size).astype(np.uint64)
             behind = np.concatenate([np.zeros(1, np.uint64), np.cumsum(gaps)])
-            made.stamps = (np.array([newest]).view(np.uint64) - behind).view(np.int64)
-        return made
+            buckets.stamps = (np.array([newest]).view(np.uint64) - behind).view(np.int64)
+        return buckets
 
 
 def estimates(total: Ints, last: Ints) -> Floats:

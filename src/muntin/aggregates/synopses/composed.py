@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import pyarrow as pa
 
-from muntin.aggregates.synopses.canonical_form import checked_k
-from muntin.aggregates.synopses.result_column import BOUNDED
+from muntin.aggregates.synopses.buckets import checked_k
+from muntin.aggregates.synopses.protocol import BOUNDED, SynopsisDefinition
 from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Floats, Ints
 
@@ -94,10 +94,10 @@ class Composed:
         return ComposedHistogram(self)
 
     def load(self, dumped: bytes) -> ComposedHistogram:
-        made = ComposedHistogram(self)
-        buckets, made.limit = pickle.loads(dumped)
-        made.buckets = [ComposedBucket(*bucket) for bucket in buckets]
-        return made
+        histogram = ComposedHistogram(self)
+        buckets, histogram.limit = pickle.loads(dumped)
+        histogram.buckets = [ComposedBucket(*bucket) for bucket in buckets]
+        return histogram
 
 
 class ComposedBucket(NamedTuple):
@@ -190,3 +190,20 @@ class ComposedHistogram:
     def dump(self) -> bytes:
         # As plain tuples, so that the class may move.
         return pickle.dumps(([tuple(bucket) for bucket in self.buckets], self.limit))
+
+
+@dataclass(frozen=True)
+class OwnFunctionOption:
+    """A user's function among the options; prints as its class, the same in every run."""
+
+    function: Composable
+
+    def __str__(self) -> str:
+        return f"{type(self.function).__module__}.{type(self.function).__qualname__}"
+
+
+def _kind(own: OwnFunctionOption, eps: float, bounds: bool) -> Composed:
+    return Composed(own.function, eps, bounds)
+
+
+DEFINITIONS = (SynopsisDefinition("own_synopsis", make=_kind),)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from muntin.aggregates.synopses.buckets import HistogramBuckets, estimates, lows, units
-from muntin.aggregates.synopses.canonical_form import half_k
-from muntin.aggregates.synopses.result_column import BOUNDED
+from muntin.aggregates.synopses.buckets import HistogramBuckets, estimates, half_k, lows, units
+from muntin.aggregates.synopses.protocol import BOUNDED, SynopsisDefinition
+from muntin.expressions.spark_expressions import AsDouble, Both, Expression, NotNull, Where
 from muntin.kernels.arrays import Floats, Ints
 
 _LONG_AGO = np.iinfo(np.int64).min
@@ -155,3 +155,23 @@ class AvgSynopsis:
 def present(values: Floats) -> Ints:
     """1 where there is a value."""
     return (~np.isnan(values)).astype(np.int64)
+
+
+class ApproxRowCount(SynopsisDefinition):
+    """``mt.approx_count``: a row that counts is a 1, one that does not is null."""
+
+    def slots(
+        self, arguments: tuple[Expression, ...], condition: Expression | None
+    ) -> list[Expression]:
+        counted = condition
+        if arguments:
+            present = NotNull(arguments)
+            counted = present if condition is None else Both(condition, present)
+        return [] if counted is None else [AsDouble(Where(counted, None))]
+
+
+DEFINITIONS = (
+    ApproxRowCount("approx_count", make=ApproxCount),
+    SynopsisDefinition("approx_sum", make=ApproxSum),
+    SynopsisDefinition("approx_avg", make=ApproxAvg),
+)

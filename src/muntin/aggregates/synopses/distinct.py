@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.aggregates.synopses.canonical_form import checked_k
+from muntin.aggregates.synopses.buckets import checked_k
+from muntin.aggregates.synopses.protocol import SynopsisDefinition
 from muntin.kernels.arrays import Floats, Ints
 from muntin.kernels.hashing import hash_doubles
 
@@ -19,7 +20,7 @@ from muntin.kernels.hashing import hash_doubles
 _WIDTH = 40
 #: Flajolet and Martin's constant, and the exponent that corrects its bias for few values.
 _PHI, _KAPPA = 0.77351, 1.75
-#: Up to so many values per bitmap the bitmaps that no value fell into tell more than their bits.
+#: Up to so many values per bitmap the number of empty bitmaps is more telling than their bits.
 _FEW = 2
 _NEVER = np.iinfo(np.int64).min
 
@@ -60,7 +61,7 @@ class DistinctValues:
 class Bitmaps:
     """Bitmaps whose bits remember when they were last set and count while that is inside.
 
-    The low bits of a value's hash choose the bitmap, the zeros behind them the bit.
+    The low bits of a value's hash choose the bitmap, the zeros after them the bit.
     """
 
     def __init__(self, stamps: Ints) -> None:
@@ -108,3 +109,6 @@ class Bitmaps:
         cells = np.flatnonzero(self.stamps != _NEVER)
         head = struct.pack("<q", len(cells)) + cells.astype("<i4").tobytes()
         return head + self.stamps[cells].astype("<i8").tobytes()
+
+
+DEFINITIONS = (SynopsisDefinition("approx_distinct_window", make=DistinctValues, hashed=1),)

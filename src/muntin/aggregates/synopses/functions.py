@@ -1,75 +1,15 @@
-"""Synopses as aggregates that users write: ``mt.approx_count(eps=0.05, within="10 minutes")``.
-
-The options of every aggregate here begin with ``within``, a length or None; the rest are the
-arguments of its kind, in order. ``within`` shorter than the window's range only makes questions
-start later, so kinds do not know it.
-"""
+"""Synopses as aggregates that users write: ``mt.approx_count(eps=0.05, within="10 minutes")``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from muntin.aggregates.functions import Aggregate, Column, _column, count
-from muntin.aggregates.synopses.composed import Composable, Composed
-from muntin.aggregates.synopses.count_sum_avg import ApproxAvg, ApproxCount, ApproxSum
-from muntin.aggregates.synopses.distinct import DistinctValues
-from muntin.aggregates.synopses.norms import lp_norm as lp_norm_kind
-from muntin.aggregates.synopses.protocol import SynopsisKind
-from muntin.aggregates.synopses.tables import HashCounts, ValueHistogram
+from muntin.aggregates.bind import synopses
+from muntin.aggregates.functions import Aggregate, Column, column_expression, count
+from muntin.aggregates.synopses.composed import Composable, OwnFunctionOption
 from muntin.errors import ArgumentError
 from muntin.expressions.spark_expressions import Expression
-from muntin.specs.lengths import Duration, Length, Number, positive_length
-
-
-@dataclass(frozen=True)
-class OwnFunctionOption:
-    """A user's function among the options; prints as its class, the same in every run."""
-
-    function: Composable
-
-    def __str__(self) -> str:
-        return f"{type(self.function).__module__}.{type(self.function).__qualname__}"
-
-
-def _lp_norm(p: float, eps: float, sketched: float | None, bounds: bool) -> SynopsisKind:
-    return lp_norm_kind(p, eps, sketched=sketched, bounds=bounds)
-
-
-def _own(own: OwnFunctionOption, eps: float, bounds: bool) -> SynopsisKind:
-    return Composed(own.function, eps, bounds)
-
-
-_KINDS: Mapping[str, Callable[..., SynopsisKind]] = {
-    "approx_count": ApproxCount,
-    "approx_sum": ApproxSum,
-    "approx_avg": ApproxAvg,
-    "approx_distinct_window": DistinctValues,
-    "lp_norm": _lp_norm,
-    "own_synopsis": _own,
-    "hash_counts": HashCounts,
-    "value_histogram": ValueHistogram,
-}
-
-
-def synopsis_kind(function: str, options: tuple[object, ...]) -> SynopsisKind | None:
-    """The kind of synopsis that an aggregate needs, or None if it needs none.
-
-    >>> synopsis_kind("approx_count", approx_count(eps=0.1).options)
-    ApproxCount(eps=0.1, bounds=False)
-    """
-    return _KINDS[function](*options[1:]) if function in _KINDS else None
-
-
-def within_of(options: tuple[object, ...]) -> Length | None:
-    """The stretch before a window's end that an aggregate is asked about, if it is not all of it.
-
-    >>> print(within_of(approx_count(within="10 minutes").options))
-    10 minutes
-    """
-    within = options[0]
-    assert within is None or isinstance(within, Duration | Number)
-    return within
+from muntin.specs.lengths import positive_length
 
 
 def approx_count(
@@ -95,14 +35,14 @@ def approx_sum(
     A negative or fractional value is an error: the structure counts units. Use the exact
     ``sum``, or scale to whole numbers.
     """
-    return _aggregate("approx_sum", (_column("column", column),), within, eps, bounds)
+    return _aggregate("approx_sum", (column_expression("column", column),), within, eps, bounds)
 
 
 def approx_avg(
     column: Column, *, eps: float = 0.05, within: object = None, bounds: bool = False
 ) -> Aggregate:
     """About the mean of whole numbers from 0, at most ``eps`` off (relative)."""
-    return _aggregate("approx_avg", (_column("column", column),), within, eps, bounds)
+    return _aggregate("approx_avg", (column_expression("column", column),), within, eps, bounds)
 
 
 def approx_distinct_window(
@@ -112,7 +52,7 @@ def approx_distinct_window(
 
     Unlike a sketch per pane it answers for any ``within``.
     """
-    return _aggregate("approx_distinct_window", (_column("column", column),), within, eps)
+    return _aggregate("approx_distinct_window", (column_expression("column", column),), within, eps)
 
 
 def lp_norm(
@@ -135,9 +75,9 @@ def lp_norm(
     >>> print(lp_norm("item", "price", p=1.5).column_name)
     lp_norm(item, price, 1.5)
     """
-    columns = (_column("index", index), _column("amount", amount))
-    made = _aggregate("lp_norm", columns, within, p, eps, sketched, bounds)
-    return made.alias(f"lp_norm({columns[0]}, {columns[1]}, {p})")
+    columns = (column_expression("index", index), column_expression("amount", amount))
+    aggregate = _aggregate("lp_norm", columns, within, p, eps, sketched, bounds)
+    return aggregate.alias(f"lp_norm({columns[0]}, {columns[1]}, {p})")
 
 
 def own_synopsis(
@@ -153,16 +93,18 @@ def own_synopsis(
     """
     if not columns:
         raise ArgumentError("columns", columns, "name the columns that `init` takes")
-    arguments = tuple(_column("columns", column) for column in columns)
-    made = _aggregate("own_synopsis", arguments, within, OwnFunctionOption(function), eps, bounds)
-    return made.alias(f"{type(function).__name__}({', '.join(map(str, arguments))})")
+    arguments = tuple(column_expression("columns", column) for column in columns)
+    aggregate = _aggregate(
+        "own_synopsis", arguments, within, OwnFunctionOption(function), eps, bounds
+    )
+    return aggregate.alias(f"{type(function).__name__}({', '.join(map(str, arguments))})")
 
 
 def hash_counts(
     column: Column, *, buckets: int = 64, eps: float = 0.05, within: object = None
 ) -> Aggregate:
     """A list of how many values fall into each hash bucket, each count at most ``eps`` off."""
-    return _aggregate("hash_counts", (_column("column", column),), within, buckets, eps)
+    return _aggregate("hash_counts", (column_expression("column", column),), within, buckets, eps)
 
 
 def value_histogram(
@@ -185,9 +127,9 @@ def value_histogram(
         raise ArgumentError(
             "amount", amount, 'give the column to add up for of="sum" or "avg" only'
         )
-    columns = [_column("column", column)]
+    columns = [column_expression("column", column)]
     if amount is not None:
-        columns.append(_column("amount", amount))
+        columns.append(column_expression("amount", amount))
     ranges = tuple(float(edge) for edge in edges)
     return _aggregate("value_histogram", tuple(columns), within, ranges, eps, of)
 
@@ -195,8 +137,8 @@ def value_histogram(
 def _aggregate(
     function: str, arguments: tuple[Expression, ...], within: object, *constants: object
 ) -> Aggregate:
-    """The aggregate, named without its constants; wrong ones are said here and not by the run."""
+    """The aggregate, named without its constants; raise where a constant is wrong."""
     length = None if within is None else positive_length("within", within)
-    made = Aggregate(function, arguments, options=(length, *constants))
-    synopsis_kind(function, made.options)
-    return made.alias(str(Aggregate(function, arguments)))
+    aggregate = Aggregate(function, arguments, options=(length, *constants))
+    synopses()[function].kind(aggregate.options, None, 0)
+    return aggregate.alias(str(Aggregate(function, arguments)))

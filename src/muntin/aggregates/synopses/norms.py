@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from muntin.aggregates.synopses.canonical_form import checked_number
+from muntin.aggregates.synopses.buckets import checked_number
 from muntin.aggregates.synopses.composed import Composable, Composed
+from muntin.aggregates.synopses.protocol import SynopsisDefinition
 from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Floats, Words
 from muntin.kernels.hashing import hash_doubles, mixed
@@ -107,3 +108,10 @@ class TugOfWar:
 def _check(amount: float) -> None:
     if not 0 <= amount < math.inf:
         raise ArgumentError("amount", amount, "a norm over a window needs amounts from 0 upwards")
+
+
+def _kind(p: float, eps: float, sketched: float | None, bounds: bool) -> Composed:
+    return lp_norm(p, eps, sketched=sketched, bounds=bounds)
+
+
+DEFINITIONS = (SynopsisDefinition("lp_norm", make=_kind, hashed=1),)

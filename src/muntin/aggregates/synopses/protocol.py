@@ -8,30 +8,17 @@ in order, and asks where a window ends.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 
+from muntin.aggregates.definition import Definition, where
+from muntin.expressions.spark_expressions import AsDouble, Expression, Hashed
 from muntin.kernels.arrays import Floats, Ints
-
-#: A column of the rows that are fed; NaN stands for null.
-
-
-#: The aggregates that synopses answer.
-SYNOPSES = frozenset(
-    {
-        "approx_count",
-        "approx_sum",
-        "approx_avg",
-        "approx_distinct_window",
-        "lp_norm",
-        "own_synopsis",
-        "hash_counts",
-        "value_histogram",
-        "focused",
-    }
-)
+from muntin.specs.lengths import Duration, Length, Number
 
 
 class Synopsis(Protocol):
@@ -43,7 +30,7 @@ class Synopsis(Protocol):
         """Feed rows and answer questions in between.
 
         ``ticks`` never fall. Question ``i`` asks about the rows in ``[starts[i], ends[i])``; it is
-        answered when all rows below ``ends[i]`` have been fed, and those behind have not. Neither
+        answered when all rows below ``ends[i]`` have been fed, and those after it have not. Neither
         ends nor starts ever fall. Every question is answered by this call; rows beyond the last
         end are fed as well. Returns the columns of the answer, NaN for null.
         """
@@ -70,4 +57,68 @@ class SynopsisKind(Protocol):
         """An empty synopsis."""
 
     def load(self, dumped: bytes) -> Synopsis:
-        """A synopsis from what :meth:`Synopsis.dump` gave."""
+        """A synopsis from what :meth:`Synopsis.dump` returned."""
+
+
+@dataclass(frozen=True)
+class SynopsisDefinition(Definition):
+    """An aggregate that a synopsis answers.
+
+    Its options begin with ``within``, a length or None; the rest are the arguments of ``make``, in
+    order. ``within`` shorter than the window's range only makes questions start later, so kinds do
+    not know it.
+    """
+
+    _: KW_ONLY
+    make: Callable[..., SynopsisKind]
+    hashed: int = 0  # so many of the first arguments need only be told apart
+
+    def slots(
+        self, arguments: tuple[Expression, ...], condition: Expression | None
+    ) -> list[Expression]:
+        """Synopses are fed doubles: numbers as they are, what is only told apart as a hash."""
+        columns: list[Expression] = [Hashed(argument) for argument in arguments[: self.hashed]]
+        columns += [AsDouble(argument) for argument in arguments[self.hashed :]]
+        return [where(condition, column) for column in columns]
+
+    def kind(self, options: Sequence[Any], length: int | None, origin: int) -> SynopsisKind:
+        """The kind of synopsis for windows of so many ticks; None if they only grow."""
+        return self.make(*options[1:])
+
+    def within(self, options: Sequence[object]) -> Length | None:
+        """The stretch before a window's end that is asked about, if it is not all of it."""
+        within = options[0]
+        assert within is None or isinstance(within, Duration | Number)
+        return within
+
+
+#: An estimate with bounds that are certain.
+BOUNDED = pa.struct([(name, pa.float64()) for name in ("estimate", "low", "high")])
+
+
+def result_column(result: pa.DataType, answers: Sequence[Floats]) -> pa.Array:
+    """The result column of the kind's type; NaN is null.
+
+    A struct is null where its first field is. A list never is, its elements may be.
+
+    >>> result_column(pa.list_(pa.float64()), [np.array([1.0, 2.0]), np.array([np.nan, 3.0])])
+    <pyarrow.lib.ListArray object at ...>
+    [
+      [
+        1,
+        null
+      ],
+      [
+        2,
+        3
+      ]
+    ]
+    """
+    columns = [pa.array(answer, pa.float64(), from_pandas=True) for answer in answers]
+    if pa.types.is_struct(result):
+        return pa.StructArray.from_arrays(columns, fields=list(result), mask=columns[0].is_null())
+    if pa.types.is_list(result):
+        flat = np.stack(answers, axis=1).ravel()
+        offsets = np.arange(len(answers[0]) + 1, dtype=np.int32) * len(answers)
+        return pa.ListArray.from_arrays(offsets, pa.array(flat, pa.float64(), from_pandas=True))
+    return columns[0]

@@ -8,11 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from muntin.aggregates.synopses.buckets import HistogramBuckets, units
-from muntin.aggregates.synopses.canonical_form import LARGEST, bucket_bound
+from muntin.aggregates.synopses.buckets import LARGEST, HistogramBuckets, bucket_bound, units
 from muntin.aggregates.synopses.count_sum_avg import ApproxSum, SumSynopsis
-from muntin.aggregates.synopses.protocol import Synopsis, SynopsisKind
-from muntin.aggregates.synopses.result_column import result_column
+from muntin.aggregates.synopses.protocol import Synopsis, SynopsisKind, result_column
 from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Floats, Ints
 
@@ -59,13 +57,13 @@ class Summary:
     def extend(self, ticks: npt.ArrayLike, *columns: npt.ArrayLike) -> None:
         """Add many rows at once; NaN is no value."""
         self.flush()
-        given = np.asarray(ticks, np.int64)
-        if not len(given):
+        rows = np.asarray(ticks, np.int64)
+        if not len(rows):
             return
-        order = np.diff(given, prepend=given[0] if self.now is None else self.now)
+        order = np.diff(rows, prepend=rows[0] if self.now is None else self.now)
         if (order < 0).any():
-            raise ArgumentError("tick", int(given[np.argmax(order < 0)]), "ticks never fall")
-        self._feed(given, [np.asarray(column, np.float64) for column in columns])
+            raise ArgumentError("tick", int(rows[np.argmax(order < 0)]), "ticks never fall")
+        self._feed(rows, [np.asarray(column, np.float64) for column in columns])
 
     def estimate(self, *, last: int | None = None) -> Any:
         """The answer for the newest ``last`` ticks, or for all that is remembered.
@@ -133,13 +131,13 @@ class ExponentialHistogram:
     def insert(self, tick: int, value: float = 1) -> None:
         """Add a row; 0 only moves the clock."""
         if not 0 <= value <= LARGEST or value % 1:
-            units(np.array([value], np.float64))  # says so now and not when it is fed
+            units(np.array([value], np.float64))  # raises now and not when it is fed
         self._summary.insert(tick, value)
 
     def extend(self, ticks: npt.ArrayLike, values: npt.ArrayLike | None = None) -> None:
         """Add many rows at once, 1 each if there are no values."""
-        given = np.asarray(ticks, np.int64)
-        self._summary.extend(given, np.ones(len(given)) if values is None else values)
+        rows = np.asarray(ticks, np.int64)
+        self._summary.extend(rows, np.ones(len(rows)) if values is None else values)
 
     def estimate(self, *, last: int | None = None) -> float:
         """The sum over the newest ``last`` ticks, at most eps (relative) off."""

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from muntin.aggregates.synopses.canonical_form import checked_number
+from muntin.aggregates.synopses.buckets import checked_number
 from muntin.aggregates.synopses.count_sum_avg import ApproxAvg, ApproxCount, ApproxSum
-from muntin.aggregates.synopses.protocol import Synopsis, SynopsisKind
+from muntin.aggregates.synopses.protocol import Synopsis, SynopsisDefinition, SynopsisKind
 from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Floats, Ints
 from muntin.kernels.hashing import hash_doubles
@@ -103,14 +103,14 @@ class SynopsisTable:
         nothing = self.inner.new().run(ticks[:0], [values[0][:0]], starts, ends)[0]
         answers = []
         for number, entry in enumerate(self.entries):
-            mine = np.flatnonzero(places == number)
-            if entry is None and not len(mine):
+            rows_here = np.flatnonzero(places == number)
+            if entry is None and not len(rows_here):
                 answers.append(nothing)
                 continue
             kept = self.inner.new() if entry is None else entry
             self.entries[number] = kept
-            columns = [column[mine] for column in values[1:]]
-            answers.append(kept.run(ticks[mine], columns, starts, ends)[0])
+            columns = [column[rows_here] for column in values[1:]]
+            answers.append(kept.run(ticks[rows_here], columns, starts, ends)[0])
         return answers
 
     def forget(self, below: int) -> None:
@@ -127,3 +127,9 @@ class SynopsisTable:
             None if entry is None else self.inner.load(entry) for entry in pickle.loads(dumped)
         ]
         return self
+
+
+DEFINITIONS = (
+    SynopsisDefinition("hash_counts", make=HashCounts, hashed=1),
+    SynopsisDefinition("value_histogram", make=ValueHistogram),
+)

@@ -18,7 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.aggregates.accumulators import AccumulatorKind, Merging
-from muntin.aggregates.bind import AggregateCall, BoundAggregate, bind
+from muntin.aggregates.bind import bind
+from muntin.aggregates.definition import AggregateCall, BoundAggregate
 from muntin.expressions.evaluate import evaluate
 from muntin.expressions.nodes import Inner, KeptRowsType, Node, Slot, conjuncts, limit_of
 from muntin.expressions.values import Value, comparable, from_arrow, truth, validity

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from muntin.aggregates.bind import AggregateCall
+from muntin.aggregates.definition import AggregateCall
 from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.frames.records import (
     EXTENDS,

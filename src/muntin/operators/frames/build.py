@@ -9,7 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin.aggregates.bind import AggregateCall, BoundAggregate, bind
+from muntin.aggregates.bind import bind
+from muntin.aggregates.definition import AggregateCall, BoundAggregate
 from muntin.aggregates.functions import Aggregate
 from muntin.errors import ArgumentError, UnsupportedTypeError
 from muntin.kernels.frames.clusters import Scan

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from muntin.aggregates.bind import AggregateCall, bind
+from muntin.aggregates.bind import bind
+from muntin.aggregates.definition import AggregateCall
 from muntin.expressions.evaluate import evaluate
 from muntin.expressions.nodes import Inner, Node, Slot
 from muntin.expressions.values import Value, from_arrow, truth

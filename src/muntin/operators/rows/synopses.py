@@ -12,8 +12,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from muntin.aggregates.synopses.protocol import SynopsisKind
-from muntin.aggregates.synopses.result_column import result_column
+from muntin.aggregates.synopses.protocol import SynopsisKind, result_column
 from muntin.kernels.arrays import NEVER, Floats, Ints
 from muntin.operators.common.columns import ints
 from muntin.operators.common.keys import KeyedTables, key_buckets

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from muntin.aggregates.bind import AggregateCall
+from muntin.aggregates.definition import AggregateCall
 from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.grouping import key_and_pane
 from muntin.kernels.sliding import LANDMARK, LATCH, intervals

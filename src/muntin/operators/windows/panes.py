@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.aggregates.accumulators import Accumulator, Count
-from muntin.aggregates.bind import AggregateCall, BoundAggregate, bind, slot_types
+from muntin.aggregates.bind import bind
+from muntin.aggregates.definition import AggregateCall, BoundAggregate, slot_types
 from muntin.kernels.arrays import Ints
 from muntin.kernels.grouping import Groups, key_and_pane, key_codes
 from muntin.operators.aggregation.combine import combine, gather

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.aggregates.bind import AggregateCall
+from muntin.aggregates.definition import AggregateCall
 from muntin.kernels.arrays import NEVER, Mask
 from muntin.kernels.grouping import Groups
 from muntin.kernels.row_windows import join_sessions

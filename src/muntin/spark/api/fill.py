@@ -11,8 +11,9 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import types as spark_types
 
+from muntin.aggregates.bind import parse_condition
 from muntin.aggregates.functions import Aggregate
-from muntin.aggregates.parse import Column, parse_condition
+from muntin.aggregates.parse import Column
 from muntin.errors import ArgumentError
 from muntin.operators.fill.user_function import Function
 from muntin.spark.api.segments import Segments

@@ -14,7 +14,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from muntin.aggregates.parse import parse_condition
+from muntin.aggregates.bind import parse_condition
 from muntin.errors import ArgumentError, ExpressionError
 from muntin.spark.api.refreshed_table import RefreshedTable
 from muntin.spark.columns import condition, problem

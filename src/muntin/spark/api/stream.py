@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 
+from muntin.aggregates.bind import parse_condition
 from muntin.aggregates.own_aggregate import OwnAggregate
-from muntin.aggregates.parse import own_functions, parse_condition
+from muntin.aggregates.parse import own_functions
 from muntin.errors import ArgumentError, UnknownColumnError
 from muntin.spark.api.disorder_checks import checked_control, checked_disorder
 from muntin.spark.api.frames import Frames

@@ -12,9 +12,10 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
-from muntin.aggregates.bind import AggregateCall, slots_of
-from muntin.aggregates.functions import Aggregate
-from muntin.aggregates.parse import parse_bridge, parse_condition, parse_two_rows
+from muntin.aggregates.bind import parse_condition
+from muntin.aggregates.definition import AggregateCall
+from muntin.aggregates.functions import Aggregate, slots_of
+from muntin.aggregates.parse import parse_bridge, parse_two_rows
 from muntin.errors import ArgumentError, ExpressionError, UnknownColumnError
 from muntin.expressions.nodes import Node, Slot
 from muntin.expressions.spark_expressions import Expression

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from pyspark.sql import types as spark_types
 
-from muntin.aggregates.bind import AggregateCall, bind
+from muntin.aggregates.bind import bind
+from muntin.aggregates.definition import AggregateCall
 from muntin.aggregates.parse import parse_bridge
 from muntin.errors import ArgumentError, UnknownColumnError
 from muntin.expressions.nodes import Node, Slot, moved

@@ -12,8 +12,8 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
-from muntin.aggregates.bind import AggregateCall, slots_of
-from muntin.aggregates.functions import Aggregate
+from muntin.aggregates.definition import AggregateCall
+from muntin.aggregates.functions import Aggregate, slots_of
 from muntin.aggregates.parse import Column
 from muntin.expressions.spark_expressions import Expression, Name
 from muntin.operators.build import WindowOperatorInputs, build

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muntin.aggregates.functions import Aggregate
-from muntin.aggregates.parse import columns_of
 from muntin.errors import ArgumentError, RequirementError
+from muntin.expressions.dialect import columns_of
 from muntin.expressions.spark_expressions import Name, Sql
 from muntin.spark.columns import text_of
 from muntin.spark.plot.collected import as_batch

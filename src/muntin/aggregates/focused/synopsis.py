@@ -16,12 +16,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.aggregates.definition import where
 from muntin.aggregates.focused.cumulative import ESTIMATE, HIGH, LOW
 from muntin.aggregates.focused.histogram import Block
 from muntin.aggregates.focused.question import HEURISTICS, Focus
-from muntin.aggregates.synopses.result_column import BOUNDED
+from muntin.aggregates.synopses.protocol import BOUNDED, SynopsisDefinition
 from muntin.errors import ArgumentError
+from muntin.expressions.spark_expressions import Expression
 from muntin.kernels.arrays import Floats, Ints
+from muntin.specs.lengths import Length
 
 #: Relative room for the rounding of a mean, where bounds must be certain.
 _ROUNDING = 1e-12
@@ -61,16 +64,6 @@ class FocusedKind:
         made = FocusedHistograms(self, blocks)
         made.count_again()
         return made
-
-
-def synopsis_kind(
-    function: str, options: tuple[object, ...], length: int | None = None, origin: int = 0
-) -> FocusedKind:
-    """The kind of synopsis that answers a call, over windows of a length in ticks."""
-    (focus,) = options
-    if function != "focused" or not isinstance(focus, Focus):
-        raise ArgumentError("function", function, "only 'focused' is answered by this synopsis")
-    return FocusedKind(focus, length, origin)
 
 
 @dataclass
@@ -221,3 +214,23 @@ def _quotients(
         max(least, low / (most if low >= 0 else fewest)),
         min(greatest, high / (fewest if high >= 0 else most)),
     )
+
+
+class FocusedDefinition(SynopsisDefinition):
+    """``mt.correlated(..., mode="focused")``; its one option is the question."""
+
+    def slots(
+        self, arguments: tuple[Expression, ...], condition: Expression | None
+    ) -> list[Expression]:
+        return [arguments[0], where(condition, arguments[1])]
+
+    def kind(self, options: Sequence[object], length: int | None, origin: int) -> FocusedKind:
+        (focus,) = options
+        assert isinstance(focus, Focus)
+        return FocusedKind(focus, length, origin)
+
+    def within(self, options: Sequence[object]) -> Length | None:
+        return None
+
+
+DEFINITIONS = (FocusedDefinition("focused", make=FocusedKind),)
