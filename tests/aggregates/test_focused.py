@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muntin.aggregates.bind import definition_of, synopses
 from muntin.aggregates.correlated import correlated
 from muntin.aggregates.focused.question import HEURISTICS, STRATEGIES, Focus, Limit
-from muntin.aggregates.focused.synopsis import FocusedKind, synopsis_kind
+from muntin.aggregates.focused.synopsis import FocusedKind
 from muntin.aggregates.functions import slots_of
 from muntin.errors import ArgumentError
 from tests.thorough import examples
@@ -260,10 +261,11 @@ def test_what_the_user_writes() -> None:
     assert [str(slot) for slot in slots_of(asked.filter("z > 1"))][
         1
     ] == "y WHERE is_intl WHERE z > 1"
-    kind = synopsis_kind("focused", (replace(spec, bounds=True),), 100, 3)
+    kind = synopses()["focused"].kind((replace(spec, bounds=True),), 100, 3)
+    assert isinstance(kind, FocusedKind)
     assert kind.length == 100
     assert pa.types.is_struct(kind.result)
-    assert synopsis_kind("focused", (spec,)).result == pa.float64()
+    assert synopses()["focused"].kind((spec,), None, 0).result == pa.float64()
 
 
 @pytest.mark.parametrize(
@@ -298,5 +300,5 @@ def test_what_is_refused(where: str, options: dict[str, Any], problem: str) -> N
 def test_heuristics_do_not_slide() -> None:
     with pytest.raises(ArgumentError, match="landmark windows only"):
         FocusedKind(focus("x > avg(x)", strategy="lower")).over(10)
-    with pytest.raises(ArgumentError, match="only 'focused'"):
-        synopsis_kind("eh", ("?",))
+    with pytest.raises(ArgumentError, match="there is no such aggregate"):
+        definition_of("eh")

@@ -3,9 +3,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 
+import pyarrow as pa
 import pytest
 
 import muntin.aggregates.functions as mt
+from muntin.aggregates.bind import bind, sql_aggregates
+from muntin.aggregates.definition import AggregateCall
 from muntin.aggregates.functions import Aggregate
 from muntin.errors import ArgumentError, ExpressionError
 from muntin.expressions.spark_expressions import Both, Name, Native, NotNull, Sql
@@ -186,7 +189,15 @@ def test_a_condition_is_checked_where_it_is_written() -> None:
 
 
 def test_every_synonym_stands_for_an_aggregate_of_its_own_name() -> None:
-    assert {mt.SYNONYMS[name] for name in mt.SYNONYMS} == set(mt.SYNONYMS.values())
-    for name in mt.SYNONYMS.values():
-        assert mt.SYNONYMS[name] == name
-        assert callable(getattr(mt, name))
+    for definition in sql_aggregates().values():
+        assert sql_aggregates()[definition.name] is definition
+        python_name = (
+            "approx_quantile" if definition.name == "approx_percentile" else definition.name
+        )
+        assert callable(getattr(mt, python_name))
+
+
+def test_an_aggregate_that_does_not_exist_is_refused_by_name() -> None:
+    call = AggregateCall("medain", "medain(x)", (0,), (pa.float64(),), True)
+    with pytest.raises(ArgumentError, match=r"medain.*there is no such aggregate.*median"):
+        bind(call)

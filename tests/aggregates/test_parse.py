@@ -258,13 +258,13 @@ RESERVED = "column '{}' has a name that Muntin uses for itself; rename it"
         ),
         (
             "first(a) FILTER (WHERE a > avg(a))",
-            "first cannot be part of a correlated aggregate; these can: count, sum, avg, min, max, "
-            "var_samp, var_pop, stddev_samp, stddev_pop, any, all",
+            "first cannot be part of a correlated aggregate; these can: count, sum, avg, "
+            "var_samp, var_pop, stddev_samp, stddev_pop, min, max, any, all",
         ),
         (
             "max(a) FILTER (WHERE a > last(a))",
-            "last cannot be part of a correlated aggregate; these can: count, sum, avg, min, max, "
-            "var_samp, var_pop, stddev_samp, stddev_pop, any, all",
+            "last cannot be part of a correlated aggregate; these can: count, sum, avg, "
+            "var_samp, var_pop, stddev_samp, stddev_pop, min, max, any, all",
         ),
         ("max(a) FILTER (WHERE a > max(sum(a)))", NESTED),
         ("abs(a) FILTER (WHERE b > 1)", "FILTER belongs to an aggregate such as max(...)"),
@@ -321,7 +321,7 @@ def test_what_is_refused(text: str, problem: str) -> None:
           max(
              ^""",
         """
-        the name behind AS is missing
+        the name after AS is missing
           max(a) AS
                    ^""",
         """

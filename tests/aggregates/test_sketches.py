@@ -15,15 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from muntin.aggregates.functions import approx_count_distinct, approx_quantile, approx_top_k
 from muntin.aggregates.own_aggregate import OwnAggregate, checked
 from muntin.aggregates.parse import parse_column
 from muntin.aggregates.sketches import (
     ApproxCountDistinct,
     ApproxQuantile,
     ApproxTopK,
-    approx_count_distinct,
-    approx_quantile,
-    approx_top_k,
 )
 from muntin.errors import ArgumentError, ExpressionError, UnsupportedTypeError
 from muntin.kernels.numbers.equal_values import decoded, tally

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pyarrow as pa
 import pytest
 
+from muntin.aggregates.bind import bind, synopses
+from muntin.aggregates.definition import AggregateCall
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.synopses import functions as mt
 from muntin.aggregates.synopses.composed import Composed
@@ -40,32 +42,38 @@ CASES: list[tuple[Aggregate, str, SynopsisKind]] = [
 @pytest.mark.parametrize(("aggregate", "name", "kind"), CASES, ids=[name for _, name, _ in CASES])
 def test_names_and_kinds(aggregate: Aggregate, name: str, kind: SynopsisKind) -> None:
     assert aggregate.column_name == name
-    assert mt.synopsis_kind(aggregate.function, aggregate.options) == kind
-    assert mt.within_of(aggregate.options) is None
+    definition = synopses()[aggregate.function]
+    assert definition.kind(aggregate.options, None, 0) == kind
+    assert definition.within(aggregate.options) is None
     assert pickle.loads(pickle.dumps(aggregate.options)) == aggregate.options
     # Goes into the fingerprint of a checkpoint, so it must not change from run to run.
     assert not re.search(r"0x[0-9a-f]{6}", str(aggregate))
     # As the operator uses it.
-    made = mt.synopsis_kind(aggregate.function, aggregate.options)
-    assert made is not None
-    assert isinstance(made.result, pa.DataType)
-    assert made.load(made.new().dump()).dump() == made.new().dump()
+    assert isinstance(kind.result, pa.DataType)
+    assert kind.load(kind.new().dump()).dump() == kind.new().dump()
 
 
 def test_other_aggregates_have_no_kind() -> None:
-    assert mt.synopsis_kind("sum", ()) is None
+    assert "sum" not in synopses()
+
+
+def test_a_synopsis_has_no_accumulators() -> None:
+    asked = AggregateCall("approx_sum", "approx_sum(x)", (0,), (pa.float64(),), True)
+    with pytest.raises(ArgumentError, match="a synopsis answers windows over values"):
+        bind(asked)
 
 
 def test_within_is_a_length() -> None:
-    assert mt.within_of(mt.approx_count(within="10 minutes").options) == Duration(600_000_000)
-    assert isinstance(mt.within_of(mt.approx_sum("x", within=5).options), Number)
+    in_time, in_ticks = mt.approx_count(within="10 minutes"), mt.approx_sum("x", within=5)
+    assert synopses()["approx_count"].within(in_time.options) == Duration(600_000_000)
+    assert isinstance(synopses()["approx_sum"].within(in_ticks.options), Number)
     assert mt.approx_count(within="1 hour") != mt.approx_count(within="2 hours")
 
 
 def test_a_condition_is_kept() -> None:
     filtered = mt.approx_count(eps=0.1).filter("speed < 30").alias("slow")
     assert filtered.column_name == "slow"
-    assert mt.synopsis_kind(filtered.function, filtered.options) == ApproxCount(0.1)
+    assert synopses()["approx_count"].kind(filtered.options, None, 0) == ApproxCount(0.1)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 Everything else is evaluated by Spark before the exchange. These rows are combined behind it, so
 what frames look at is evaluated there, and can only be what Muntin evaluates itself: columns, and
-conditions of what :mod:`muntin.expressions.read_condition` reads.
+conditions of what :mod:`muntin.expressions.read` reads.
 """
 
 from __future__ import annotations
