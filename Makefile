@@ -20,7 +20,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(STAMP) java ## Run the freeway example
-	$(BIN)/python examples/freeway.py $(ARGS)
+	$(BIN)/python examples/freeway/full.py $(ARGS)
 
 # Two processes, each with a Spark session of its own for the files it gets: much of a stream's
 # time is waiting, and most of the other tests are one thread.

@@ -2,7 +2,7 @@
 
 Charts are drawn by the examples of the pages that show them: the blocks of Python of a page run
 from the first on, until one has written the picture. The map of the freeway is what
-``examples/freeway.py`` draws, and the graph of a query is what EXPLAIN returns.
+``examples/freeway/full.py`` draws, and the graph of a query is what EXPLAIN returns.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CHARTS = {
     "frames-plot.svg": (ROOT / "docs" / "concepts" / "frames" / "plots.md", "frames.svg"),
 }
 #: The example that draws a picture.
-EXAMPLES = {"freeway.png": ROOT / "examples" / "freeway.py"}
+EXAMPLES = {"freeway.png": ROOT / "examples" / "freeway" / "full.py"}
 #: What docs/sql/explain.md shows.
 GRAPH = "sql-explain.svg"
 EXPLAINED = (

@@ -1,4 +1,4 @@
-"""examples/freezer.py against a slow and obvious answer in plain Python."""
+"""examples/freezer/full.py against a slow and obvious answer in plain Python."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from examples import freezer
+from examples.freezer import full as freezer
 from muntin.simulate.freezer import TOO_WARM, Freezers
 from muntin.testing import assert_same_rows
 

@@ -1,4 +1,4 @@
-"""Each query of examples/nexmark.py against a slow and obvious answer in plain Python.
+"""Each query of examples/nexmark/full.py against a slow and obvious answer in plain Python.
 
 The answers in Python are themselves checked by cases made by hand, which Spark has to answer too.
 """
@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from examples import nexmark
+from examples.nexmark import full as nexmark
 from muntin.simulate.auction import AuctionHouse
 from muntin.testing import assert_same_rows
 

@@ -1,4 +1,4 @@
-"""examples/router.py against a slow and obvious answer in plain Python, batch and streaming."""
+"""examples/router/full.py against a slow, obvious answer in plain Python, batch and streaming."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from examples import router
+from examples.router import full as router
 from muntin.simulate.router import HIGH_LOSS, KINDS, Network
 
 Row = dict[str, Any]

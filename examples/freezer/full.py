@@ -1,9 +1,10 @@
 """Why was the freezer too warm? Warm periods, filled with door events and with the day before.
 
-Run it with ``python examples/freezer.py``. A reading a minute says little about the time between,
-so the periods have liberal bounds: from the last reading before them that was cold to the next one
-behind. Two things are put beside each of them in one pass: what the door did, and how warm it was
-at the same time of the day before, since a freezer that defrosts is warm every day.
+``quick.py`` is the short version. Run this one with ``python examples/freezer/full.py``. A reading
+a minute says little about the time between two, so the periods have liberal bounds: from the last
+cold reading before them to the first one after. One pass adds two things to each period: what the
+door did, and how warm it was at the same time on the day before, since a freezer that defrosts is
+warm every day.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from rich.table import Table
 import muntin as mt
 from muntin.simulate.freezer import TOO_WARM, Freezers
 
-#: What both streams promise. A batch does not need it.
+#: How late rows may be. A batch does not need it.
 DISORDER = mt.slack("150 seconds")
 
 
 def warm(readings: DataFrame) -> mt.Frames:
-    """Periods in which a freezer may have been too warm; missing readings do not end them."""
+    """Return periods in which a freezer may have been too warm; missing readings do not end one."""
     minutes = mt.stream(readings, on="ts", by="freezer", disorder=DISORDER, schedule="1 minute")
     return minutes.frames(
         mt.threshold(f"temperature > {TOO_WARM}"),
@@ -39,11 +40,11 @@ def warm(readings: DataFrame) -> mt.Frames:
 
 
 def explained(frames: mt.Frames, doors: DataFrame) -> mt.Plan:
-    """How warm it was, what the door did, and how warm it was at that time a day ago."""
+    """Return how warm it was, what the door did, and how warm it was a day before."""
     events = mt.stream(doors, on="ts", by="freezer", disorder=DISORDER)
     return mt.combine(
         frames.plan("max(temperature) AS warmest"),
-        # A door that is closed first was open when the period began.
+        # If the first event closes the door, it was open when the period began.
         frames.fill(events).plan(
             "count_if(door = 'open') AS opened", "coalesce(first(door), '') = 'closed' AS was_open"
         ),
@@ -52,7 +53,7 @@ def explained(frames: mt.Frames, doors: DataFrame) -> mt.Plan:
 
 
 def reason(row: pd.Series[Any]) -> str:
-    """What the door and the day before say about a period."""
+    """Return the reason of a period, from the door and the day before."""
     if row.was_open:
         return "the door was open"
     usual = pd.notna(row.day_before) and row.day_before > TOO_WARM
@@ -60,7 +61,7 @@ def reason(row: pd.Series[Any]) -> str:
 
 
 def periods(found: pd.DataFrame) -> Table:
-    """The periods, by freezer."""
+    """Return a table of the periods, by freezer."""
     table = Table(title=f"{len(found)} warm periods", title_justify="left")
     headings = ("freezer", "from", "to", "°F", "opened", "day before", "reason")
     for heading in headings:
@@ -81,7 +82,7 @@ def periods(found: pd.DataFrame) -> Table:
 
 
 def draw(frames: mt.Frames, found: pd.DataFrame, path: Path) -> None:
-    """The temperatures with the warm periods shaded; those with an open door are labelled."""
+    """Draw the temperatures with the warm periods shaded; those with an open door have a label."""
     path.parent.mkdir(parents=True, exist_ok=True)
     frames.plot(
         "temperature",
@@ -95,7 +96,7 @@ def draw(frames: mt.Frames, found: pd.DataFrame, path: Path) -> None:
 
 
 def start_spark() -> SparkSession:
-    """Spark on this machine, quiet; a batch needs no state store."""
+    """Start Spark on this machine; a batch needs no state store."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     return (
         SparkSession.builder.master("local[*]")

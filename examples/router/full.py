@@ -1,9 +1,9 @@
 """Why do routers lose packets? Periods of high loss, filled with the routing messages around them.
 
-Run it with ``python examples/router.py``, and with ``--stream`` on two streams. Frames are found in
-one stream, the loss rates, and filled from another, the routing messages: those that came in the
-frame or up to 30 seconds before it, since a burst of updates comes before the loss that it causes.
-It is the example with which the paper on frames begins.
+``quick.py`` is the short version. Run this one with ``python examples/router/full.py``, or with
+``--stream`` on two streams. Frames are found in one stream, the loss rates, and filled from
+another, the routing messages: those in the frame or up to 30 seconds before it, since a burst of
+updates comes before the loss that it causes. It is the first example of the paper on frames.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from rich.table import Table
 import muntin as mt
 from muntin.simulate.router import HIGH_LOSS, KINDS, Network
 
-#: What both streams promise. A batch does not need it.
+#: How late rows may be. A batch does not need it.
 DISORDER = mt.slack("30 seconds")
-#: A burst begins so much before the loss that it causes.
+#: How long before the loss that it causes a burst begins.
 BEFORE = "30 seconds"
 #: More updates and withdrawals than this in a minute are a burst.
 BURST = 10
@@ -42,7 +42,7 @@ FILES = 4
 
 
 def high_loss(losses: DataFrame, control: DataFrame | None = None) -> mt.Frames:
-    """Five minutes or more in which a router loses much; missing reports do not end them."""
+    """Return frames of five minutes or more with high loss; missing reports do not end one."""
     reports = mt.stream(
         losses, on="ts", by="router", disorder=DISORDER, schedule="10 seconds", control=control
     )
@@ -52,7 +52,7 @@ def high_loss(losses: DataFrame, control: DataFrame | None = None) -> mt.Frames:
 
 
 def explained(frames: mt.Frames, messages: DataFrame, control: DataFrame | None = None) -> mt.Plan:
-    """The mean loss of each period, and how many messages of each kind its router got."""
+    """Return the mean loss of each period, and how many messages of each kind its router got."""
     routing = mt.stream(messages, on="at", by="router_id", disorder=DISORDER, control=control)
     counts = [f"count(*) FILTER (WHERE kind = '{kind}') AS {kind}" for kind in KINDS]
     return mt.combine(
@@ -62,14 +62,14 @@ def explained(frames: mt.Frames, messages: DataFrame, control: DataFrame | None 
 
 
 def in_batch(spark: SparkSession, network: Network) -> tuple[mt.Frames, DataFrame]:
-    """The frames, and the result with every row of both tables there from the beginning."""
+    """Return the frames and the result of a batch, which has all rows of both tables at once."""
     losses, messages = map(spark.createDataFrame, (network.losses(), network.messages()))
     frames = high_loss(losses)
     return frames, explained(frames, messages).df
 
 
 def streamed(spark: SparkSession, network: Network, folder: Path) -> DataFrame:
-    """The same from two streams, which arrive as files; what has been written of the results."""
+    """Return the same result from two streams of files, read from where it was written."""
     control = folder / "control"
     losses = stream_of(spark, network.losses(), folder / "losses")
     messages = stream_of(spark, network.messages(), folder / "messages")
@@ -88,27 +88,27 @@ def streamed(spark: SparkSession, network: Network, folder: Path) -> DataFrame:
 
 
 def stream_of(spark: SparkSession, rows: pa.Table, folder: Path) -> DataFrame:
-    """Rows in the order in which they arrived, as a stream of files."""
+    """Return rows, in the order in which they arrived, as a stream of files."""
     folder.mkdir(parents=True)
     cuts = [part * rows.num_rows // FILES for part in range(FILES + 1)]
     for number, (start, end) in enumerate(pairwise(cuts)):
         path = folder / f"{number}.parquet"
         pq.write_table(rows.slice(start, end - start), path)
-        # Spark takes files in the order of their times, which may be equal for quick writes.
+        # Spark sorts files by their times, which may be equal for quick writes.
         os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
     reader = spark.readStream.schema(spark.read.parquet(str(folder)).schema)
     return reader.option("maxFilesPerTrigger", 1).parquet(str(folder))
 
 
 def reason(row: pd.Series[Any]) -> str:
-    """What the messages say about a period."""
+    """Return the reason of a period, from its messages."""
     minutes = (row.frame_end - row.frame_start).total_seconds() / 60
     burst = (row["update"] + row["withdraw"]) / minutes > BURST
     return "updates" if burst else "other"
 
 
 def periods(found: pd.DataFrame) -> Table:
-    """The periods in order of time."""
+    """Return a table of the periods in order of time."""
     table = Table(title=f"{len(found)} periods of high loss", title_justify="left")
     for heading in ("router", "from", "to", "loss %", *KINDS, "reason"):
         left = heading in ("router", "reason")
@@ -123,7 +123,7 @@ def periods(found: pd.DataFrame) -> Table:
 def draw(
     frames: mt.Frames, found: pd.DataFrame, messages: DataFrame, routers: Sequence[str], path: Path
 ) -> None:
-    """Loss rates with the periods shaded, and a tick below for every update and withdrawal."""
+    """Draw loss rates with the periods shaded, and a tick for every update and withdrawal."""
     charts = []
     for router in routers:
         series = frames.plot(
@@ -135,18 +135,18 @@ def draw(
             width=WIDTH,
             height=HEIGHT,
         )
-        told = messages.where((F.col("router_id") == router) & (F.col("kind") != "keepalive"))
-        # Charts that are put together share one configuration.
+        updates = messages.where((F.col("router_id") == router) & (F.col("kind") != "keepalive"))
+        # Charts in one picture share one configuration.
         series.config = alt.Undefined
-        charts.append(alt.vconcat(series, ticks(told), spacing=4).resolve_scale(x="shared"))
+        charts.append(alt.vconcat(series, ticks(updates), spacing=4).resolve_scale(x="shared"))
     whole = alt.vconcat(*charts, spacing=14).configure_title(anchor="start")
     path.parent.mkdir(parents=True, exist_ok=True)
-    # A page has its scripts with it, so that it can be read without a network.
+    # A page includes its scripts, so that it needs no network.
     whole.save(path, **({"inline": True} if path.suffix == ".html" else {}))
 
 
 def ticks(messages: DataFrame) -> alt.Chart:
-    """Messages along the time, a line for each kind."""
+    """Return a chart of messages over time, with a line for each kind."""
     at = F.unix_millis("at").alias("at")
     rows = [row.asDict() for row in messages.select(at, "kind").collect()]
     drawn: alt.Chart = (
@@ -166,7 +166,7 @@ def ticks(messages: DataFrame) -> alt.Chart:
 
 
 def start_spark(folder: Path) -> SparkSession:
-    """Spark on this machine, quiet, with what a stream of Muntin's needs."""
+    """Start Spark on this machine, with the settings that Muntin's streams need."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     return (
         SparkSession.builder.master("local[*]")

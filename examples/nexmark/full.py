@@ -1,10 +1,11 @@
 """Five queries of the NEXMark benchmark over a simulated auction house.
 
-Run it with ``python examples/nexmark.py``. NEXMark asks continuous queries of the persons, auctions
-and bids of an auction house; these are the ones that are about windows: 5, 6, 7, 8 and 11.
+``quick.py`` is the short version. Run this one with ``python examples/nexmark/full.py``. It has
+continuous queries over the persons, auctions and bids of an auction house: those about windows,
+queries 5, 6, 7, 8 and 11.
 
 Queries 6 and 11 are windows of Muntin and nothing else, and take a streaming DataFrame as well as a
-batch. Queries 5, 7 and 8 go on with ordinary DataFrame operations on what the windows gave, a
+batch. Queries 5, 7 and 8 continue with ordinary DataFrame operations on the results of windows, a
 maximum over all auctions or a join, and are written for a batch.
 """
 
@@ -25,7 +26,7 @@ from rich.table import Table
 import muntin as mt
 from muntin.simulate.auction import AuctionHouse
 
-#: What the house promises. A batch does not need it, a stream does.
+#: How late rows may be. A batch does not need it, a stream does.
 DISORDER = mt.slack("10 seconds")
 #: How many rows of an answer are shown.
 ROWS = 5

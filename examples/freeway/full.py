@@ -1,9 +1,9 @@
 """A day on a freeway: average speeds in windows, and frames of the times in which traffic was slow.
 
-Run it with ``make demo``. It simulates the detectors of a freeway, streams their readings through
-Spark on this machine, and shows what the windows saw: rush hours that spread upstream, incidents,
-and readings that came too late to count. Then it looks for frames in the averages: how long every
-station was congested.
+``quick.py`` is the short version. Run this one with ``make demo``. It simulates the detectors of a
+freeway, streams their readings through Spark on this machine, and shows the results of windows:
+rush hours that spread upstream, incidents, and readings that came too late to count. Then it looks
+for frames in the averages: how long every station was congested.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from muntin.simulate.freeway import MILES_APART, Freeway, Incident
 FILES, FILES_PER_BATCH = 28, 2
 #: Traffic below this is slow.
 SLOW_MPH = 45
-#: And if it is so for this long, congested.
+#: Traffic that is slow for this long is congested.
 CONGESTED = "15 minutes"
 #: Of the picture, in pixels.
 WIDTH, STATION_HEIGHT = 864, 16
@@ -66,7 +66,7 @@ def main() -> None:
     options = parse()
     began = time.monotonic()
     console = Console(highlight=False)
-    # Incidents as often as on the whole day, also when only some hours are asked for.
+    # Incidents are as frequent in a few hours as on the whole day.
     incidents = max(1, round(options.hours / 6))
     freeway = Freeway(hours=options.hours, seed=options.seed, incidents=incidents)
     windows, refused = Kept(), Kept()
@@ -105,13 +105,13 @@ def parse() -> argparse.Namespace:
 
 
 def write_files(freeway: Freeway, folder: Path) -> int:
-    """Write the readings as files in the order in which they arrived; how many there are."""
+    """Write the readings as files in the order in which they arrived; return how many there are."""
     folder.mkdir()
     rows = 0
     for number, piece in enumerate(freeway.batches(FILES)):
         path = folder / f"{number:03d}.parquet"
         pq.write_table(piece, path)
-        # Spark takes files in the order of their times, which may be equal for quick writes.
+        # Spark sorts files by their times, which may be equal for quick writes.
         os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
         rows += piece.num_rows
     return rows
@@ -119,7 +119,7 @@ def write_files(freeway: Freeway, folder: Path) -> int:
 
 @contextmanager
 def errors_to(path: Path) -> Iterator[None]:
-    """What processes started inside write to standard error goes to a file.
+    """Send what processes started in this context write to standard error to a file.
 
     Spark's start and its Python workers write there, across the line that shows the progress.
     """
@@ -137,12 +137,12 @@ def errors_to(path: Path) -> Iterator[None]:
 
 
 def start_spark(folder: Path) -> SparkSession:
-    """Spark on this machine, with what Muntin's streams need."""
+    """Start Spark on this machine, with the settings that Muntin's streams need."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     return (
         SparkSession.builder.master("local[*]")
         .appName("freeway")
-        # So short a run does not earn back what the JVM's second compiler costs.
+        # The JVM's second compiler does not pay off in so short a run.
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
@@ -159,7 +159,7 @@ def start_spark(folder: Path) -> SparkSession:
 
 
 def averages(spark: SparkSession, folder: Path) -> mt.Plan:
-    """Five-minute averages of every station, every minute."""
+    """Return five-minute averages of every station, every minute."""
     files = str(folder / "readings")
     readings = (
         spark.readStream.schema(spark.read.parquet(files).schema)
@@ -189,12 +189,12 @@ def start_query(plan: mt.Plan, folder: Path, windows: Kept, refused: Kept) -> St
 def watch(
     query: StreamingQuery, folder: Path, rows: int, windows: Kept, console: Console
 ) -> dict[str, int]:
-    """Follow the query until all rows are through it and all windows closed; its counts."""
+    """Follow the query until all rows are done and all windows closed; return its counts."""
     with progress_line(console) as line:
         task = line.add_task("", total=rows, rate=0, windows=0, late=0, newest=windows.newest())
         for counts, seconds in watched(query, rows):
             show(line, task, counts, seconds, windows)
-        # The last windows wait for rows that will not come: tell them so.
+        # The last windows wait for rows that will not come: end the stream.
         mt.end(folder / "control")
         query.processAllAvailable()
         counts = mt.progress(query)
