@@ -64,10 +64,10 @@ def test_prompts_say_whether_a_statement_was_begun() -> None:
 
 def test_completion() -> None:
     complete = Completer(lambda: ["traffic", "Speed", "station"])
-    assert complete.found("tr") == ["traffic", "trigger", "triggers", "trend"]
-    assert complete.found("S")[:2] == ["Speed", "station"]
-    assert "SELECT" in complete.found("SEL")
-    assert "select" in complete.found("sel")
+    assert complete.matches("tr") == ["traffic", "trigger", "triggers", "trend"]
+    assert complete.matches("S")[:2] == ["Speed", "station"]
+    assert "SELECT" in complete.matches("SEL")
+    assert "select" in complete.matches("sel")
     assert [complete("traf", n) for n in range(2)] == ["traffic", None]
 
 
@@ -98,11 +98,11 @@ def test_the_next_prompt_tells_which_queries_died(capsys: pytest.CaptureFixture[
     running = [SimpleNamespace(name=query.name, query=query) for query in queries]
     unused: Any = None
     shell = Shell(cast("Any", SimpleNamespace(running=running)), unused, unused, None)
-    shell.tell_ended()
+    shell.report_ended()
     said = capsys.readouterr().err
     assert said == "Error: query slow failed: the disk is full\nquery quick has ended\n"
     assert [one.name for one in running] == ["fine"]
-    shell.tell_ended()
+    shell.report_ended()
     assert capsys.readouterr().err == ""
 
 

@@ -36,9 +36,9 @@ def test_work_that_fails_by_itself() -> None:
 
 def test_the_handler_from_before_is_back() -> None:
     before = signal.getsignal(signal.SIGINT)
-    with cancelling(lambda: None, lambda _: None), interrupts(lambda _: None) as asked:
+    with cancelling(lambda: None, lambda _: None), interrupts(lambda _: None) as pressed:
         signal.raise_signal(signal.SIGINT)
-        assert (asked.asked(), asked.hurry()) == (True, False)
+        assert (pressed.stop(), pressed.hurry()) == (True, False)
         signal.raise_signal(signal.SIGINT)
-        assert asked.hurry()
+        assert pressed.hurry()
     assert signal.getsignal(signal.SIGINT) is before

@@ -107,7 +107,7 @@ def test_a_trigger_is_dropped_while_its_query_runs(pipeline: Pipeline, tmp_path:
     pipeline.run(STREAM + f"CREATE QUERY q AS {COUNT} CREATE TRIGGER a ON q DO command('true');")
     (one,) = pipeline.running
     pipeline.run("CREATE TRIGGER B ON q DO command('true'); DROP TRIGGER A;")
-    assert [*one.fan.sinks] == ["b"]
+    assert [*one.output.sinks] == ["b"]
     pipeline.run("DROP QUERY q;" + f"CREATE QUERY q AS {COUNT}")
     assert pipeline.session.catalog.triggers == {}
     assert pipeline.running == []

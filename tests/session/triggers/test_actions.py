@@ -138,7 +138,7 @@ def test_what_a_command_cannot_take_or_say() -> None:
     [
         ("webhook", "file:///etc/passwd", "it is a web address"),
         ("command", "no-such-program x", "there is no such program on the path"),
-        ("command", "echo 'x", "it cannot be cut into words: No closing quotation"),
+        ("command", "echo 'x", "it cannot be split into words: No closing quotation"),
         ("webhok", "http://x", r"no such action \(did you mean 'webhook'\?\)"),
     ],
 )
