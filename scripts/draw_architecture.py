@@ -146,7 +146,7 @@ WAY = [
         "stream",
         "Out",
         "results and refused rows to sinks, counts to the progress",
-        ["spark/queries/write.py", "spark/queries/watch.py"],
+        ["spark/queries/write.py", "spark/queries/progress.py"],
     ),
 ]
 COLUMNS = {"both": (24, 812), "batch": (24, 330), "stream": (370, 466)}
