@@ -62,7 +62,14 @@ def chart(page: Path, name: str, spark: SparkSession) -> str:
 
 
 def main() -> None:
-    settings = {"spark.sql.session.timeZone": "UTC", "spark.ui.enabled": "false"}
+    settings = {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": 2,
+        "spark.sql.streaming.stateStore.providerClass": (
+            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+        ),
+        "spark.ui.enabled": "false",
+    }
     builder = SparkSession.builder.master("local[2]").appName("pictures")
     spark = builder.config(map=settings).getOrCreate()
     (IMAGES / GRAPH).write_text(explained(spark))
