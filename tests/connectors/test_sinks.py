@@ -161,7 +161,9 @@ def test_what_is_refused(spark: SparkSession) -> None:
         sink(spark, "parket", "x")
     with pytest.raises(RequirementError, match="this session has no Delta Lake"):
         sink(spark, "delta", "x")
-    with pytest.raises(ArgumentError, match="it is an address such as 'postgresql://localhost:5432/mydb'"):
+    with pytest.raises(
+        ArgumentError, match="it is an address such as 'postgresql://localhost:5432/mydb'"
+    ):
         sink(spark, "postgres", "t", url="mysql://x")
 
 

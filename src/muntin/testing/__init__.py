@@ -1,4 +1,4 @@
-"""For tests of your own: streams that replay what you wrote, and assertions about rows.
+"""For your own tests: streams that replay the rows you write, and assertions about rows.
 
 >>> from muntin.testing import assert_same_rows
 >>> assert_same_rows([{"n": 1}, {"n": 2}], [{"n": 2}, {"n": 1}])

@@ -1,4 +1,4 @@
-"""Assertions about rows, exact and readable when they fail."""
+"""Assertions about rows: exact, and readable when they fail."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 def assert_same_rows(
     actual: Iterable[Mapping[str, Any] | Any], expected: Iterable[Mapping[str, Any] | Any]
 ) -> None:
-    """The same rows, each as often, in any order. Values must be equal; NaN equals NaN.
+    """Assert that both have the same rows, each as often, in any order. NaN equals NaN.
 
-    Rows are mappings or PySpark rows. There is no tolerance: exact means exact.
+    Rows are mappings or PySpark rows. Values must be equal: there is no tolerance.
 
     >>> assert_same_rows([{"n": 1}], [{"n": 2}])
     Traceback (most recent call last):

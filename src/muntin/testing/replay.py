@@ -1,7 +1,7 @@
-"""A stream that you write down: its micro-batches, its disorder, its punctuation.
+"""A stream for tests: you write its micro-batches, its disorder and its punctuation.
 
-A replay is deterministic: every micro-batch holds exactly the rows you gave it, in the tasks you
-gave them to, with the punctuation you said. It runs on real Spark streaming.
+A replay is deterministic: every micro-batch has exactly the rows, tasks and punctuation that you
+give. It runs on real Spark streaming.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from muntin.spark.queries.write import progress, write
 from muntin.spark.types import to_arrow
 from muntin.specs.disorder import Disorder
 
-#: As punctuation: the stream is over.
+#: The punctuation that ends a stream.
 END = "end"
-#: The state of a replay is in fewer of them than usual, because every shard takes part in every
+#: How many shards a replay has: fewer than usual, because every shard takes part in every
 #: micro-batch. Results do not depend on it.
 SHARDS = 4
-#: File times, on which Spark's file source orders files, are this far apart.
+#: Nanoseconds between the times of two files; Spark's file source sorts files by their times.
 _SECOND = 1_000_000_000
 
 
 @dataclass(frozen=True)
 class Played:
-    """What a replay made: result rows, refused rows, and the counts of the query's progress."""
+    """The result of a replay: result rows, refused rows, and the counts of the query."""
 
     results: list[Row]
     refused: list[Row]
@@ -50,7 +50,7 @@ class Played:
 
 @dataclass(frozen=True)
 class Replay:
-    """Micro-batches on disk, waiting to be streamed; see :func:`replay`."""
+    """Micro-batches on disk, ready to be streamed; see :func:`replay`."""
 
     spark: SparkSession
     folder: Path
@@ -80,7 +80,7 @@ class Replay:
         functions: Mapping[str, OwnAggregate] | None = None,
         schedule: object = None,
     ) -> Stream:
-        """``mt.stream`` over this replay, told of its punctuation; ``shards=None``: the usual."""
+        """Return ``mt.stream`` over this replay; ``shards=None`` is as many as usual."""
         return stream(
             self.df,
             on,
@@ -93,7 +93,7 @@ class Replay:
         )
 
     def play(self, plan: Plan, checkpoint: str | Path | None = None) -> Played:
-        """Run a plan over the micro-batches that have not been played, and wait for the end."""
+        """Run a plan over the micro-batches that have not been played, and return its results."""
         results, refused = self.folder / "results", self.folder / "refused"
         query = write(
             plan,
@@ -102,7 +102,7 @@ class Replay:
             checkpoint=checkpoint or self.folder / "checkpoint",
             trigger={"availableNow": True},
         )
-        assert query is not None  # the plan is a stream's
+        assert query is not None  # because the plan is a stream
         query.awaitTermination()
         counts = progress(query)
         return Played(self._read(results), self._read(refused), counts)
@@ -121,10 +121,10 @@ class Replay:
         clock: Sequence[datetime | None] | None = None,
         end: bool = True,
     ) -> None:
-        """Append micro-batches, to be played after those that are there."""
-        told = _one_each("punctuation", punctuation, len(batches))
+        """Append micro-batches, which are played after those that are there."""
+        values = _one_each("punctuation", punctuation, len(batches))
         clocks = _one_each("clock", clock, len(batches))
-        played = [*zip(batches, told, clocks, strict=True), *([([], END, None)] if end else [])]
+        played = [*zip(batches, values, clocks, strict=True), *([([], END, None)] if end else [])]
         first = len(list((self.folder / "control").iterdir()))
         for number, (rows, value, moment) in enumerate(played, first):
             _write_rows(self.folder / "rows", number, rows, self.schema, self.tasks)
@@ -146,25 +146,25 @@ def replay(
     tasks: int = 1,
     folder: str | Path | None = None,
 ) -> Replay:
-    """Write micro-batches down as a stream.
+    """Return a stream of the micro-batches that are given.
 
     Args:
         spark: The session to run in.
-        batches: The rows of each micro-batch, in the order they arrive.
+        batches: The rows of each micro-batch, in the order of arrival.
         schema: The columns as DDL text: ``"k STRING, ts TIMESTAMP, v DOUBLE"``.
-        punctuation: For each micro-batch the value below which no more rows will come, or None.
-        clock: For each micro-batch the time it tells the stream, or None: what a heartbeat does,
-            at the moments you say.
+        punctuation: For each micro-batch, the value below which no more rows will come, or None.
+        clock: For each micro-batch, the time that it reports to the stream, as a heartbeat does, or
+            None.
         end: Whether the stream ends after the last micro-batch, which reports every window.
-        tasks: Over how many tasks the rows of a micro-batch are dealt, round robin.
-        folder: Where to write; a new temporary folder unless given.
+        tasks: How many tasks get the rows of a micro-batch, in turn.
+        folder: Where to write; by default a new temporary folder.
     """
     root = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="muntin-replay-"))
     (root / "rows").mkdir(parents=True, exist_ok=True)
     (root / "control").mkdir(parents=True, exist_ok=True)
-    made = Replay(spark, root, _arrow_schema(spark, schema), schema, tasks)
-    made.extend(batches, punctuation=punctuation, clock=clock, end=end)
-    return made
+    replayed = Replay(spark, root, _arrow_schema(spark, schema), schema, tasks)
+    replayed.extend(batches, punctuation=punctuation, clock=clock, end=end)
+    return replayed
 
 
 def _arrow_schema(spark: SparkSession, ddl: str) -> pa.Schema:
@@ -181,10 +181,10 @@ def _write_rows(
         _stamp(path, number * tasks + task)
 
 
-def _one_each(argument: str, given: Sequence[Any] | None, count: int) -> list[Any]:
-    if given is not None and len(given) != count:
-        raise ArgumentError(argument, given, f"it needs one entry for each of {count} batches")
-    return [None] * count if given is None else list(given)
+def _one_each(argument: str, values: Sequence[Any] | None, count: int) -> list[Any]:
+    if values is not None and len(values) != count:
+        raise ArgumentError(argument, values, f"it needs one entry for each of {count} batches")
+    return [None] * count if values is None else list(values)
 
 
 def _write_control(folder: Path, number: int, value: object, clock: datetime | None) -> None:
@@ -201,6 +201,6 @@ def _write_control(folder: Path, number: int, value: object, clock: datetime | N
 
 
 def _stamp(path: Path, place: int) -> None:
-    """Give a file the time of its place: that is the order in which Spark takes files."""
+    """Give a file the time of its place, because Spark reads files in the order of their times."""
     moment = 1_000_000_000 * _SECOND + place * _SECOND
     os.utime(path, ns=(moment, moment))

@@ -19,15 +19,15 @@ from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.row_kinds import Region
 
 Chart = alt.LayerChart | alt.VConcatChart
-#: Frames of one key that are drawn; more cannot be told apart.
+#: How many frames of one key are drawn; more would run together.
 MOST_DRAWN = 2000
-#: Up to so many rows each is shown as a point too.
+#: Up to this many rows, each has a point, too.
 _POINTS = 150
-#: Frames that overlap have bars below each other; further ones begin at the top again.
-_LANES = 6
-#: Of a bar with its label, and of a letter, in pixels.
-_LANE_HEIGHT, _LETTER = 14, 6.5
-#: Neighbours have two colours in turn.
+#: How many bars of overlapping frames are below each other; the next one is at the top again.
+_BARS = 6
+#: The height of a bar with its label, and the width of a letter, in pixels.
+_BAR_HEIGHT, _LETTER = 14, 6.5
+#: The two colours of frames, in turn.
 _FRAME, _OTHER = "#1e88e5", "#00897b"
 _LINE, _REGION = "#37474f", "#d50000"
 #: Times of 24 hours, as results show them.
@@ -36,60 +36,60 @@ _CLOCK = {"hours": "%H:%M", "minutes": "%H:%M", "seconds": "%H:%M:%S"}
 
 @dataclass(frozen=True)
 class ChartLayout:
-    """What was gathered, and how it is to be drawn; sizes are in pixels."""
+    """What is drawn, and how; sizes are in pixels."""
 
     kind: FrameKind
     on: str
     by: Sequence[str]
     value: str
-    gathered: PlotData
+    data: PlotData
     width: int
     height: int
 
     def chart(self, title: str | None) -> Chart:
-        """One chart for every key, below each other."""
-        keys = [*self.gathered.rows]
+        """Return one chart for every key, below each other."""
+        keys = [*self.data.rows]
         charts = [alt.layer(*self._layers(key)) for key in keys]
-        sized = [one.properties(width=self.width, height=self.height) for one in charts]
+        sized = [chart.properties(width=self.width, height=self.height) for chart in charts]
         text = self.kind.label if title is None else title
         if len(keys) == 1:
             text = f"{text} · {_named(keys[0])}" if self.by and title is None else text
             whole: Any = sized[0]
         else:
             each = [
-                one.properties(title=alt.Title(_named(key), fontSize=11))
-                for key, one in zip(keys, sized, strict=True)
+                chart.properties(title=alt.Title(_named(key), fontSize=11))
+                for key, chart in zip(keys, sized, strict=True)
             ]
             whole = alt.vconcat(*each, spacing=8)
         whole = whole.properties(title=alt.Title(text, subtitle=self.left_out))
-        made: Chart = whole.configure_title(anchor="start").configure_view(stroke="#cfd8dc")
-        return made
+        chart: Chart = whole.configure_title(anchor="start").configure_view(stroke="#cfd8dc")
+        return chart
 
     @cached_property
     def left_out(self) -> list[str]:
         """What the picture does not show."""
-        said = []
-        if self.gathered.more:
-            keys = len(self.gathered.rows)
-            said.append(f"{keys} of the keys, those with frames first; others with key= or limit=")
-        for key, frames in self.gathered.frames.items():
+        lines = []
+        if self.data.more:
+            keys = len(self.data.rows)
+            lines.append(f"{keys} of the keys, those with frames first; others with key= or limit=")
+        for key, frames in self.data.frames.items():
             if len(frames) > MOST_DRAWN:
                 whose = f" of {_named(key)}" if self.by else ""
-                said.append(f"the first {MOST_DRAWN:,} of {len(frames):,} frames{whose}")
-        return said
+                lines.append(f"the first {MOST_DRAWN:,} of {len(frames):,} frames{whose}")
+        return lines
 
     def _layers(self, key: Key) -> list[alt.Chart]:
-        frames, rows = self.gathered.frames[key][:MOST_DRAWN], self.gathered.rows[key]
+        frames, rows = self.data.frames[key][:MOST_DRAWN], self.data.rows[key]
         if isinstance(self.kind, Region):
             return [self._map(rows), *self._rectangles(frames)]
         shades, *above = self._shades(frames)
         return [shades, self._series(rows), *above]
 
     def _shades(self, frames: Sequence[FrameMark]) -> list[alt.Chart]:
-        """A shade for every frame, a bar at its top, and a label below the bar."""
+        """Return a shade for every frame, a bar at its top, and a label below the bar."""
         bars = _bars(frames, self._pixel)
         drawn = _data(bars)
-        # Shades that lie on each other add up.
+        # Shades on top of each other add up.
         opacity = 0.16 if len({bar["top"] for bar in bars}) < 2 else 0.05
         colour = alt.condition("datum.odd", alt.value(_OTHER), alt.value(_FRAME))
         dashed = alt.condition("datum.partial", alt.value([4, 3]), alt.value([1, 0]))
@@ -116,17 +116,17 @@ class ChartLayout:
             color=_LINE,
             strokeWidth=1.2,
             point=points,
-            interpolate="step-after" if self.gathered.nominal else "linear",
-            orient="vertical",  # along x, also where y is text
+            interpolate="step-after" if self.data.nominal else "linear",
+            orient="vertical",  # along x, even if y is text
         )
         drawn: alt.Chart = marked.encode(x=self._x("x"), y=self._heights)
         return drawn
 
     @cached_property
     def _heights(self) -> alt.Y:
-        """The same for all keys, so that they can be compared."""
-        values = [d.value for rows in self.gathered.rows.values() for d in rows]
-        if self.gathered.nominal:
+        """The axis of values, the same for all keys so that they can be compared."""
+        values = [d.value for rows in self.data.rows.values() for d in rows]
+        if self.data.nominal:
             texts = sorted({str(value) for value in values if value is not None})
             return alt.Y("value:N", title=self.value, scale=alt.Scale(domain=texts), sort=texts)
         numbers = [value for value in values if isinstance(value, float)]
@@ -135,7 +135,7 @@ class ChartLayout:
         return alt.Y("value:Q", title=self.value, scale=scale)
 
     def _map(self, cells: Sequence[RowMark]) -> alt.Chart:
-        """Values by place and time, as colours."""
+        """Return values by place and time, as colours."""
         wide, tall = self._cell
         values = [
             {
@@ -156,14 +156,14 @@ class ChartLayout:
                 y=self._along,
                 y2="high",
                 color=colour,
-                # Or thin lines would show between cells.
+                # Otherwise thin lines would show between cells.
                 stroke=alt.Stroke("value:Q", title=self.value, scale=scale),
             )
         )
         return drawn
 
     def _rectangles(self, frames: Sequence[FrameMark]) -> list[alt.Chart]:
-        """Around the cells of every region, whose middles its bounds are."""
+        """Return a rectangle around the cells of every region; its bounds are their middles."""
         wide, tall = self._cell
         drawn = _data(
             [
@@ -171,7 +171,7 @@ class ChartLayout:
                     **_box(frame.start, frame.end, wide, "start", "end"),
                     **_box(*(frame.along or (0.0, 0.0)), tall, "low", "high"),
                     "label": frame.label,
-                    **_told(frame),
+                    **_tooltip_values(frame),
                 }
                 for frame in frames
             ]
@@ -204,14 +204,14 @@ class ChartLayout:
     @cached_property
     def _cell(self) -> tuple[float, float]:
         """Half the width and half the height of a cell."""
-        cells = [cell for rows in self.gathered.rows.values() for cell in rows]
+        cells = [cell for rows in self.data.rows.values() for cell in rows]
         across = [cell.along for cell in cells if cell.along is not None]
         return _half_step([cell.x for cell in cells]), _half_step(across)
 
     def _x(self, name: str) -> alt.X:
-        """Along ``on``. Times are those of the session's clock, so they are drawn as they stand."""
+        """Return the axis of ``on``. Times are those of the session's clock, drawn as they are."""
         axis, (low, high) = alt.Axis(grid=False), self._ends
-        if self.gathered.temporal:
+        if self.data.temporal:
             axis = alt.Axis(grid=False, format=_CLOCK)
             scale = alt.Scale(type="utc", domain=[low, high], nice=False)
             return alt.X(f"{name}:T", title=self.on, scale=scale, axis=axis)
@@ -220,9 +220,9 @@ class ChartLayout:
 
     @cached_property
     def _ends(self) -> tuple[float, float]:
-        """From where to where the picture reaches: over all rows and frames of all keys."""
-        places = [row.x for rows in self.gathered.rows.values() for row in rows]
-        for frames in self.gathered.frames.values():
+        """The ends of the picture: the least and greatest place of all rows and frames."""
+        places = [row.x for rows in self.data.rows.values() for row in rows]
+        for frames in self.data.frames.values():
             places += [edge for frame in frames for edge in (frame.start, frame.end)]
         more = self._cell[0] if isinstance(self.kind, Region) else 0.0
         return min(places, default=0.0) - more, max(places, default=1.0) + more
@@ -233,44 +233,44 @@ class ChartLayout:
 
 
 def _data(values: list[dict[str, Any]]) -> alt.Chart:
-    # Given as values, to which no row limit of altair applies: they are few enough by now.
+    # As values, for which altair has no row limit: they are few enough by now.
     return alt.Chart(alt.InlineData(values=values))
 
 
-def _told(frame: FrameMark) -> dict[str, str]:
-    # By number: a column of the user's may have any name.
-    return {f"c{place}": text for place, text in enumerate(frame.told.values())}
+def _tooltip_values(frame: FrameMark) -> dict[str, str]:
+    # By number, because a column of the user may have any name.
+    return {f"c{place}": text for place, text in enumerate(frame.tooltip.values())}
 
 
 def _tooltip(frames: Sequence[FrameMark]) -> list[alt.Tooltip]:
-    names = frames[0].told if frames else ()
+    names = frames[0].tooltip if frames else ()
     return [alt.Tooltip(f"c{place}:N", title=name) for place, name in enumerate(names)]
 
 
 def _bars(frames: Sequence[FrameMark], pixel: Callable[[float], float]) -> list[dict[str, Any]]:
-    """Frames as data of the chart: in a lane where none overlaps, a label where there is room."""
-    ends: list[float] = []  # of the last frame in each lane
-    written: dict[int, float] = {}  # up to which pixel labels reach in each lane
-    made = []
+    """Return frames as data of the chart: bars that do not overlap, labels where there is room."""
+    ends: list[float] = []  # of the last frame at each height
+    written: dict[int, float] = {}  # up to which pixel labels reach at each height
+    bars = []
     for number, frame in enumerate(frames):
-        lane = next((n for n, end in enumerate(ends) if end <= frame.start), len(ends))
-        ends[lane : lane + 1] = [frame.end]
-        lane, begin = lane % _LANES, pixel(frame.start)
-        fits = begin >= written.get(lane, 0.0)
+        row = next((n for n, end in enumerate(ends) if end <= frame.start), len(ends))
+        ends[row : row + 1] = [frame.end]
+        row, begin = row % _BARS, pixel(frame.start)
+        fits = begin >= written.get(row, 0.0)
         if fits:
-            written[lane] = begin + _LETTER * (len(frame.label) + 1)
-        made.append(
+            written[row] = begin + _LETTER * (len(frame.label) + 1)
+        bars.append(
             {
                 "start": frame.start,
                 "end": frame.end,
                 "label": frame.label if fits else "",
                 "partial": frame.partial,
                 "odd": number % 2 == 1,
-                "top": 1.5 + _LANE_HEIGHT * lane,
-                **_told(frame),
+                "top": 1.5 + _BAR_HEIGHT * row,
+                **_tooltip_values(frame),
             }
         )
-    return made
+    return bars
 
 
 def _box(start: float, end: float, more: float, low: str, high: str) -> dict[str, float]:
@@ -278,7 +278,7 @@ def _box(start: float, end: float, more: float, low: str, high: str) -> dict[str
 
 
 def _half_step(places: Sequence[float]) -> float:
-    """Half of the usual way from one place to the next."""
+    """Return half of the median step from one place to the next."""
     steps = [after - before for before, after in itertools.pairwise(sorted(set(places)))]
     return median(steps) / 2 if steps else 0.5
 

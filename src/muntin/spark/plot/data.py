@@ -1,4 +1,4 @@
-"""What a picture of frames is made of: the frames and rows of some keys, few enough to draw."""
+"""The data of a picture of frames: the frames and rows of some keys, few enough to draw."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.row_kinds import Region
 
 Key = tuple[Any, ...]
-#: More frames than this are not taken to the driver.
+#: More frames than this are not collected.
 MOST_FRAMES = 200_000
 _EPOCH = datetime(1970, 1, 1)
 
 
 @dataclass(frozen=True)
 class FrameMark:
-    """A frame in a picture: from where to where, its label, and what a tooltip says."""
+    """A frame in a picture: its start, its end, its label, and the values of its tooltip."""
 
     start: float
     end: float
     label: str
     partial: bool
-    told: dict[str, str]
+    tooltip: dict[str, str]
     along: tuple[float, float] | None
 
 
@@ -49,7 +49,7 @@ class RowMark:
 
 @dataclass(frozen=True)
 class PlotData:
-    """The frames and rows of the keys to be drawn; ``more`` says that other keys are left out."""
+    """The frames and rows of the keys to be drawn; ``more`` is True if keys are left out."""
 
     frames: dict[Key, list[FrameMark]]
     rows: dict[Key, list[RowMark]]
@@ -60,10 +60,10 @@ class PlotData:
 
 @dataclass(frozen=True, eq=False)
 class PlotQuery:
-    """How the rows of a source and its frames are read for a picture.
+    """Reads the rows of a source and its frames for a picture.
 
-    ``rows`` and ``found`` are DataFrames that are no streams; ``value`` is what is drawn, ``label``
-    the column of the frames that labels them, and ``width`` the pixels that rows are thinned for.
+    ``rows`` and ``found`` are DataFrames that are no streams. ``value`` is what is drawn, ``label``
+    is the column of the frames with their labels, and rows are thinned for ``width`` pixels.
     """
 
     source: Source
@@ -108,28 +108,28 @@ class PlotQuery:
 
     @cached_property
     def _value(self) -> tuple[Column, bool]:
-        """What is drawn, as a double or as text; and whether it is text."""
-        given, columns = self.value, self.rows.columns
-        if isinstance(given, str) and given in columns:
-            column = named(given)
-        elif isinstance(given, str) and given.strip():
-            column = F.expr(given)
-        elif isinstance(given, Column):
-            column = given
+        """What is drawn, as a double or as text, and whether it is text."""
+        value, columns = self.value, self.rows.columns
+        if isinstance(value, str) and value in columns:
+            column = named(value)
+        elif isinstance(value, str) and value.strip():
+            column = F.expr(value)
+        elif isinstance(value, Column):
+            column = value
         else:
-            raise ArgumentError("value", given, "it is a column, SQL text or a PySpark column")
+            raise ArgumentError("value", value, "it is a column, SQL text or a PySpark column")
         try:
             type_ = self.rows.select(column.alias("value")).schema["value"].dataType
         except AnalysisException as error:
-            if isinstance(given, str) and given.isidentifier():
-                raise UnknownColumnError("value", given, columns) from None
-            raise ArgumentError("value", given, problem(error)) from None
+            if isinstance(value, str) and value.isidentifier():
+                raise UnknownColumnError("value", value, columns) from None
+            raise ArgumentError("value", value, problem(error)) from None
         if isinstance(type_, spark_types.StringType) and self._along is None:
             return column, True
         if not isinstance(type_, spark_types.NumericType | spark_types.BooleanType):
             wanted = "a number" if self._along else "a number, a boolean or text"
             raise UnsupportedTypeError(
-                f"value={given!r} is {type_.simpleString()}, but only {wanted} can be drawn"
+                f"value={value!r} is {type_.simpleString()}, but only {wanted} can be drawn"
             )
         number = column.cast("double")
         return F.when(~F.isnan(number), number), False
@@ -142,14 +142,14 @@ class PlotQuery:
         return self.prefix + name
 
     def _placed(self, column: Column) -> Column:
-        """A value of ``on`` as it is drawn: a number, or the time on clocks of the session."""
+        """Return a value of ``on`` as it is drawn: a number, or the time on the session's clock."""
         return column.cast("timestamp_ntz" if self._temporal else "double")
 
     def _keys(self, df: DataFrame) -> list[Column]:
         return [named(name).alias(f"k{place}") for place, name in enumerate(self.source.by)]
 
     def _of(self, keys: Sequence[Key] | None) -> Column:
-        """Whether a row has one of some keys."""
+        """Return whether a row has one of these keys."""
         if keys is None or not self.source.by:
             return F.lit(True)
         each = [
@@ -162,9 +162,9 @@ class PlotQuery:
         return reduce(Column.__or__, each, F.lit(False))
 
     def _frames(self, keys: Sequence[Key] | None, limit: int) -> dict[Key, list[FrameMark]]:
-        """The frames of each key by their start; of a frame's fragments the newest.
+        """Return the frames of each key by their start; of a frame's fragments the newest.
 
-        Where there are too many, those of the first ``limit`` keys and of one more.
+        If there are too many, only those of the first ``limit`` keys and of one more.
         """
         found, start, end = self.found, self._own("frame_start"), self._own("frame_end")
         columns = [
@@ -187,22 +187,22 @@ class PlotQuery:
         newest: dict[tuple[Key, object], tuple[Row, FrameMark]] = {}
         for row in collected:
             shown = self._shown(row, found.columns)
-            # A framing without ids (renamed, or left out) has no fragments to tell apart.
-            number = shown.told.get(self._own("frame_id"), len(newest))
+            # Without ids (renamed, or left out) there are no fragments to distinguish.
+            number = shown.tooltip.get(self._own("frame_id"), len(newest))
             before = newest.get((self._key(row), number))
             if before is None or (before[1].partial, shown.end) >= (shown.partial, before[1].end):
                 newest[self._key(row), number] = row, shown
-        made: dict[Key, list[FrameMark]] = {}
+        frames: dict[Key, list[FrameMark]] = {}
         for row, shown in newest.values():
-            made.setdefault(self._key(row), []).append(shown)
-        return {key: sorted(some, key=lambda f: (f.start, f.end)) for key, some in made.items()}
+            frames.setdefault(self._key(row), []).append(shown)
+        return {key: sorted(some, key=lambda f: (f.start, f.end)) for key, some in frames.items()}
 
     @staticmethod
     def _collected(frames: DataFrame) -> list[Row]:
         return frames.limit(MOST_FRAMES + 1).collect()
 
     def _first(self, df: DataFrame, count: int) -> list[Key]:
-        """The first keys of a DataFrame in their order, which Spark finds."""
+        """Return the first keys of a DataFrame, in Spark's order."""
         keys = df.select(*self._keys(df)).distinct()
         return [*map(self._key, keys.orderBy(*keys.columns).limit(count).collect())]
 
@@ -211,11 +211,11 @@ class PlotQuery:
         return [named(self._own(name)).cast("double").alias(name) for name in names]
 
     def _shown(self, row: Row, names: Sequence[str]) -> FrameMark:
-        told = {name: row[f"c{place}"] for place, name in enumerate(names)}
-        told = {name: "null" if text is None else text for name, text in told.items()}
+        texts = {name: row[f"c{place}"] for place, name in enumerate(names)}
+        texts = {name: "null" if text is None else text for name, text in texts.items()}
         along = None if self._along is None else (row["along_start"], row["along_end"])
         partial = row["status"] == "partial"
-        return FrameMark(x(row["start"]), x(row["end"]), told[self.label], partial, told, along)
+        return FrameMark(x(row["start"]), x(row["end"]), texts[self.label], partial, texts, along)
 
     def _key(self, row: Row) -> Key:
         return one_key(row[f"k{place}"] for place in range(len(self.source.by)))
@@ -223,20 +223,20 @@ class PlotQuery:
     def _chosen(
         self, keys: Sequence[Key] | None, frames: Iterable[Key], limit: int
     ) -> tuple[list[Key], bool]:
-        """The keys to draw, those that have frames first; and whether others are left out."""
+        """Return the keys to draw, those with frames first, and whether others are left out."""
         if keys is not None:
             return list(keys), False
         if not self.source.by:
             return [()], False
         ordered = sorted(frames, key=in_order)
         if len(ordered) <= limit:
-            # Enough to find `limit` and one more, whichever of them have frames.
+            # Enough for `limit` and one more, whichever of them have frames.
             some, known = self._first(self.rows, limit + 1 + len(ordered)), set(ordered)
             ordered += [key for key in some if key not in known]
         return sorted(ordered[:limit], key=in_order), len(ordered) > limit
 
     def _drawn(self, keys: Sequence[Key]) -> dict[Key, list[RowMark]]:
-        """The rows of each key in order, thinned where there are more than pixels to show them."""
+        """Return the rows of each key in order, thinned if there are more than pixels."""
         on = named(self.source.on)
         number = on.cast("timestamp").cast("double") if self._temporal else on.cast("double")
         value, _ = self._value
@@ -247,21 +247,21 @@ class PlotQuery:
         rows = rows.where("number IS NOT NULL AND NOT isnan(number)")
         rows = self._untied(rows)
         counted = "count(*) AS n" if self._along is None else "approx_count_distinct(number) AS n"
-        told = rows.selectExpr("min(number) AS low", "max(number) AS high", counted).collect()[0]
+        extent = rows.selectExpr("min(number) AS low", "max(number) AS high", counted).collect()[0]
         if self._along is not None:
-            rows = _cells(rows, told, max(1, self.width // 3), self.source.by)
-        elif told["n"] > 4 * self.width * len(keys):
-            rows = _thinned(rows, told, self.width, self.source.by)
-        made: dict[Key, list[RowMark]] = {}
+            rows = _cells(rows, extent, max(1, self.width // 3), self.source.by)
+        elif extent["n"] > 4 * self.width * len(keys):
+            rows = _thinned(rows, extent, self.width, self.source.by)
+        marks: dict[Key, list[RowMark]] = {}
         for row in rows.orderBy("x").collect():
             drawn = RowMark(
                 x(row["x"]), _plain(row["value"]), row["along"] if self._along else None
             )
-            made.setdefault(self._key(row), []).append(drawn)
-        return made
+            marks.setdefault(self._key(row), []).append(drawn)
+        return marks
 
     def _untied(self, rows: DataFrame) -> DataFrame:
-        """With one row for those that tie, where the framing makes them one."""
+        """Return rows with one row for those that tie, if the framing combines them."""
         if not self.framing.combines_ties or self._nominal or self._along is not None:
             return rows
         ties = self.framing.ties
@@ -271,18 +271,18 @@ class PlotQuery:
         return rows.groupBy(*keys, "number", "x").agg(combine("value").alias("value"))
 
 
-def _bucket(told: Row, width: int) -> Column:
-    """Which of ``width`` equal parts of the line a row lies in."""
-    low, high = told["low"] or 0.0, told["high"] or 0.0
+def _bucket(extent: Row, width: int) -> Column:
+    """Return which of ``width`` equal parts of the line a row is in."""
+    low, high = extent["low"] or 0.0, extent["high"] or 0.0
     share = (F.col("number") - F.lit(low)) / F.lit((high - low) or 1.0)
     return F.least(F.floor(share * width), F.lit(width - 1))
 
 
-def _thinned(rows: DataFrame, told: Row, width: int, by: Sequence[str]) -> DataFrame:
-    """Of each pixel the first, last, least and greatest row: a line through them looks the same.
+def _thinned(rows: DataFrame, extent: Row, width: int, by: Sequence[str]) -> DataFrame:
+    """Return the first, last, least and greatest row of each pixel: their line looks the same.
 
-    A pixel without any value has a null, at which the line breaks off as it does at every null of
-    a short series.
+    A pixel without any value has a null, at which the line breaks as at every null of a short
+    series.
     """
     keys = [f"k{place}" for place in range(len(by))]
     point, present = F.struct("number", "x", "value"), F.col("value").isNotNull()
@@ -294,28 +294,28 @@ def _thinned(rows: DataFrame, told: Row, width: int, by: Sequence[str]) -> DataF
     ]
     gap = F.array(F.min_by(point, "number"))
     shown = F.when(F.count("value") == 0, gap).otherwise(F.array(*corners)).alias("shown")
-    grouped = rows.withColumn("bucket", _bucket(told, width)).groupBy(*keys, "bucket").agg(shown)
+    grouped = rows.withColumn("bucket", _bucket(extent, width)).groupBy(*keys, "bucket").agg(shown)
     points = grouped.select(*keys, F.explode(F.array_distinct("shown")).alias("p"))
     return points.select(*keys, "p.x", "p.value")
 
 
-def _cells(rows: DataFrame, told: Row, width: int, by: Sequence[str]) -> DataFrame:
-    """One cell for each place along and each value of ``on``, or for each of ``width`` parts."""
+def _cells(rows: DataFrame, extent: Row, width: int, by: Sequence[str]) -> DataFrame:
+    """Return a cell for each place and each value of ``on``, or each of ``width`` parts of it."""
     keys = [f"k{place}" for place in range(len(by))]
-    column = _bucket(told, width) if told["n"] > width else F.col("number")
+    column = _bucket(extent, width) if extent["n"] > width else F.col("number")
     grouped = rows.withColumn("bucket", column).groupBy(*keys, "bucket", "along")
     return grouped.agg(F.min("x").alias("x"), F.avg("value").alias("value"))
 
 
 def x(value: object) -> float:
-    """A place on the drawn line; times as milliseconds of the clock that is shown."""
+    """Return a place on the drawn line; times are milliseconds of the clock that is shown."""
     if isinstance(value, datetime):
         return (value - _EPOCH).total_seconds() * 1000
     return float(str(value))
 
 
 def one_key(parts: Iterable[Any]) -> Key:
-    """A key that can be looked up: bytes that do not change, and one NaN, which is itself."""
+    """Return a key that can be looked up: with immutable bytes and always the same NaN."""
     return tuple(
         bytes(part) if isinstance(part, bytearray) else math.nan if part != part else part
         for part in parts
@@ -323,10 +323,10 @@ def one_key(parts: Iterable[Any]) -> Key:
 
 
 def in_order(key: Key) -> list[tuple[bool, bool, Any]]:
-    """Sorts keys as Spark does: null first, NaN last."""
+    """Return what sorts keys as Spark does: null first, NaN last."""
     return [(part is not None, part is math.nan, part) for part in key]
 
 
 def _plain(value: float | str | None) -> float | str | None:
-    """JSON knows neither NaN nor infinity."""
+    """Return a value for JSON, which has neither NaN nor infinity."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

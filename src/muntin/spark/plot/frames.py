@@ -1,19 +1,21 @@
-"""``frames.plot(...)``: what is needed and asked for, checked before anything is drawn."""
+"""``frames.plot(...)``: checks its arguments, reads frames and rows, and has them drawn."""
 
 from __future__ import annotations
 
 import importlib.util
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as spark_types
 
 from muntin.aggregates.functions import Aggregate
 from muntin.errors import ArgumentError, RequirementError
 from muntin.expressions.dialect import columns_of
 from muntin.expressions.spark_expressions import Name, Sql
 from muntin.spark.columns import text_of
-from muntin.spark.plot.collected import as_batch
 from muntin.spark.plot.data import Key, PlotQuery, one_key
 from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from muntin.spark.api.frames import Frames
     from muntin.spark.plot.chart import Chart
 
+Types = Mapping[str, spark_types.DataType]
 _SUFFIXES = (".png", ".svg", ".html")
 
 
@@ -41,7 +44,7 @@ def plot(
     label: str | None,
     limit: int,
 ) -> Chart:
-    """The picture that :meth:`muntin.Frames.plot` describes."""
+    """Return the picture that :meth:`muntin.Frames.plot` describes."""
     where = None if path is None else Path(path)
     check_picture(where, width=width, height=height, limit=limit)
     source = frames.source
@@ -54,7 +57,7 @@ def plot(
         )
     spark = source.df.sparkSession
     value = read_by(frames.framing.kind, source.df.columns) if value is None else value
-    gathering = PlotQuery(
+    query = PlotQuery(
         source,
         frames.framing,
         frames.prefix,
@@ -64,24 +67,22 @@ def plot(
         label=label or frames.prefix + "frame_id",
         width=width,
     )
-    gathered = gathering.gather(_keys(key, source.by), limit)
-    from muntin.spark.plot.chart import (
-        ChartLayout,  # which imports what is known to be there by now
-    )
+    data = query.gather(_keys(key, source.by), limit)
+    from muntin.spark.plot.chart import ChartLayout  # altair is there, as was checked
 
     kind, drawn = frames.framing.kind, text_of(value)
-    picture = ChartLayout(kind, source.on, source.by, drawn, gathered, width, height)
-    chart = picture.chart(title)
+    layout = ChartLayout(kind, source.on, source.by, drawn, data, width, height)
+    chart = layout.chart(title)
     if where is not None:
         if where.suffix == ".html":
-            chart.save(where, inline=True)  # with its scripts: it can be read without a network
+            chart.save(where, inline=True)  # with its scripts, so that it needs no network
         else:
             chart.save(where)
     return chart
 
 
 def read_by(kind: FrameKind, names: Sequence[str]) -> object:
-    """What is drawn unless something is named: the one column that a kind of frame reads."""
+    """Return what is drawn by default: the one column that a kind of frame reads."""
     match kind:
         case Boundary(value=value) | Delta(value=value) | Trend(value=value):
             return value
@@ -98,9 +99,9 @@ def read_by(kind: FrameKind, names: Sequence[str]) -> object:
             read = own.columns
         case _:
             read = ()
-    texts = [str(one) for one in read if isinstance(one, str | Name | Sql)]
-    found = [[text] if text in names else columns_of(text) for text in texts]
-    columns = list(dict.fromkeys(itertools.chain.from_iterable(found)))
+    texts = [str(value) for value in read if isinstance(value, str | Name | Sql)]
+    columns_read = [[text] if text in names else columns_of(text) for text in texts]
+    columns = list(dict.fromkeys(itertools.chain.from_iterable(columns_read)))
     if len(columns) == 1 and len(texts) == len(read):
         return columns[0]
     reads = f"reads {' and '.join(columns)}" if columns else "does not say which column it reads"
@@ -111,10 +112,10 @@ def read_by(kind: FrameKind, names: Sequence[str]) -> object:
 
 
 def check_picture(path: Path | None, **sizes: object) -> None:
-    """Whether a picture of these sizes can be drawn and written."""
-    for argument, given in sizes.items():
-        if type(given) is not int or given < 1:
-            raise ArgumentError(argument, given, "it must be a whole number above zero")
+    """Raise unless a picture of these sizes can be drawn and written."""
+    for argument, size in sizes.items():
+        if type(size) is not int or size < 1:
+            raise ArgumentError(argument, size, "it must be a whole number above zero")
     if path is not None and path.suffix not in _SUFFIXES:
         raise ArgumentError("path", str(path), f"it must end in {', '.join(_SUFFIXES)}")
     needed = ["altair"] if path is None else ["altair", "vl_convert"]
@@ -125,19 +126,84 @@ def check_picture(path: Path | None, **sizes: object) -> None:
         )
 
 
-def _keys(given: object, by: Sequence[str]) -> list[Key] | None:
-    if given is None:
+def _keys(key: object, by: Sequence[str]) -> list[Key] | None:
+    """Return the keys of the ``key=`` argument: one value, a tuple, or a list of them."""
+    if key is None:
         return None
     if not by:
-        raise ArgumentError("key", given, "the stream has no `by`, so it has no keys")
-    several = list(given) if isinstance(given, list) else [given]
-    keys = [one_key(one if isinstance(one, tuple) and len(by) > 1 else (one,)) for one in several]
-    if not keys or any(len(one) != len(by) for one in keys):
+        raise ArgumentError("key", key, "the stream has no `by`, so it has no keys")
+    listed = list(key) if isinstance(key, list) else [key]
+    keys = [one_key(k if isinstance(k, tuple) and len(by) > 1 else (k,)) for k in listed]
+    if not keys or any(len(parts) != len(by) for parts in keys):
         raise ArgumentError(
             "key",
-            given,
+            key,
             f"it is one value or a list of values of {by[0]}"
             if len(by) == 1
             else f"it is a tuple of {', '.join(by)}, or a list of such tuples",
         )
     return keys
+
+
+def as_batch(spark: SparkSession, argument: str, data: object, like: DataFrame) -> DataFrame:
+    """Return frames or rows that a user has, collected or not, as a DataFrame that is no stream.
+
+    Everything that is drawn comes from DataFrames, so that the times of PySpark's rows and those of
+    pandas, which are in different zones, become the same times.
+    """
+    if hasattr(data, "isStreaming"):
+        if data.isStreaming:
+            raise ArgumentError(
+                argument,
+                data,
+                f"it is a stream; write it, then read what was written as {argument}=",
+            )
+        return data  # type: ignore[return-value]
+    known = {field.name: field.dataType for field in like.schema}
+    if hasattr(data, "iloc"):
+        return _from_pandas(spark, data, known)
+    if not isinstance(data, Sequence) or isinstance(data, str):
+        raise ArgumentError(
+            argument, data, "it is a DataFrame, a pandas DataFrame or a list of rows"
+        )
+    if not data:
+        return spark.createDataFrame([], like.schema)
+    names = list(data[0] if isinstance(data[0], Mapping) else getattr(data[0], "__fields__", ()))
+    values = [
+        tuple(row[n] if n in known or row[n] is None else str(row[n]) for n in names)
+        for row in data
+    ]
+    return spark.createDataFrame(values, _schema(names, known))
+
+
+def _schema(names: Iterable[str], known: Types) -> spark_types.StructType:
+    """Return the columns; those that are not known are only shown, so they are text."""
+    text = spark_types.StringType()
+    return spark_types.StructType(
+        [spark_types.StructField(name, known.get(name, text)) for name in names]
+    )
+
+
+def _from_pandas(spark: SparkSession, data: Any, known: Types) -> DataFrame:
+    """Return a pandas DataFrame as one of Spark; types are known, as text may be all null."""
+    if data.empty:
+        return spark.createDataFrame([], _schema(list(data.columns) or known, known))
+    copy, types = data.copy(deep=False), dict(known)
+    for name in copy.columns:
+        column = copy[name]
+        if isinstance(known.get(name, spark_types.StringType()), spark_types.StringType):
+            copy[name] = column.astype(object).map(str, na_action="ignore")
+        elif column.dtype.kind in "iufb":
+            copy[name], types[name] = _number(column, known[name])
+    return spark.createDataFrame(copy, _schema(copy.columns, types))
+
+
+def _number(column: Any, known: spark_types.DataType) -> tuple[Any, spark_types.DataType]:
+    """Return a column and its type in pandas, or the known one for numbers beside nulls."""
+    if column.dtype.kind != "f":
+        whole = spark_types.BooleanType() if column.dtype.kind == "b" else spark_types.LongType()
+        return column, whole
+    there = column[column.notna()]
+    if not isinstance(known, spark_types.IntegralType) or (there != there.round()).any():
+        return column, spark_types.DoubleType()
+    return column.astype("Int64").astype(object).where(column.notna(), None), known

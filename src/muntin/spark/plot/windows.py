@@ -1,4 +1,4 @@
-"""A picture of the results of windows: a line of values for every key, along the windows' ends."""
+"""A picture of the results of windows: a line for every key, along the ends of the windows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from muntin.errors import ArgumentError, UnknownColumnError
 from muntin.spark.columns import named
 from muntin.spark.plot.frames import check_picture
 
-#: More points than this are not taken to the driver.
+#: More points than this are not collected.
 MOST_POINTS = 20_000
 _TIMES = (spark_types.TimestampType, spark_types.TimestampNTZType, spark_types.DateType)
 _NUMBERS = (spark_types.NumericType,)
@@ -35,9 +35,9 @@ class WindowLines:
         return isinstance(self.rows.schema[self.end].dataType, _TIMES)
 
     def points(self) -> list[dict[str, Any]]:
-        """Places, values and keys, as many as can be drawn."""
+        """Return places, values and keys, as many as can be drawn."""
         place = named(self.end)
-        # Milliseconds are what charts count in; a time in a chart has no zone.
+        # Charts count in milliseconds, and their times have no zone.
         x = F.unix_millis(place.cast("timestamp")) if self.temporal else place.cast("double")
         key = F.concat_ws(", ", *[named(name).cast("string") for name in self.by])
         columns = [x.alias("x"), named(self.value).cast("double").alias("y"), key.alias("key")]
@@ -48,7 +48,7 @@ class WindowLines:
 
 
 def lines_of(rows: DataFrame, value: str | None, by: Sequence[str]) -> WindowLines:
-    """The lines of results with ``window_end``; ``value`` is their first number unless named."""
+    """Return the lines of results with ``window_end``; the default value is the first number."""
     if "window_end" not in rows.columns:
         expected = "a picture of windows needs window_end in the SELECT list"
         raise ArgumentError("query", ", ".join(rows.columns), expected)
@@ -72,13 +72,13 @@ def draw(lines: WindowLines, path: Path, *, width: int, height: int, title: str 
 
     kind = "T" if lines.temporal else "Q"
     scale = alt.Scale(type="utc") if lines.temporal else alt.Scale(zero=False)
-    drawn = alt.Chart(alt.InlineData(values=lines.points()), width=width, height=height)
-    chart = drawn.mark_line(interpolate="step-before", strokeWidth=1.2).encode(
+    base = alt.Chart(alt.InlineData(values=lines.points()), width=width, height=height)
+    chart = base.mark_line(interpolate="step-before", strokeWidth=1.2).encode(
         x=alt.X(f"x:{kind}", title=lines.end, scale=scale),
         y=alt.Y("y:Q", title=lines.value, scale=alt.Scale(zero=False)),
         **({"color": alt.Color("key:N", title=", ".join(lines.by))} if lines.by else {}),
     )
     if title is not None:
         chart = chart.properties(title=title)
-    # A page has its scripts with it, so that it can be read without a network.
+    # A page includes its scripts, so that it needs no network.
     chart.save(path, **({"inline": True} if path.suffix == ".html" else {}))

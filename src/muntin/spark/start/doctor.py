@@ -1,4 +1,4 @@
-"""What a running session says of itself, for ``muntin doctor``."""
+"""What is known of a running session, for ``muntin doctor``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from muntin.spark.columns import problem
 from muntin.spark.queries.stop import reason
 from muntin.spark.requirements import PROVIDER, ROCKSDB, setting
 
-#: A stream with one row is done much sooner.
+#: The most seconds for a stream of one row, which takes far less.
 _STATE_SECONDS = 60
 
 
@@ -41,12 +41,12 @@ class SessionProbe:
 
     @property
     def setting(self) -> str:
-        """What a session needs that keeps state in another way."""
+        """The setting that a session with another state provider needs."""
         return f"{PROVIDER}={ROCKSDB}"
 
 
 def probe(spark: SparkSession) -> SessionProbe:
-    """Ask a session; a row goes through a worker, and another through the state of a stream."""
+    """Probe a session: one row goes through a worker, another through the state of a stream."""
     worker, complaint = None, ""
     try:
         worker = spark.range(1).mapInArrow(_answer, "python STRING").collect()[0][0]
@@ -58,9 +58,9 @@ def probe(spark: SparkSession) -> SessionProbe:
 
 
 def _refusal(spark: SparkSession) -> str:
-    """Why a stream cannot keep state, by trying it with one row; empty if it can.
+    """Return why a stream cannot keep state, by trying it with one row; empty if it can.
 
-    The provider's name says little: its native library is loaded by the first stream.
+    The name of the provider is not enough: the first stream loads its native library.
     """
     with TemporaryDirectory(prefix="muntin-") as folder:
         (Path(folder) / "in").mkdir()
@@ -77,7 +77,7 @@ def _refusal(spark: SparkSession) -> str:
 
 
 def python() -> str:
-    """The version that must be the same on both sides."""
+    """Return the version of Python that workers must have, too."""
     return ".".join(map(str, sys.version_info[:2]))
 
 

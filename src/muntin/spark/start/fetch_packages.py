@@ -1,4 +1,4 @@
-"""Fetching the packages of sources and sinks into a session that runs already."""
+"""Fetching the packages of sources and sinks into a running session."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from muntin.spark.connectors.sources.postgres import first_line
 
 @dataclass
 class FetchedPackages:
-    """What a session has fetched; ``chosen`` are the packages that it was started with."""
+    """The packages of a session; ``chosen`` are those that it was started with."""
 
     spark: SparkSession
     chosen: tuple[str, ...] = ()
-    _there: set[str] = field(default_factory=set)
+    _fetched: set[str] = field(default_factory=set)
 
     def missing(self, names: Iterable[str]) -> list[str]:
-        """The packages that sources and sinks of these names need and that are not here yet."""
+        """Return the packages that sources and sinks of these names need and that are missing."""
         needed = packages_for(names, self.chosen)
-        return [one for one in needed if one not in self.chosen and one not in self._there]
+        return [p for p in needed if p not in self.chosen and p not in self._fetched]
 
     def fetch(self, package: str) -> None:
-        """Have Spark fetch a package with everything that it needs."""
+        """Let Spark fetch a package with everything that it needs."""
         try:
             self.spark.sql(f"ADD JAR ivy://{package}")
         except (PySparkException, Py4JJavaError) as error:
@@ -37,4 +37,4 @@ class FetchedPackages:
                 "you start: muntin sql --package GROUP:ARTIFACT:VERSION, or bring the jars: muntin "
                 "sql --no-packages --conf spark.jars=a.jar,b.jar"
             ) from error
-        self._there.add(package)
+        self._fetched.add(package)

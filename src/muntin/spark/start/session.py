@@ -1,4 +1,4 @@
-"""A Spark session for programs that are started from a terminal: quick to start, and quiet."""
+"""A Spark session for programs on a terminal: it starts quickly and prints nothing."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from pyspark.sql import SparkSession
 from muntin.errors import RequirementError
 from muntin.spark.requirements import PROVIDER, ROCKSDB
 
-#: What every session has unless it is told otherwise.
+#: The default settings of every session.
 DEFAULTS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     PROVIDER: ROCKSDB,
-    # Most runs end before the second compiler of the JVM would pay.
+    # Most runs end before the second compiler of the JVM would pay off.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
-#: Only for sessions whose driver is the whole cluster: elsewhere Muntin may not be installed.
+#: Only for sessions on this machine: elsewhere Muntin may not be installed.
 _LOCAL: Mapping[str, str] = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -43,22 +43,22 @@ class SessionSettings:
     log: Path | None = None
 
     def all(self) -> dict[str, str]:
-        """Every setting by its name; what was given wins."""
+        """Return all settings by name; those in ``conf`` win."""
         local = self.master.startswith("local[") or self.master == "local"
-        made = {**DEFAULTS, **(_LOCAL if local else {})}
+        settings = {**DEFAULTS, **(_LOCAL if local else {})}
         if local:
-            made["spark.sql.shuffle.partitions"] = str(os.cpu_count() or 2)
+            settings["spark.sql.shuffle.partitions"] = str(os.cpu_count() or 2)
         if self.packages:
             named = [*filter(None, [self.conf.get("spark.jars.packages")]), *self.packages]
-            return {**made, **self.conf, "spark.jars.packages": ",".join(named)}
-        return {**made, **self.conf}
+            return {**settings, **self.conf, "spark.jars.packages": ",".join(named)}
+        return {**settings, **self.conf}
 
 
 def start(settings: SessionSettings) -> SparkSession:
-    """Start Spark, or say what is missing for it.
+    """Start Spark, or raise what is missing for it.
 
-    What the Java process and the workers have to say goes to a file, so that the terminal is left
-    to the program.
+    The output of the Java process and the workers goes to a file, so that only the program writes
+    to the terminal.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("muntin").master(settings.master)
@@ -74,10 +74,10 @@ def start(settings: SessionSettings) -> SparkSession:
 
 
 def warm(spark: SparkSession) -> None:
-    """Have a worker started while the program goes on; its imports are what first rows wait for."""
+    """Start a worker while the program goes on; its imports are what the first rows wait for."""
 
     def row() -> None:
-        # A program that is quicker than this ends the session in the middle of it.
+        # A quicker program ends the session in the middle of this.
         with suppress(Exception):
             spark.range(1).mapInArrow(lambda batches: batches, "id BIGINT").collect()
 
@@ -85,27 +85,27 @@ def warm(spark: SparkSession) -> None:
 
 
 def _missing(settings: SessionSettings, complaint: str) -> RequirementError:
-    said = _last_words(settings.log)
+    reason = _last_error(settings.log)
     if settings.packages:
         return RequirementError(
             f"Spark did not start; it needed {', '.join(settings.packages)} and perhaps could not "
-            f"fetch that ({said or complaint}); name another version with --package"
+            f"fetch that ({reason or complaint}); name another version with --package"
         )
-    return RequirementError(f"Spark did not start ({said or complaint}); run: muntin doctor")
+    return RequirementError(f"Spark did not start ({reason or complaint}); run: muntin doctor")
 
 
-def _last_words(log: Path | None) -> str:
-    """What the Java process said of why it ended."""
+def _last_error(log: Path | None) -> str:
+    """Return why the Java process ended, from its log; empty if that is not known."""
     if log is None or not log.is_file():
         return ""
     lines = log.read_text(errors="replace").splitlines()
-    found = [line.strip() for line in lines if "unresolved dependency" in line or "rror" in line]
-    return found[-1] if found else ""
+    errors = [line.strip() for line in lines if "unresolved dependency" in line or "rror" in line]
+    return errors[-1] if errors else ""
 
 
 @contextmanager
 def _errors_to(log: Path | None) -> Iterator[None]:
-    """Processes that are started in here write their errors to a file; this one does not."""
+    """Send the errors of processes started in this context to a file, not those of this one."""
     if log is None:
         yield
         return

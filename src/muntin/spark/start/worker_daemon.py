@@ -1,7 +1,7 @@
-"""PySpark's daemon with Muntin in its memory, so that workers on this machine are forked with it.
+"""PySpark's daemon with Muntin imported, so that workers on this machine are forked with it.
 
-Spark puts PySpark, as a zip of sources, before the one that is installed: every process would
-compile it anew. And what the first rows would wait for is imported once, before the first worker.
+Spark puts a zip of PySpark's sources before the installed PySpark, and every process would compile
+it again. What the first rows would wait for is imported once, before the first worker.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 
 
 def _use_installed() -> None:
-    """Import the PySpark that is installed, which is compiled; it is the same version."""
+    """Let the installed PySpark be imported, which is compiled and of the same version."""
     for path in [path for path in sys.path if path.endswith(("/pyspark.zip", "-src.zip"))]:
         sys.path.remove(path)
         sys.path_importer_cache.pop(path, None)
@@ -25,7 +25,7 @@ if __name__ == "__main__":
     import muntin.spark.exchange.batch_driver
     import muntin.spark.exchange.stream_driver  # noqa: F401
 
-    # A worker collects garbage after every task; what is there by now is left out of that.
+    # A worker collects garbage after every task, but not what is there by now.
     gc.collect()
     gc.freeze()
     manager()
