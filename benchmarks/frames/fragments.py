@@ -15,7 +15,8 @@ from muntin.aggregates.definition import AggregateCall
 from muntin.operators.fill.operator import FillOperator
 from muntin.operators.fill.segments import OperatorSegments
 from muntin.operators.fill.source import FillInput, FillReach
-from muntin.operators.frames.build import FrameOperatorInputs, build
+from muntin.operators.frames.arrow_kind import FrameOperatorInputs
+from muntin.operators.frames.build import build
 from muntin.operators.protocol import InputBatch, MemoryState, Punctuation
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.fill import CLOSED

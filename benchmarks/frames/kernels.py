@@ -15,7 +15,8 @@ import pyarrow as pa
 import muntin as mt
 from benchmarks.measure import Report, Table, Target, medians, say, turns
 from muntin.kernels.frames.records import REAL, fresh
-from muntin.operators.frames.build import FrameOperatorInputs, build
+from muntin.operators.frames.arrow_kind import FrameOperatorInputs
+from muntin.operators.frames.build import build
 from muntin.operators.frames.operator import FrameOperator, walked
 from muntin.operators.frames.ordered_rows import OrderedRows
 from muntin.specs.axis import Domain

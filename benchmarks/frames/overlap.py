@@ -13,7 +13,7 @@ from benchmarks.measure import Report, Table, Target, medians, turns
 from muntin.kernels.frames.overlapping_fast import candidates_in_one_pass
 from muntin.kernels.frames.records import DELTA, FOUND, REAL
 from muntin.kernels.frames.walk import candidates
-from muntin.operators.frames.kernel_record import record
+from muntin.operators.frames.arrow_kind import kernel_record
 
 #: So many rows of one key, in frames of so many rows from their first.
 ROWS, QUICK_ROWS = 100_000, 20_000
@@ -48,7 +48,7 @@ def framed(rows: int, length: int, find: Callable[..., int]) -> Callable[[], np.
 
     def contestant() -> np.ndarray:
         found = np.zeros(rows, FOUND)
-        find(record(fields), *given, no_ints, no_flags, 1, 1, starts[:1], found)
+        find(kernel_record(fields), *given, no_ints, no_flags, 1, 1, starts[:1], found)
         return found
 
     return contestant

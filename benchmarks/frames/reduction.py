@@ -19,7 +19,8 @@ import pyarrow as pa
 
 import muntin as mt
 from benchmarks.measure import Report, Table, say
-from muntin.operators.frames.build import FrameOperatorInputs, build
+from muntin.operators.frames.arrow_kind import FrameOperatorInputs
+from muntin.operators.frames.build import build
 from muntin.operators.protocol import InputBatch, MemoryState, Punctuation
 from muntin.specs.axis import Domain
 from muntin.specs.frames.frame_kind import FrameKind

@@ -11,9 +11,10 @@ import pyarrow.compute as pc
 
 from muntin.aggregates.definition import AggregateCall
 from muntin.aggregates.parse import parse_bridge
-from muntin.operators.frames.build import FrameOperatorInputs, build
-from muntin.operators.frames.missing_rows import Bridge
+from muntin.operators.frames.arrow_kind import FrameOperatorInputs
+from muntin.operators.frames.build import build
 from muntin.operators.frames.operator import FrameOperator
+from muntin.operators.frames.ordered_rows import Bridge
 from muntin.operators.protocol import InputBatch, OneInput, Routed, State, Step
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.frame_kind import FrameKind

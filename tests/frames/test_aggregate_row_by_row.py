@@ -10,7 +10,8 @@ import pytest
 
 import muntin as mt
 from muntin.errors import ArgumentError, UnsupportedTypeError
-from muntin.operators.frames.build import FrameOperatorInputs, build
+from muntin.operators.frames.arrow_kind import FrameOperatorInputs
+from muntin.operators.frames.build import build
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.framing import Framing
 from tests.frames.feeding import COUNT, feeding, line

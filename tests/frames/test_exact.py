@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from muntin.errors import TieError, UnsupportedTypeError
-from muntin.operators.frames.build import FrameOperatorInputs, build
+from muntin.operators.frames.arrow_kind import FrameOperatorInputs
+from muntin.operators.frames.build import build
 from muntin.operators.protocol import InputBatch, MemoryState, Punctuation
 from muntin.reference import aggregates
 from muntin.reference.frames.frames import FrameReference

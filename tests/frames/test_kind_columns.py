@@ -14,7 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin.operators.frames.kind_columns import KindColumns, is_whole, is_wide
+from muntin.operators.frames.arrow_kind import ArrowKind, is_whole, is_wide
+from muntin.operators.frames.kinds.aggregate import ArrowAggregate
+from muntin.operators.frames.kinds.between import ArrowBetween
+from muntin.operators.frames.kinds.boundary import ArrowBoundary
+from muntin.operators.frames.kinds.delta import ArrowDelta
+from muntin.operators.frames.kinds.threshold import ArrowThreshold
+from muntin.operators.frames.kinds.trend import ArrowTrend
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.kinds import level
 from muntin.specs.lengths import Number
@@ -22,7 +28,7 @@ from muntin.specs.lengths import Number
 NAN = float("nan")
 
 
-def read(reading: KindColumns, *columns: Sequence[Any], **more: pa.Array) -> dict[str, list[Any]]:
+def read(reading: ArrowKind, *columns: Sequence[Any], **more: pa.Array) -> dict[str, list[Any]]:
     rows = {
         f"f{place}": pa.array(values, type_, from_pandas=False)
         for place, (values, type_) in enumerate(zip(columns, reading.types, strict=True))
@@ -35,14 +41,14 @@ def read(reading: KindColumns, *columns: Sequence[Any], **more: pa.Array) -> dic
 
 
 def test_a_condition_is_true_or_not_or_missing() -> None:
-    made = read(KindColumns("threshold", (pa.bool_(),)), [True, False, None])
+    made = read(ArrowThreshold((pa.bool_(),)), [True, False, None])
     assert made == {"lacks": [False, False, True], "whole": [1, 0, 0]}
 
 
 def test_the_two_conditions_of_a_between_are_never_missing() -> None:
     values = [(True, False), (False, True), (True, True), (None, False), (None, None)]
     starts, ends = zip(*values, strict=True)
-    made = read(KindColumns("between", (pa.bool_(), pa.bool_())), starts, ends)
+    made = read(ArrowBetween((pa.bool_(), pa.bool_())), starts, ends)
     assert made == {"whole": [1, 2, 3, 0, 0]}
 
 
@@ -63,11 +69,11 @@ def test_the_two_conditions_of_a_between_are_never_missing() -> None:
     ],
     ids=str,
 )
-@pytest.mark.parametrize("kind", ["trend", "boundary"])
+@pytest.mark.parametrize("kind", [ArrowTrend, ArrowBoundary])
 def test_ordered_values_become_integers_in_their_order(
-    kind: str, type_: pa.DataType, values: list[Any]
+    kind: type[ArrowKind], type_: pa.DataType, values: list[Any]
 ) -> None:
-    made = read(KindColumns(kind, (type_,)), [*values, None, *values])
+    made = read(kind((type_,)), [*values, None, *values])
     rising = made["whole"][: len(values)]
     assert rising == sorted(set(rising))
     assert made["whole"][len(values) + 1 :] == rising
@@ -76,7 +82,7 @@ def test_ordered_values_become_integers_in_their_order(
 
 def test_nan_is_missing_and_zeros_are_equal() -> None:
     for type_ in (pa.float32(), pa.float64()):
-        made = read(KindColumns("boundary", (type_,)), [0.0, -0.0, NAN, 1.0])
+        made = read(ArrowBoundary((type_,)), [0.0, -0.0, NAN, 1.0])
         assert made["whole"][0] == made["whole"][1] != made["whole"][3]
         assert made["lacks"] == [False, False, True, False]
 
@@ -93,7 +99,7 @@ def test_nan_is_missing_and_zeros_are_equal() -> None:
 def test_values_without_an_order_of_64_bits_travel_as_they_are(
     type_: pa.DataType, values: list[Any]
 ) -> None:
-    reading = KindColumns("boundary", (type_,))
+    reading = ArrowBoundary((type_,))
     assert reading.by_code
     made = read(reading, values)
     assert made == {"lacks": [False, False, False, True], "code": values}
@@ -132,14 +138,14 @@ def test_values_without_an_order_of_64_bits_travel_as_they_are(
 def test_levels_are_exact(
     type_: pa.DataType, every: str, values: list[Any], levels: list[int]
 ) -> None:
-    reading = KindColumns("boundary", (type_,), every=Number(Decimal(every)))
+    reading = ArrowBoundary((type_,), every=Number(Decimal(every)))
     made = read(reading, [*values, None])
     assert made["whole"][:-1] == levels
     assert made["lacks"] == [False] * len(values) + [True]
 
 
 def test_each_double_beyond_the_levels_is_one_of_its_own() -> None:
-    reading = KindColumns("boundary", (pa.float64(),), every=Number(Decimal("0.1")))
+    reading = ArrowBoundary((pa.float64(),), every=Number(Decimal("0.1")))
     far = [math.inf, -math.inf, 1e300, -1e300, 1.5e300, 2.0**60, 0.0, 0.05]
     made = read(reading, [NAN, *far, *far])
     assert made["lacks"] == [True] + [False] * 16
@@ -180,7 +186,7 @@ def test_levels_are_equal_where_the_reference_has_one(
     type_: pa.DataType, every: str, data: st.DataObject
 ) -> None:
     values = data.draw(st.lists(numbers(type_), max_size=12))
-    reading = KindColumns("boundary", (type_,), every=Number(Decimal(every)))
+    reading = ArrowBoundary((type_,), every=Number(Decimal(every)))
     made = read(reading, values)
     assert made["lacks"] == [False] * len(values)
     found = made["code" if reading.by_code else "whole"]
@@ -202,7 +208,7 @@ def test_levels_are_equal_where_the_reference_has_one(
 def test_a_delta_is_of_exact_integers_or_doubles(
     type_: pa.DataType, given_: list[Any], name: str, made: list[Any]
 ) -> None:
-    assert read(KindColumns("delta", (type_,)), given_) == {"lacks": [False, True], name: made}
+    assert read(ArrowDelta((type_,)), given_) == {"lacks": [False, True], name: made}
 
 
 def test_wide_decimals_are_no_integers_of_64_bits() -> None:
@@ -253,13 +259,13 @@ LAST_LACKS = pa.array([False, False, True])
 def test_an_aggregate_reads_its_arguments(
     function: str, types: tuple[pa.DataType, ...], columns: list[list[Any]], made: dict[str, Any]
 ) -> None:
-    reading = KindColumns("aggregate", types, function)
+    reading = ArrowAggregate(types, function=function)
     found = read(reading, *columns, lacks=LAST_LACKS)
     assert found == {"lacks": [False, False, True], **made}
 
 
 def test_starts_and_reaches_travel_where_there_are_any() -> None:
-    reading = KindColumns("delta", (pa.int64(),), starts=True, until=Axis(Domain.INTEGER))
+    reading = ArrowDelta((pa.int64(),), starts=True, until=Axis(Domain.INTEGER))
     opens, until = pa.array([True, None, False]), pa.array([5, 9, 7], pa.int64())
     made = read(reading, [1, 2, 3], opens=opens, until=until)
     assert made["opens"] == [True, False, False]

@@ -35,7 +35,7 @@ from muntin.kernels.frames.records import (
     UNTIL_NEXT,
 )
 from muntin.kernels.frames.walk import candidates
-from muntin.operators.frames.kernel_record import record
+from muntin.operators.frames.arrow_kind import kernel_record
 from tests.thorough import examples
 
 FUNCTIONS = (COUNT, SUM, MIN, MAX, AVG, FIRST, LAST)
@@ -68,9 +68,9 @@ def asked(draw: st.DrawFn) -> np.ndarray:
     for name, most in (("min_count", 3), ("max_count", 4), ("min_duration", 4)):
         fields |= draw(st.just({}) | st.integers(1, most).map(lambda n, name=name: {name: n}))
     fields |= draw(st.just({}) | st.integers(2, 9).map(lambda n: {"max_duration": n}))
-    made = record(tuple(fields.items()))
+    made = kernel_record(tuple(fields.items()))
     # The other direction is not of this sort: it is not drawn.
-    return made if in_one_pass(made) else record((*fields.items(), ("kind", DELTA)))
+    return made if in_one_pass(made) else kernel_record((*fields.items(), ("kind", DELTA)))
 
 
 @st.composite
@@ -117,7 +117,7 @@ def test_one_pass_finds_what_a_walk_from_every_row_finds(
 
 def test_which_ends_never_fall_back() -> None:
     def one_pass(**fields: Any) -> bool:
-        return in_one_pass(record(tuple(fields.items())))
+        return in_one_pass(kernel_record(tuple(fields.items())))
 
     assert one_pass(kind=DELTA) and one_pass(kind=DELTA, minimal=1)
     assert not one_pass(kind=DELTA, from_first=1)
@@ -137,7 +137,7 @@ def test_the_frames_of_a_plateau_take_time_by_its_rows() -> None:
         none, no_flags, no_ints = np.empty(0), np.empty(0, np.uint8), np.empty(0, np.int64)
         starts, order = np.array([0, n]), np.arange(n)
         columns = starts, order, np.zeros(n, np.uint8), no_flags, no_flags, np.full(n, 5)
-        ask = record((("kind", DELTA), ("whole", 1), ("size", 3), ("every_candidate", 1)))
+        ask = kernel_record((("kind", DELTA), ("whole", 1), ("size", 3), ("every_candidate", 1)))
         found = np.zeros(n, FOUND)
         began = time.perf_counter()
         candidates_in_one_pass(

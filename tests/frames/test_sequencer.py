@@ -15,12 +15,14 @@ import pytest
 
 from muntin.errors import TieError
 from muntin.kernels.frames.records import BREAKS, CARRIED, NEVER, REAL, SATISFIES
-from muntin.operators.frames.missing_rows import Missing
+from muntin.operators.frames.kinds.threshold import ArrowThreshold
+from muntin.operators.frames.ordered_rows import Missing
 from muntin.operators.frames.sequencer import KnownUpTo, OrderedBatch, Sequencer, Slots
-from muntin.operators.frames.ties import Ties, same_as_before
+from muntin.operators.frames.tied_rows import Ties, same_as_before
 from tests.frames.feeding import INTEGER, line
 
 Ints = npt.NDArray[np.int64]
+KIND = ArrowThreshold((pa.bool_(),))
 WORDS = {REAL: "real", BREAKS: "breaks", SATISFIES: "satisfies", CARRIED: "carried"}
 
 
@@ -52,7 +54,7 @@ def arrange(
         }
     )
     types = (pa.int64(),) if ties in ("first", "last") else ()
-    work = Sequencer(INTEGER, pa.int64(), Ties(ties, types), missing, slots, interval=False)
+    work = Sequencer(INTEGER, pa.int64(), Ties(ties, types), missing, slots, False, KIND)
     reached = KnownUpTo(ints(complete), ended, ints(dealt) if slots else None, until)
     return work.arrange(pool, np.zeros(len(rows), np.int64), 1, reached, None)
 

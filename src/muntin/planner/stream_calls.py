@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from muntin.parser.errors import SqlError
 from muntin.parser.statements import Expression, FillClause, KindOfFrame, Query, Windowing
 from muntin.planner.errors import located
 from muntin.planner.scope import Scope, Table, rows_of
-from muntin.spark.api import frame_kinds
 from muntin.spark.api.fill import Filled
+from muntin.spark.api.frame_kinds import KINDS
 from muntin.spark.api.frames import Frames
 from muntin.spark.api.segments import Segments
 from muntin.spark.api.stream import Stream, stream
@@ -18,19 +18,7 @@ from muntin.spark.api.windows import Windowed
 from muntin.spark.columns import condition
 from muntin.spark.types import DataFrame
 from muntin.specs.disorder import Disorder
-from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.schemes import Schedule
-
-_KINDS: Mapping[str, Callable[..., FrameKind]] = {
-    "threshold": frame_kinds.threshold,
-    "boundary": frame_kinds.boundary,
-    "delta": frame_kinds.delta,
-    "aggregate": frame_kinds.aggregate,
-    "trend": frame_kinds.trend,
-    "between": frame_kinds.between,
-    "density": frame_kinds.density,
-    "region": frame_kinds.region,
-}
 
 
 def described(
@@ -126,5 +114,5 @@ def _value(name: str, value: object) -> object:
         return condition(value.text) if name == "gap" else value.text
     if isinstance(value, KindOfFrame):
         arguments = {key: _value(key, inner) for key, inner in value.arguments.items()}
-        return _KINDS[value.word](**arguments)
+        return KINDS[value.word](**arguments)
     return value

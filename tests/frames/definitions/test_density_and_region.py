@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muntin.errors import TieError
-from muntin.reference.frames.density import by_chance
+from muntin.reference.frames.kinds import by_chance
 from muntin.reference.frames.places import LocalConditions, OnNumbers, RowPlace
 from muntin.reference.windows import Outcome, Row
 from muntin.specs.axis import Axis, Domain

@@ -42,10 +42,11 @@ FINAL, PARTIAL = range(2)
 
 _WHOLE, _REAL = np.int64, np.float64
 
-#: What the user asked for. Lengths are in ticks, and as doubles for axes of doubles. An aggregate
-#: that is a whole number is compared with ``least``, the least that is not below the limit, of
-#: 128 bits: holds what reaches it, or, where ``below``, what does not. ``size`` is unsigned. Rows
-#: that are ``slotted`` say as their reach how many slots of a schedule they stand for.
+#: The framing. Lengths are in ticks, and as doubles for axes of doubles. An aggregate that is an
+#: integer is compared with ``least``, a 128-bit integer: the least that is not below the limit. The
+#: condition holds for values that reach it or, if ``below``, for those that do not. ``size`` is
+#: unsigned. If rows are ``slotted``, their reach is the number of slots they stand for.
+#: ``unended`` is the status of a frame that a missing row or the end of input ends.
 ASKED = np.dtype(
     [
         *((name, _WHOLE) for name in ("kind", "minimal", "reading", "liberal", "cut", "restart")),
@@ -59,7 +60,7 @@ ASKED = np.dtype(
         ),
         *((name, _WHOLE) for name in ("function", "sign", "size")),
         *((name, _WHOLE) for name in ("least_upper", "least_lower", "below")),
-        *((name, _WHOLE) for name in ("decimals", "offset", "share", "strictly")),
+        *((name, _WHOLE) for name in ("decimals", "offset", "share", "strictly", "unended")),
         *((name, _REAL) for name in ("size_real", "limit")),
     ]
 )

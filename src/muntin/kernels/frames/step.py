@@ -15,7 +15,6 @@ from muntin.kernels.compile import fused, part
 from muntin.kernels.frames.kinds import ENDS, INSIDE, OUTSIDE, as_first, as_next
 from muntin.kernels.frames.records import (
     ARMED,
-    BETWEEN,
     BREAKS,
     CLOSE,
     CLOSED,
@@ -208,8 +207,7 @@ def broken(asked: Any, state: Any, key: int, order: int, found: Any, n: int) -> 
     if asked.minimal:
         state.mode, state.id = CLOSED, -1  # its condition does not hold yet
         return n
-    status = PARTIAL if asked.kind == BETWEEN else FINAL
-    return close(asked, state, key, order, status, found, n)
+    return close(asked, state, key, order, asked.unended, found, n)
 
 
 @part
@@ -328,7 +326,6 @@ def end(asked: Any, state: Any, key: int, found: Any, n: int) -> int:
     if state.mode == COMPLETE:
         return close(asked, state, key, NEVER, FINAL, found, n)
     if state.mode == OPEN and not asked.minimal:
-        status = PARTIAL if asked.kind == BETWEEN else FINAL
-        return close(asked, state, key, NEVER, status, found, n)
+        return close(asked, state, key, NEVER, asked.unended, found, n)
     state.mode = CLOSED
     return n

@@ -38,7 +38,7 @@ def in_batch(operator: Operator) -> Operator:
 def by_runs(operator: FrameOperator) -> bool:
     """Whether frames depend on nothing of a run but its ends and how many rows it has."""
     asked = operator.record[0]
-    of_equals = operator.reading.kind in ("threshold", "boundary") and not operator.reading.by_code
+    of_equals = operator.kind.compares_neighbours and not operator.kind.by_code
     each_counts = asked["cut"] or asked["fragments"] >= 0 or asked["reading"] == INTERVAL
     alone = operator.missing == "break" and operator.slots is None and not operator.calls
     failing = operator.ties.how == "fail" and operator.combined is None
@@ -70,7 +70,7 @@ class BatchRuns(FrameOperator):
         """
         keys = [rows[name].combine_chunks() for name in self.key_names]
         code, size = key_codes(keys, rows.num_rows)
-        read = pa.table(self.reading.read(rows))
+        read = pa.table(self.kind.read(rows))
         whole, lacks = ints(read["whole"]), lacking(read)
         first, last, count = np.empty((3, rows.num_rows // _ROWS_PER_RUN + size), np.int64)
         found = find_runs(code, size, order, whole, lacks.view(np.uint8), first, last, count)

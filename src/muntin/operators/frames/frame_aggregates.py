@@ -7,13 +7,18 @@ close are stretches of such rows, so the kernels that slide over panes give thei
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from muntin.aggregates.definition import AggregateCall
-from muntin.kernels.arrays import Ints
+from muntin.expressions.evaluate import evaluate
+from muntin.expressions.nodes import Comparison, Constant, Inner, Slot
+from muntin.expressions.values import Value, from_arrow, truth
+from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.frames.records import is_open
 from muntin.kernels.grouping import Groups
 from muntin.kernels.stretches import layers, members
@@ -145,3 +150,20 @@ class JoinedCells:
         first = np.where(low < 0, first, first + self.before[key])
         last = np.where(high < 0, head, self.places[np.maximum(high, 0)] + self.before[key])
         return first.astype(np.int64), last.astype(np.int64)
+
+
+def meets(values: pa.Array, sign: str, limit: Decimal) -> Mask:
+    """Return the mask of values for which ``value sign limit`` holds; false for null and NaN."""
+    if pa.types.is_boolean(values.type):
+        values = values.cast(pa.int64())
+
+    def slot(place: int) -> Value:
+        return from_arrow(values)
+
+    def inner(node: Inner) -> Value:
+        raise AssertionError(node)  # there is none in a comparison with a number
+
+    answer = truth(evaluate(Comparison(sign, Slot(0), Constant(limit)), slot, inner))
+    unknown = pc.is_null(values, nan_is_null=True).to_numpy(zero_copy_only=False)
+    mask: Mask = answer.true & answer.valid & ~unknown
+    return mask

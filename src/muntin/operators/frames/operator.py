@@ -13,7 +13,6 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from muntin.aggregates.definition import AggregateCall
 from muntin.kernels.arrays import EVER, Ints
@@ -25,16 +24,13 @@ from muntin.operators.common.admission import Admission, behind
 from muntin.operators.common.columns import key_fields
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.common.pending_rows import PENDING, due, hold
+from muntin.operators.frames.arrow_kind import ArrowKind, Fields, kernel_record
 from muntin.operators.frames.frame_aggregates import OPEN_CELLS, FrameAggregates, JoinedCells
-from muntin.operators.frames.kernel_record import Fields, record
 from muntin.operators.frames.key_memory import KEYS, KeyBuckets, KeyMemory
-from muntin.operators.frames.kind_columns import KindColumns
-from muntin.operators.frames.missing_rows import Bridge, Missing
-from muntin.operators.frames.ordered_rows import OrderedRows
+from muntin.operators.frames.ordered_rows import Bridge, Missing, OrderedRows
 from muntin.operators.frames.sequencer import KnownUpTo, OrderedBatch, Sequencer, Slots
 from muntin.operators.frames.step_context import Certainty, StepContext
-from muntin.operators.frames.tied_rows import CombinedTies
-from muntin.operators.frames.ties import Ties
+from muntin.operators.frames.tied_rows import CombinedTies, Ties
 from muntin.operators.protocol import (
     Changes,
     InputBatch,
@@ -56,7 +52,7 @@ STATUS = pa.array(["final", "partial"])
 class FrameOperator(OneInput):
     """Frames that do not overlap.
 
-    Rows come with ``on``, the keys ``k0..``, what the kind reads (:class:`KindColumns`), ``t0..``
+    Rows come with ``on``, the keys ``k0..``, what the kind reads (:class:`ArrowKind`), ``t0..``
     (what orders rows that tie), ``m0..`` (what a condition on missing rows looks at) and the slots
     ``s0..``. Results have the keys, the columns of a frame and ``r0..``, one for each call.
     """
@@ -66,8 +62,8 @@ class FrameOperator(OneInput):
     calls: tuple[AggregateCall, ...]
     bound_type: pa.DataType
     lateness_type: pa.DataType
-    reading: KindColumns
-    asked: Fields
+    kind: ArrowKind
+    record_fields: Fields
     missing: Missing = "break"
     ties: Ties = field(default_factory=Ties)
     slots: Slots | None = None
@@ -85,9 +81,9 @@ class FrameOperator(OneInput):
     @cached_property
     def record(self) -> np.ndarray:
         """The framing as kernels take it."""
-        made = record(self.asked)
-        made["slotted"] = self.slots is not None
-        return made
+        record = kernel_record(self.record_fields)
+        record["slotted"] = self.slots is not None
+        return record
 
     @cached_property
     def admission(self) -> Admission:
@@ -100,11 +96,8 @@ class FrameOperator(OneInput):
     @cached_property
     def sequencer(self) -> Sequencer:
         interval = int(self.record["reading"][0]) == INTERVAL
-        grid = self.reading.kind == "region"
-        rules = self.ties, self.missing, self.slots, interval, grid
-        return Sequencer(
-            self.axis, self.bound_type, *rules, self.combined, self.reading, self._lead
-        )
+        rules = self.ties, self.missing, self.slots, interval
+        return Sequencer(self.axis, self.bound_type, *rules, self.kind, self.combined, self._lead)
 
     @property
     def _lead(self) -> int:
@@ -132,8 +125,8 @@ class FrameOperator(OneInput):
         also = []
         if self.slots is not None:
             also.append(pa.field("slot", pa.int64()))
-        if self.reading.by_code:
-            also.append(pa.field("code", self.reading.type_of("code")))
+        if self.kind.by_code:
+            also.append(pa.field("code", self.kind.type_of("code")))
         if isinstance(self.missing, Bridge):
             also += [
                 pa.field(n, t) for n, t in zip(self.missing.names, self.missing.types, strict=True)
@@ -152,8 +145,8 @@ class FrameOperator(OneInput):
     def framed_schema(self) -> pa.Schema:
         """The columns of a row when it is framed."""
         made = [*key_fields(self.keys), *(pa.field(n, pa.int64()) for n in ("tick", "order"))]
-        for name in self.reading.names:
-            made.append(pa.field(name, self.reading.type_of(name)))
+        for name in self.kind.names:
+            made.append(pa.field(name, self.kind.type_of(name)))
         made += [pa.field(n, t) for n, t in zip(self.ties.names, self.ties.types, strict=True)]
         if isinstance(self.missing, Bridge):
             made += [
@@ -193,21 +186,19 @@ class FrameOperator(OneInput):
     def route(self, rows: pa.Table) -> Routed:
         """Map side: rows with their place and what their kind reads of them."""
         admitted = self.admission.admit(rows, self._without_place(rows))
-        read = self.reading.read(admitted.rows) if self.combined is None else {}
+        read = self.kind.read(admitted.rows) if self.combined is None else {}
         partial = admitted.partial(self.row_schema, read, with_originals=self.may_refuse)
         return admitted.routed(partial, admitted.originals(self.key_names))
 
     def _without_place(self, rows: pa.Table) -> npt.NDArray[np.object_] | None:
         """Rows that do not say until when they hold, or where along a region they lie."""
-        if self.reading.until is not None:
+        if self.kind.until is not None:
             on = to_ticks(rows["on"].combine_chunks(), self.axis)
             until = to_ticks(rows["until"].combine_chunks(), self.axis)
             none = (until.refusal != 0) | (until.order < on.order)
             return np.where(none, "no_until", "").astype(object)
-        if self.reading.kind == "region":
-            none = pc.is_null(rows["f1"].combine_chunks(), nan_is_null=True).to_numpy(False)
-            return np.where(none, "no_along", "").astype(object)
-        return None
+        found = self.kind.without_place(rows)
+        return None if found is None else np.where(found[0], found[1], "").astype(object)
 
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
         if not partials:
@@ -328,7 +319,7 @@ class FrameOperator(OneInput):
     def _coded(self, now: StepContext, records: np.ndarray) -> OrderedRows:
         """Values that do not fit 64 bits by their rank, the last ones of keys among them."""
         rows = now.arranged.rows
-        if not self.reading.by_code:
+        if not self.kind.by_code:
             return rows
         last = self.memory.spread(now.keyed, now.remembered, "code")
         both = pa.concat_arrays([last, rows.table["code"].combine_chunks()])
@@ -344,7 +335,7 @@ class FrameOperator(OneInput):
         also: dict[str, pa.Array] = {}
         if self.slots is not None:
             also["slot"] = pa.array(now.arranged.slot)
-        names = ["code"] if self.reading.by_code else []
+        names = ["code"] if self.kind.by_code else []
         names += self.missing.names if isinstance(self.missing, Bridge) else []
         row = now.arranged.last_real
         row = np.where(row >= 0, row + len(now.keyed), np.arange(len(now.keyed)))

@@ -14,11 +14,19 @@ from muntin.kernels.frames.slots import fill_slots, follow_on
 from muntin.kernels.grouping import by_key_and_order
 from muntin.kernels.ticks import from_order, order_of_ticks
 from muntin.operators.common.columns import ints
-from muntin.operators.frames.kind_columns import KindColumns
-from muntin.operators.frames.missing_rows import Bridge, Missing, around, verdict, waits
-from muntin.operators.frames.ordered_rows import OrderedRows, lacking, orders, spread
-from muntin.operators.frames.tied_rows import CombinedTies
-from muntin.operators.frames.ties import Ties, same_as_before
+from muntin.operators.frames.arrow_kind import ArrowKind
+from muntin.operators.frames.ordered_rows import (
+    Bridge,
+    Missing,
+    OrderedRows,
+    around,
+    lacking,
+    orders,
+    spread,
+    verdict,
+    waits,
+)
+from muntin.operators.frames.tied_rows import CombinedTies, Ties, same_as_before
 from muntin.specs.axis import Axis
 
 #: So many empty slots are framed one by one in a step, where each of them counts on its own.
@@ -74,7 +82,7 @@ class OrderedBatch:
 class Sequencer:
     """Puts rows in order, settles ties, and puts missing rows in.
 
-    Where rows that tie become one, ``reading`` reads what becomes of them.
+    Where rows that tie become one, ``kind`` reads what becomes of them.
     """
 
     axis: Axis
@@ -83,9 +91,8 @@ class Sequencer:
     missing: Missing
     slots: Slots | None
     interval: bool
-    grid: bool = False  # rows have a second place, ``along``
+    kind: ArrowKind
     combined: CombinedTies | None = None
-    reading: KindColumns | None = None
     lead: int = 1  # so many empty slots in a row are framed one by one, the others as one
 
     def arrange(
@@ -122,7 +129,7 @@ class Sequencer:
         return np.where(known, order_of_ticks(np.where(known, tick, 0), self.axis), NEVER)
 
     def _sorted(self, rows: pa.Table, key: Ints, keys: int) -> Ints:
-        if self.grid:
+        if self.kind.has_second_axis:
             return np.lexsort((ints(rows["along"]), orders(rows), key)).astype(np.int64)
         return by_key_and_order(key, orders(rows), keys)[0]
 
@@ -147,7 +154,7 @@ class Sequencer:
 
     def _settle(self, table: pa.Table, key: Ints) -> tuple[pa.Table, Ints, pa.Table | None]:
         at = orders(table) if self.slots is None else self.slots.of(ints(table["tick"]))
-        along = [ints(table["along"])] if self.grid else []
+        along = [ints(table["along"])] if self.kind.has_second_axis else []
         ties = same_as_before(key, at, *along)
         if self.combined is not None:
             return self._combined(self.combined, table, ties), key[~ties], None
@@ -163,9 +170,8 @@ class Sequencer:
 
     def _combined(self, combined: CombinedTies, table: pa.Table, ties: Mask) -> pa.Table:
         """Rows that tie as one, and what their kind reads of them."""
-        assert self.reading is not None
         made = combined.one_each(table, ties)
-        read = self.reading.read(made)
+        read = self.kind.read(made)
         for name, column in read.items():
             made = made.drop_columns([name]) if name in made.column_names else made
             made = made.append_column(name, column)
@@ -257,10 +263,9 @@ class Sequencer:
         row = int(np.flatnonzero(ties)[0])
         keys = [name for name in table.column_names if name[0] == "k" and name[1:].isdigit()]
         on = from_order(orders(table)[row : row + 1], self.axis, self.bound_type)
-        along = self._along(table, row) if self.grid else None
+        along = self._along(table, row) if self.kind.has_second_axis else None
         raise TieError([table[name][row].as_py() for name in keys], on[0].as_py(), along)
 
     def _along(self, table: pa.Table, row: int) -> object:
         """Where along a region a row lies."""
-        assert self.reading is not None
-        return self.reading.place(ints(table["along"])[row : row + 1])[0].as_py()
+        return self.kind.place(ints(table["along"])[row : row + 1])[0].as_py()

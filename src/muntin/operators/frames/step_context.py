@@ -12,8 +12,7 @@ from muntin.kernels.frames.records import FOUND, NEVER, UNTIL_NEXT
 from muntin.kernels.frames.walk import MOST_QUIET, look_at_quiet
 from muntin.kernels.ticks import order_of_ticks
 from muntin.operators.common.keys import KeyedTables
-from muntin.operators.frames.missing_rows import Missing
-from muntin.operators.frames.ordered_rows import OrderedRows, held_until
+from muntin.operators.frames.ordered_rows import Missing, OrderedRows, held_until
 from muntin.operators.frames.sequencer import OrderedBatch
 from muntin.operators.protocol import Punctuation, State
 from muntin.specs.axis import Axis

@@ -1,4 +1,8 @@
-"""Candidates c(i), the frames that begin at row i, for kinds with a condition [Frames 4.3]."""
+"""Candidates c(i), the frames that begin at row i, and which of them are frames.
+
+A kind with a condition has one candidate for each row that can open a frame [Frames 4.3]. A scheme
+picks the frames of a framing among them [Frames 4.2].
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from muntin.reference.frames.conditions import Condition
 from muntin.reference.frames.places import LocalConditions, RowPlace, gap_before
 from muntin.reference.windows import Row
 from muntin.specs.frames.frame_kind import Starting
 from muntin.specs.frames.framing import Framing
 
+#: True if the real rows of a frame, in their order, are as its kind asks.
+Condition = Callable[[Sequence[RowPlace]], bool]
 #: Why a frame took no more: its condition, a missing row, a start inside it, a maximum, the end.
 Ended = Literal["condition", "missing", "start", "cut", "input"]
 Policy = Literal["break", "satisfy", "carry"]
@@ -70,16 +75,14 @@ class Line:
 
     def starting(self, place: RowPlace) -> bool:
         """Whether a frame may begin here as far as starts were given."""
-        kind = self.framing.kind
-        if not isinstance(kind, Starting) or kind.start is None:
+        if self.framing.kind.start_condition is None:
             return True
         return place.real and place.row is not None and bool(self.starts(place.row))
 
     def restarts(self, place: RowPlace) -> bool:
         """Whether an open frame must give way to one that begins here [Frames, appendix A]."""
         kind = self.framing.kind
-        given = isinstance(kind, Starting) and kind.start is not None
-        return given and not self.framing.kind.continues and self.starting(place)
+        return kind.start_condition is not None and not kind.continues and self.starting(place)
 
 
 @dataclass(frozen=True)
@@ -151,3 +154,88 @@ class Candidates:
 
 def _real(places: Sequence[RowPlace]) -> list[RowPlace]:
     return [place for place in places if place.real]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame by its places; ``partial`` when what should end it never came."""
+
+    places: tuple[RowPlace, ...]
+    status: Literal["final", "partial"] = "final"
+
+
+def one_after_another(candidates: Candidates) -> Iterator[Frame]:
+    """From the first row that opens a frame c of it, then c of the first such row behind it."""
+    reached = -1
+    for place in candidates.line.places:
+        if place.index > reached and candidates.opens(place):
+            candidate = candidates.grown(place)
+            if _reported(candidates, candidate):
+                yield Frame(candidate.places)
+            reached = candidate.last
+
+
+def _reported(candidates: Candidates, candidate: Candidate) -> bool:
+    kind = candidates.line.framing.kind
+    if candidate.ended == "start" and isinstance(kind, Starting):
+        return kind.restart == "close"
+    return candidates.exists(candidate)
+
+
+def chosen(candidates: Candidates) -> list[Candidate]:
+    """The frames of a framing whose frames overlap."""
+    line = candidates.line
+    scheme = line.framing.scheme
+    every = [found for found in candidates.all() if line.local.met(found.places)]
+    if line.framing.kind.continues or scheme.name == "unconstrained" or scheme.fill == "saturated":
+        return every
+    if scheme.name == "advancing":
+        return advancing(every, minimal=candidates.minimal)
+    if scheme.name == "adjacent":
+        return [found for found in _adjacent(candidates) if line.local.met(found.places)]
+    return drained_cover(every, line)
+
+
+def advancing(every: Sequence[Candidate], *, minimal: bool) -> list[Candidate]:
+    """Minimal frames that contain no other, or maximal ones that lie in no other."""
+
+    def lies_in(inner: Candidate, outer: Candidate) -> bool:
+        return outer.first <= inner.first and inner.last <= outer.last
+
+    return [
+        found
+        for found in every
+        if not any(
+            lies_in(other, found) if minimal else lies_in(found, other)
+            for other in every
+            if other is not found
+        )
+    ]
+
+
+def _adjacent(candidates: Candidates) -> Iterator[Candidate]:
+    """Each starts at the first row that is at most the overlap before the end of the last."""
+    line = candidates.line
+    measure = line.local.measure
+    assert line.framing.scheme.overlap is not None  # the scheme checks that it has one
+    overlap = measure.length(line.framing.scheme.overlap)
+    earliest = None
+    for place in line.places:
+        if not candidates.opens(place):
+            continue
+        if earliest is not None and measure.at(place.on) < earliest:
+            continue
+        found = candidates.grown(place)
+        if candidates.exists(found):
+            yield found
+            earliest = measure.at(line.local.end(found.places)) - overlap
+
+
+def drained_cover(every: Sequence[Candidate], line: Line) -> list[Candidate]:
+    """As few as leave no row out that some candidate holds."""
+    cover: list[Candidate] = []
+    for row in (place.index for place in line.places if place.real):
+        holding = [found for found in every if found.first <= row <= found.last]
+        if holding and not any(found in cover for found in holding):
+            cover.append(max(holding, key=lambda found: (found.last, found.first)))
+    return cover

@@ -11,17 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from muntin.reference.arrivals import arrive
-from muntin.reference.frames.candidates import Candidates, Line
-from muntin.reference.frames.conditions import condition
-from muntin.reference.frames.density import clusters, in_stretches
+from muntin.reference.frames.candidates import Frame, Line
+from muntin.reference.frames.kinds import frames_of
 from muntin.reference.frames.places import Layout, LocalConditions, OnNumbers, RowPlace
 from muntin.reference.frames.regions import RegionGrid, RegionReference
-from muntin.reference.frames.schemes import Frame, chosen, from_start_to_end, one_after_another
 from muntin.reference.windows import Evaluate, Key, MicroBatch, Outcome, Row
 from muntin.specs.axis import Axis
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import Between
-from muntin.specs.frames.row_kinds import Cluster, Density, Region
+from muntin.specs.frames.row_kinds import Region
 
 
 def growing(
@@ -113,7 +110,7 @@ class FrameReference:
             until = self.until(row)
             if self.axis.tick(until) is None or until < row[self.framing.on]:
                 return "no_until"
-        if isinstance(self.framing.kind, Region):
+        if self.framing.kind.second_axis is not None:
             along = self.along(row)
             if along is None or along != along:
                 return "no_along"
@@ -121,7 +118,7 @@ class FrameReference:
 
     @property
     def _layout(self) -> Layout:
-        along = self.along if isinstance(self.framing.kind, Region) else None
+        along = None if self.framing.kind.second_axis is None else self.along
         return Layout(
             self.framing, self.axis, self.reading, self.until, along, self.tie, self.combine
         )
@@ -140,31 +137,16 @@ class FrameReference:
         if isinstance(self.framing.kind, Region):
             return [[found] for found in self._regions(self.framing.kind, rows)]
         places = self._layout.places(rows, largest, complete)
-        frames = [frame for frame in self._frames(places) if self._local.met(frame.places)]
+        line = self._line(places)
+        frames = frames_of(self.framing.kind, line, self.aggregate)
+        frames = [frame for frame in frames if self._local.met(frame.places)]
         if self.framing.longest and frames:
             # max gives the first of those that last equally long.
             frames = [max(frames, key=lambda frame: self._local.duration(frame.places))]
-        return [list(self._rows_of(frame, self._line(places), steps)) for frame in frames]
+        return [list(self._rows_of(frame, line, steps)) for frame in frames]
 
     def _line(self, places: Sequence[RowPlace]) -> Line:
         return Line(self.framing, self._local, places, self.starts, self.bridged)
-
-    def _frames(self, places: list[RowPlace]) -> list[Frame]:
-        """Frames by ``frame_start``, also those that do not meet the local conditions."""
-        kind = self.framing.kind
-        if isinstance(kind, Cluster):
-            apart = [Frame(rows) for rows in clusters(kind, self._local, places)]
-            return sorted(apart, key=lambda frame: frame.places[0].index)
-        if isinstance(kind, Density):
-            assert self.aggregate is not None, "density needs an aggregate"
-            places = in_stretches(kind, self.aggregate, self._local.measure, places)
-        line = self._line(places)
-        if isinstance(kind, Between):
-            return list(from_start_to_end(line, kind))
-        candidates = Candidates(line, condition(kind, self.aggregate))
-        if not self.framing.overlapping:
-            return list(one_after_another(candidates))
-        return [Frame(candidate.places) for candidate in chosen(candidates)]
 
     def _rows_of(self, frame: Frame, line: Line, steps: Sequence[int]) -> Iterator[Found]:
         """What is reported of a frame: its fragments while it was open, then the whole."""
@@ -202,9 +184,8 @@ class FrameReference:
 
         Rows of a schedule come soon enough. About rows of a density windows to come decide.
         """
-        kind, framing = self.framing.kind, self.framing
-        holding = framing.readings != "point" and framing.schedule is None
-        return holding and not isinstance(kind, Density)
+        holding = self.framing.readings != "point" and self.framing.schedule is None
+        return holding and self.framing.kind.window_aggregate is None
 
     def _regions(self, kind: Region, rows: Sequence[Row]) -> Iterator[Found]:
         grid = RegionGrid(self.framing, rows, self.reading, self.along)

@@ -11,8 +11,6 @@ from muntin.errors import TieError
 from muntin.reference.windows import Key, Row
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import Between, Trend
-from muntin.specs.frames.row_kinds import Cluster, Density
 from muntin.specs.frames.schemes import Schedule
 from muntin.specs.lengths import Length
 
@@ -132,7 +130,7 @@ class Layout:
 
     def _place(self, on: Any, row: Row | None) -> RowPlace:
         reading = None if row is None else self.reading(row)
-        always = row is not None and isinstance(self.framing.kind, Between | Density | Cluster)
+        always = row is not None and not self.framing.kind.null_is_missing
         read = reading is not None and reading == reading  # NaN is no value
         held = self.until(row) if row is not None and self.framing.readings == "interval" else on
         return RowPlace(0, on, row, reading, always or read, held)
@@ -214,7 +212,7 @@ class LocalConditions:
     def at_least(self, places: Sequence[RowPlace], end: Any) -> bool:
         """Whether the minimum is met by a frame that ends there."""
         framing = self.framing
-        if isinstance(framing.kind, Trend) and sum(place.real for place in places) < 2:
+        if sum(place.real for place in places) < framing.kind.least_rows:
             return False
         if framing.min_count is not None and len(places) < framing.min_count:
             return False

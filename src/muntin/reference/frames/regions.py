@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from muntin.reference.frames.conditions import compares
+from muntin.reference.frames.kinds import compares
 from muntin.reference.frames.places import OnNumbers
 from muntin.reference.windows import Row
 from muntin.specs.frames.framing import Framing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from muntin.aggregates.own_aggregate import OwnAggregate
 from muntin.aggregates.parse import own_functions, parse_comparison
@@ -179,7 +179,15 @@ def region(
     return Region(_given("where", where), along, min_extent, prefer)
 
 
+#: The functions by their names, which are also the words of SQL's ``FRAME`` clause.
+KINDS: Mapping[str, Callable[..., FrameKind]] = {
+    function.__name__: function
+    for function in (threshold, boundary, delta, aggregate, trend, between, density, region)
+}
+
+
 def _given(argument: str, given: object) -> object:
+    """Return a condition or a value; raise if it is empty."""
     if given is None or (isinstance(given, str) and not given.strip()):
         raise ArgumentError(argument, given, "it is SQL text or a PySpark column")
     return given

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from muntin.operators.frames.aggregate_row_by_row import AggregateRowByRow
+from muntin.operators.frames.kinds.aggregate import AggregateRowByRow
 from muntin.operators.frames.overlapping import OverlappingFrames
 from muntin.spark.explain.shared import PENDING, OrderedExplanation, ordered_explanation
 from muntin.spark.explain.state import KeptPart
 from muntin.spark.plan.frames import FramePlan
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.row_kinds import Cluster, Density, Region
 
 
 def frames_explanation(
@@ -59,15 +58,9 @@ def _state(compiled: FramePlan) -> str:
 def _held(framing: Framing) -> tuple[str, bool]:
     """What is kept of each key, and whether there is an end to it."""
     record = "a record for every key"
-    match framing.kind:
-        case Density(per=per):
-            return f"{record} with the rows of the last {per}, and of {per} before them", True
-        case Cluster():
-            return f"{record} with the rows that may still be part of a cluster", True
-        case Region():
-            most = framing.max_duration is not None
-            rows = "the rows of regions that are open or overlap open ones"
-            return f"{record} with {rows}, and every position along that it had", most
+    rows = framing.kind.held_rows(framing)
+    if rows is not None:
+        return f"{record} with {rows[0]}", rows[1]
     if not framing.overlapping:
         return record, True
     held = f"{record} with the rows since the oldest open frame began"

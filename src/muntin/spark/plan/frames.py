@@ -20,18 +20,16 @@ from muntin.errors import ArgumentError, ExpressionError, UnknownColumnError
 from muntin.expressions.nodes import Node, Slot
 from muntin.expressions.spark_expressions import Expression
 from muntin.expressions.types import check, no_aggregate
-from muntin.operators.frames.build import FrameOperatorInputs, build
-from muntin.operators.frames.missing_rows import Bridge
+from muntin.operators.frames.arrow_kind import FrameOperatorInputs
+from muntin.operators.frames.build import build
 from muntin.operators.frames.operator import FrameOperator
+from muntin.operators.frames.ordered_rows import Bridge
 from muntin.spark.columns import column, named
 from muntin.spark.plan.tied_rows import TieColumns
 from muntin.spark.plan.windows import WindowPlan
 from muntin.spark.types import to_arrow, to_spark
-from muntin.specs.frames.frame_kind import MISSING, Starting
+from muntin.specs.frames.frame_kind import MISSING, Operand
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend
-from muntin.specs.frames.own_function import CompiledFraming, FramingFunction, OwnKind
-from muntin.specs.frames.row_kinds import Density, Region
 
 #: Muntin's own columns of a frame, where nothing else is asked for.
 WHOLE = ("frame_id", "frame_start", "frame_end", "n", "n_missing", "status")
@@ -48,19 +46,21 @@ class FramePlan(WindowPlan):
 
     @cached_property
     def slots(self) -> list[Expression]:
-        """What Spark evaluates for aggregates; that of a density is one of them."""
-        kind = self.framing.kind
-        wanted = slots_of(kind.aggregate) if isinstance(kind, Density) else []  # type: ignore[arg-type]
-        wanted += [slot for c in self.columns for a in c.aggregates for slot in slots_of(a)]
-        return list(dict.fromkeys(wanted))
+        """What Spark evaluates for the aggregates of rows."""
+        slots = [slot for aggregate in self._aggregates for slot in slots_of(aggregate)]
+        return list(dict.fromkeys(slots))
 
     @cached_property
     def calls(self) -> tuple[AggregateCall, ...]:
-        """The aggregates with their types; first the one that a density is measured by."""
-        kind = self.framing.kind
-        measured = [kind.aggregate] if isinstance(kind, Density) else []
-        asked = [a for c in self.columns for a in c.aggregates]
-        return tuple(self._calls_of([*measured, *asked]))  # type: ignore[list-item]
+        """The aggregates of rows with their types."""
+        return tuple(self._calls_of(self._aggregates))
+
+    @property
+    def _aggregates(self) -> list[Aggregate]:
+        """The aggregates of rows; first the one that decides about rows, if there is one."""
+        deciding = self.framing.kind.window_aggregate
+        first = [deciding] if isinstance(deciding, Aggregate) else []
+        return [*first, *(a for c in self.columns for a in c.aggregates)]
 
     @cached_property
     def slot_types(self) -> tuple[spark_types.DataType, ...]:
@@ -70,7 +70,8 @@ class FramePlan(WindowPlan):
 
     @cached_property
     def bounds(self) -> tuple[str, ...]:
-        along = ("along_start", "along_end") if isinstance(self.framing.kind, Region) else ()
+        second_axis = self.framing.kind.second_axis
+        along = () if second_axis is None else ("along_start", "along_end")
         counts = () if self.columns else ("n", "n_missing")
         return ("frame_id", "frame_start", "frame_end", *along, *counts, "status")
 
@@ -88,27 +89,24 @@ class FramePlan(WindowPlan):
         framing, kind = self.framing, self.framing.kind
         if not framing.combines_ties:
             return None
-        made = TieColumns(self.schema, framing.ties, self.ansi, self.axis.zone)
-        match kind:
-            case Threshold(where=where):
-                made.condition("f0", "where", where)
-            case Boundary(value=value) | Delta(value=value) | Trend(value=value):
-                made.value("f0", "value", value)
-            case Between(start=start, end=end):
-                made.condition("f0", "start", start)
-                made.condition("f1", "end", end)
-            case Crossing(aggregate=Aggregate() as aggregate):
-                for place, slot in enumerate(slots_of(aggregate)):
-                    made.value(f"f{place}", "condition", slot)
-            case OwnKind(framing=FramingFunction() | CompiledFraming() as own):
-                for place, name in enumerate(own.columns):
-                    made.value(f"f{place}", "columns", name)
-        if isinstance(kind, Starting) and kind.start is not None:
-            made.condition("opens", "start", kind.start)
+        ties = TieColumns(self.schema, framing.ties, self.ansi, self.axis.zone)
+        for place, operand in enumerate(self._operands):
+            add = ties.condition if operand.role == "condition" else ties.value
+            add(f"f{place}", operand.argument, operand.given)
+        if kind.start_condition is not None:
+            ties.condition("opens", "start", kind.start_condition)
         for place, name in enumerate(self._bridged_texts):
-            made.value(f"m{place}", "missing", name)
-        made.slots(self.slots)
-        return made
+            ties.value(f"m{place}", "missing", name)
+        ties.slots(self.slots)
+        return ties
+
+    @property
+    def _operands(self) -> tuple[Operand, ...]:
+        """What the kind reads of every row; the arguments of the aggregate that it follows."""
+        aggregate = self.framing.kind.running_aggregate
+        if not isinstance(aggregate, Aggregate):
+            return self.framing.kind.operands
+        return tuple(Operand("condition", slot, "value") for slot in slots_of(aggregate))
 
     @cached_property
     def _types(self) -> dict[str, pa.DataType]:
@@ -125,12 +123,15 @@ class FramePlan(WindowPlan):
 
     def _for_the_window(self) -> list[SparkColumn]:
         """What the kind reads, and what decides about missing rows and ties."""
-        made = [read.alias(f"f{place}") for place, read in enumerate(self._read)]
         kind, framing = self.framing.kind, self.framing
-        if isinstance(kind, Crossing):
-            made.append(self._lacks(kind).alias("lacks"))
-        if isinstance(kind, Starting) and kind.start is not None:
-            made.append(self._native("start", kind.start).alias("opens"))
+        made = [
+            self._operand_column(operand).alias(f"f{place}")
+            for place, operand in enumerate(self._operands)
+        ]
+        if isinstance(kind.running_aggregate, Aggregate):
+            made.append(self._lacks(kind.running_aggregate).alias("lacks"))
+        if kind.start_condition is not None:
+            made.append(self._native("start", kind.start_condition).alias("opens"))
         if framing.until is not None:
             made.append(self._until(framing.until).alias("until"))
         made += [tie.alias(f"t{place}") for place, tie in enumerate(self._ties)]
@@ -145,29 +146,18 @@ class FramePlan(WindowPlan):
         hashed = [F.xxhash64(*(named(n) for n in self._hashable))] if names else []
         return [*(self._named("tie_order", name) for name in names), *hashed]
 
-    @cached_property
-    def _read(self) -> list[SparkColumn]:
-        """What Spark evaluates for the kind."""
-        match self.framing.kind:
-            case Threshold(where=where):
-                return [self._native("where", where)]
-            case Boundary(value=value) | Delta(value=value) | Trend(value=value):
-                return [self._native("value", value)]
-            case Between(start=start, end=end):
-                return [self._native("start", start), self._native("end", end)]
-            case Crossing(aggregate=Aggregate() as aggregate):
-                return [column(slot) for slot in slots_of(aggregate)]
-            case OwnKind(framing=FramingFunction() | CompiledFraming() as own):
-                return [self._native("columns", name) for name in own.columns]
-            case Region(where=where, along=along):
-                return [self._native("where", where), self._named("along", along)]
-        return []
+    def _operand_column(self, operand: Operand) -> SparkColumn:
+        """An operand of the kind as a column that Spark evaluates."""
+        if operand.role == "column":
+            return self._named(operand.argument, str(operand.given))
+        if isinstance(operand.given, Expression):
+            return column(operand.given)
+        return self._native(operand.argument, operand.given)
 
-    def _lacks(self, kind: Crossing) -> SparkColumn:
-        """Whether an argument of the aggregate that decides is null or NaN."""
-        assert isinstance(kind.aggregate, Aggregate)
+    def _lacks(self, aggregate: Aggregate) -> SparkColumn:
+        """True where an argument of an aggregate is null or NaN."""
         lacking = F.lit(False)
-        for argument in kind.aggregate.arguments:
+        for argument in aggregate.arguments:
             value = column(argument)
             lacking = lacking | value.isNull()
             if isinstance(
@@ -260,11 +250,11 @@ class FramePlan(WindowPlan):
 
     @property
     def _digest(self) -> str:
-        """Tells a user's own framing function from others, however often it is sent along."""
-        kind = self.framing.kind
-        if not isinstance(kind, OwnKind):
+        """Identifies the code of a user's own framing function, however often it is sent."""
+        code = self.framing.kind.user_code
+        if code is None:
             return ""
-        packed: bytes = cloudpickle.dumps(kind.framing)  # type: ignore[no-untyped-call]
+        packed: bytes = cloudpickle.dumps(code)  # type: ignore[no-untyped-call]
         return hashlib.sha256(packed).hexdigest()
 
     @cached_property

@@ -16,7 +16,6 @@ import altair as alt
 
 from muntin.spark.plot.data import FrameMark, Key, PlotData, RowMark
 from muntin.specs.frames.frame_kind import FrameKind
-from muntin.specs.frames.row_kinds import Region
 
 Chart = alt.LayerChart | alt.VConcatChart
 #: How many frames of one key are drawn; more would run together.
@@ -80,7 +79,7 @@ class ChartLayout:
 
     def _layers(self, key: Key) -> list[alt.Chart]:
         frames, rows = self.data.frames[key][:MOST_DRAWN], self.data.rows[key]
-        if isinstance(self.kind, Region):
+        if self.kind.second_axis is not None:
             return [self._map(rows), *self._rectangles(frames)]
         shades, *above = self._shades(frames)
         return [shades, self._series(rows), *above]
@@ -198,8 +197,7 @@ class ChartLayout:
 
     @property
     def _along(self) -> alt.Y:
-        assert isinstance(self.kind, Region)
-        return alt.Y("low:Q", title=self.kind.along, scale=alt.Scale(zero=False, nice=False))
+        return alt.Y("low:Q", title=self.kind.second_axis, scale=alt.Scale(zero=False, nice=False))
 
     @cached_property
     def _cell(self) -> tuple[float, float]:
@@ -224,7 +222,7 @@ class ChartLayout:
         places = [row.x for rows in self.data.rows.values() for row in rows]
         for frames in self.data.frames.values():
             places += [edge for frame in frames for edge in (frame.start, frame.end)]
-        more = self._cell[0] if isinstance(self.kind, Region) else 0.0
+        more = self._cell[0] if self.kind.second_axis is not None else 0.0
         return min(places, default=0.0) - more, max(places, default=1.0) + more
 
     def _pixel(self, place: float) -> float:

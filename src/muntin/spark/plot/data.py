@@ -18,7 +18,6 @@ from muntin.errors import ArgumentError, UnknownColumnError, UnsupportedTypeErro
 from muntin.spark.columns import named, problem
 from muntin.spark.plan.inputs import Source
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.row_kinds import Region
 
 Key = tuple[Any, ...]
 #: More frames than this are not collected.
@@ -98,7 +97,7 @@ class PlotQuery:
     @cached_property
     def _along(self) -> str | None:
         kind = self.framing.kind
-        return kind.along if isinstance(kind, Region) else None
+        return kind.second_axis
 
     @cached_property
     def _temporal(self) -> bool:

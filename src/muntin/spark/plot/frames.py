@@ -18,9 +18,6 @@ from muntin.expressions.spark_expressions import Name, Sql
 from muntin.spark.columns import text_of
 from muntin.spark.plot.data import Key, PlotQuery, one_key
 from muntin.specs.frames.frame_kind import FrameKind
-from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend
-from muntin.specs.frames.own_function import CompiledFraming, FramingFunction, OwnKind
-from muntin.specs.frames.row_kinds import Density, Region
 
 if TYPE_CHECKING:
     from muntin.spark.api.frames import Frames
@@ -83,22 +80,12 @@ def plot(
 
 def read_by(kind: FrameKind, names: Sequence[str]) -> object:
     """Return what is drawn by default: the one column that a kind of frame reads."""
-    match kind:
-        case Boundary(value=value) | Delta(value=value) | Trend(value=value):
-            return value
-        case Threshold(where=where) | Region(where=where):
-            read: Sequence[object] = [where]
-        case Between(start=start, end=end):
-            read = [start, end]
-        case (
-            Crossing(aggregate=Aggregate(arguments=read))
-            | Density(aggregate=Aggregate(arguments=read))
-        ):
-            pass
-        case OwnKind(framing=FramingFunction() | CompiledFraming() as own):
-            read = own.columns
-        case _:
-            read = ()
+    if len(kind.operands) == 1 and kind.operands[0].role == "value":
+        return kind.operands[0].given
+    aggregate = kind.running_aggregate or kind.window_aggregate
+    read: Sequence[object] = [o.given for o in kind.operands if o.role != "column"]
+    if isinstance(aggregate, Aggregate):
+        read = aggregate.arguments
     texts = [str(value) for value in read if isinstance(value, str | Name | Sql)]
     columns_read = [[text] if text in names else columns_of(text) for text in texts]
     columns = list(dict.fromkeys(itertools.chain.from_iterable(columns_read)))

@@ -1,30 +1,80 @@
-"""Density frames: rows in the union of windows in which much happens [Frames, appendix H].
+"""Density frames on Arrow columns: much happens in little time [Frames, appendix H].
 
-Whether a row lies in such a window is known when no window to come can reach it. Until then rows
-are held; behind that they are framed as those of a threshold are.
+Of a density by a condition, a row lies in a satisfying window for certain when no window to come
+can reach it. Until then rows are held; then they are framed as the rows of a threshold are.
+Clusters (a density by chance) are found among the held rows.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
+from muntin.aggregates.bind import bind
 from muntin.kernels.arrays import EVER, Ints, Mask
+from muntin.kernels.frames import records
+from muntin.kernels.frames.clusters import Scan, clusters
 from muntin.kernels.frames.density import decided, flag, needed, over, windows_of
-from muntin.kernels.frames.records import NEVER, OPEN, POINT, UNTIL_NEXT, is_open
+from muntin.kernels.frames.records import FINAL, FOUND, NEVER, OPEN, POINT, UNTIL_NEXT, is_open
 from muntin.kernels.grouping import find_keys
 from muntin.kernels.ticks import shift_order
-from muntin.operators.frames.compare_limit import meets
-from muntin.operators.frames.frame_aggregates import OPEN_CELLS, FrameAggregates, JoinedCells
-from muntin.operators.frames.held_rows import HELD, HeldRowFrames
+from muntin.operators.common.keys import KeyedTables
+from muntin.operators.frames.arrow_kind import (
+    ArrowKind,
+    FrameOperatorInputs,
+    check_result,
+    local_conditions,
+)
+from muntin.operators.frames.frame_aggregates import (
+    OPEN_CELLS,
+    FrameAggregates,
+    JoinedCells,
+    meets,
+)
+from muntin.operators.frames.held_rows import HELD, FoundFrames, HeldRowFrames
 from muntin.operators.frames.key_memory import KEYS, KeyBuckets
-from muntin.operators.frames.operator import walked
+from muntin.operators.frames.operator import FrameOperator, walked
 from muntin.operators.frames.ordered_rows import OrderedRows
 from muntin.operators.frames.step_context import StepContext
 from muntin.operators.protocol import Changes, forget
+from muntin.specs.frames.framing import Framing
+from muntin.specs.frames.row_kinds import Cluster, Density
+
+
+@dataclass(frozen=True)
+class ArrowDensity(ArrowKind):
+    """Reads nothing of a row itself: the first aggregate of the operator decides about it."""
+
+    number: ClassVar[int] = records.DENSITY
+
+    def own_operator(
+        self, framing: Framing, inputs: FrameOperatorInputs
+    ) -> tuple[type[FrameOperator], dict[str, Any]]:
+        kind = framing.kind
+        assert isinstance(kind, Density)
+        check_result(kind, bind(inputs.calls[0]))
+        per = inputs.axis.length("per", kind.per)
+        return DensityFrames, {"per": per, "sign": kind.sign, "limit": kind.limit}
+
+
+@dataclass(frozen=True)
+class ArrowCluster(ArrowKind):
+    """Reads nothing of a row but its place."""
+
+    number: ClassVar[int] = records.DENSITY
+
+    def own_operator(
+        self, framing: Framing, inputs: FrameOperatorInputs
+    ) -> tuple[type[FrameOperator], dict[str, Any]]:
+        kind = framing.kind
+        assert isinstance(kind, Cluster)
+        per = inputs.axis.length("per", kind.per)
+        scan = Scan(kind.p, kind.rate, per, *local_conditions(framing, inputs.axis))
+        return ClusterFrames, {"scan": scan}
 
 
 @dataclass(frozen=True)
@@ -139,3 +189,28 @@ class DensityFrames(HeldRowFrames):
         more["key"] = keys[more["key"]]
         both = np.concatenate([found, more])
         return both[np.argsort(both["key"], kind="stable")]
+
+
+@dataclass(frozen=True)
+class ClusterFrames(HeldRowFrames):
+    """Rows that are closer together than chance would bring them."""
+
+    scan: Scan = field(default_factory=lambda: Scan(0.05, 1.0, 1))
+
+    def tell(
+        self,
+        rows: OrderedRows,
+        memory: dict[str, Ints],
+        keys: KeyedTables,
+        complete: Ints,
+        ended: bool,
+    ) -> FoundFrames:
+        found = clusters(rows.starts, rows.order, complete, ended, self.axis, self.scan)
+        made = np.zeros(len(found.key), FOUND)
+        made["key"], made["low"], made["high"] = found.key, found.low, found.high + 1
+        for name in ("start", "held_from"):
+            made[name] = rows.order[found.low]
+        for name in ("end", "held_to"):
+            made[name] = rows.order[found.high]
+        made["n"], made["status"] = found.high - found.low + 1, FINAL
+        return FoundFrames(made, found.needed, {})

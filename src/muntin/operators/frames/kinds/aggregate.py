@@ -1,23 +1,33 @@
-"""Frames whose end a sketch or a user's own aggregate decides, found row by row.
+"""Aggregate frames on Arrow columns: an aggregate of a frame's rows crosses a limit.
 
-Kernels know few aggregates. Of the others it is enough that what they keep is bounded: a partial
-row of the open frame is remembered with its record. Rows are applied one after the other, as
-kernels do, with answers that are computed for many rows and keys at once. It is slower, and gives
-the same.
+Kernels know the aggregates that need only a few numbers (:data:`KNOWN_TO_KERNELS`). Sketches and
+users' own aggregates are computed row by row (:class:`AggregateRowByRow`): a partial row of the
+open frame is remembered with its record. Rows are applied one after the other, as kernels apply
+them, with answers that are computed for many rows and keys at once. That is slower, and finds the
+same frames.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from muntin.aggregates.bind import bind
 from muntin.aggregates.definition import AggregateCall
+from muntin.aggregates.functions import Aggregate
+from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Ints, Mask
+from muntin.kernels.frames import records
+from muntin.kernels.frames.kinds import AVERAGE_UNITS
 from muntin.kernels.frames.records import (
     EXTENDS,
     EXTENDS_LAST,
@@ -33,12 +43,190 @@ from muntin.kernels.frames.records import (
 from muntin.kernels.frames.step import MOST
 from muntin.kernels.frames.walk import walk
 from muntin.operators.common.columns import key_fields
-from muntin.operators.frames.compare_limit import meets
-from muntin.operators.frames.frame_aggregates import FrameAggregates, JoinedCells
+from muntin.operators.frames.arrow_kind import (
+    ArrowKind,
+    FrameOperatorInputs,
+    any_missing,
+    check_digits,
+    check_result,
+    is_whole,
+    number_columns,
+    scale_of,
+    signed,
+)
+from muntin.operators.frames.frame_aggregates import FrameAggregates, JoinedCells, meets
 from muntin.operators.frames.key_memory import KeyMemory
 from muntin.operators.frames.operator import FrameOperator
 from muntin.operators.frames.ordered_rows import OrderedRows
 from muntin.operators.frames.step_context import StepContext
+from muntin.specs.frames.framing import Framing
+from muntin.specs.frames.kinds import Crossing
+
+_FUNCTIONS = {
+    "count": records.COUNT,
+    "count_if": records.COUNT,
+    "sum": records.SUM,
+    "min": records.MIN,
+    "all": records.MIN,
+    "max": records.MAX,
+    "any": records.MAX,
+    "avg": records.AVG,
+    "var_samp": records.VAR_SAMP,
+    "var_pop": records.VAR_POP,
+    "stddev_samp": records.STDDEV_SAMP,
+    "stddev_pop": records.STDDEV_POP,
+    "first": records.FIRST,
+    "last": records.LAST,
+    "weighted_avg": records.WEIGHTED,
+}
+#: The aggregates that kernels compute: they need no more than a few numbers.
+KNOWN_TO_KERNELS = tuple(_FUNCTIONS)
+_SIGNS = {"<": records.LESS, "<=": records.AT_MOST, ">": records.MORE, ">=": records.AT_LEAST}
+
+
+@dataclass(frozen=True)
+class ArrowAggregate(ArrowKind):
+    """Reads the arguments of an aggregate; ``function`` is its name where kernels compute it."""
+
+    function: str = ""
+
+    @property
+    def number(self) -> int:  # type: ignore[override]  # it depends on the function
+        """Kernels decide by the aggregate they know, else by the answer they get for each row."""
+        return records.AGGREGATE if self.function else records.OWN
+
+    @classmethod
+    def arguments(cls, framing: Framing, inputs: FrameOperatorInputs) -> dict[str, Any]:
+        function = _known_function(framing, inputs.read)
+        return {**super().arguments(framing, inputs), "function": function}
+
+    @property
+    def value_names(self) -> Sequence[str]:
+        if not self.types:
+            return ("lacks",)
+        if not self.function:
+            return ("lacks", *(f"f{place}" for place in range(len(self.types))))
+        if self.function in ("count", "count_if"):
+            return ("lacks", "counts")
+        value = "whole" if self.measures_whole else "real"
+        weight = ("weight",) if self.function == "weighted_avg" else ()
+        return ("lacks", "counts", value, *weight)
+
+    @property
+    def measures_whole(self) -> bool:
+        """True if the aggregate is computed with exact integers."""
+        exact = ("sum", "avg", "min", "max", "first", "last", "any", "all")
+        return self.function in exact and bool(self.types) and is_whole(self.types[0])
+
+    def values(self, operands: list[pa.Array]) -> dict[str, pa.Array]:
+        if not self.function or not operands:
+            return {f"f{place}": column for place, column in enumerate(operands)}
+        columns = {"counts": pc.is_valid(operands[0])}
+        if self.function in ("first", "last") and len(operands) == 2:
+            columns["counts"] = operands[1].fill_null(False)
+        if self.function not in ("count", "count_if"):
+            columns |= number_columns(operands[0])
+        if self.function == "weighted_avg":
+            columns["weight"] = operands[1].cast(pa.float64()).fill_null(0.0)
+        return columns
+
+    def missing_rows(self, rows: pa.Table, operands: list[pa.Array]) -> dict[str, pa.Array]:
+        """Return the rows that lack an argument, where Spark has not found them already."""
+        if "lacks" in rows.column_names:
+            return {"lacks": rows["lacks"].combine_chunks().fill_null(False)}
+        return {"lacks": any_missing(operands, rows.num_rows)}
+
+    def record_fields(self, kind: Crossing) -> dict[str, int | float]:
+        if not self.function:
+            return {}
+        fields: dict[str, int | float] = {
+            "function": _FUNCTIONS[self.function],
+            "sign": _SIGNS[kind.sign],
+            "below": kind.sign in ("<", "<="),
+            "whole": self.measures_whole,
+            "limit": float(kind.limit),
+        }
+        scale = scale_of(self.types[0]) if self.measures_whole else 0
+        if self.function == "avg" and self.measures_whole:
+            averaged = _averaged(kind, scale) if pa.types.is_decimal(self.types[0]) else {}
+            return fields | averaged
+        least = max(-(2**126), min(2**126, _least(kind, scale)))
+        return fields | {"least_upper": least >> 64, "least_lower": signed(least % 2**64)}
+
+    def own_operator(
+        self, framing: Framing, inputs: FrameOperatorInputs
+    ) -> tuple[type[FrameOperator], dict[str, Any]] | None:
+        kind = framing.kind
+        assert isinstance(kind, Crossing)
+        if self.function:
+            return None
+        call = _call(kind, inputs.read)
+        return AggregateRowByRow, {"call": call, "sign": kind.sign, "limit": kind.limit}
+
+
+def _known_function(framing: Framing, types: tuple[pa.DataType, ...]) -> str:
+    """Return the aggregate's name if kernels compute it, "" if it is computed row by row."""
+    kind = framing.kind
+    assert isinstance(kind, Crossing) and isinstance(kind.aggregate, Aggregate)
+    function = kind.aggregate.function
+    usable = (
+        f"{', '.join(KNOWN_TO_KERNELS)}, and those whose state is bounded: sketches and your own"
+    )
+
+    def refused(why: str) -> ArgumentError:
+        return ArgumentError("condition", str(kind.aggregate), why)
+
+    if function not in (*KNOWN_TO_KERNELS, "own"):
+        raise refused(
+            "an open frame would have to keep all its rows for it; these do not need that: "
+            f"{usable}"
+        )
+    bound = bind(_call(kind, types))
+    check_result(kind, bound)
+    if function in KNOWN_TO_KERNELS:
+        if function not in ("count", "count_if"):
+            check_digits(kind, types[0])
+        return function
+    if not all(accumulator.bounded for accumulator in bound.accumulators):
+        raise refused(
+            "its state grows with the rows of an open frame (bounded = False); these do not: "
+            f"{usable}"
+        )
+    if framing.overlapping:
+        raise refused(
+            "it is computed row by row for one open frame, so frames cannot overlap; leave out "
+            f"scheme= and restart='continue', or use one of {', '.join(KNOWN_TO_KERNELS)}"
+        )
+    return ""
+
+
+def _call(kind: Crossing, types: tuple[pa.DataType, ...]) -> AggregateCall:
+    """Return the call of the aggregate over the kind's operands."""
+    aggregate = kind.aggregate
+    assert isinstance(aggregate, Aggregate)
+    slots = tuple(range(len(types)))
+    return AggregateCall(aggregate.function, str(aggregate), slots, types, True, aggregate.options)
+
+
+def _least(kind: Crossing, scale: int) -> int:
+    """Return the least integer that reaches the limit, in units of ``scale`` decimals."""
+    exact = Fraction(kind.limit) * Fraction(10**scale)
+    return math.ceil(exact) if kind.sign in (">=", "<") else math.floor(exact) + 1
+
+
+def _averaged(kind: Crossing, scale: int) -> dict[str, int | float]:
+    """Return the fields for an average of decimals: a bound on the sum less ``n * offset``.
+
+    An average has four decimals more and is rounded half up, away from zero (as Spark rounds). So
+    the bound is half a unit before the least average that reaches the limit:
+    ``n * share / AVERAGE_UNITS`` (``muntin.kernels.frames.kinds``).
+    """
+    least = _least(kind, scale + 4)
+    offset, share = divmod(2 * least - 1, AVERAGE_UNITS)
+    if abs(offset) > 2**62:  # farther out than decimals of 18 digits
+        offset, share = (2**62 if offset > 0 else -(2**62)), 0
+    return {"decimals": 1, "offset": offset, "share": share, "strictly": least <= 0}
+
 
 #: For so many rows of a frame answers are computed at once, and then for twice as many.
 _AT_ONCE = 16

@@ -1,21 +1,41 @@
-"""Regions as frames: stretches of ``on`` and of a second attribute [Frames, appendix H]."""
+"""Regions on Arrow columns: rectangles of ``on`` and a second attribute [Frames, appendix H]."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from muntin.kernels.arrays import Ints
+from muntin.errors import UnsupportedTypeError
+from muntin.kernels.arrays import Ints, Mask
+from muntin.kernels.frames import records
 from muntin.kernels.frames.records import FINAL, FOUND
 from muntin.kernels.grouping import find_keys
+from muntin.kernels.numbers.decimals import from_words
+from muntin.kernels.numbers.order_keys import order_doubles
 from muntin.operators.common.columns import key_fields
 from muntin.operators.common.keys import KeyedTables
+from muntin.operators.frames.arrow_kind import (
+    ArrowKind,
+    FrameOperatorInputs,
+    check_condition,
+    check_digits,
+    condition_columns,
+    in_order,
+    is_number,
+    local_conditions,
+    missing_values,
+    scale_of,
+)
 from muntin.operators.frames.held_rows import HELD, HeldRowFrames
 from muntin.operators.frames.key_memory import KEYS, KeyBuckets
+from muntin.operators.frames.operator import FrameOperator
 from muntin.operators.frames.region_sweep import (
     Cells,
     Limits,
@@ -26,9 +46,80 @@ from muntin.operators.frames.region_sweep import (
 )
 from muntin.operators.frames.step_context import StepContext
 from muntin.operators.protocol import Changes, forget
+from muntin.specs.axis import Axis
+from muntin.specs.frames.framing import Framing
+from muntin.specs.frames.row_kinds import Region
 
 POSITIONS, WAITING = "positions", "waiting"
 _NULL = 2
+
+
+@dataclass(frozen=True)
+class ArrowRegion(ArrowKind):
+    """Reads a condition, and a number that is the place along the second axis."""
+
+    number: ClassVar[int] = records.THRESHOLD
+    has_second_axis: ClassVar[bool] = True
+
+    @classmethod
+    def check_types(cls, kind: Region, types: Sequence[pa.DataType]) -> None:
+        where, along = types
+        check_condition(kind, where)
+        if not is_number(along):
+            raise UnsupportedTypeError(f"{kind.label} needs a number along, but it is {along}")
+        check_digits(kind, along)
+
+    @property
+    def value_names(self) -> Sequence[str]:
+        return ("lacks", "whole", "along")
+
+    def values(self, operands: list[pa.Array]) -> dict[str, pa.Array]:
+        return {**condition_columns(operands[0]), "along": pa.array(in_order(operands[1]))}
+
+    def without_place(self, rows: pa.Table) -> tuple[Mask, str]:
+        return missing_values(rows["f1"].combine_chunks()), "no_along"
+
+    @property
+    def place_type(self) -> pa.DataType:
+        type_ = self.types[1]
+        if pa.types.is_decimal(type_):
+            return pa.decimal128(38, type_.scale)
+        return pa.float64() if pa.types.is_floating(type_) else pa.int64()
+
+    def place(self, along: Ints) -> pa.Array:
+        if pa.types.is_floating(self.place_type):
+            return pa.array(order_doubles(along))
+        if pa.types.is_integer(self.place_type):
+            return pa.array(along)
+        words = along.view(np.uint64), along >> np.int64(63)
+        return from_words(*words, self.place_type, np.ones(len(along), np.bool_))
+
+    def own_operator(
+        self, framing: Framing, inputs: FrameOperatorInputs
+    ) -> tuple[type[FrameOperator], dict[str, Any]]:
+        assert isinstance(framing.kind, Region)
+        return RegionFrames, {"limits": self._limits(framing.kind, framing, inputs.axis)}
+
+    def _limits(self, kind: Region, framing: Framing, axis: Axis) -> Limits:
+        along = self.types[1]
+        extent: int | float | None = None
+        if kind.min_extent is not None:
+            extent = float(kind.min_extent.value)
+            if not pa.types.is_floating(along):
+                # Between integers "at least 2.5" is "at least 3"; 2**64 is beyond all of them.
+                exact = Fraction(kind.min_extent.value) * 10 ** scale_of(along)
+                extent = min(math.ceil(exact), 2**64)
+        least, most, shortest, longest = local_conditions(framing, axis)
+        return Limits(
+            prefer=kind.prefer,
+            doubles=bool(pa.types.is_floating(along)),
+            bridged=framing.missing == "satisfy",
+            min_extent=extent,
+            min_duration=shortest,
+            max_duration=longest,
+            min_count=least,
+            max_count=most,
+        )
 
 
 @dataclass(frozen=True)
@@ -41,7 +132,7 @@ class RegionFrames(HeldRowFrames):
     def result_schema(self) -> pa.Schema:
         plain = super().result_schema
         place = plain.get_field_index("frame_end") + 1
-        along = [pa.field(name, self.reading.place_type) for name in ("along_start", "along_end")]
+        along = [pa.field(name, self.kind.place_type) for name in ("along_start", "along_end")]
         return pa.schema([*list(plain)[:place], *along, *list(plain)[place:]])
 
     def _framed(self, now: StepContext) -> tuple[pa.Table, Changes, Ints]:
@@ -103,7 +194,7 @@ class RegionFrames(HeldRowFrames):
         results = self._bounds(keyed, made)
         place = len(self.keys) + 3
         low, high = (edge[made["low"]] for edge in (found.low, found.high))
-        results[place:place] = [self.reading.place(low), self.reading.place(high)]
+        results[place:place] = [self.kind.place(low), self.kind.place(high)]
         if self.calls:
             order = np.argsort(told.member_of, kind="stable")
             cells = self.contents.lifted(rows.take(pa.array(told.member[order])))

@@ -1,17 +1,19 @@
-"""Frames of a user's own framing function."""
+"""Frames of a user's own framing function on Arrow columns, run row by row or compiled."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.errors import OwnFramingError
+from muntin.errors import OwnFramingError, UnsupportedTypeError
+from muntin.kernels.frames import records
 from muntin.kernels.frames.own import (
     Answers,
     compiled_walk,
@@ -32,11 +34,54 @@ from muntin.kernels.frames.records import (
 )
 from muntin.kernels.frames.step import MOST
 from muntin.operators.common.columns import key_fields
+from muntin.operators.frames.arrow_kind import (
+    ArrowKind,
+    FrameOperatorInputs,
+    any_missing,
+    is_number,
+)
 from muntin.operators.frames.key_memory import KeyMemory
 from muntin.operators.frames.operator import FrameOperator
 from muntin.operators.frames.ordered_rows import OrderedRows
 from muntin.operators.frames.step_context import StepContext
-from muntin.specs.frames.own_function import CompiledFraming, FramingFunction, OwnFraming
+from muntin.specs.frames.framing import Framing
+from muntin.specs.frames.own_function import (
+    CompiledFraming,
+    FramingFunction,
+    OwnFraming,
+    OwnKind,
+)
+
+
+@dataclass(frozen=True)
+class ArrowOwn(ArrowKind):
+    """Reads the columns that the function names; a row that lacks one of them is missing."""
+
+    number: ClassVar[int] = records.OWN
+
+    @classmethod
+    def check_types(cls, kind: OwnKind, types: Sequence[pa.DataType]) -> None:
+        if not isinstance(kind.framing, CompiledFraming):
+            return
+        for type_ in types:
+            if not (pa.types.is_boolean(type_) or is_number(type_)):
+                raise UnsupportedTypeError(
+                    f"{kind.label} is compiled and takes numbers, but a column is {type_}"
+                )
+
+    @property
+    def value_names(self) -> Sequence[str]:
+        return ("lacks", *(f"f{place}" for place in range(len(self.types))))
+
+    def values(self, operands: list[pa.Array]) -> dict[str, pa.Array]:
+        columns = {f"f{place}": column for place, column in enumerate(operands)}
+        return {"lacks": any_missing(operands, len(operands[0])), **columns}
+
+    def own_operator(
+        self, framing: Framing, inputs: FrameOperatorInputs
+    ) -> tuple[type[FrameOperator], dict[str, Any]]:
+        assert isinstance(framing.kind, OwnKind)
+        return OwnFrames, {"own": framing.kind.framing, "digest": inputs.digest}
 
 
 @dataclass(frozen=True)
@@ -80,7 +125,7 @@ class OwnFrames(FrameOperator):
             column = self.memory.spread(now.keyed, now.remembered, name).fill_null(0.0)
             numbers[:, place] = column.to_numpy(zero_copy_only=False)
         walk = compiled_walk(Answers(self.digest, own.open, own.update, own.close))
-        values, place_ = _matrix(rows, len(self.reading.types)), np.zeros(2, np.int64)
+        values, place_ = _matrix(rows, len(self.kind.types)), np.zeros(2, np.int64)
         given = self.record, rows.starts, rows.order, rows.what, rows.read("reach"), rows.gap
         room, parts = np.zeros(max(1024, len(rows) // 8), FOUND), []
         while place_[0] < len(now.keyed):
