@@ -11,7 +11,7 @@ import pandas as pd
 
 from benchmarks.measure import Report, Table, Target, medians, turns
 from muntin.kernels.frames.overlapping_fast import candidates_in_one_pass
-from muntin.kernels.frames.records import DELTA, FOUND, REAL
+from muntin.kernels.frames.records import DELTA, FOUND, REAL, row_columns
 from muntin.kernels.frames.walk import candidates
 from muntin.operators.frames.arrow_kind import kernel_record
 
@@ -48,7 +48,8 @@ def framed(rows: int, length: int, find: Callable[..., int]) -> Callable[[], np.
 
     def contestant() -> np.ndarray:
         found = np.zeros(rows, FOUND)
-        find(kernel_record(fields), *given, no_ints, no_flags, 1, 1, starts[:1], found)
+        columns = row_columns(*given, no_ints, no_flags)
+        find(kernel_record(fields), columns, 1, 1, starts[:1], found)
         return found
 
     return contestant

@@ -33,6 +33,7 @@ from muntin.kernels.frames.records import (
     SATISFIES,
     SUM,
     UNTIL_NEXT,
+    row_columns,
 )
 from muntin.kernels.frames.walk import candidates
 from muntin.operators.frames.arrow_kind import kernel_record
@@ -106,8 +107,8 @@ def test_one_pass_finds_what_a_walk_from_every_row_finds(
     (ask, (*columns, since)), flag = given_, st.integers(0, 1)
     ended, give_up = data.draw(flag), data.draw(flag)
     walked, passed = (np.zeros(len(columns[1]), FOUND) for _ in range(2))
-    candidates(ask, *columns, ended, give_up, since, walked)
-    candidates_in_one_pass(ask, *columns, ended, give_up, since, passed)
+    candidates(ask, row_columns(*columns), ended, give_up, since, walked)
+    candidates_in_one_pass(ask, row_columns(*columns), ended, give_up, since, passed)
     for fits in (1, -2):
         assert (walked["fits"] == fits).tolist() == (passed["fits"] == fits).tolist()
     # Of what was given up nobody asks where it would have ended, or whether it would.
@@ -141,7 +142,7 @@ def test_the_frames_of_a_plateau_take_time_by_its_rows() -> None:
         found = np.zeros(n, FOUND)
         began = time.perf_counter()
         candidates_in_one_pass(
-            ask, *columns, none, none, no_ints, no_flags, 1, 1, starts[:1], found
+            ask, row_columns(*columns, none, none, no_ints, no_flags), 1, 1, starts[:1], found
         )
         assert (found["high"] == n).all()
         return time.perf_counter() - began

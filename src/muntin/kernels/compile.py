@@ -32,6 +32,11 @@ def array_of(dtype: np.dtype[Any], readonly: bool = False) -> Any:
     return numba.types.Array(numba.from_dtype(dtype), 1, "C", readonly=readonly)
 
 
+def tuple_of(fields: type[tuple[Any, ...]], *types: Any) -> Any:
+    """Return the type of a named tuple, as kernels declare it."""
+    return numba.types.NamedTuple(types, fields)  # type: ignore[no-untyped-call]
+
+
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 

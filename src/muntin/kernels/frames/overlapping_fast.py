@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from muntin.kernels.arrays import Bytes, Floats, Ints
-from muntin.kernels.compile import BYTES, FLOATS, INT, INTS, fused, kernel, part
+from muntin.kernels.compile import INT, INTS, fused, kernel, part
 from muntin.kernels.frames.kinds import forget, holds, remember, spread_within
 from muntin.kernels.frames.records import (
     AGGREGATE,
@@ -33,8 +33,10 @@ from muntin.kernels.frames.records import (
     MORE,
     NEVER,
     REAL,
+    ROW_COLUMNS,
     STATE,
     UNTIL_NEXT,
+    RowColumns,
 )
 from muntin.kernels.frames.step import MOST, beyond, close
 
@@ -150,16 +152,7 @@ def _lay(state: Any, order: Ints, low: int, high: int, reals: Ints, missed: Ints
 @kernel(
     INT,
     ASKED_ARRAY,
-    INTS,
-    INTS,
-    BYTES,
-    BYTES,
-    BYTES,
-    INTS,
-    FLOATS,
-    FLOATS,
-    INTS,
-    BYTES,
+    ROW_COLUMNS,
     INT,
     INT,
     INTS,
@@ -167,16 +160,7 @@ def _lay(state: Any, order: Ints, low: int, high: int, reals: Ints, missed: Ints
 )
 def candidates_in_one_pass(
     asked_: Any,
-    starts: Ints,
-    order: Ints,
-    what: Bytes,
-    opens: Bytes,
-    counts: Bytes,
-    whole: Ints,
-    real: Floats,
-    weight: Floats,
-    reach: Ints,
-    gap: Bytes,
+    columns: RowColumns,
     ended: int,
     give_up: int,
     since: Ints,
@@ -184,6 +168,7 @@ def candidates_in_one_pass(
 ) -> int:
     """As ``walking.candidates``, where :func:`in_one_pass` says so."""
     asked = asked_[0]
+    starts, order, what, opens, counts, whole, real, _, reach, _ = columns
     rows = int(starts[len(starts) - 1])
     one = np.zeros(1, STATE)
     made = np.zeros(MOST, FOUND)

@@ -7,11 +7,13 @@ record is also how the open frame of a key is kept between micro-batches.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from muntin.kernels.compile import array_of
+from muntin.kernels.arrays import Bytes, Floats, Ints
+from muntin.kernels.compile import BYTES, FLOATS, INTS, array_of, tuple_of
 
 #: Below every order: there is no such row.
 NEVER = -(2**63)
@@ -90,7 +92,40 @@ FOUND = np.dtype(
     ]
 )
 
+
+class RowColumns(NamedTuple):
+    """The columns of rows that kernels look at, key by key; a column that a kind lacks is empty.
+
+    ``starts`` has the first row of each key and, last, the number of rows. ``what`` is REAL, or
+    what a missing row counts for; ``gap`` is the same for the gap before a row that holds until
+    an end of its own. ``opens`` is 1 where a frame may open, ``counts`` 1 where a row counts for
+    the aggregate. ``whole``, ``real`` and ``weight`` are values, ``reach`` is how far a row holds.
+    """
+
+    starts: Ints
+    order: Ints
+    what: Bytes
+    opens: Bytes
+    counts: Bytes
+    whole: Ints
+    real: Floats
+    weight: Floats
+    reach: Ints
+    gap: Bytes
+
+
+def row_columns(*columns: npt.NDArray[Any]) -> RowColumns:
+    """Return the columns as kernels take them: read-only, in the order of the fields."""
+    views = [column.view() for column in columns]
+    for view in views:
+        view.flags.writeable = False
+    return RowColumns(*views)
+
+
 ASKED_ARRAY = array_of(ASKED, readonly=True)
+ROW_COLUMNS = tuple_of(
+    RowColumns, INTS, INTS, BYTES, BYTES, BYTES, INTS, FLOATS, FLOATS, INTS, BYTES
+)
 STATE_ARRAY = array_of(STATE)
 FOUND_ARRAY = array_of(FOUND)
 

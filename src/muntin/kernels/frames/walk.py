@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from muntin.kernels.arrays import Bytes, Floats, Ints
-from muntin.kernels.compile import BYTES, FLOATS, INT, INTS, OUT_INTS, fused, kernel, part
+from muntin.kernels.arrays import Ints
+from muntin.kernels.compile import INT, INTS, OUT_INTS, fused, kernel, part
 from muntin.kernels.frames.records import (
     ASKED_ARRAY,
     BREAKS,
@@ -25,9 +25,11 @@ from muntin.kernels.frames.records import (
     OPEN,
     POINT,
     REAL,
+    ROW_COLUMNS,
     STATE,
     STATE_ARRAY,
     UNTIL_NEXT,
+    RowColumns,
 )
 from muntin.kernels.frames.step import (
     MOST,
@@ -60,10 +62,10 @@ def _apply(
     found: Any,
     n: int,
 ) -> int:
-    """Apply one row; returns how many frames have been found.
+    """Apply one row; return how many frames have been found.
 
-    It takes values and not columns: to hand on an array costs more than all else that is done
-    for a row.
+    It takes values and not columns: to hand on an array costs more than everything else that is
+    done for a row.
     """
     n = settle(asked, state, key, row, order, what, reach, gap, found, n)
     if what != REAL:
@@ -73,47 +75,15 @@ def _apply(
     )
 
 
-@kernel(
-    INT,
-    ASKED_ARRAY,
-    INTS,
-    INTS,
-    BYTES,
-    BYTES,
-    BYTES,
-    INTS,
-    FLOATS,
-    FLOATS,
-    INTS,
-    BYTES,
-    INT,
-    STATE_ARRAY,
-    FOUND_ARRAY,
-    OUT_INTS,
-)
-def walk(
-    asked_: Any,
-    starts: Ints,
-    order: Ints,
-    what: Bytes,
-    opens: Bytes,
-    counts: Bytes,
-    whole: Ints,
-    real: Floats,
-    weight: Floats,
-    reach: Ints,
-    gap: Bytes,
-    ended: int,
-    states: Any,
-    found: Any,
-    place: Ints,
-) -> int:
+@kernel(INT, ASKED_ARRAY, ROW_COLUMNS, INT, STATE_ARRAY, FOUND_ARRAY, OUT_INTS)
+def walk(asked_: Any, rows: RowColumns, ended: int, states: Any, found: Any, place: Ints) -> int:
     """Apply rows key by key until ``found`` is full or all is done; returns how many were found.
 
     ``place`` is the key and the row to go on with; at the end its key is the number of keys.
     Columns that a kind does not look at may be empty.
     """
     asked = asked_[0]
+    starts, order, what, opens, counts, whole, real, weight, reach, gap = rows
     n = 0
     key, row = place[0], place[1]
     while key < len(starts) - 1:
@@ -150,40 +120,9 @@ def walk(
     return n
 
 
-@kernel(
-    INT,
-    ASKED_ARRAY,
-    INTS,
-    INTS,
-    BYTES,
-    BYTES,
-    BYTES,
-    INTS,
-    FLOATS,
-    FLOATS,
-    INTS,
-    BYTES,
-    INT,
-    INT,
-    INTS,
-    FOUND_ARRAY,
-)
+@kernel(INT, ASKED_ARRAY, ROW_COLUMNS, INT, INT, INTS, FOUND_ARRAY)
 def candidates(
-    asked_: Any,
-    starts: Ints,
-    order: Ints,
-    what: Bytes,
-    opens: Bytes,
-    counts: Bytes,
-    whole: Ints,
-    real: Floats,
-    weight: Floats,
-    reach: Ints,
-    gap: Bytes,
-    ended: int,
-    give_up: int,
-    since: Ints,
-    found: Any,
+    asked_: Any, rows: RowColumns, ended: int, give_up: int, since: Ints, found: Any
 ) -> int:
     """For every row from ``since`` of its key the frame that begins there, as ``found[row]``.
 
@@ -192,6 +131,7 @@ def candidates(
     matter, so that one beyond its maximum is not walked on. Returns the number of rows.
     """
     asked = asked_[0]
+    starts, order, what, opens, counts, whole, real, weight, reach, gap = rows
     one = np.zeros(1, STATE)
     made = np.zeros(MOST, FOUND)
     for key in range(len(starts) - 1):

@@ -381,9 +381,9 @@ def walked(asked: np.ndarray, rows: OrderedRows, records: np.ndarray, ended: boo
     place = np.zeros(2, np.int64)
     room = np.zeros(max(1024, len(rows) // 8), FOUND)
     parts: list[np.ndarray] = []
-    keys = len(rows.starts) - 1
+    keys, columns = len(rows.starts) - 1, rows.kernel_columns
     while place[0] < keys:
-        n = walk(asked, *rows.arrays, int(ended), records, room, place)
+        n = walk(asked, columns, int(ended), records, room, place)
         parts.append(room[:n].copy())
     return np.concatenate(parts) if parts else room[:0]
 

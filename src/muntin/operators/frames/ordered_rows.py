@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,7 @@ from muntin.expressions.nodes import Inner, Node
 from muntin.expressions.values import Value, from_arrow, truth
 from muntin.kernels.arrays import Bytes, Ints, Mask
 from muntin.kernels.frames import records
-from muntin.kernels.frames.records import BREAKS
+from muntin.kernels.frames.records import BREAKS, RowColumns, row_columns
 from muntin.operators.common.columns import ints
 
 #: The columns that kernels look at, and their types.
@@ -62,11 +61,11 @@ class OrderedRows:
         return _numbers(self.table[name], COLUMNS[name], self.source)
 
     @property
-    def arrays(self) -> tuple[Any, Any, Any, Any, Any, Any, Any, Any, Any, Any]:
-        """The columns in the order in which kernels take them."""
-        flags = self.read("opens"), self.read("counts")
-        values = self.read("whole"), self.read("real"), self.read("weight")
-        return self.starts, self.order, self.what, *flags, *values, self.read("reach"), self.gap
+    def kernel_columns(self) -> RowColumns:
+        """The columns as kernels take them."""
+        names = ("opens", "counts", "whole", "real", "weight", "reach")
+        read = (self.read(name) for name in names)
+        return row_columns(self.starts, self.order, self.what, *read, self.gap)
 
     @property
     def places(self) -> Ints:

@@ -56,7 +56,7 @@ class OverlappingFrames(HeldRowFrames):
         # Where the next frame starts depends on the end of an adjacent one, reported or not.
         give_up = int(self.scheme != "adjacent")
         find = candidates_in_one_pass if self.in_one_pass else candidates
-        find(self.record, *rows.arrays, int(ended), give_up, since, found)
+        find(self.record, rows.kernel_columns, int(ended), give_up, since, found)
         chosen = np.zeros(len(rows), np.uint8)
         needed, reached = np.empty(len(keys), np.int64), memory["reached"].copy()
         self._choose(rows, since, found, chosen, needed, reached)

@@ -39,6 +39,7 @@ from muntin.kernels.frames.records import (
     OPENS_LAST,
     REAL,
     is_open,
+    row_columns,
 )
 from muntin.kernels.frames.step import MOST
 from muntin.kernels.frames.walk import walk
@@ -313,8 +314,7 @@ class _CrossingByRow:
         self.said = self._alone()
         # As kernels take them, with what is said of a row in the place of its value; once, because
         # rows make these columns anew each time they are asked.
-        _, order, what, opens, counts, _, real, weight, reach, gap = rows.arrays
-        self.columns = order, what, opens, counts, self.said, real, weight, reach, gap
+        self.columns = row_columns(*rows.kernel_columns._replace(whole=self.said))
         self.next = rows.starts[:-1].tolist()
         #: Of each key the frame that is known about, by its first row, and up to which row; and of
         #: how many rows more it will be known then.
@@ -351,10 +351,11 @@ class _CrossingByRow:
 
     def _apply(self, key: int, row: int, stop: int, *, over: bool = False) -> None:
         room = np.zeros(2 * MOST, FOUND)
-        at, place = np.array([row, stop], np.int64), np.array([0, row], np.int64)
-        given = self.work.record, at, *self.columns, int(over), self.records[key : key + 1]
+        starts, place = np.array([row, stop], np.int64), np.array([0, row], np.int64)
+        starts.flags.writeable = False
+        columns, record = self.columns._replace(starts=starts), self.records[key : key + 1]
         while place[0] == 0:
-            n = walk(*given, room, place)
+            n = walk(self.work.record, columns, int(over), record, room, place)
             if n:
                 room["key"] = key
                 self.found.append(room[:n].copy())
