@@ -1,4 +1,4 @@
-"""What ``muntin doctor`` looks at before Spark is started; each look is a finding."""
+"""What ``muntin doctor`` checks before Spark starts; each check yields findings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tempfile import gettempdir
 
 
 class Verdict(StrEnum):
-    """What a look found."""
+    """The result of a check."""
 
     OK = "ok"
     WARNING = "warning"
@@ -27,7 +27,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the doctor: what was looked at, how it is, and what to do about it."""
+    """One line of the doctor: what was checked, how it is, and what to do about it."""
 
     what: str
     verdict: Verdict
@@ -37,17 +37,17 @@ class Finding:
 
 #: The oldest Java that Spark 4 runs on.
 OLDEST_JAVA = 17
-#: What has to be importable: the module, the package to install, and what it is for.
+#: What must be importable: the module, the package to install, and what it is for.
 _NEEDED = (
     ("pyarrow", "pyarrow", "rows travel in its format"),
-    ("pandas", "pandas", "streams hand their state over in it"),
-    ("numba", "numba", "the inner loops are compiled by it"),
-    ("google.protobuf", "protobuf", "Spark speaks of a stream's state in it"),
-    ("sqlglot", "sqlglot", "SQL is read by it"),
+    ("pandas", "pandas", "streams pass their state in it"),
+    ("numba", "numba", "it compiles the inner loops"),
+    ("google.protobuf", "protobuf", "Spark describes the state of streams in it"),
+    ("sqlglot", "sqlglot", "it parses SQL"),
 )
 _WANTED = (
     ("altair", "muntin[plot]", "pictures need it"),
-    ("vl_convert", "muntin[plot]", "pictures are written by it"),
+    ("vl_convert", "muntin[plot]", "it writes pictures"),
 )
 #: Bytes: less memory than this is a problem, less free disk than this is a warning.
 _LEAST_MEMORY, _LEAST_DISK = 2 * 2**30, 2 * 2**30
@@ -57,34 +57,34 @@ _ASK = (
 )
 
 
-def looks() -> Iterator[Finding]:
-    """Everything that can be seen without starting Spark."""
-    for look in (java, spark, driver, workers, needed, wanted, memory, disk):
-        yield from look()
+def checks() -> Iterator[Finding]:
+    """Yield everything that can be checked without starting Spark."""
+    for check in (java, spark, driver, workers, needed, wanted, memory, disk):
+        yield from check()
 
 
 def java() -> Iterator[Finding]:
-    """The Java that Spark will start."""
+    """Check the Java that Spark will start."""
     home = os.environ.get("JAVA_HOME")
-    found = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    path = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     install = "install Java 17 or newer (Debian: apt-get install openjdk-17-jre-headless)"
-    if found is None or not Path(found).exists():
+    if path is None or not Path(path).exists():
         where = f"JAVA_HOME={home} has no bin/java" if home else "none is on the path"
         yield Finding("Java", Verdict.PROBLEM, where, install)
         return
-    said = _run([found, "-version"])
-    number = re.search(r'version "(?:1\.)?(\d+)', said)
+    output = _run([path, "-version"])
+    number = re.search(r'version "(?:1\.)?(\d+)', output)
     if number is None:
-        yield Finding("Java", Verdict.PROBLEM, f"{found} does not say its version", install)
+        yield Finding("Java", Verdict.PROBLEM, f"{path} does not print its version", install)
     elif int(number[1]) < OLDEST_JAVA:
-        old = f"{found} is Java {number[1]}; Spark 4 needs {OLDEST_JAVA}"
+        old = f"{path} is Java {number[1]}; Spark 4 needs {OLDEST_JAVA}"
         yield Finding("Java", Verdict.PROBLEM, old, f"{install}, or point JAVA_HOME to it")
     else:
-        yield Finding("Java", Verdict.OK, f"{number[1]} ({found})")
+        yield Finding("Java", Verdict.OK, f"{number[1]} ({path})")
 
 
 def spark() -> Iterator[Finding]:
-    """The PySpark that is installed."""
+    """Check the PySpark that is installed."""
     remedy = "pip install 'pyspark>=4.3,<4.4'"
     installed = _version("pyspark")
     if installed is None:
@@ -96,13 +96,13 @@ def spark() -> Iterator[Finding]:
 
 
 def driver() -> Iterator[Finding]:
-    """This Python."""
+    """Report this Python."""
     mine = ".".join(map(str, sys.version_info[:3]))
     yield Finding("Python", Verdict.OK, f"{mine} ({sys.executable})")
 
 
 def workers() -> Iterator[Finding]:
-    """The Python that Spark will start for its workers on this machine."""
+    """Check the Python that Spark will start for its workers on this machine."""
     theirs = os.environ.get("PYSPARK_PYTHON", sys.executable)
     remedy = f"export PYSPARK_PYTHON={sys.executable}"
     try:
@@ -122,7 +122,7 @@ def workers() -> Iterator[Finding]:
 
 
 def needed() -> Iterator[Finding]:
-    """The packages without which something does not run."""
+    """Check the packages that every run needs."""
     for module, package, reason in _NEEDED:
         if _missing(module):
             remedy = f"pip install {package}"
@@ -132,7 +132,7 @@ def needed() -> Iterator[Finding]:
 
 
 def wanted() -> Iterator[Finding]:
-    """The packages that some commands want."""
+    """Check the packages that some commands need."""
     for module, package, reason in _WANTED:
         if _missing(module):
             remedy = f"pip install '{package}'"
@@ -140,7 +140,7 @@ def wanted() -> Iterator[Finding]:
 
 
 def memory() -> Iterator[Finding]:
-    """The memory of this machine."""
+    """Check the memory of this machine."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     says = f"{total / 2**30:.1f} GB"
     if total < _LEAST_MEMORY:
@@ -151,7 +151,7 @@ def memory() -> Iterator[Finding]:
 
 
 def disk() -> Iterator[Finding]:
-    """The disk that Spark spills to."""
+    """Check the disk that Spark spills to."""
     folder = os.environ.get("SPARK_LOCAL_DIRS", gettempdir()).split(",")[0]
     free = shutil.disk_usage(folder).free
     says = f"{free / 2**30:.1f} GB free in {folder}"
@@ -177,7 +177,7 @@ def _version(package: str) -> str | None:
 
 
 def _run(words: Sequence[str]) -> str:
-    """What a program says, to either output; nothing if it cannot be run."""
+    """Return what a program prints, to either output; nothing if it cannot be run."""
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):

@@ -18,14 +18,17 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "run": ("run", "Run a file of SQL, on a batch or as a stream."),
         "sql": ("sql", "Type SQL and see results, live on streams."),
-        "explain": ("explain", "Say how the queries of a file will run, without running them."),
+        "explain": ("explain", "Print how the queries of a file will run, without running them."),
         "check": ("check", "Find mistakes in a file, without running it."),
         "plot": ("plot", "Draw the frames or windows of a query."),
         "demo": ("demo", "Run one of the demonstrations."),
         "state": ("state", "Show what a checkpoint holds."),
         "bench": ("bench", "Measure this machine: Muntin beside Spark's own windows."),
         "doctor": ("doctor", "Look for what keeps Muntin from running here."),
-        "completion": ("completion", "Print what makes your shell complete these commands."),
+        "completion": (
+            "completion",
+            "Print the script that makes your shell complete these commands.",
+        ),
     }
 )
 

@@ -1,4 +1,4 @@
-"""``muntin bench``: what this machine does with sliding windows."""
+"""``muntin bench``: how fast sliding windows are on this machine."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ from muntin.cli.progress import CommandProgress
     type=click.IntRange(1, 3600),
     default=(10, 60),
     show_default=True,
-    help="How many slides a window is long; may be given several times.",
+    help="The length of a window in slides; may be given several times.",
 )
 @options.JSON
 @options.spark_options
-def command(**given: Any) -> None:
+def command(**arguments: Any) -> None:
     """Measure this machine: sliding windows by Muntin beside Spark's own window().
 
-    A row of Spark's window() is copied into every window that it is in; Muntin adds it to one pane.
-    The figures of the documentation are made by `make bench`, which takes longer.
+    Spark's window() copies a row into every window that it is in; Muntin adds it to one pane. The
+    numbers in the documentation come from `make bench`, which takes longer.
     """
     from muntin.cli.spark_session import session
 
-    progress = CommandProgress(as_json=given["as_json"])
-    with session(given["spark_options"], progress) as spark:
+    progress = CommandProgress(as_json=arguments["as_json"])
+    with session(arguments["spark_options"], progress) as spark:
         from muntin.cli.window_benchmark import measure
 
-        if not given["as_json"]:
-            click.echo(f"{given['rows']:,} rows, 50 keys, a window every second, max and avg")
+        if not arguments["as_json"]:
+            click.echo(f"{arguments['rows']:,} rows, 50 keys, a window every second, max and avg")
             click.echo(f"{'overlap':>8} {'Muntin':>9} {'Spark':>9} {'ratio':>7}")
-        measured = measure(spark, given["rows"], given["overlap"])
+        measured = measure(spark, arguments["rows"], arguments["overlap"])
         while True:
             with progress.during("Measuring"):
-                one = next(measured, None)
-            if one is None:
+                times = next(measured, None)
+            if times is None:
                 return
-            if given["as_json"]:
-                click.echo(json.dumps({**vars(one), "ratio": round(one.ratio, 2)}))
+            if arguments["as_json"]:
+                click.echo(json.dumps({**vars(times), "ratio": round(times.ratio, 2)}))
             else:
-                times = f"{one.muntin:8.2f}s {one.spark:8.2f}s"
-                click.echo(f"{one.overlap:>8} {times} {one.ratio:6.1f}x")
+                seconds = f"{times.muntin:8.2f}s {times.spark:8.2f}s"
+                click.echo(f"{times.overlap:>8} {seconds} {times.ratio:6.1f}x")

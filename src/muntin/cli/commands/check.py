@@ -20,7 +20,7 @@ from muntin.errors import MuntinError
 @options.JSON
 @options.spark_options
 @click.pass_context
-def command(ctx: click.Context, /, **given: Any) -> None:
+def command(ctx: click.Context, /, **arguments: Any) -> None:
     """Find mistakes in a file of SQL, without running it.
 
     Queries are checked against the schemas of their sources. A source whose columns the file
@@ -32,16 +32,16 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     from muntin.parser.parse import parse
     from muntin.session.requirements import called, streams
 
-    text = given["file"].read_text()
+    text = arguments["file"].read_text()
     try:
         statements = parse(text)  # which needs no Spark
     except SqlError as unreadable:
-        _report(unreadable, json_lines=given["as_json"])
+        _report(unreadable, json_lines=arguments["as_json"])
         ctx.exit(Exit.TEXT)
-    streaming = streams(statements) if given["stream"] is None else given["stream"]
-    progress = CommandProgress(as_json=given["as_json"])
+    streaming = streams(statements) if arguments["stream"] is None else arguments["stream"]
+    progress = CommandProgress(as_json=arguments["as_json"])
     with (
-        session(given["spark_options"], progress, called(statements)) as spark,
+        session(arguments["spark_options"], progress, called(statements)) as spark,
         TemporaryDirectory(prefix="muntin-") as folder,
     ):
         from muntin.session.check import Check
@@ -49,11 +49,11 @@ def command(ctx: click.Context, /, **given: Any) -> None:
         check = Check(spark, Path(folder), streaming)
         count = check.check(text)
     for mistake in check.mistakes:
-        _report(mistake, json_lines=given["as_json"])
+        _report(mistake, json_lines=arguments["as_json"])
     if check.mistakes:
         ctx.exit(Exit.TEXT)
-    if not given["as_json"]:
-        click.echo(f"{given['file']}: {count} statements, nothing wrong")
+    if not arguments["as_json"]:
+        click.echo(f"{arguments['file']}: {count} statements, nothing wrong")
 
 
 def _report(mistake: MuntinError, *, json_lines: bool) -> None:

@@ -15,9 +15,9 @@ _PLACES = {
 @click.command(epilog="Put " + "; or ".join(_PLACES.values()) + ".")
 @click.argument("shell", type=click.Choice(list(_PLACES)))
 def command(shell: str) -> None:
-    """Print what makes your shell complete these commands."""
+    """Print the script that makes your shell complete these commands."""
     from muntin.cli.main import main
 
-    found = get_completion_class(shell)
-    assert found is not None  # one of the choices
-    click.echo(found(main, {}, "muntin", "_MUNTIN_COMPLETE").source())
+    completion = get_completion_class(shell)
+    assert completion is not None  # one of the choices
+    click.echo(completion(main, {}, "muntin", "_MUNTIN_COMPLETE").source())

@@ -1,4 +1,4 @@
-"""``muntin demo NAME``: a simulated stream and a question, as SQL that is shown and run."""
+"""``muntin demo NAME``: SQL over a simulated stream, shown and run."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ NAMES = ("freeway", "router", "freezer", "retail", "auction")
 
 
 def text_of(name: str) -> str:
-    """The SQL of a demonstration."""
+    """Return the SQL of a demonstration."""
     return (files("muntin.cli.commands") / "demos" / f"{name}.sql").read_text()
 
 
 @click.command(epilog="Demonstrations: " + ", ".join(NAMES) + ".")
 @click.argument("name", type=click.Choice(NAMES))
-@click.option("--stream", is_flag=True, help="As a stream, micro-batch by micro-batch.")
+@click.option("--stream", is_flag=True, help="Run as a stream, micro-batch by micro-batch.")
 @click.option(
     "--save",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -33,16 +33,16 @@ def text_of(name: str) -> str:
 @options.JSON
 @options.spark_options
 @click.pass_context
-def command(ctx: click.Context, /, **given: Any) -> None:
-    """Run one of the demonstrations: a simulated stream, and SQL that asks it something."""
-    text = text_of(given["name"])
-    if given["save"] is not None:
-        given["save"].write_text(text)
-        click.echo(f"{given['save']}: run it with muntin run {given['save']}")
+def command(ctx: click.Context, /, **arguments: Any) -> None:
+    """Run one of the demonstrations: SQL over a simulated stream."""
+    text = text_of(arguments["name"])
+    if arguments["save"] is not None:
+        arguments["save"].write_text(text)
+        click.echo(f"{arguments['save']}: run it with muntin run {arguments['save']}")
         return
-    if not given["as_json"]:
+    if not arguments["as_json"]:
         click.echo(text)
     from muntin.cli.commands.run import run_text
 
     as_run = {"checkpoint": None, "trigger": None, "once": False, "dead_letter": None, "form": None}
-    run_text(ctx, text, {**as_run, **given, "file": given["name"]})
+    run_text(ctx, text, {**as_run, **arguments, "file": arguments["name"]})

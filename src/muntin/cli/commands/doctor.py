@@ -1,4 +1,4 @@
-"""``muntin doctor``: looks, and says for each what it found and what to do."""
+"""``muntin doctor``: checks this machine, and prints for each check a verdict and a remedy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from muntin.cli.doctor_checks import Finding, Verdict, looks
+from muntin.cli.doctor_checks import Finding, Verdict, checks
 from muntin.cli.errors import Exit
 from muntin.cli.options import SparkOptions, json_option
 from muntin.cli.progress import CommandProgress
@@ -28,8 +28,8 @@ _MARKS = {Verdict.OK: "green", Verdict.WARNING: "yellow", Verdict.PROBLEM: "red"
 def command(ctx: click.Context, quick: bool, as_json: bool) -> None:
     """Look for what keeps Muntin from running here.
 
-    Every line is a verdict; where it is not ok it ends with what to do. The exit code is 4 if there
-    is a problem.
+    Every line has a verdict; if it is not ok, what to do about it follows. The exit code is 4 if
+    there is a problem.
     """
     problems = 0
     for finding in _all(quick, CommandProgress(as_json=as_json)):
@@ -41,7 +41,7 @@ def command(ctx: click.Context, quick: bool, as_json: bool) -> None:
 
 def _all(quick: bool, progress: CommandProgress) -> Iterator[Finding]:
     healthy = True
-    for finding in looks():
+    for finding in checks():
         healthy &= finding.verdict is not Verdict.PROBLEM
         yield finding
     if quick:
@@ -49,45 +49,47 @@ def _all(quick: bool, progress: CommandProgress) -> Iterator[Finding]:
     if healthy:
         yield from _started(progress)
     else:
-        yield Finding("session", Verdict.WARNING, "not started", "first mend what is above")
+        yield Finding("session", Verdict.WARNING, "not started", "fix the problems above first")
 
 
 def _started(progress: CommandProgress) -> Iterator[Finding]:
-    """What can only be seen by starting Spark."""
+    """Yield the findings that need a running Spark."""
     from muntin.cli.spark_session import session
     from muntin.spark.start.doctor import probe
 
     options = SparkOptions("local[1]", conf={}, packages=(), fetches=False, log=None)
     try:
         with session(options, progress) as spark, progress.during("Asking Spark"):
-            found = probe(spark)
+            session_probe = probe(spark)
     except RequirementError as error:
         remedy = "see what Java says: run python -c 'import pyspark; pyspark.SparkContext()'"
         says = str(error).removesuffix("; run: muntin doctor")
         yield Finding("session", Verdict.PROBLEM, says, remedy)
         return
-    yield from judged(found)
+    yield from judged(session_probe)
 
 
-def judged(found: SessionProbe) -> Iterator[Finding]:
-    """What a session said of itself, with verdicts."""
+def judged(probed: SessionProbe) -> Iterator[Finding]:
+    """Yield the findings about a session."""
     from muntin.spark.start.doctor import python
 
-    yield Finding("session", Verdict.OK, f"Spark {found.version}, {found.driver_memory} of memory")
-    if found.worker is None or not found.agrees:
-        says = f"Python {found.worker}, here {python()}" if found.worker else found.complaint
+    yield Finding(
+        "session", Verdict.OK, f"Spark {probed.version}, {probed.driver_memory} of memory"
+    )
+    if probed.worker is None or not probed.agrees:
+        says = f"Python {probed.worker}, here {python()}" if probed.worker else probed.complaint
         remedy = f"export PYSPARK_PYTHON={sys.executable}"
         yield Finding("workers answer", Verdict.PROBLEM, says, remedy)
     else:
-        yield Finding("workers answer", Verdict.OK, f"Python {found.worker}")
-    kept = found.provider.rpartition(".")[2] or "none"
-    if "RocksDB" not in found.provider:
-        remedy = f"--conf {found.setting}"
+        yield Finding("workers answer", Verdict.OK, f"Python {probed.worker}")
+    kept = probed.provider.rpartition(".")[2] or "none"
+    if "RocksDB" not in probed.provider:
+        remedy = f"--conf {probed.setting}"
         yield Finding("state provider", Verdict.PROBLEM, kept, remedy)
-    elif found.refusal:
+    elif probed.refusal:
         remedy = "RocksDB is native code: it needs glibc, and a folder for temporary files from "
         remedy += "which code may be run (export TMPDIR=...)"
-        yield Finding("state provider", Verdict.PROBLEM, f"{kept}: {found.refusal}", remedy)
+        yield Finding("state provider", Verdict.PROBLEM, f"{kept}: {probed.refusal}", remedy)
     else:
         yield Finding("state provider", Verdict.OK, f"{kept} keeps state")
 

@@ -16,7 +16,7 @@ from muntin.cli.progress import CommandProgress
 @click.command()
 @options.FILE
 @options.STREAM
-@click.option("--query", "only", help="The name of one query; all of them unless it is given.")
+@click.option("--query", "only", help="The name of one query; by default all of them.")
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -24,8 +24,8 @@ from muntin.cli.progress import CommandProgress
 )
 @options.JSON
 @options.spark_options
-def command(**given: Any) -> None:
-    """Say how the queries of a file will run, without running them.
+def command(**arguments: Any) -> None:
+    """Print how the queries of a file will run, without running them.
 
     For each query: windows and panes, operators, shards, and what is kept and whether that is
     bounded.
@@ -34,12 +34,12 @@ def command(**given: Any) -> None:
     from muntin.parser.parse import parse
     from muntin.session.requirements import called, streams
 
-    text = given["file"].read_text()
+    text = arguments["file"].read_text()
     statements = parse(text)
-    streaming = streams(statements) if given["stream"] is None else given["stream"]
-    progress = CommandProgress(as_json=given["as_json"])
+    streaming = streams(statements) if arguments["stream"] is None else arguments["stream"]
+    progress = CommandProgress(as_json=arguments["as_json"])
     with (
-        session(given["spark_options"], progress, called(statements)) as spark,
+        session(arguments["spark_options"], progress, called(statements)) as spark,
         TemporaryDirectory(prefix="muntin-") as folder,
     ):
         from muntin.session.check import Check
@@ -49,22 +49,26 @@ def command(**given: Any) -> None:
         check.check(text)
         for mistake in check.mistakes:
             raise mistake
-        drawn = given["output"] is not None
-        found = explanations(check.session, statements, given["only"], "svg" if drawn else "text")
-    if drawn:
-        _draw(given["output"], found)
-        return
-    for name, plan in found.items():
-        said = (
-            json.dumps({"query": name, "plan": plan}) if given["as_json"] else f"{name}\n{plan}\n"
+        drawn = arguments["output"] is not None
+        plans = explanations(
+            check.session, statements, arguments["only"], "svg" if drawn else "text"
         )
-        click.echo(said)
+    if drawn:
+        _draw(arguments["output"], plans)
+        return
+    for name, plan in plans.items():
+        line = (
+            json.dumps({"query": name, "plan": plan})
+            if arguments["as_json"]
+            else f"{name}\n{plan}\n"
+        )
+        click.echo(line)
 
 
-def _draw(path: Path, found: dict[str, str]) -> None:
-    if len(found) != 1:
-        names = ", ".join(found) or "none"
+def _draw(path: Path, plans: dict[str, str]) -> None:
+    if len(plans) != 1:
+        names = ", ".join(plans) or "none"
         raise click.UsageError(f"--output draws one query; choose with --query among {names}")
-    (drawn,) = found.values()
+    (drawn,) = plans.values()
     path.write_text(drawn)
     click.echo(f"Picture: {path}")

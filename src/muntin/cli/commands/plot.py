@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     help="The picture: .png, .svg or .html.",
 )
-@click.option("--query", "only", help="The name of the query; the last one unless it is given.")
+@click.option("--query", "only", help="The name of the query; by default the last one.")
 @click.option(
     "--value",
-    help="The column to draw; else the one that frames read, or the first number of windows.",
+    help="The column to draw; by default the one that frames read, or the first number of windows.",
 )
 @click.option("--key", multiple=True, help="A key to draw frames of; may be given several times.")
-@click.option("--title", help="Above the picture.")
+@click.option("--title", help="The title of the picture.")
 @click.option("--width", default=720, show_default=True, help="In pixels.")
 @click.option("--height", default=180, show_default=True, help="In pixels.")
 @options.spark_options
-def command(**given: Any) -> None:
+def command(**arguments: Any) -> None:
     """Draw the frames or windows of a query.
 
-    Frames are shaded over the values that they were found in; results of windows are lines along
+    Frames are shaded over the values that they were found in. Results of windows are lines along
     window_end, one for every key. Needs pip install 'muntin[plot]'.
     """
     from muntin.cli.spark_session import session
@@ -44,12 +44,12 @@ def command(**given: Any) -> None:
     from muntin.session.explain import named_queries
     from muntin.session.requirements import called
 
-    text = given["file"].read_text()
+    text = arguments["file"].read_text()
     statements = parse(text)
-    query = _chosen(dict(named_queries(statements)), given["only"])
+    query = _chosen(dict(named_queries(statements)), arguments["only"])
     progress = CommandProgress()
     with (
-        session(given["spark_options"], progress, called(statements)) as spark,
+        session(arguments["spark_options"], progress, called(statements)) as spark,
         TemporaryDirectory(prefix="muntin-") as folder,
         progress.during("Drawing"),
     ):
@@ -61,14 +61,14 @@ def command(**given: Any) -> None:
         draw_query(
             pipeline.session,
             query,
-            given["output"],
-            value=given["value"],
-            keys=given["key"],
-            title=given["title"],
-            width=given["width"],
-            height=given["height"],
+            arguments["output"],
+            value=arguments["value"],
+            keys=arguments["key"],
+            title=arguments["title"],
+            width=arguments["width"],
+            height=arguments["height"],
         )
-    click.echo(f"Picture: {given['output']}")
+    click.echo(f"Picture: {arguments['output']}")
 
 
 def _chosen(queries: dict[str, Query], only: str | None) -> Query:
@@ -82,5 +82,5 @@ def _chosen(queries: dict[str, Query], only: str | None) -> Query:
 
 
 def _unused(*given: object) -> Any:
-    """The sink of a pipeline that only declares."""
+    """Fail: a pipeline that only declares calls no sink."""
     raise AssertionError("nothing is run")

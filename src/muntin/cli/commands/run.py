@@ -45,31 +45,37 @@ if TYPE_CHECKING:
 @options.JSON
 @options.spark_options
 @click.pass_context
-def command(ctx: click.Context, /, **given: Any) -> None:
+def command(ctx: click.Context, /, **arguments: Any) -> None:
     """Run a file of SQL.
 
     Results of a query without INTO are shown: as a table on a terminal, else as JSON lines. Ctrl-C
     stops a stream after the current micro-batch and prints how to resume it.
     """
-    run_text(ctx, given["file"].read_text(), given)
+    run_text(ctx, arguments["file"].read_text(), arguments)
 
 
-def run_text(ctx: click.Context, text: str, given: Mapping[str, Any]) -> None:
+def run_text(ctx: click.Context, text: str, arguments: Mapping[str, Any]) -> None:
     """Run a text with the options of ``muntin run``."""
     from muntin.cli.spark_session import session
     from muntin.parser.parse import parse
     from muntin.session.requirements import called, streams
 
     statements = parse(text)
-    streaming = streams(statements) if given["stream"] is None else given["stream"]
-    progress = CommandProgress(as_json=given["as_json"])
+    streaming = streams(statements) if arguments["stream"] is None else arguments["stream"]
+    progress = CommandProgress(as_json=arguments["as_json"])
     with ExitStack() as stack:
-        spark = stack.enter_context(session(given["spark_options"], progress, called(statements)))
-        folder = given["checkpoint"]
+        spark = stack.enter_context(
+            session(arguments["spark_options"], progress, called(statements))
+        )
+        folder = arguments["checkpoint"]
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="muntin-")))
         output = result_output(
-            spark, given["form"], given["rows"], as_json=given["as_json"], progress=progress
+            spark,
+            arguments["form"],
+            arguments["rows"],
+            as_json=arguments["as_json"],
+            progress=progress,
         )
         from muntin.session.pipeline import Pipeline
 
@@ -79,22 +85,22 @@ def run_text(ctx: click.Context, text: str, given: Mapping[str, Any]) -> None:
             streaming,
             output.sink,
             output.answer,
-            trigger=_trigger(given),
-            dead_letter=_letters(given, streaming),
+            trigger=_trigger(arguments),
+            dead_letter=_letters(arguments, streaming),
             whole=True,
         )
-        _run(ctx, pipeline, text, output, given, progress)
+        _run(ctx, pipeline, text, output, arguments, progress)
 
 
-def _trigger(given: Mapping[str, Any]) -> dict[str, object] | None:
-    if given["once"]:
+def _trigger(arguments: Mapping[str, Any]) -> dict[str, object] | None:
+    if arguments["once"]:
         return {"availableNow": True}
-    return None if given["trigger"] is None else {"processingTime": given["trigger"]}
+    return None if arguments["trigger"] is None else {"processingTime": arguments["trigger"]}
 
 
-def _letters(given: Mapping[str, Any], streaming: bool) -> Path | None:
+def _letters(arguments: Mapping[str, Any], streaming: bool) -> Path | None:
     """Return the folder for malformed rows."""
-    folder, checkpoint = given["dead_letter"], given["checkpoint"]
+    folder, checkpoint = arguments["dead_letter"], arguments["checkpoint"]
     if folder is None and streaming and checkpoint is not None:
         return Path(checkpoint) / "malformed"
     return folder if folder is None else Path(folder)
@@ -105,14 +111,14 @@ def _run(
     pipeline: Pipeline,
     text: str,
     output: ResultOutput,
-    given: Mapping[str, Any],
+    arguments: Mapping[str, Any],
     progress: CommandProgress,
 ) -> None:
     from muntin.cli.interrupts import cancelling, interrupts
     from muntin.cli.run_summary import RunSummary
     from muntin.session.wait import wait
 
-    summary = RunSummary(given)
+    summary = RunSummary(arguments)
     try:
         with (
             cancelling(pipeline.spark.interruptAll, output.say) as pressed,
@@ -129,7 +135,7 @@ def _run(
         ctx.exit(Exit.INTERRUPTED)
     if not ran:
         raise click.UsageError(
-            f"{given['file']} has nothing to run: it needs a SELECT, or a CREATE QUERY ... INTO"
+            f"{arguments['file']} has nothing to run: it needs a SELECT, or a CREATE QUERY ... INTO"
         )
     if not pipeline.running:
         summary.malformed(pipeline)

@@ -37,7 +37,7 @@ Ctrl-C stops a stream that is shown, or discards what was typed. exit or Ctrl-D 
     "--rows", default=options.SHOWN_ROWS, show_default=True, help="How many rows a table shows."
 )
 @options.spark_options
-def command(**given: Any) -> None:
+def command(**arguments: Any) -> None:
     """Type SQL and see results, live on streams.
 
     Lines are remembered from one session to the next, and the tab key completes words, names and
@@ -47,20 +47,20 @@ def command(**given: Any) -> None:
 
     progress = CommandProgress()
     with (
-        session(given["spark_options"], progress) as spark,
+        session(arguments["spark_options"], progress) as spark,
         TemporaryDirectory(prefix="muntin-") as folder,
     ):
         from muntin.cli.output import LiveTables
         from muntin.session.pipeline import Pipeline
         from muntin.spark.start.fetch_packages import FetchedPackages
 
-        tables = LiveTables(given["rows"], progress)
-        pipeline = Pipeline(spark, Path(folder), given["stream"], tables.sink, tables.answer)
-        options = given["spark_options"]
+        tables = LiveTables(arguments["rows"], progress)
+        pipeline = Pipeline(spark, Path(folder), arguments["stream"], tables.sink, tables.answer)
+        options = arguments["spark_options"]
         fetched = FetchedPackages(spark, options.packages) if options.fetches else None
         shell = Shell(pipeline, tables, progress, fetched)
-        if given["file"] is not None:
-            shell.run(given["file"].read_text())
+        if arguments["file"] is not None:
+            shell.run(arguments["file"].read_text())
         shell.loop()
 
 

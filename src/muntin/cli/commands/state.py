@@ -1,4 +1,4 @@
-"""``muntin state CHECKPOINT``: what a stream remembers."""
+"""``muntin state CHECKPOINT``: the state that a stream has kept."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ if TYPE_CHECKING:
 @click.argument("checkpoint", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @options.JSON
 @options.spark_options
-def command(**given: Any) -> None:
+def command(**arguments: Any) -> None:
     """Show what a checkpoint holds: shards, tables, bytes, the oldest open window.
 
-    CHECKPOINT is the folder of one query, or the one that was given to `muntin run --checkpoint`.
+    CHECKPOINT is the folder of one query, or the folder of `muntin run --checkpoint`.
     """
     from muntin.cli.spark_session import session
 
-    progress = CommandProgress(as_json=given["as_json"])
-    with session(given["spark_options"], progress) as spark:
+    progress = CommandProgress(as_json=arguments["as_json"])
+    with session(arguments["spark_options"], progress) as spark:
         from muntin.spark.queries.checkpoint import checkpoints, contents
 
-        for path in checkpoints(given["checkpoint"]):
+        for path in checkpoints(arguments["checkpoint"]):
             with progress.during(f"Reading {path.name}"):
-                found = list(contents(spark, path))
-            for one in found:
-                click.echo(json.dumps(one.as_dict()) if given["as_json"] else _told(one))
+                operators = list(contents(spark, path))
+            for state in operators:
+                click.echo(json.dumps(state.as_dict()) if arguments["as_json"] else _text(state))
 
 
-def _told(contents: OperatorState) -> str:
-    lines = [f"{contents.query}: micro-batch {contents.batch}, {len(contents.heads)} shards"]
-    lines += [f"  {name}: {value}" for name, value in contents.fingerprint.items()]
-    if contents.complete is not None:
-        lines.append(f"  complete to {contents.complete}")
-    if contents.oldest is not None:
-        lines.append(f"  oldest that is open: {contents.oldest}")
-    lines.append(f"  open: {contents.open:,}; {contents.bytes:,} bytes")
-    for name in sorted({table.name for table in contents.tables}):
-        mine = [table for table in contents.tables if table.name == name]
-        size, chunks = sum(t.bytes for t in mine), sum(t.chunks for t in mine)
-        lines.append(f"  table {name}: {chunks} chunks in {len(mine)} shards, {size:,} bytes")
+def _text(state: OperatorState) -> str:
+    lines = [f"{state.query}: micro-batch {state.batch}, {len(state.heads)} shards"]
+    lines += [f"  {name}: {value}" for name, value in state.fingerprint.items()]
+    if state.complete is not None:
+        lines.append(f"  complete to {state.complete}")
+    if state.oldest is not None:
+        lines.append(f"  oldest that is open: {state.oldest}")
+    lines.append(f"  open: {state.open:,}; {state.bytes:,} bytes")
+    for name in sorted({table.name for table in state.tables}):
+        tables = [table for table in state.tables if table.name == name]
+        size, chunks = sum(t.bytes for t in tables), sum(t.chunks for t in tables)
+        lines.append(f"  table {name}: {chunks} chunks in {len(tables)} shards, {size:,} bytes")
     return "\n".join(lines)
