@@ -8,8 +8,8 @@ from typing import Any
 from muntin.aggregates.functions import Aggregate
 from muntin.expressions.spark_expressions import Name
 from muntin.reference.windows import MicroBatch, Outcome, Reference
+from muntin.spark.api.plan import Plan
 from muntin.spark.api.stream import Stream
-from muntin.spark.plan.plan import Plan
 from muntin.specs.axis import Domain
 from tests.properties.arriving import LENGTHS, ON_TYPES, SLOTS, Arrivals
 from tests.properties.harness import CALLS, Called, Case, evaluators

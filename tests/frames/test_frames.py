@@ -408,9 +408,9 @@ RECORD = "a record for every key"
             mt.threshold("value > 3"),
             {"fragments": "1 minute"},
             ("median(value)",),
-            f"frames are bounded, what they keep is not: {PENDING}, {RECORD}, and the aggregates "
-            "of each open frame, 16 bytes and the key each; and each distinct value of a frame "
-            "with its count",
+            f"unbounded: {PENDING}, {RECORD}, and the aggregates of each open frame, 16 bytes and "
+            "the key each; and each distinct value of a frame with its count; a frame may go on "
+            "for ever, and an aggregate keeps its rows (bounded by max_duration or max_count)",
         ),
         (
             mt.aggregate("approx_count_distinct(value) >= 100"),
@@ -422,8 +422,9 @@ RECORD = "a record for every key"
             mt.aggregate("sum(value) >= 100"),
             {"scheme": "advancing"},
             (),
-            f"not bounded: {PENDING}, and {RECORD} with the rows since the oldest open frame began "
-            "(with max_duration or max_count they end)",
+            f"unbounded: {PENDING}, and {RECORD} with the rows since the oldest open frame began"
+            "; a frame may go on for ever, and its rows are kept (bounded by max_duration or "
+            "max_count)",
         ),
         (
             mt.aggregate("sum(value) >= 100"),
@@ -435,15 +436,16 @@ RECORD = "a record for every key"
             mt.delta("value", 5),
             {"scheme": "unconstrained"},
             (),
-            f"not bounded: {PENDING}, and {RECORD} with the rows since the oldest open frame began "
-            "(with max_duration or max_count they end)",
+            f"unbounded: {PENDING}, and {RECORD} with the rows since the oldest open frame began"
+            "; a frame may go on for ever, and its rows are kept (bounded by max_duration or "
+            "max_count)",
         ),
         (
             mt.aggregate("sum(value) >= 100"),
             {"scheme": mt.adjacent("1 second"), "max_count": 50},
             (),
-            f"not bounded: {PENDING}, and {RECORD} with the rows since the oldest open frame began "
-            "(where the next one starts is known only when it ends)",
+            f"bounded if the rows of a frame are: {PENDING}, and {RECORD} with the rows since the "
+            "oldest open frame began (where the next one starts is known only when it ends)",
         ),
         (
             mt.region("value > 3", along="value"),

@@ -14,7 +14,6 @@ from tests.house.source_tree import (
     imported_names,
     imports,
     module_name,
-    module_of,
     modules,
     package_of,
 )
@@ -40,12 +39,10 @@ SUBROOMS = {
         *("join", "resample", "build"),
     ),
     "spark": (
-        *("types", "columns", "requirements", "run_sql", "exchange", "plan", "explain", "api"),
-        *("queries", "connectors", "start", "plot"),
+        *("types", "columns", "requirements", "run_sql", "exchange", "plan", "explain", "plot"),
+        *("api", "queries", "connectors", "start"),
     ),
 }
-#: The one import against the layers: a method that draws calls what draws, when it is called.
-EXCEPTIONS = {("muntin.spark.api.frames", "muntin.spark.plot.frames")}
 IMPORT_PYSPARK = {"spark", "testing"}
 #: Ways into the JVM, which Spark Connect does not have.
 INTERNAL = {
@@ -74,8 +71,6 @@ def complaints(module: str, names: list[str]) -> list[str]:
 def layer_complaints(module: str, name: str) -> list[str]:
     """Return why a module may not import a name of Muntin; nothing if it may."""
     room, other = module.split(".")[1], name.split(".")[1]
-    if (module, module_of(name)) in EXCEPTIONS:
-        return []
     if other not in (*LAYERS, *BESIDE, "cli"):
         return [f"{name}: the front door is for users, import from the room"]
     if room == other:
@@ -119,11 +114,7 @@ def test_imports_of_a_file(path: Path) -> None:
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
     graph = {
-        module: frozenset(
-            target
-            for target in targets
-            if target != "muntin" and (module, target) not in EXCEPTIONS
-        )
+        module: frozenset(target for target in targets if target != "muntin")
         for module, targets in imports().items()
         if module != "muntin"
     }
@@ -146,10 +137,6 @@ def test_every_subroom_has_a_layer() -> None:
 def test_every_room_has_a_layer() -> None:
     rooms = {path.stem for path in SOURCE.iterdir() if not path.name.startswith("__")}
     assert rooms - {"py"} <= {*LAYERS, *BESIDE, "cli"}
-
-
-def test_every_exception_is_needed() -> None:
-    assert all(target in imports()[module] for module, target in EXCEPTIONS)
 
 
 def test_internals_are_found() -> None:
@@ -216,8 +203,8 @@ def test_what_is_refused(module: str, name: str, reason: str) -> None:
         ("operators.rows.cut", "muntin.kernels.grouping"),
         ("operators.rows.cut", "muntin.operators.windows.panes"),
         ("spark.types", "pyspark.sql.DataFrame"),
-        ("spark.api.stream", "muntin.spark.plan.plan.Plan"),
-        ("testing.replay", "muntin.spark.plan.plan.Plan"),
+        ("spark.api.stream", "muntin.spark.plan.plan.PlanParts"),
+        ("testing.replay", "muntin.spark.api.plan.Plan"),
         ("planner.select", "muntin.parser.statements"),
         ("cli.main", "muntin.session.session"),
     ],

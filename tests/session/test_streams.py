@@ -228,10 +228,10 @@ def test_explain_says_where_rows_go(spark: SparkSession) -> None:
             [
                 "operator    PairJoinOperator",
                 "join        INNER JOIN WITHIN 5 minutes WHERE left.value < right.value",
-                "state       bounded: rows of each side until the other is complete 5 minutes "
-                "behind them",
+                "state       bounded if the rows within 5 minutes are: rows of each side until the "
+                "other is complete 5 minutes after them",
                 "Scratch     rows that one to come may still meet",
-                "verdict     bounded if: the rows within 5 minutes are: they wait for partners",
+                "verdict     bounded if the rows within 5 minutes are: they wait for partners",
             ],
         ),
         (
@@ -242,7 +242,7 @@ def test_explain_says_where_rows_go(spark: SparkSession) -> None:
             f"asof({RATE}, {RATE}, tolerance => 1 MINUTE, direction => nearest)",
             [
                 "Stream      rows once their partner is certain",
-                "verdict     bounded if: the rows by which one side is ahead of the other are: "
+                "verdict     bounded if the rows by which one side is ahead of the other are: "
                 "they wait for it",
             ],
         ),

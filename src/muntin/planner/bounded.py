@@ -1,142 +1,145 @@
-"""What a continuous query does with rows: Stream, Store, Scratch, Throw [CQ-6, CQ-7].
+"""What a continuous query does with rows: Stream, Store, Scratch, Throw [CQ-1, CQ-6, CQ-7].
 
 Stream is what is reported and never taken back; Store what is reported and may change; Scratch what
 is kept to compute answers; Throw what is not needed any more. A conservative rule says whether what
-is kept is bounded.
+is kept is bounded: :mod:`muntin.spark.explain.state_of_plan` for plans, and here for what Spark
+does around them. A query on a stream whose state grows for ever is refused.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from muntin.parser.errors import SqlError
 from muntin.planner.aggregates import any_aggregate, known_aggregates
-from muntin.planner.bounded_holding import held, held_verdict
-from muntin.planner.bounded_storing import StateVerdict, Storage
 from muntin.planner.spark_sql import SparkPart, full_name
 from muntin.planner.translate import QueryAnswer
 from muntin.spark.api.lookup import Probed
+from muntin.spark.api.plan import Plan
+from muntin.spark.explain.explanation import Explanation
+from muntin.spark.explain.state import Bounded, StateProfile
 from muntin.spark.plan.fill import FillPlan
 from muntin.spark.plan.fill_from_table import TableFillPlan
-from muntin.spark.plan.plan import Plan
+from muntin.spark.plan.join import JoinPlan
+from muntin.spark.plan.plan import PlanParts
+from muntin.spark.plan.resample import InstantRowsPlan, ResamplePlan
 from muntin.spark.plan.windows import WindowPlan
 from muntin.specs.frames.framing import Framing
-from muntin.specs.row_windows import RowWindow, SequenceSpec, SlideOnWindow, TupleWindow
-from muntin.specs.row_windows import Session as Gap
-from muntin.specs.windows import Window
+from muntin.specs.join import Asof
+from muntin.specs.row_windows import SequenceSpec
 
-#: Windows that every row leaves again.
-_PASSING = (Window, RowWindow, TupleWindow, SlideOnWindow, Gap)
-_TAKES_ROWS = (SequenceSpec, Framing)
+_UNMATCHED = "rows that nothing to come can meet; late rows, counted"
+
+
+@dataclass(frozen=True)
+class Storage:
+    """The four places of a query's rows [CQ-6], in words."""
+
+    stream: str
+    store: str
+    scratch: str
+    throw: str
+
+    def __str__(self) -> str:
+        places = ("Stream", self.stream), ("Store", self.store), ("Scratch", self.scratch)
+        return str(Explanation((*places, ("Throw", self.throw))))
 
 
 def storage_of(plan: Plan | Probed | None) -> Storage:
-    """Where rows of a plan go; without a plan every row is passed on or not."""
+    """Return where rows of a plan go; without a plan every row is passed on or not."""
     if plan is None or isinstance(plan, Probed):
         return Storage("every row that passes", "empty", "empty", "the other rows")
-    if (rows := held(plan)) is not None:
-        return rows
-    compiled = _compiled(plan)
-    spec = compiled.spec if isinstance(compiled, WindowPlan) else None
-    what = "frames" if isinstance(spec, Framing) else "windows"
+    match plan.parts:
+        case JoinPlan(spec=spec):
+            stream = "pairs once both rows are there; rows alone when no partner can come"
+            if isinstance(spec, Asof):
+                stream = "rows once their partner is certain"
+            return Storage(stream, "empty", "rows that one to come may still meet", _UNMATCHED)
+        case ResamplePlan() | InstantRowsPlan():
+            scratch = "rows that are not final, and the last of every key"
+            return Storage("instants once the rows around are final", "empty", scratch, _UNMATCHED)
+    return _storage_of_windows(plan.parts)
+
+
+def _storage_of_windows(parts: PlanParts) -> Storage:
+    """Return where rows of windows or frames go, filled or not."""
+    filling = parts.filled if isinstance(parts, TableFillPlan) else parts
+    plain = filling.plain if isinstance(filling, FillPlan) else filling
+    spec = plain.spec if isinstance(plain, WindowPlan) else None
+    segments = "frames" if isinstance(spec, Framing) else "windows"
     scratch = "empty"
-    if isinstance(spec, _TAKES_ROWS):
+    if isinstance(spec, SequenceSpec | Framing):
         scratch = "rows that punctuation has not passed"
-    if isinstance(plan.compiled, FillPlan | TableFillPlan):
+    if isinstance(filling, FillPlan):
         scratch = "filling rows that an open frame or window may need"
     fragments = isinstance(spec, Framing) and spec.fragments is not None
     return Storage(
-        stream=f"{what} that punctuation has closed",
-        store="fragments of open frames" if fragments else f"partial results of open {what}",
+        stream=f"{segments} that punctuation has closed",
+        store="fragments of open frames" if fragments else f"partial results of open {segments}",
         scratch=scratch,
-        throw=f"rows once their part is in the state; late rows, counted; {what} once reported",
+        throw=f"rows once their part is in the state; late rows, counted; {segments} once reported",
     )
 
 
-def verdict_of(plan: Plan | Probed) -> StateVerdict:
-    """Whether what a plan keeps is bounded; a batch keeps nothing."""
-    if not plan.is_streaming:
-        return StateVerdict(True, False, "a batch is one pass")
-    if isinstance(plan, Probed):
-        return StateVerdict(True, False, "nothing waits for a table")
-    if (rows := held_verdict(plan)) is not None:
-        return rows
-    told = plan.explanation
-    compiled = _compiled(plan)
-    if getattr(told, "bounded", True):
-        return StateVerdict(True, False, "whatever the number of rows, for each key")
-    spec = compiled.spec if isinstance(compiled, WindowPlan) else None
-    limited = isinstance(spec, Framing) and (spec.max_duration or spec.max_count)
-    if isinstance(spec, _PASSING) or limited:
-        return StateVerdict(False, False, "the rows of a window are: an aggregate keeps them")
-    what = "a frame" if isinstance(spec, Framing) else "a landmark window"
-    return StateVerdict(False, True, f"{what} may go on for ever, and an aggregate keeps its rows")
-
-
-def verdicts(answer: QueryAnswer) -> dict[str, StateVerdict]:
-    """Of every relation with windows, and of what Spark does around them."""
-    found = {name: verdict_of(plan) for name, plan in answer.plans.items()}
-    kept = [verdict for part in answer.parts if (verdict := _kept_by_spark(part)) is not None]
+def state_profiles(answer: QueryAnswer) -> dict[str, StateProfile]:
+    """Return what is kept for every relation with windows, and by Spark around them."""
+    profiles = {name: plan.state for name, plan in answer.plans.items()}
+    kept = [profile for part in answer.parts if (profile := _kept_by_spark(part)) is not None]
     if answer.is_streaming and kept:
-        found["Spark"] = kept[0]
-    return found
+        profiles["Spark"] = kept[0]
+    return profiles
 
 
 def check_bounded(answer: QueryAnswer) -> None:
     """Refuse a query on a stream whose state grows for ever, unless the user has said so."""
-    found = refused(answer)
-    if found is not None:
-        name, verdict = found
-        problem = f"the state of {name} would grow for ever: {verdict.why}"
-        expected = f"{verdict.remedy}, or WITH UNBOUNDED STATE behind the query"
+    refusal = refused(answer)
+    if refusal is not None:
+        name, profile = refusal
+        problem = f"the state of {name} would grow for ever: {profile.why}"
+        expected = f"{profile.remedy}, or WITH UNBOUNDED STATE after the query"
         raise SqlError(problem, answer.query.text, answer.query.place, expected=expected)
 
 
-def refused(answer: QueryAnswer) -> tuple[str, StateVerdict] | None:
-    """What of a query is a reason to refuse it, by its name, and why."""
+def refused(answer: QueryAnswer) -> tuple[str, StateProfile] | None:
+    """Return the relation for which a query is refused, and what would be kept for it."""
     if answer.query.unbounded or not answer.is_streaming:
         return None
-    every = verdicts(answer).items()
-    return next(((name, verdict) for name, verdict in every if verdict.for_ever), None)
+    profiles = state_profiles(answer).items()
+    return next(((name, profile) for name, profile in profiles if profile.grows_for_ever), None)
 
 
-def _kept_by_spark(part: SparkPart) -> StateVerdict | None:
-    """What Spark would keep for ever of a stream, around the windows [FJ-6]."""
+def _kept_by_spark(part: SparkPart) -> StateProfile | None:
+    """Return what Spark would keep for ever of a stream, around the windows [FJ-6]."""
     known = known_aggregates()
     for select in part.tree.find_all(exp.Select):
         if not _reads(select, part):
             continue
         if select.args.get("distinct"):
-            return StateVerdict(False, True, "DISTINCT remembers every row")
+            return StateProfile(Bounded.NEVER, "DISTINCT remembers every row")
         if select.args.get("group") or any(any_aggregate(e, known) for e in select.expressions):
-            return StateVerdict(False, True, "an aggregate outside of windows is never complete")
+            return StateProfile(Bounded.NEVER, "an aggregate outside of windows is never complete")
         if _meet(select, part):
             why = "a join of two streams remembers every row"
-            return StateVerdict(False, True, why, "join(...), zipper(...) or asof(...) in FROM")
+            remedy = "join(...), zipper(...) or asof(...) in FROM"
+            return StateProfile(Bounded.NEVER, why, remedy=remedy)
     for union in part.tree.find_all(exp.SetOperation):
         if union.args.get("distinct") and _reads(union, part):
-            return StateVerdict(False, True, "UNION without ALL remembers every row")
+            return StateProfile(Bounded.NEVER, "UNION without ALL remembers every row")
     return None
 
 
 def _reads(tree: exp.Expr, part: SparkPart) -> bool:
-    """Whether a stream is in it."""
+    """True if a stream is in it."""
     return any(full_name(table) in part.streams for table in tree.find_all(exp.Table))
 
 
 def _meet(select: exp.Select, part: SparkPart) -> bool:
-    """Whether two relations of a SELECT are streams."""
+    """True if two relations of a SELECT are streams."""
     first = select.args.get("from_")
     relations = [
         *([first.this] if first else []),
         *(j.this for j in select.args.get("joins") or []),
     ]
-    return sum(_reads(one, part) for one in relations) > 1
-
-
-def _compiled(plan: Plan) -> object:
-    """The windows or frames behind a plan."""
-    compiled: object = plan.compiled
-    if isinstance(compiled, TableFillPlan):
-        compiled = compiled.filled
-    return compiled.plain if isinstance(compiled, FillPlan) else compiled
+    return sum(_reads(relation, part) for relation in relations) > 1

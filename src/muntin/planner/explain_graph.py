@@ -11,7 +11,7 @@ from muntin.parser.dialect import written
 from muntin.parser.statements import Alignment, JoinSide, Windowing
 from muntin.planner.translate import Clause, QueryAnswer
 from muntin.spark.api.lookup import Probed
-from muntin.spark.plan.plan import Plan
+from muntin.spark.api.plan import Plan
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from muntin.planner.scope import Scope, Table, rows_of
 from muntin.planner.stream_calls import redescribed
 from muntin.spark.api.join import Joined
 from muntin.spark.api.lookup import Probed
+from muntin.spark.api.plan import Plan
 from muntin.spark.api.resample import Resampled
 from muntin.spark.api.stream import Stream
-from muntin.spark.plan.plan import Plan
 from muntin.spark.types import DataFrame
 
 _DISORDER = "DISORDER in CREATE STREAM, or stream(..., disorder => SLACK '10 seconds')"

@@ -9,10 +9,9 @@ from muntin.parser.errors import SqlError
 from muntin.parser.statements import Expression, FillClause, KindOfFrame, Query, Windowing
 from muntin.planner.errors import located
 from muntin.planner.scope import Scope, Table, rows_of
-from muntin.spark.api.fill import Filled
 from muntin.spark.api.frame_kinds import KINDS
 from muntin.spark.api.frames import Frames
-from muntin.spark.api.segments import Segments
+from muntin.spark.api.segments import Filled, Segments
 from muntin.spark.api.stream import Stream, stream
 from muntin.spark.api.windows import Windowed
 from muntin.spark.columns import condition
@@ -95,7 +94,7 @@ def _check_keys(query: Query, fill: FillClause, segments: Segments, other: Table
     """Rows that say nothing of keys match by columns of the same name."""
     if "key" in fill.arguments or isinstance(other, Stream):
         return
-    missing = [key for key in segments.compiled(()).keys if key not in other.columns]
+    missing = [key for key in segments.bare.keys if key not in other.columns]
     if missing:
         problem = f"{fill.table} has no column {missing[0]}, so it is not clear which rows match"
         expected = f"MATCHING ({missing[0]} = its column), or MATCHING NONE"

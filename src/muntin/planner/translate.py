@@ -21,7 +21,7 @@ from muntin.planner.spark_sql import SparkPart, evaluate
 from muntin.planner.window_plans import PlannedWindows
 from muntin.planner.windowed_select import translate_core
 from muntin.spark.api.lookup import Probed
-from muntin.spark.plan.plan import Plan
+from muntin.spark.api.plan import Plan
 from muntin.spark.plan.window_ids import with_wid
 from muntin.spark.types import DataFrame
 
@@ -222,7 +222,7 @@ class _Translation:
         assert plan is not None  # only those with a plan are kept
 
         def results(rows: DataFrame) -> DataFrame:
-            return finish(with_wid(plan, rows) if planned.numbered else rows)
+            return finish(with_wid(plan.parts, rows) if planned.numbered else rows)
 
         return SinglePlan(plan, results)
 

@@ -19,11 +19,11 @@ from muntin.planner.select import SelectParts
 from muntin.planner.spark_sql import SparkPart
 from muntin.planner.stream_calls import columns_of, filled, segmented
 from muntin.spark.api.combine import combine
-from muntin.spark.api.fill import Filled
 from muntin.spark.api.frames import Frames
+from muntin.spark.api.plan import Plan
+from muntin.spark.api.segments import Filled
 from muntin.spark.api.stream import Stream
 from muntin.spark.api.windows import Windowed
-from muntin.spark.plan.plan import Plan
 from muntin.spark.plan.window_ids import with_wid
 from muntin.spark.types import DataFrame
 
@@ -43,7 +43,9 @@ class PlannedWindows:
 
     @staticmethod
     def of(plan: Plan, *, numbered: bool = False) -> PlannedWindows:
-        return PlannedWindows(with_wid(plan, plan.df) if numbered else plan.df, plan, numbered)
+        return PlannedWindows(
+            with_wid(plan.parts, plan.df) if numbered else plan.df, plan, numbered
+        )
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ def _text(query: Query, aggregate: exp.Expr, source: _Source, name: str) -> str:
             raise unknown_column(query, column.name, query.at(column), columns.names)
     bare = written(replaced(aggregate, columns.bare))
     made = source.made
-    segments = made.segmented if isinstance(made, Filled) else made
+    segments = made.segments if isinstance(made, Filled) else made
     with located(query, query.at(aggregate)):
         segments.column(bare, made.source.functions)
     return f"{bare} AS `{name}`"

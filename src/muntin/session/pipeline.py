@@ -35,9 +35,9 @@ from muntin.session.outputs import (
 )
 from muntin.session.session import SqlSession
 from muntin.session.sources import Sources
+from muntin.spark.api.plan import Plan
 from muntin.spark.connectors.sinks.protocol import Sink
 from muntin.spark.connectors.sinks.registry import SINKS, open_sink, run
-from muntin.spark.plan.plan import Plan
 from muntin.spark.queries.progress import Watch, counted
 from muntin.spark.queries.stop import StreamingQuery
 from muntin.spark.types import DataFrame, SparkSession

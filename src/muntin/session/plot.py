@@ -8,9 +8,9 @@ from pathlib import Path
 from muntin.parser.statements import Query
 from muntin.session.session import SqlSession
 from muntin.spark.api.frames import Frames
+from muntin.spark.api.plan import Plan
 from muntin.spark.plan.fill import FillPlan
 from muntin.spark.plan.frames import FramePlan
-from muntin.spark.plan.plan import Plan
 from muntin.spark.plan.windows import WindowPlan
 from muntin.spark.plot.windows import draw, lines_of
 
@@ -56,12 +56,11 @@ def draw_query(
 
 def _frames(plan: Plan) -> Frames | None:
     """Return the frames of a plan, filled or not; None if it has none."""
-    compiled = plan.compiled
-    inner = compiled.segmented if isinstance(compiled, FillPlan) else compiled
+    inner = plan.parts.segments if isinstance(plan.parts, FillPlan) else plan.parts
     if not isinstance(inner, FramePlan):
         return None
     return Frames(inner.source, inner.prefix, inner.framing)
 
 
 def _by(plan: Plan) -> Sequence[str]:
-    return plan.compiled.source.by if isinstance(plan.compiled, WindowPlan) else ()
+    return plan.parts.source.by if isinstance(plan.parts, WindowPlan) else ()

@@ -29,11 +29,11 @@ from muntin.planner.scope import Scope, Table
 from muntin.planner.translate import QueryAnswer, tables_of, translate
 from muntin.session.catalog import Catalog, Declared, kind_of, refusal
 from muntin.session.triggers.trigger import ACTIONS
+from muntin.spark.api.plan import Plan
 from muntin.spark.api.stream import Stream, stream
 from muntin.spark.connectors.signature import Signature
 from muntin.spark.connectors.sinks.registry import SINKS
 from muntin.spark.connectors.sources.registry import SOURCES
-from muntin.spark.plan.plan import Plan
 from muntin.spark.types import DataFrame, SparkSession
 
 #: Opens a source, from its call, its schema, and whether to read it as a stream.

@@ -104,7 +104,7 @@ def _length(argument: str, given: object) -> Length | None:
 
 
 @dataclass(frozen=True)
-class StoredFrames:
+class StoredFramesSpec:
     """Frames that were found before: ``on`` is where they begin, ``end`` where they end.
 
     Results call these ``names``: what was found may have been windows. They begin with the columns

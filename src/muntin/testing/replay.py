@@ -24,8 +24,8 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from muntin.aggregates.own_aggregate import OwnAggregate
 from muntin.errors import ArgumentError
 from muntin.spark.api.control import marked
+from muntin.spark.api.plan import Plan
 from muntin.spark.api.stream import Stream, stream
-from muntin.spark.plan.plan import Plan
 from muntin.spark.queries.write import progress, write
 from muntin.spark.types import to_arrow
 from muntin.specs.disorder import Disorder

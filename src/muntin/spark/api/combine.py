@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from muntin.errors import ArgumentError
-from muntin.spark.api.fill import filled_plan
+from muntin.spark.api.plan import Plan
+from muntin.spark.api.segments import fill_plan
 from muntin.spark.plan.fill import FillPlan
 from muntin.spark.plan.fill_from_table import TableFillPlan
-from muntin.spark.plan.plan import Plan
+from muntin.spark.plan.plan import PlanParts
 from muntin.spark.plan.windows import WindowPlan
 
 
@@ -36,25 +37,21 @@ def combine(*plans: Plan) -> Plan:
     base = replace(first, columns=tuple(own))
     sources = [s for part in parts if isinstance(part, FillPlan) for s in part.sources]
     if not sources:
-        base.naming.check()
-        return Plan(base)
+        return Plan.checked(base)
     _check_shifts([source.filling.shifts for source in sources if source.filling.compares])
     if any(source.whole_rows for source in sources):
         raise ArgumentError(
             "plans", "rows_plan()", "rows and functions cannot be combined with aggregates"
         )
-    compiled = FillPlan(base, tuple(sources))
-    compiled.naming.check()
-    return filled_plan(compiled)
+    return fill_plan(FillPlan(base, tuple(sources)))
 
 
-def _part(plan: Plan) -> object:
-    compiled = plan.compiled
-    return compiled.filled if isinstance(compiled, TableFillPlan) else compiled
+def _part(plan: Plan) -> PlanParts:
+    return plan.parts.filled if isinstance(plan.parts, TableFillPlan) else plan.parts
 
 
 def _same(one: WindowPlan, other: object) -> bool:
-    """Whether two compilations are of the same segments."""
+    """True if two plans are of the same segments."""
     if not isinstance(other, WindowPlan) or type(one) is not type(other):
         return False
     here, there = one.source, other.source

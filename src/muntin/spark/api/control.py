@@ -1,8 +1,9 @@
-"""Control: telling a running stream that it is complete up to a point, or over.
+"""Control rows: they tell a running stream that it is complete up to a point, or over.
 
 A control folder is a second, tiny source of the same exchange. A row written to it starts a
 micro-batch by itself and reaches every shard. A heartbeat is another: it brings the clock as rows,
 so that what it causes is in the checkpoint's log and happens again when a micro-batch is repeated.
+Here is also checked whether a disorder suits a DataFrame, its keys and its control rows.
 """
 
 from __future__ import annotations
@@ -11,17 +12,26 @@ import json
 import re
 import time
 import uuid
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
+from functools import reduce
 from pathlib import Path
 
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as spark_types
 
-from muntin.errors import ArgumentError
+from muntin.errors import ArgumentError, UnknownColumnError
+from muntin.spark.columns import condition, problem
+from muntin.spark.types import progressing, to_arrow
+from muntin.specs.axis import Domain
+from muntin.specs.disorder import Disorder, Each, PerKey, Punctuated, disorder_or_none
 from muntin.specs.lengths import Duration, parse_length
 
 _SCHEMA = "kind STRING, value STRING"
+_CONTROLS = "it is mt.control(...) or mt.heartbeat(...), or a list of both"
 _CLOCK, _PUNCTUATES = "muntin.clock", "muntin.punctuates"
 #: ``s3://``, ``hdfs://``, ``dbfs:/``; one letter is a drive.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
@@ -102,6 +112,66 @@ def brings_clock(control: DataFrame) -> bool:
 
 def punctuates_by_clock(control: DataFrame) -> bool:
     return bool(control.schema["kind"].metadata.get(_PUNCTUATES))
+
+
+def checked_disorder(given: object, df: DataFrame, by: Sequence[str]) -> Disorder | None:
+    """Return the disorder of this DataFrame; raise if it cannot have it."""
+    disorder = disorder_or_none(given)
+    if disorder is None:
+        return None
+    disorder = disorder.resolved(df.columns)
+    match disorder:
+        case PerKey() | Punctuated(key=True) if not by:
+            raise ArgumentError(
+                "disorder", str(disorder), "a punctuation for each key needs keys: by='sensor'"
+            )
+        case Punctuated(where=where):
+            _check_condition(where, df)
+        case Each(columns=columns):
+            for name in columns:
+                if name not in df.columns:
+                    raise UnknownColumnError("each", name, df.columns)
+                to_arrow(df.schema[name].dataType, f"each={name!r}")
+    return disorder
+
+
+def _check_condition(where: object, df: DataFrame) -> None:
+    if not isinstance(where, str | Column):
+        raise ArgumentError("where", where, "it is SQL text or a PySpark column")
+    try:
+        type_ = df.select(condition(where)).schema[0].dataType
+    except PySparkException as error:
+        complaint = f"Spark cannot evaluate it: {problem(error)}"
+        raise ArgumentError("where", where, complaint) from error
+    if not isinstance(type_, spark_types.BooleanType):
+        expected = f"it must be a condition, and has type {type_.simpleString()}"
+        raise ArgumentError("where", where, expected)
+
+
+def checked_control(
+    given: DataFrame | Sequence[DataFrame] | None, df: DataFrame, on: str
+) -> tuple[DataFrame | None, bool]:
+    """Return the control rows of one source or several, and whether a clock is among them."""
+    if isinstance(given, str | Path):
+        raise ArgumentError(
+            "control", str(given), f"for this folder it is mt.control(spark, {str(given)!r})"
+        )
+    if given is not None and not isinstance(given, DataFrame | Sequence):
+        raise ArgumentError("control", given, _CONTROLS)
+    sources = [given] if isinstance(given, DataFrame) else list(given or ())
+    for source in sources:
+        if getattr(source, "columns", None) != ["kind", "value"]:
+            raise ArgumentError("control", source, _CONTROLS)
+        domain, _ = progressing(df.schema[on].dataType, on)
+        if punctuates_by_clock(source) and domain is not Domain.TIMESTAMP:
+            raise ArgumentError(
+                "control",
+                "mt.heartbeat(...)",
+                f"a heartbeat punctuates timestamps and on={on!r} is a {domain} column; for the "
+                "clock alone use mt.heartbeat(..., punctuate=False)",
+            )
+    union = reduce(lambda one, other: one.unionByName(other), sources) if sources else None
+    return union, any(brings_clock(source) for source in sources)
 
 
 def _whole_seconds(every: object) -> int:

@@ -12,9 +12,9 @@ from pyspark.sql import DataFrame
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.parse import Column
 from muntin.errors import ArgumentError
+from muntin.spark.api.plan import AggregatedResult, Plan
 from muntin.spark.api.segments import Segments
 from muntin.spark.plan.frames import FramePlan
-from muntin.spark.plan.plan import Plan
 from muntin.specs.frames.framing import Framing
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Frames(Segments):
+class Frames(AggregatedResult, Segments):
     """Frames of a stream: as they are, or with aggregates of their own rows."""
 
     framing: Framing
@@ -38,28 +38,18 @@ class Frames(Segments):
         return self.plan().df
 
     def agg(self, *aggregates: str | Aggregate) -> DataFrame:
-        """Aggregates of each frame's own rows, as an ordinary Spark DataFrame.
+        """Return aggregates of each frame's own rows, as an ordinary Spark DataFrame.
 
         The ``by`` columns, ``frame_id``, ``frame_start``, ``frame_end``, ``status``, then one
         column per aggregate: SQL text (``"avg(loss_rate) AS mean"``) or ``mt.*`` functions.
         """
         if not aggregates:
             raise ArgumentError("aggregates", (), "name at least one, or use .df")
-        return self.plan(*aggregates).df
+        return super().agg(*aggregates)
 
     def plan(self, *aggregates: str | Aggregate) -> Plan:
-        """As :attr:`df` or :meth:`agg`, but a plan: for :func:`muntin.write`, and refused rows."""
-        return self._planned(aggregates)
-
-    def check_stream(self) -> None:
-        super().check_stream()
-        if self.framing.longest:
-            raise ArgumentError(
-                "longest",
-                True,
-                "which frame is the longest is known only when input ends, and a stream does not; "
-                "leave it out, or read a batch",
-            )
+        """Return the same as :attr:`df` or :meth:`agg`, but a plan: for :func:`muntin.write`."""
+        return self._checked_plan(aggregates)
 
     def explain(self, *aggregates: str | Aggregate) -> None:
         """Print what is looked for, how rows travel, and what a stream keeps."""
@@ -106,8 +96,11 @@ class Frames(Segments):
         from muntin.spark.plot.frames import plot  # which needs a package that others do without
 
         return plot(
-            self,
+            self.source,
+            self.framing,
+            self.prefix,
             value,
+            frames=lambda: self.df,
             found=frames,
             rows=rows,
             key=key,
@@ -119,5 +112,5 @@ class Frames(Segments):
             limit=limit,
         )
 
-    def compiled(self, columns: Sequence[Column]) -> FramePlan:
+    def plan_of(self, columns: Sequence[Column]) -> FramePlan:
         return FramePlan(self.source, self.framing, tuple(columns), prefix=self.prefix)

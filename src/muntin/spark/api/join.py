@@ -1,47 +1,245 @@
-"""Two streams, joined or laid side by side: ``stream.join``, ``stream.asof``, ``stream.zipper``."""
+"""Two streams, joined or side by side: ``stream.join``, ``asof``, ``zipper`` and the like."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
+from muntin.aggregates.functions import Aggregate
 from muntin.errors import ArgumentError, UnknownColumnError
-from muntin.spark.plan.inputs import Source
+from muntin.operators.fill.user_function import Function
+from muntin.spark.api.lookup import Probed, probed
+from muntin.spark.api.plan import PlannedResult
+from muntin.spark.api.resample import Resampled, resampled, resampled_by, resampled_of
+from muntin.spark.plan.inputs import StreamInput
 from muntin.spark.plan.join import JoinPlan, JoinSpec
-from muntin.spark.plan.plan import Plan
-from muntin.spark.plan.second_input import Key, check_other, matching, other_source, same_kind
+from muntin.spark.plan.second_input import Key, matching, other_source, same_kind
+from muntin.specs.join import Asof, Distance, Zipper
+from muntin.specs.resample import Resampling
 from muntin.specs.windows import column_names
 
 _UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*")
 
 
-@dataclass(frozen=True, eq=False)
-class Joined:
-    """Two streams and how they are joined. Nothing runs."""
+class Joined(PlannedResult):
+    """Two streams and how they are joined: the columns of the left side, then of the right."""
 
-    compiled: JoinPlan
 
-    @property
-    def df(self) -> DataFrame:
-        """The results: the columns of the left side, then those of the right."""
-        return self.plan().df
+class StreamJoins(StreamInput):
+    """The methods of a stream that take another one: joins, lookups and resampling."""
 
-    def plan(self) -> Plan:
-        """As :attr:`df`, but a plan: for :func:`muntin.write`, and refused rows."""
-        return Plan(self.compiled)
+    def join(
+        self,
+        other: DataFrame | StreamInput,
+        within: object,
+        *,
+        on: str | None = None,
+        key: Key = None,
+        where: str | None = None,
+        how: str = "inner",
+        direction: str = "both",
+        limit: object = None,
+        prefix: str = "right_",
+    ) -> Joined:
+        """Rows of this stream with rows of another that lie close to them (a distance join).
 
-    def explain(self) -> None:
-        """Print what is joined, and what a stream holds for it."""
-        self.plan().explain()
+        A left and a right row match when their keys are equal and they are at most ``within``
+        apart on ``on``, which may be time, a position or any ordered number. Pairs come as soon as
+        both rows are there; rows without a partner when none can come any more.
+
+        Args:
+            other: What ``mt.stream`` returns; or a batch DataFrame, if this is one.
+            within: How far apart: ``"30 minutes"``, or a number on a number column. Inclusive.
+            on: The column that progresses there, unless it has the name that it has here.
+            key: The columns that match the keys here; ``()`` if keys do not matter.
+            where: What else has to hold, over ``left.`` and ``right.`` columns:
+                ``"left.price = right.price"``.
+            how: ``"inner"``, ``"left"``, ``"right"``, ``"full"``, ``"semi"`` or ``"anti"``.
+            direction: ``"both"``; ``"backward"`` for right rows at or before the left one,
+                ``"forward"`` for those at or after it.
+            limit: How much the stream may hold, such as ``"100 MB"``, of which every shard has
+                its share. Beyond that the oldest rows are let go: they match nothing any more, and
+                are counted as ``evicted`` in the query's progress.
+            prefix: Put before a right column whose name the left side has, too.
+        """
+        spec = Distance(within, direction, how)
+        return joined(self, other, spec, on, key, prefix=prefix, where=where, limit=limit)
+
+    def lookup(
+        self,
+        table: DataFrame,
+        key: Key = None,
+        *,
+        within: object = None,
+        direction: str = "both",
+        on: str | None = None,
+        where: str | None = None,
+        how: str = "left",
+        refresh: object = None,
+        prefix: str = "right_",
+    ) -> Probed:
+        """Every row with what a stored table has for its key (a join with a table).
+
+        The stream probes and the table answers: rows are reported in the micro-batch they come in,
+        and nothing is held. A row with several matches comes once for each.
+
+        Args:
+            table: A batch DataFrame.
+            key: The columns that match the keys here, as for :meth:`join`.
+            within: Only rows so far apart match, as for :meth:`join`; however far, unless given.
+            direction: As for :meth:`join`.
+            on: The column that this distance is measured on, unless it has the name of this one's.
+            where: What else has to hold, over ``left.`` and ``right.`` columns.
+            how: ``"left"`` for nulls where there is no match, ``"inner"``, or ``"semi"`` and
+                ``"anti"`` for the stream's own columns of rows with a match, or without.
+            refresh: Read the table again when it is older than this, such as ``"5 minutes"``: it is
+                cached, and read anew after a micro-batch that finds it too old, for all queries of
+                the session that read it. Else a running query sees the files that were there when
+                it was made.
+            prefix: Put before a column of the table whose name the stream has, too.
+        """
+        near = None if within is None else Distance(within, direction, "inner")
+        return probed(self, table, on, key, near, where, how, prefix, refresh)
+
+    def zipper(
+        self,
+        other: DataFrame | StreamInput,
+        every: object,
+        *,
+        origin: object = None,
+        on: str | None = None,
+        key: Key = None,
+        where: str | None = None,
+        how: str = "full",
+        limit: object = None,
+        prefix: str = "right_",
+    ) -> Joined:
+        """Two streams side by side, interval by interval.
+
+        Rows of both that lie in the same interval of length ``every`` are paired, each with each;
+        a row without a partner in its interval has nulls beside it.
+
+        Args:
+            other: As for :meth:`join`.
+            every: How long an interval is, such as ``"1 second"``.
+            origin: Where one of them begins, if not where windows do.
+            on: As for :meth:`join`.
+            key: As for :meth:`join`.
+            where: As for :meth:`join`.
+            how: ``"full"``, ``"inner"``, ``"left"`` or ``"right"``.
+            limit: As for :meth:`join`.
+            prefix: As for :meth:`join`.
+        """
+        spec = Zipper(every, origin, how)
+        return joined(self, other, spec, on, key, prefix=prefix, where=where, limit=limit)
+
+    def asof(
+        self,
+        other: DataFrame | StreamInput,
+        tolerance: object = None,
+        *,
+        direction: str = "backward",
+        exact: bool = True,
+        on: str | None = None,
+        key: Key = None,
+        tiebreak: str | Sequence[str] | None = None,
+        prefix: str = "right_",
+    ) -> Joined:
+        """Every row with the row of another stream that was there at its time (an as-of join).
+
+        Each row comes once, with the nearest right row of its key, or nulls where there is none,
+        as soon as that is certain.
+
+        Args:
+            other: As for :meth:`join`.
+            tolerance: How far away the other row may be; however far, unless given.
+            direction: ``"backward"`` for the last row at or before, ``"forward"`` for the next at
+                or after, ``"nearest"`` for the nearer of them (the one before, if equally near).
+            exact: Whether a row at the very same value counts.
+            on: As for :meth:`join`.
+            key: As for :meth:`join`.
+            tiebreak: Of several right rows at the same value the one with the greatest of these
+                columns counts; else one that depends only on what is in them.
+            prefix: As for :meth:`join`.
+        """
+        spec = Asof(tolerance, direction, exact)
+        return joined(self, other, spec, on, key, prefix=prefix, tiebreak=tiebreak)
+
+    def resample(
+        self,
+        every: object = None,
+        how: str | Function | Sequence[str | Aggregate] = "linear",
+        *,
+        at: DataFrame | StreamInput | None = None,
+        origin: object = None,
+        max_gap: object = None,
+        columns: str | Sequence[str] | None = None,
+        tiebreak: str | Sequence[str] | None = None,
+        within: object = None,
+        schema: str | StructType | None = None,
+        prefix: str = "",
+    ) -> Resampled:
+        """Values at instants every so often, or at those of another stream.
+
+        Results have the keys, ``on``, which is the instant, the values, and ``gap``: true where
+        there are no rows to make values of, which are null there. Instants on a grid lie between
+        the first row of a key and its last. An instant comes when the rows that it needs are
+        certain; those of another stream once for each key and place.
+
+        Args:
+            every: How far apart instants are: ``"1 minute"``, or a number on a number column.
+            how: ``"linear"`` puts numbers on the line between the rows before and behind (as
+                doubles; other columns are as in the row before), ``"previous"`` takes the last row
+                at or before, ``"nearest"`` the nearer one (the earlier, if both are as near). Or
+                aggregates of the rows ``within`` the instant, in a list: ``["avg(v) AS mean"]``.
+                Or a function of an Arrow table, these rows in their order, that returns a mapping
+                with a value for each column of ``schema``.
+            at: Instead of ``every``: what ``mt.stream`` returns, or a batch DataFrame if this is
+                one, with a column named as ``on`` here. Keys of equal names match.
+            origin: Where the grid is anchored, if not where windows are.
+            max_gap: A row further away makes no value; of ``"linear"``, two rows that are further
+                apart make none between them.
+            columns: Of which columns; of all, unless given.
+            tiebreak: Of several rows in the same place the one with the greatest of these columns
+                counts; else one that depends only on what is in them.
+            within: How far from the instant a function or aggregates see, to both sides.
+            schema: What a function returns, as DDL text: ``"speed DOUBLE, n BIGINT"``.
+            prefix: Put before ``gap``.
+        """
+        if (every is None) == (at is None):
+            raise ArgumentError("every", every, "say every how often, or at which other stream's")
+        if callable(how) or not isinstance(how, str):
+            for name, value in {
+                "max_gap": max_gap,
+                "columns": columns,
+                "tiebreak": tiebreak,
+            }.items():
+                if value is not None:
+                    who = "a function sees" if callable(how) else "aggregates see"
+                    raise ArgumentError(name, value, f"{who} whole rows, and all of them")
+        if callable(how):
+            return resampled_by(self, at, how, every, origin, within, schema, prefix)
+        if isinstance(how, list | tuple):
+            if schema is not None:
+                raise ArgumentError("schema", schema, "aggregates know what they return")
+            return resampled_of(self, at, how, every, origin, within, prefix)
+        for name, value in {"within": within, "schema": schema}.items():
+            if value is not None:
+                raise ArgumentError(name, value, f"it is for a function; how={how!r} has none")
+        spec = Resampling(every, how, origin, max_gap)
+        chosen = None if columns is None else column_names("columns", columns)
+        ties = column_names("tiebreak", tiebreak)
+        return resampled(self, at, spec, chosen, ties, prefix)
 
 
 def joined(
-    own: Source,
+    own: StreamInput,
     other: Any,
     spec: JoinSpec,
     on: str | None,
@@ -52,7 +250,7 @@ def joined(
     limit: object = None,
     tiebreak: str | Sequence[str] | None = None,
 ) -> Joined:
-    """What the methods of a stream return: a join found and checked."""
+    """Return what the joining methods of a stream return, checked."""
     if other is None:
         raise ArgumentError("other", None, "it is a Spark DataFrame or what mt.stream returns")
     source, described = other_source(own, other, on)
@@ -67,33 +265,27 @@ def joined(
             "it is SQL text such as 'left.price = right.price'; with an inner join any other "
             "condition can follow as .df.where(...)",
         )
-    compiled = JoinPlan(spec, (left, right), prefix, where, _bytes(limit), _ties(tiebreak, right))
-    compiled.operator.result_schema  # noqa: B018  (a type that does not suit is said here)
-    compiled.finisher  # noqa: B018  (and a name that is taken)
-    for feed in compiled.feeds:
-        feed.punctuator  # noqa: B018
-    if compiled.is_streaming:
-        for side in (left, right):
-            check_other(side, "is joined")
-    return Joined(compiled)
+    parts = JoinPlan(spec, (left, right), prefix, where, _bytes(limit), _ties(tiebreak, right))
+    parts.check()
+    return Joined(parts)
 
 
 def _keyed(
-    own: Source, source: Source, key: Key, described: tuple[str, ...] | None
-) -> tuple[Source, Source]:
-    """Both sides by the keys that match; those of the left that do not are no keys here."""
+    own: StreamInput, source: StreamInput, key: Key, described: tuple[str, ...] | None
+) -> tuple[StreamInput, StreamInput]:
+    """Return both sides by the keys that match; other keys of the left side are dropped."""
     by, matches = matching(own.by, own.df.schema, source, key, described)
     return replace(own, by=tuple(own.by[n] for n in matches)), replace(source, by=by)
 
 
 def _bytes(limit: object) -> int | None:
-    """A size as people write it."""
+    """Return the bytes of a size such as ``"100 MB"``."""
     if limit is None:
         return None
     if isinstance(limit, str):
-        found = _SIZE.fullmatch(limit)
-        unit = "b" if found is None else (found.group(2).lower() or "b")
-        size = 0 if found is None else int(float(found.group(1)) * _UNITS.get(unit, 0))
+        match = _SIZE.fullmatch(limit)
+        unit = "b" if match is None else (match.group(2).lower() or "b")
+        size = 0 if match is None else int(float(match.group(1)) * _UNITS.get(unit, 0))
         if size > 0:
             return size
     elif type(limit) is int and limit > 0:
@@ -101,8 +293,8 @@ def _bytes(limit: object) -> int | None:
     raise ArgumentError("limit", limit, "it is a size such as '100 MB', or a number of bytes")
 
 
-def _ties(given: str | Sequence[str] | None, right: Source) -> tuple[str, ...]:
-    names = column_names("tiebreak", given)
+def _ties(tiebreak: str | Sequence[str] | None, right: StreamInput) -> tuple[str, ...]:
+    names = column_names("tiebreak", tiebreak)
     for name in names:
         if name not in right.df.columns:
             raise UnknownColumnError("tiebreak", name, right.df.columns)

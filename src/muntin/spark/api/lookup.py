@@ -1,39 +1,51 @@
 """A stream that probes a stored table: ``stream.lookup(table)``.
 
 Every row looks its matches up; nothing is held, and nothing waits. Spark is good at this join.
+
+Spark fixes the files of a table when its DataFrame is made, so a running query never sees what is
+added later. A cached table can be read again (``refresh=``): its files are listed again, or, where
+it has none, what was cached of it is dropped.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+import uuid
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
+from threading import Thread
 from typing import Any
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from muntin.aggregates.bind import parse_condition
 from muntin.errors import ArgumentError, ExpressionError
-from muntin.spark.api.refreshed_table import RefreshedTable
 from muntin.spark.columns import condition, problem
+from muntin.spark.explain.explanation import Explanation
+from muntin.spark.explain.state import BATCH, PROBES, StateProfile
 from muntin.spark.plan.fill_from_table import plus
-from muntin.spark.plan.inputs import Source
+from muntin.spark.plan.inputs import StreamInput
 from muntin.spark.plan.second_input import Key, matching, other_source, shared_axis
 from muntin.specs.join import Distance, checked, left_only
 from muntin.specs.lengths import Duration, positive_length
 
 #: What a row that probes can be reported with; a table's own rows are never reported alone.
 HOWS = ("inner", "left", "semi", "anti")
+#: Seconds between two looks, if a table is to be read anew more often than that.
+SHORTEST = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Probed:
     """A stream and the table that it probes. Nothing runs."""
 
-    own: Source
-    table: Source
+    own: StreamInput
+    table: StreamInput
     how: str
     near: Distance | None
     where: str | None
@@ -52,22 +64,34 @@ class Probed:
             left, right = self._refreshed.watched(left), self._refreshed.table.df
         sides = left.alias("left"), right.alias("right")
         joined = sides[0].join(sides[1], self._matches(), self.how)
-        return joined.select(*self._told())
+        return joined.select(*self._columns())
 
     @cached_property
     def _refreshed(self) -> RefreshedTable | None:
-        """One for all the times that results are asked for."""
+        """The table that is read again; one for every use of :attr:`df`."""
         return None if self.refresh is None else RefreshedTable(self.table.df, self.refresh)
 
+    def check(self) -> None:
+        """Raise if Spark cannot evaluate the condition, or two columns would have one name."""
+        sides = self.own.df.alias("left"), self.table.df.alias("right")
+        try:
+            joined = sides[0].join(sides[1], self._matches(), self.how)
+            joined.schema.fieldNames()  # Spark Connect analyses only here
+        except AnalysisException as error:
+            raise ExpressionError(
+                f"Spark cannot evaluate this: {problem(error)}", str(self.where)
+            ) from error
+        self._columns()
+
     def _matches(self) -> SparkColumn:
-        made = F.lit(True)
+        matches = F.lit(True)
         for one, other in zip(self.own.by, self.table.by, strict=True):
-            made = made & _of("left", one).eqNullSafe(_of("right", other))
+            matches = matches & _of("left", one).eqNullSafe(_of("right", other))
         if self.near is not None:
-            made = made & self._nearby(self.near)
+            matches = matches & self._nearby(self.near)
         if self.where is not None:
-            made = made & condition(parse_condition(self.where))
-        return made
+            matches = matches & condition(parse_condition(self.where))
+        return matches
 
     def _nearby(self, near: Distance) -> SparkColumn:
         axis = shared_axis((self.own, self.table), near.lengths)
@@ -77,11 +101,11 @@ class Probed:
         high = plus(left, ticks if near.direction != "backward" else 0, axis)
         return (right >= low) & (right <= high)
 
-    def _told(self) -> list[SparkColumn]:
+    def _columns(self) -> list[SparkColumn]:
         own = self.own.df.columns
-        told = [_of("left", name).alias(name) for name in own]
+        columns = [_of("left", name).alias(name) for name in own]
         if left_only(self.how):
-            return told
+            return columns
         pairs = zip(self.own.by, self.table.by, strict=True)
         same = {one for one, other in pairs if one == other}
         taken = {*own}
@@ -94,12 +118,17 @@ class Probed:
                     "prefix", self.prefix, f"a column {label!r} is there already; use another"
                 )
             taken.add(label)
-            told.append(_of("right", name).alias(label))
-        return told
+            columns.append(_of("right", name).alias(label))
+        return columns
 
     def explain(self) -> None:
         """Print what is joined, and what a stream holds for it."""
         print(self.explanation)
+
+    @property
+    def state(self) -> StateProfile:
+        """What is kept: nothing."""
+        return PROBES if self.is_streaming else BATCH
 
     @property
     def explanation(self) -> str:
@@ -110,18 +139,21 @@ class Probed:
         fresh = "every micro-batch sees it as it was when the query was made"
         if self.refresh is not None:
             fresh = f"cached, and read again after {self.refresh:g} s"
-        return "\n".join(
-            [
-                f"join        {self.how.upper()} JOIN{near}, the stream probes a table",
-                f"on          {keys or 'keys do not matter'}",
-                f"table       {fresh}",
-                "state       none: nothing waits for a table",
-            ]
+        lines = (
+            ("join", f"{self.how.upper()} JOIN{near}, the stream probes a table"),
+            ("on", keys or "keys do not matter"),
+            ("table", fresh),
+            ("state", str(PROBES)),
         )
+        return str(Explanation(lines))
+
+
+Lookup = Probed
+"""Another name of :class:`Probed`."""
 
 
 def probed(
-    own: Source,
+    own: StreamInput,
     other: Any,
     on: str | None,
     key: Key,
@@ -131,29 +163,22 @@ def probed(
     prefix: str,
     refresh: object,
 ) -> Probed:
-    """A stream and a table, found and checked."""
+    """Return what ``lookup`` returns, checked."""
     if not hasattr(other, "isStreaming") or other.isStreaming:
         raise ArgumentError("table", other, "it is a batch DataFrame; streams have .join(...)")
     checked("how", how, HOWS)
     if near is None:
-        table = Source(other, own.on, (), None, own.shards)
-        described = None
+        table, described = StreamInput(other, own.on, ()), None
     else:
         table, described = other_source(own, other, on)
     by, matches = matching(own.by, own.df.schema, table, key, described)
-    left = Source(own.df, own.on, tuple(own.by[n] for n in matches), own.disorder, own.shards)
-    right = Source(other, table.on, by, None, own.shards)
+    left = replace(own, by=tuple(own.by[n] for n in matches))
+    right = replace(table, by=by)
     if where is not None and not isinstance(where, str):
         raise ArgumentError("where", where, "it is SQL text such as 'left.price < right.limit'")
-    made = Probed(left, right, how, near, where, prefix, _seconds(refresh, own.df))
-    try:
-        left.df.alias("left").join(right.df.alias("right"), made._matches(), how).schema  # noqa: B018
-    except AnalysisException as error:
-        raise ExpressionError(
-            f"Spark cannot evaluate this: {problem(error)}", str(where)
-        ) from error
-    made._told()  # a name that is taken is said here
-    return made
+    lookup = Probed(left, right, how, near, where, prefix, _seconds(refresh, own.df))
+    lookup.check()
+    return lookup
 
 
 def _seconds(refresh: object, df: DataFrame) -> float | None:
@@ -169,3 +194,76 @@ def _seconds(refresh: object, df: DataFrame) -> float | None:
 
 def _of(side: str, name: str) -> SparkColumn:
     return F.col(f"{side}.`{name.replace('`', '``')}`")
+
+
+@dataclass(frozen=True)
+class CachedTable:
+    """A cached table, and the folders that its files lie in."""
+
+    df: DataFrame
+    folders: tuple[str, ...]
+
+    @classmethod
+    def of(cls, df: DataFrame) -> CachedTable:
+        folders = folders_of(df.inputFiles())  # a cached table does not tell them
+        return cls(df.cache(), folders)
+
+    def refresh(self) -> None:
+        """Read it anew, when it is asked for next."""
+        for folder in self.folders:
+            self.df.sparkSession.catalog.refreshByPath(folder)
+        if not self.folders:
+            self.df.unpersist()
+            self.df.cache()
+
+
+def folders_of(files: Sequence[str]) -> tuple[str, ...]:
+    """The folders of some files, above those that partitions make.
+
+    >>> folders_of(["file:///t/day=1/a.parquet", "file:///t/day=2/b.parquet"])
+    ('file:///t',)
+    """
+    found = set()
+    for file in files:
+        folder = file.rpartition("/")[0]
+        while "=" in folder.rpartition("/")[2]:
+            folder = folder.rpartition("/")[0]
+        found.add(folder)
+    return tuple(sorted(found))
+
+
+class RefreshedTable:
+    """A table that is read anew every so many seconds, while queries that read it run.
+
+    A query is known by what it observes. Spark would tell a listener in Python of every
+    micro-batch of every query, which costs more than a small micro-batch does; a thread that looks
+    from time to time costs little. It ends with the session: a query may be started again.
+    """
+
+    def __init__(self, df: DataFrame, seconds: float) -> None:
+        self.table = CachedTable.of(df)
+        self._seconds = max(seconds, SHORTEST)
+        self._name = f"refreshed:{uuid.uuid4().hex}"
+        Thread(target=self._look_often, name=self._name, daemon=True).start()
+
+    def watched(self, streaming: DataFrame) -> DataFrame:
+        """The same rows, whose query keeps the table fresh."""
+        return streaming.observe(self._name, F.count(F.lit(1)).alias("rows"))
+
+    def _look_often(self) -> None:
+        while True:
+            time.sleep(self._seconds)
+            try:
+                is_read = self._is_read()
+            except Exception:  # of Spark, py4j or the network: the session cannot be asked any more
+                return
+            if is_read:
+                # Files may be being written; the next look tries again.
+                with suppress(PySparkException):
+                    self.table.refresh()
+
+    def _is_read(self) -> bool:
+        """Whether a query that observes this table has run a micro-batch and still runs."""
+        running = self.table.df.sparkSession.streams.active
+        done = (query.lastProgress for query in running)
+        return any(self._name in told.observedMetrics for told in done if told is not None)

@@ -1,54 +1,60 @@
-"""A stream cut into windows or frames, waiting for what to compute in them."""
+"""A stream cut into windows or frames, and what fills them: ``frames.fill(other, ...)``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from functools import cached_property
 
+from pyspark.errors import PySparkException
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructType
+from pyspark.sql import types as spark_types
 
+from muntin.aggregates.bind import parse_condition
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.own_aggregate import OwnAggregate
 from muntin.aggregates.parse import Column, parse_column
 from muntin.errors import ArgumentError
 from muntin.operators.fill.user_function import Function
-from muntin.spark.api.disorder_checks import check_clock
-from muntin.spark.columns import text_of
-from muntin.spark.plan.inputs import Source
-from muntin.spark.plan.plan import Plan
+from muntin.spark.api.plan import AggregatedResult, Plan
+from muntin.spark.columns import condition, named, problem, text_of
+from muntin.spark.plan.fill import FillPlan, FillSource
+from muntin.spark.plan.fill_from_table import TableFillPlan
+from muntin.spark.plan.inputs import StreamInput
+from muntin.spark.plan.second_input import Key, matching, other_source
+from muntin.spark.plan.stored_frames import StoredFramesPlan
 from muntin.spark.plan.windows import WindowPlan
-from muntin.spark.requirements import check_stream
-from muntin.specs.disorder import CHOICES
-from muntin.specs.fill import Empty, Filling
-
-if TYPE_CHECKING:
-    from muntin.spark.api.fill import Filled
-    from muntin.spark.api.stream import Stream
-    from muntin.spark.plan.second_input import Key
+from muntin.specs.fill import Empty, Filling, StoredFramesSpec
+from muntin.specs.frames.framing import Framing
+from muntin.specs.windows import Window
 
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """What windows and frames have in common: a source, and aggregates to be named."""
+    """What windows and frames have in common: a stream, and aggregates to be named."""
 
-    source: Source
+    source: StreamInput
     prefix: str
 
-    @property
-    def needs_disorder(self) -> bool:
-        """Whether a stream has to say how disordered it is."""
-        return True
-
-    def compiled(self, columns: Sequence[Column]) -> WindowPlan:
-        """The segments with some result columns, typed."""
+    def plan_of(self, columns: Sequence[Column]) -> WindowPlan:
+        """Return the plan of the segments with some result columns."""
         raise NotImplementedError
+
+    @cached_property
+    def bare(self) -> WindowPlan:
+        """The plan of the segments without result columns."""
+        return self.plan_of(())
+
+    def _checked_plan(self, aggregates: Sequence[str | Aggregate]) -> Plan:
+        """Return the plan of some aggregates; raise if something does not suit."""
+        functions = self.source.functions
+        columns = [self.column(aggregate, functions) for aggregate in aggregates]
+        return Plan.checked(self.plan_of(columns) if columns else self.bare)
 
     def fill(
         self,
-        other: DataFrame | Stream | None = None,
+        other: DataFrame | StreamInput | None = None,
         on: str | None = None,
         key: Key = None,
         *,
@@ -82,11 +88,9 @@ class Segments:
             where: Only rows for which this holds fill.
             empty: ``"keep"`` what no row fills, or ``"drop"`` it.
         """
-        from muntin.spark.api.fill import filled  # which makes plans of what is segmented
-
         return filled(self, other, on, key, where, Filling(before, after, shrink, shift, empty))
 
-    def apply(self, function: Function, schema: str | StructType) -> DataFrame:
+    def apply(self, function: Function, schema: str | spark_types.StructType) -> DataFrame:
         """A function of your own over the rows in each frame or window (a windowed map).
 
         As ``fill().apply(function, schema)``: the stream is read once for its bounds and once for
@@ -95,44 +99,174 @@ class Segments:
         """
         return self.fill().apply(function, schema)
 
-    def _planned(self, aggregates: Sequence[str | Aggregate]) -> Plan:
-        functions = self.source.functions
-        columns = tuple(self.column(aggregate, functions) for aggregate in aggregates)
-        compiled = self.compiled(columns)
-        compiled.naming.check()
-        compiled.operator.result_schema  # noqa: B018  (a type that does not suit is said here)
-        compiled.punctuator  # noqa: B018  (and an expected value that does not)
-        if self.source.df.isStreaming:
-            self.check_stream()
-        return Plan(compiled)
-
-    def column(self, given: object, functions: Mapping[str, OwnAggregate]) -> Column:
-        """A result column from what the user wrote; ``functions`` are the user's own."""
-        if isinstance(given, Aggregate):
-            return Column(given.column_name, (given,))
-        if isinstance(given, str):
-            plain = self.compiled(())
-            bounds = [self.prefix + bound for bound in plain.bounds]
-            return parse_column(given, [*plain.keys, *bounds], functions)
-        if isinstance(given, SparkColumn):
+    def column(self, aggregate: object, functions: Mapping[str, OwnAggregate]) -> Column:
+        """Return the result column of an aggregate; ``functions`` are the user's own."""
+        if isinstance(aggregate, Aggregate):
+            return Column(aggregate.column_name, (aggregate,))
+        if isinstance(aggregate, str):
+            bounds = [self.prefix + bound for bound in self.bare.bounds]
+            return parse_column(aggregate, [*self.bare.keys, *bounds], functions)
+        if isinstance(aggregate, SparkColumn):
             raise ArgumentError(
                 "aggregates",
-                given,
-                f"a PySpark aggregate is not Muntin's; write {text_of(given)!r} as text",
+                aggregate,
+                f"a PySpark aggregate is not Muntin's; write {text_of(aggregate)!r} as text",
             )
         raise ArgumentError(
-            "aggregates", given, "write SQL text such as 'max(speed) AS hi', or mt.max('speed')"
+            "aggregates", aggregate, "write SQL text such as 'max(speed) AS hi', or mt.max('speed')"
         )
 
-    def check_stream(self) -> None:
-        """Refuse a stream that would never know what is complete."""
-        source = self.source
-        if source.disorder is None and source.control is None and self.needs_disorder:
+
+@dataclass(frozen=True, eq=False)
+class Filled(AggregatedResult):
+    """Frames or windows and what fills them, waiting for what to compute of it."""
+
+    segments: Segments
+    source: StreamInput
+    filling: Filling
+    matches: tuple[int, ...]
+    where: SparkColumn | None = None
+
+    def plan(self, *aggregates: str | Aggregate) -> Plan:
+        """Return the same as :meth:`agg`, but a plan: for :func:`muntin.write`, or to combine."""
+        if not aggregates:
+            raise ArgumentError("aggregates", (), "name at least one, such as 'count(*) AS n'")
+        functions = self.source.functions
+        columns = [self.segments.column(aggregate, functions) for aggregate in aggregates]
+        return self._plan_of(self.fill_source(columns))
+
+    def rows(self) -> DataFrame:
+        """Every filling row with the frame or window that it fills, one row for each pair."""
+        return self.rows_plan().df
+
+    def rows_plan(self) -> Plan:
+        """Return the same as :meth:`rows`, but a plan."""
+        return self._plan_of(self.fill_source((), whole_rows=True))
+
+    def apply(self, function: Function, schema: str | spark_types.StructType) -> DataFrame:
+        """A function of your own over the rows of each frame or window (a windowed map).
+
+        It is called with an Arrow table, the rows in their order, and returns a mapping with a
+        value for each column of the schema; what it leaves out is null.
+
+        Args:
+            function: Runs on the workers; ``lambda rows: {"n": rows.num_rows}``.
+            schema: What it returns, as DDL text: ``"n BIGINT, spread DOUBLE"``.
+        """
+        return self.apply_plan(function, schema).df
+
+    def apply_plan(self, function: Function, schema: str | spark_types.StructType) -> Plan:
+        """Return the same as :meth:`apply`, but a plan."""
+        if not callable(function):
+            raise ArgumentError("function", function, "it is a function of an Arrow table")
+        spec = self.segments.bare.spec
+        if isinstance(spec, Framing) and spec.fragments is not None:
             raise ArgumentError(
-                "disorder",
-                None,
-                "a stream must say how disordered it is, or no window would ever close: "
-                f"disorder={CHOICES}; or control=mt.control(...) or mt.heartbeat(...)",
+                "fragments", str(spec.fragments), "a function sees a frame when it is whole"
             )
-        check_clock(source.disorder, source.clock)
-        check_stream(source.df.sparkSession)
+        returns = returned(self.source.df, schema)
+        source = self.fill_source((), whole_rows=True)
+        return self._plan_of(replace(source, function=function, returns=returns))
+
+    def _plan_of(self, source: FillSource) -> Plan:
+        return fill_plan(FillPlan(self.segments.bare, (source,)))
+
+    def fill_source(self, columns: Sequence[Column], *, whole_rows: bool = False) -> FillSource:
+        """Return the filling rows with what is computed of them."""
+        plain = self.segments.bare
+        return FillSource(
+            self.source,
+            plain.spec,
+            tuple(columns),
+            filling=self.filling,
+            matches=self.matches,
+            types=tuple(plain.schema[plain.keys[n]].dataType for n in self.matches),
+            where=self.where,
+            whole_rows=whole_rows,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Stored(Segments):
+    """Frames that were found before, to be filled: what ``mt.frames(df, ...)`` returns."""
+
+    spec: StoredFramesSpec
+
+    def plan_of(self, columns: Sequence[Column]) -> StoredFramesPlan:
+        return StoredFramesPlan(self.source, self.spec, tuple(columns), prefix=self.prefix)
+
+
+StoredFrames = Stored
+"""Another name of :class:`Stored`."""
+
+
+def fill_plan(parts: FillPlan) -> Plan:
+    """Return the checked plan of segments and what fills them: streams, batches, or a table."""
+    tables = any(not source.source.df.isStreaming for source in parts.sources)
+    if tables and parts.plain.is_streaming:
+        return Plan.checked(TableFillPlan(parts))
+    return Plan.checked(parts)
+
+
+def filled(
+    segments: Segments,
+    other: DataFrame | StreamInput | None,
+    on: str | None,
+    key: Key,
+    where: str | SparkColumn | None,
+    filling: Filling,
+) -> Filled:
+    """Return what ``fill`` returns, checked."""
+    plain = segments.bare
+    if not isinstance(plain.spec, Framing | Window | StoredFramesSpec):
+        raise ArgumentError(
+            "fill", str(plain.spec), "frames, sliding and tumbling windows can be filled"
+        )
+    source, described = other_source(segments.source, other, on)
+    if source.df.isStreaming and not plain.is_streaming:
+        source.check_other("fills")
+        segments = _stored(segments, source.shard_count)
+        plain = segments.bare
+    by, matches = matching(plain.keys, plain.schema, source, key, described)
+    result = Filled(segments, replace(source, by=by), filling, matches, _condition(where))
+    fill_plan(FillPlan(plain, (result.fill_source(()),)))  # which checks it
+    return result
+
+
+def _stored(segments: Segments, shards: int) -> Stored:
+    """Return frames or windows of a batch as stored frames, in the shards of the filling stream."""
+    if isinstance(segments, Stored):
+        return replace(segments, source=replace(segments.source, shards=shards))
+    plain = segments.bare
+    framing = plain.spec
+    if isinstance(framing, Framing) and framing.fragments is not None:
+        raise ArgumentError(
+            "fragments", str(framing.fragments), "these frames come from a batch, and all are whole"
+        )
+    names = [name for name in plain.naming.bounds if name not in ("n", "n_missing")]
+    start, end = (name for name in names if name.endswith(("_start", "_end")))
+    columns = (*plain.keys, *(plain.prefix + name for name in names))
+    found = Plan(plain).df.select(*(named(name) for name in columns))
+    bounds = plain.prefix + start, plain.prefix + end
+    spec = StoredFramesSpec(*bounds, FillPlan(plain, ()).edge, (start, end), columns)
+    return Stored(StreamInput(found, bounds[0], plain.keys, shards=shards), plain.prefix, spec)
+
+
+def returned(df: DataFrame, schema: object) -> spark_types.StructType:
+    """Return the columns of a schema that is DDL text or a schema already."""
+    if isinstance(schema, spark_types.StructType):
+        return schema
+    if not isinstance(schema, str):
+        raise ArgumentError("schema", schema, "it is DDL text such as 'n BIGINT, mean DOUBLE'")
+    try:
+        return df.sparkSession.createDataFrame([], schema).schema
+    except PySparkException as error:
+        raise ArgumentError("schema", schema, f"Spark says: {problem(error)}") from error
+
+
+def _condition(where: object) -> SparkColumn | None:
+    if where is None or isinstance(where, SparkColumn):
+        return where
+    if not isinstance(where, str):
+        raise ArgumentError("where", where, "it is SQL text or a PySpark column")
+    return condition(parse_condition(where))

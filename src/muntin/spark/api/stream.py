@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
@@ -12,14 +11,12 @@ from muntin.aggregates.bind import parse_condition
 from muntin.aggregates.own_aggregate import OwnAggregate
 from muntin.aggregates.parse import own_functions
 from muntin.errors import ArgumentError, UnknownColumnError
-from muntin.spark.api.disorder_checks import checked_control, checked_disorder
+from muntin.spark.api.control import checked_control, checked_disorder
 from muntin.spark.api.frames import Frames
-from muntin.spark.api.stream_joins import StreamJoins
+from muntin.spark.api.join import StreamJoins
 from muntin.spark.api.windows import Windowed
 from muntin.spark.columns import condition, text_of
-from muntin.spark.plan.inputs import Source
 from muntin.spark.plan.windows import AnySpec, WindowDetails
-from muntin.spark.requirements import setting
 from muntin.spark.types import progressing
 from muntin.specs.disorder import Disorder
 from muntin.specs.frames.frame_kind import FrameKind
@@ -49,25 +46,11 @@ from muntin.specs.windows import (
     unfinished_policy,
 )
 
-#: Shards of a streaming query. A constant rather than the number of cores, because the state is
-#: kept by shard and must be found again on a machine with more or fewer cores.
-DEFAULT_SHARDS = 16
 _NO_DETAILS = WindowDetails()
 
 
-@dataclass(frozen=True, eq=False)
 class Stream(StreamJoins):
     """A DataFrame, batch or streaming, with the roles of its columns. Nothing runs."""
-
-    df: DataFrame
-    on: str
-    by: tuple[str, ...]
-    disorder: Disorder | None
-    control: DataFrame | None
-    shards: int | None
-    clock: bool = False
-    functions: Mapping[str, OwnAggregate] = field(default_factory=dict)
-    schedule: Schedule | None = None
 
     def window(
         self,
@@ -145,9 +128,9 @@ class Stream(StreamJoins):
             return self._windowed(Landmark(slide, self.on, origin), unfinished, prefix)
         if start is not None and origin is not None:
             raise ArgumentError("start", start, "landmarks are given or found: origin or start")
-        given = origin if isinstance(origin, list | tuple) else ()
+        origins = origin if isinstance(origin, list | tuple) else ()
         label = None if start is None else text_of(start)
-        spec = Landmarks(self.on, slide, given, label)
+        spec = Landmarks(self.on, slide, origins, label)
         details = WindowDetails(starts=None if start is None else self._condition("start", start))
         return self._windowed(spec, unfinished, prefix, details)
 
@@ -324,8 +307,8 @@ class Stream(StreamJoins):
         )
         if not isinstance(prefix, str):
             raise ArgumentError("prefix", prefix, "it must be text such as 'mt_'")
-        frames = Frames(self.described(), prefix, framing)
-        frames.compiled(()).operator  # noqa: B018  (a type that does not suit is said here)
+        frames = Frames(self, prefix, framing)
+        frames.bare.check_operator()
         return frames
 
     def _windowed(
@@ -337,29 +320,9 @@ class Stream(StreamJoins):
     ) -> Windowed:
         if not isinstance(prefix, str):
             raise ArgumentError("prefix", prefix, "it must be text such as 'mt_'")
-        windowed = Windowed(self.described(), prefix, spec, unfinished_policy(unfinished), details)
-        windowed.compiled(()).operator  # noqa: B018  (a length that does not suit is said here)
-        return windowed
-
-    def described(self) -> Source:
-        """The stream as compilers need it."""
-        return Source(
-            df=self.df,
-            on=self.on,
-            by=self.by,
-            disorder=self.disorder,
-            shards=self._shards(),
-            control=self.control,
-            clock=self.clock,
-            functions=self.functions,
-        )
-
-    def _shards(self) -> int:
-        if self.shards is not None:
-            return self.shards
-        if self.df.isStreaming:
-            return DEFAULT_SHARDS
-        return int(setting(self.df.sparkSession, "spark.sql.shuffle.partitions", "200"))
+        windows = Windowed(self, prefix, spec, unfinished_policy(unfinished), details)
+        windows.bare.check_operator()
+        return windows
 
     def _groups(self, group: str | Sequence[str] | None) -> tuple[str, ...]:
         """The columns that are told apart inside a window."""
@@ -428,8 +391,8 @@ def stream(
     progressing(df.schema[on].dataType, on)
     if shards is not None and not (type(shards) is int and shards > 0):
         raise ArgumentError("shards", shards, "it must be a whole number above zero")
-    told, clock = checked_control(control, df, on)
+    control_rows, clock = checked_control(control, df, on)
     own = own_functions({} if functions is None else functions)
     due = schedule if isinstance(schedule, Schedule | None) else Schedule(schedule)
     rule = checked_disorder(disorder, df, keys)
-    return Stream(df, on, keys, rule, told, shards, clock, own, due)
+    return Stream(df, on, keys, rule, control_rows, shards, clock, own, due)

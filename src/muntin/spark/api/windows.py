@@ -1,4 +1,4 @@
-"""Windows over a stream, waiting for what to compute in them."""
+"""Windows over a stream: ``stream.window(...)`` and its relatives."""
 
 from __future__ import annotations
 
@@ -10,36 +10,27 @@ from pyspark.sql import DataFrame
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.parse import Column
 from muntin.errors import ArgumentError
+from muntin.spark.api.plan import AggregatedResult, Plan
 from muntin.spark.api.segments import Segments
-from muntin.spark.explain.windows import explanation, measure
-from muntin.spark.plan.plan import Plan
-from muntin.spark.plan.window_tags import bucketed
+from muntin.spark.explain.explanation import explained, measure
+from muntin.spark.plan.window_ids import rows_with_windows
 from muntin.spark.plan.windows import AnySpec, WindowDetails, WindowPlan
-from muntin.specs.row_windows import RowWindow
 from muntin.specs.windows import Unfinished
 
 
 @dataclass(frozen=True, eq=False)
-class Windowed(Segments):
-    """Windows over a stream, waiting for what to compute in them."""
+class Windowed(AggregatedResult, Segments):
+    """Windows over a stream, in which aggregates are computed."""
 
     spec: AnySpec
     unfinished: Unfinished
     details: WindowDetails = field(default_factory=WindowDetails)
 
-    def agg(self, *aggregates: str | Aggregate) -> DataFrame:
-        """Aggregates per key and window, as an ordinary Spark DataFrame.
-
-        The ``by`` columns, ``window_start``, ``window_end``, then one column per aggregate:
-        SQL text (``"max(speed) AS hi"``) or ``mt.*`` functions.
-        """
-        return self.plan(*aggregates).df
-
     def plan(self, *aggregates: str | Aggregate) -> Plan:
-        """As :meth:`agg`, but a plan: for :func:`muntin.write` and for refused rows."""
+        """Return the same as :meth:`agg`, but a plan: for :func:`muntin.write`, refused rows."""
         if not aggregates:
             raise ArgumentError("aggregates", (), "name at least one, such as 'count(*) AS n'")
-        return self._planned(aggregates)
+        return self._checked_plan(aggregates)
 
     def rows(self, *, explode: bool = False) -> DataFrame:
         """Every input row with ``first_wid`` and ``last_wid``, the windows it belongs to.
@@ -49,23 +40,21 @@ class Windowed(Segments):
         row per row and window, with ``wid``, ``window_start`` and ``window_end``. Works on
         streams without any state.
         """
-        return bucketed(self.compiled(()), explode=explode)
+        return rows_with_windows(self.bare, explode=explode)
 
     def explain(self, *aggregates: str | Aggregate, measured: bool = False) -> None:
         """Print panes, shards, state and cost; with ``measured`` look at some of the rows."""
         plan = self.plan(*(aggregates or ("count(*)",)))
         if measured and plan.is_streaming:
             raise ArgumentError("measured", True, "only a batch DataFrame can be looked at ahead")
-        assert isinstance(plan.compiled, WindowPlan)
-        found = measure(plan.compiled) if measured else None
-        print(explanation(plan.compiled, streaming=plan.is_streaming, measured=found))
+        assert isinstance(plan.parts, WindowPlan)
+        print(explained(plan.parts, measure(plan.parts) if measured else None))
 
-    def compiled(self, columns: Sequence[Column]) -> WindowPlan:
+    def plan_of(self, columns: Sequence[Column]) -> WindowPlan:
         return WindowPlan(
             self.source, self.spec, tuple(columns), self.unfinished, self.prefix, self.details
         )
 
-    @property
-    def needs_disorder(self) -> bool:
-        """Rows ranked by arrival are final when they arrive."""
-        return not (isinstance(self.spec, RowWindow) and self.spec.order == "arrival")
+
+Windows = Windowed
+"""Another name of :class:`Windowed`."""

@@ -33,12 +33,10 @@ from muntin.spark.exchange.messages import (
     of_kind,
     refused_counts,
 )
-from muntin.spark.exchange.refused_rows import RefusedColumns
 from muntin.spark.exchange.shard_labels import shard_label
 from muntin.spark.exchange.shard_state import ChunkState, HeadState, ShardState
 from muntin.spark.exchange.shipping import shipped, shipped_processor
 from muntin.spark.exchange.stored_input import StoredInput
-from muntin.spark.plan.protocol import Finisher
 
 #: Counts that every shard reports in every micro-batch, summed into the query's progress.
 COUNTS = (
@@ -90,31 +88,13 @@ def counted(tagged: DataFrame, name: str) -> DataFrame:
     return tagged.observe(name, *sums, *gauges)
 
 
-@dataclass(frozen=True)
-class Output:
-    """How tagged output is told apart; a plain value where the finisher is one."""
-
-    finisher: Finisher
-    flat_schema: StructType
-    refusing: RefusedColumns
-
-    def results(self, tagged: DataFrame) -> DataFrame:
-        """The result rows."""
-        return self.finisher.apply(_untagged(tagged, RESULTS, self.flat_schema))
-
-    def refused(self, tagged: DataFrame) -> DataFrame:
-        """The refused rows, with reason and lateness."""
-        schemas = self.refusing.schemas
-        rows = [_untagged(tagged, refused_tag(n), schema) for n, schema in enumerate(schemas)]
-        return self.refusing.together(rows)
-
-
 def refused_tag(source: int) -> str:
     """The tag of the refused rows of an input."""
     return f"{REFUSED}:{source}"
 
 
-def _untagged(tagged: DataFrame, tag: str, schema: StructType) -> DataFrame:
+def untagged(tagged: DataFrame, tag: str, schema: StructType) -> DataFrame:
+    """Return the rows that have a tag."""
     payloads = tagged.where(F.col("tag") == tag).select("payload")
     return payloads.mapInArrow(shipped(__name__, "unpack"), schema)
 

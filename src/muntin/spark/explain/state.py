@@ -1,9 +1,10 @@
-"""What a pane, a cell or a session keeps, in bytes where they are known and in words otherwise."""
+"""What a plan keeps: how much, whether that is bounded, why, and what would bound it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 import pyarrow as pa
 
@@ -15,9 +16,57 @@ _GROWING = {
 }
 
 
-def said_bounded(state: str) -> bool:
-    """Whether what ``explain`` says of a state is that it does not grow with the rows."""
-    return state.startswith(("bounded", "none"))
+class Bounded(Enum):
+    """Whether state is bounded. ``IF`` says that something of the data has to be bounded."""
+
+    EMPTY = "none"
+    ALWAYS = "bounded"
+    IF = "bounded if"
+    NEVER = "unbounded"
+
+
+@dataclass(frozen=True)
+class StateProfile:
+    """What a stream keeps, and whether that is bounded.
+
+    ``parts`` say what is kept, and per how many rows or keys. ``why`` is the reason of the verdict;
+    ``condition`` is what has to be bounded if the verdict is ``IF``. ``remedy`` says how to write a
+    query whose state is bounded.
+    """
+
+    bounded: Bounded
+    why: str
+    parts: tuple[str, ...] = ()
+    condition: str = ""
+    remedy: str = "a window that ends"
+
+    @property
+    def grows_for_ever(self) -> bool:
+        """True if the state grows as long as the query runs."""
+        return self.bounded is Bounded.NEVER
+
+    @property
+    def verdict(self) -> str:
+        """The verdict with its reason, for SQL's EXPLAIN."""
+        empty = self.bounded is Bounded.EMPTY
+        return f"{Bounded.ALWAYS.value if empty else self._head}: {self.why}"
+
+    def __str__(self) -> str:
+        """Return the verdict with what is kept, for ``explain``."""
+        *first, last = self.parts or (self.why,)
+        kept = ", ".join([*first, f"and {last}" if first else last])
+        reason = f"; {self.why} (bounded by {self.remedy})" if self.grows_for_ever else ""
+        return f"{self._head}: {kept}{reason}"
+
+    @property
+    def _head(self) -> str:
+        return f"{self.bounded.value} {self.condition}".rstrip()
+
+
+#: What a batch keeps, whatever it computes.
+BATCH = StateProfile(Bounded.EMPTY, "a batch is one pass")
+#: What a stream keeps that probes a stored table.
+PROBES = StateProfile(Bounded.EMPTY, "nothing waits for a table")
 
 
 @dataclass(frozen=True)
@@ -29,7 +78,7 @@ class KeptPart:
 
     @property
     def bounded(self) -> bool:
-        """Whether a part has the same size however many rows it has."""
+        """True if a part has the same size for any number of rows."""
         return all(accumulator.bounded for accumulator in self.accumulators)
 
     @property
@@ -46,8 +95,8 @@ class KeptPart:
 
     @property
     def more(self) -> str:
-        """What the data decide the size of."""
-        said = sorted(
+        """What else a part keeps, the size of which depends on the data."""
+        parts = sorted(
             {
                 _GROWING[a.kind].format(part=self.part)
                 for a in self.accumulators
@@ -55,12 +104,12 @@ class KeptPart:
             }
         )
         if any(isinstance(a, KeptRows) for a in self.accumulators):
-            said.append(f"each row of a {self.part}, so it grows with the rows")
+            parts.append(f"each row of a {self.part}, so it grows with the rows")
         own = [a.kind for a in self.accumulators if isinstance(a, OwnAccumulator)]
         sized = _listed(k.label for k in own if k.own.bounded and not all(map(_width, k.partials)))
         growing = _listed(kind.label for kind in own if not kind.own.bounded)
-        said += [f"a state of its own size for {sized}"] if sized else []
-        text = "".join(f"; and {part}" for part in said)
+        parts += [f"a state of its own size for {sized}"] if sized else []
+        text = "".join(f"; and {part}" for part in parts)
         return text + (f"; but the more rows, the larger for {growing}" if growing else "")
 
 
@@ -69,7 +118,7 @@ def _listed(labels: Iterable[str]) -> str:
 
 
 def _width(type_: pa.DataType) -> int | None:
-    """The bits of a value; None where values differ in size."""
+    """Return the bits of a value; None where values differ in size."""
     try:
         return int(type_.bit_width)
     except ValueError:

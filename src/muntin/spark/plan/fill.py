@@ -1,8 +1,7 @@
-"""From frames or windows and what fills them to one operator and the DataFrames that feed it."""
+"""The plan of frames or windows that rows of other inputs fill: one operator for all inputs."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import types as spark_types
 
+from muntin.errors import ArgumentError
 from muntin.operators.common.columns import key_fields
 from muntin.operators.fill.operator import FillOperator
 from muntin.operators.fill.segments import OperatorSegments
@@ -19,13 +19,14 @@ from muntin.operators.fill.user_function import Function, UserFunction
 from muntin.operators.protocol import Operator
 from muntin.spark.columns import named
 from muntin.spark.exchange.stored_input import digest
-from muntin.spark.plan.protocol import PlanInput
-from muntin.spark.plan.result_names import ResultNames
+from muntin.spark.plan.inputs import PlanInput, StreamInput
+from muntin.spark.plan.plan import PlanParts
+from muntin.spark.plan.results import ResultNames
 from muntin.spark.plan.second_input import SecondInput, digits_of
-from muntin.spark.plan.windows import WindowPlan, struct
+from muntin.spark.plan.windows import WindowPlan
 from muntin.spark.types import to_arrow
 from muntin.specs.axis import Axis
-from muntin.specs.fill import CLOSED, HALF_OPEN, OPEN, Edge, Filling, StoredFrames
+from muntin.specs.fill import CLOSED, HALF_OPEN, OPEN, Edge, Filling, StoredFramesSpec
 from muntin.specs.frames.framing import Framing
 from muntin.specs.resample import Instants
 from muntin.specs.windows import Landmark, Window
@@ -33,7 +34,7 @@ from muntin.specs.windows import Landmark, Window
 
 @dataclass(frozen=True, eq=False)
 class FillSource(SecondInput, WindowPlan):
-    """Rows that fill: a source whose ``by`` are the columns that match keys of the segments.
+    """Rows that fill: a stream whose ``by`` are the columns that match keys of the segments.
 
     ``matches`` are the numbers of those keys.
     """
@@ -50,10 +51,10 @@ class FillSource(SecondInput, WindowPlan):
     returns: spark_types.StructType | None = None
 
     def _for_the_window(self) -> list[SparkColumn]:
-        made = [] if self.where is None else [self.where.alias("w")]
+        columns = [] if self.where is None else [self.where.alias("w")]
         if self.whole_rows:
-            made += [named(n).alias(f"c{place}") for place, n in enumerate(self.schema.names)]
-        return made
+            columns += [named(n).alias(f"c{place}") for place, n in enumerate(self.schema.names)]
+        return columns
 
     @cached_property
     def fill(self) -> FillInput:
@@ -87,8 +88,8 @@ class FillSource(SecondInput, WindowPlan):
         return UserFunction(self.function, tuple(self.schema.names), pa.schema(fields))
 
     @property
-    def made(self) -> list[tuple[str, int, str | None]]:
-        """The result columns: what they are called, and of how many of the operator's."""
+    def results(self) -> list[tuple[str, int, str | None]]:
+        """The result columns: name, number of the operator's columns, and SQL over them."""
         if self.returns is not None:
             return [(name, 1, None) for name in self.returns.names]
         if self.whole_rows:
@@ -97,7 +98,7 @@ class FillSource(SecondInput, WindowPlan):
 
     @property
     def apart(self) -> bool:
-        """Whether rows have not the keys by which segments find their shard, so all get them."""
+        """True if filling rows lack the shard keys, so they go to every shard."""
         return not set(self.sharded_by) <= set(self.matches)
 
     def _columns(self) -> list[pa.Field]:
@@ -106,16 +107,23 @@ class FillSource(SecondInput, WindowPlan):
             for place, f in enumerate(self.schema.fields)
         ]
 
-    def feed(self, name: str) -> PlanInput:
-        return replace(super().feed(name), everywhere=self.apart)
+    def plan_input(self, name: str) -> PlanInput:
+        return replace(super().plan_input(name), everywhere=self.apart)
 
 
 @dataclass(frozen=True, eq=False)
-class FillPlan:
-    """Segments and the sources that fill them, typed."""
+class FillPlan(PlanParts):
+    """Segments (frames or windows) and the inputs that fill them.
+
+    ``plain`` is the plan of the segments alone, ``segments`` the same on the axis of all inputs.
+    """
 
     plain: WindowPlan
     sources: tuple[FillSource, ...]
+
+    @property
+    def stream(self) -> StreamInput:
+        return self.plain.source
 
     @cached_property
     def axis(self) -> Axis:
@@ -127,11 +135,11 @@ class FillPlan:
         return replace(axis, digits=max(axis.digits, *digits))
 
     @cached_property
-    def segmented(self) -> WindowPlan:
+    def segments(self) -> WindowPlan:
         """Frames or windows on the axis that all inputs share."""
         if self.axis == self.plain.axis:
             return self.plain
-        return replace(self.plain, source=replace(self.plain.source, digits=self.axis.digits))
+        return replace(self.plain, digits=self.axis.digits)
 
     @cached_property
     def fills(self) -> tuple[FillSource, ...]:
@@ -152,7 +160,7 @@ class FillPlan:
     def edge(self) -> Edge:
         """Whether rows on a bound are inside."""
         spec = self.plain.spec
-        if isinstance(spec, StoredFrames | Instants):
+        if isinstance(spec, StoredFramesSpec | Instants):
             return spec.edge
         if not isinstance(spec, Framing):
             return HALF_OPEN
@@ -162,23 +170,23 @@ class FillPlan:
 
     @cached_property
     def operator(self) -> FillOperator:
-        return self._filled(self.segmented.operator)
+        return self._filled(self.segments.operator)
 
     @property
     def batch_operator(self) -> FillOperator:
-        return self._filled(self.segmented.batch_operator)
+        return self._filled(self.segments.batch_operator)
 
     def _filled(self, operator: Operator) -> FillOperator:
         spec = self.plain.spec
         names = ("frame_start", "frame_end")
-        if isinstance(spec, StoredFrames):
+        if isinstance(spec, StoredFramesSpec):
             names = spec.names
         elif not isinstance(spec, Framing | Instants):
             names = ("window_start", "window_end")
         segments = OperatorSegments(
             operator,
             self.axis,
-            self.segmented.key_types,
+            self.segments.key_types,
             *names,
             edge=self.edge,
             edges=spec.edges(self.axis) if isinstance(spec, Window | Landmark) else None,
@@ -188,32 +196,42 @@ class FillPlan:
         return FillOperator(segments, tuple(source.fill for source in self.fills), shards)
 
     @cached_property
-    def feeds(self) -> tuple[PlanInput, ...]:
+    def inputs(self) -> tuple[PlanInput, ...]:
         names = ["fill"] if len(self.fills) == 1 else [f"fill{n}" for n in range(len(self.fills))]
-        filling = [s.feed(name) for s, name in zip(self.fills, names, strict=True)]
-        return (replace(self.segmented.feed("rows"), preset=self.preset), *filling)
+        filling = [s.plan_input(name) for s, name in zip(self.fills, names, strict=True)]
+        return (replace(self.segments.plan_input("rows"), stored=self.stored), *filling)
 
     @property
     def shards(self) -> int:
-        return self.segmented.shards
+        return self.segments.shards
 
     @property
     def is_streaming(self) -> bool:
-        return self.plain.is_streaming or self.preset
+        return self.plain.is_streaming or self.stored
 
     @property
-    def preset(self) -> bool:
-        """Whether frames that are stored are filled by streams."""
+    def stored(self) -> bool:
+        """True if streams fill frames that are stored."""
         streams = any(source.source.df.isStreaming for source in self.sources)
         return streams and not self.plain.is_streaming
 
-    @cached_property
-    def flat_schema(self) -> spark_types.StructType:
-        return struct(self.operator.result_schema)
+    def check_streams(self) -> None:
+        if self.plain.is_streaming:
+            self.plain.check_streams()
+        tables = [source for source in self.sources if not source.source.df.isStreaming]
+        if tables and self.stored:
+            raise ArgumentError(
+                "plans",
+                "a table and a stream",
+                "one plan is filled by tables or by streams, not both",
+            )
+        if not tables:
+            for source in self.sources:
+                source.source.check_other("fills")
 
     @property
     def compares(self) -> tuple[str, ...]:
-        """The shifts of which each makes a result of its own."""
+        """The shifts, if each of them makes a result of its own."""
         many = [source.filling.labels for source in self.sources if source.filling.compares]
         return many[0] if many else ()
 
@@ -222,12 +240,12 @@ class FillPlan:
         own = self.plain.naming
         counts = ("n", "n_missing")
         bounds = tuple(name for name in own.bounds if name not in counts)
-        made = [column for source in self.sources for column in source.made]
+        filling = [column for source in self.sources for column in source.results]
         return ResultNames(
             by=own.by,
             bounds=(*bounds, *(("shift",) if self.compares else ())),
             prefix=own.prefix,
-            results=(*own.results, *made),
+            results=(*own.results, *filling),
             shifts=self.compares,
             first=own.first,
         )
@@ -238,31 +256,25 @@ class FillPlan:
 
     @cached_property
     def identity(self) -> Mapping[str, str]:
-        made = dict(self.segmented.identity)
-        if self.preset:
-            made["frames"] = digest(self.plain.source.df)
+        identity = dict(self.segments.identity)
+        if self.stored:
+            identity["frames"] = digest(self.plain.source.df)
         for place, source in enumerate(self.fills):
             by = [f"{n} {t.simpleString()}" for n, t in zip(source.keys, source.types, strict=True)]
             types = [str(t) for call in source.calls for t in call.types]
             rows = [f"{f.name} {f.dataType.simpleString()}" for f in source.schema.fields]
-            asked = rows if source.whole_rows else [call.label for call in source.calls]
-            asked += [] if source.returns is None else [f"to {source.returns.simpleString()}"]
-            made[f"fill {place}"] = (
+            results = rows if source.whole_rows else [call.label for call in source.calls]
+            results += [] if source.returns is None else [f"to {source.returns.simpleString()}"]
+            identity[f"fill {place}"] = (
                 f"{source.filling}; on {source.source.on}; by {', '.join(by) or 'nothing'}; "
-                f"{', '.join(asked)}; arguments {', '.join(types) or 'none'}"
+                f"{', '.join(results)}; arguments {', '.join(types) or 'none'}"
             )
             disorder = source.source.disorder
-            made[f"disorder of fill {place}"] = disorder.state_kind if disorder else "told"
-        return made
+            kind = disorder.state_kind if disorder else "told"
+            identity[f"disorder of fill {place}"] = kind
+        return identity
 
     @property
-    def label(self) -> str:
-        told = [text for name, text in self.identity.items() if name.startswith("fill")]
-        what = repr((self.segmented.label, told, self.naming))
-        digest = hashlib.sha256(what.encode()).hexdigest()[:8]
-        return "_".join(["muntin", *self.plain.source.by, self.plain.source.on, "fill", digest])
-
-    def explained(self) -> object:
-        from muntin.spark.explain.fill import fill_explanation
-
-        return fill_explanation(self)
+    def _digested(self) -> tuple[tuple[str, ...], str]:
+        fills = [text for name, text in self.identity.items() if name.startswith("fill")]
+        return ("fill",), f"({self.segments.label!r}, {fills!r}, {self.naming.label_text})"

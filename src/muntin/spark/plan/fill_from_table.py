@@ -15,7 +15,6 @@ import pyarrow as pa
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql import types as spark_types
 
 from muntin.errors import ArgumentError
 from muntin.kernels.grouping import by_key_and_order, key_and_pane, key_codes
@@ -26,7 +25,8 @@ from muntin.operators.fill.source import FillInput
 from muntin.operators.protocol import Operator
 from muntin.spark.exchange.shipping import shipped
 from muntin.spark.plan.fill import FillPlan, FillSource
-from muntin.spark.plan.protocol import PlanInput
+from muntin.spark.plan.inputs import PlanInput, StreamInput
+from muntin.spark.plan.plan import PlanParts
 from muntin.specs.axis import Axis, Domain
 
 #: Whether a joined row has a stored row, or only the bounds that none fills.
@@ -34,34 +34,22 @@ _MATCHED = "matched"
 
 
 @dataclass(frozen=True, eq=False)
-class TableFillPlan:
-    """A stream's frames or windows and the stored rows that fill them, typed."""
+class TableFillPlan(PlanParts):
+    """A stream's frames or windows and the stored rows that fill them; its own finisher."""
 
     filled: FillPlan
 
     @property
-    def feeds(self) -> Sequence[PlanInput]:
-        return (self.filled.segmented.feed("rows"),)
+    def stream(self) -> StreamInput:
+        return self.filled.stream
+
+    @property
+    def inputs(self) -> Sequence[PlanInput]:
+        return self.filled.segments.inputs
 
     @property
     def operator(self) -> Operator:
-        return self.filled.segmented.operator
-
-    @property
-    def batch_operator(self) -> Operator:
-        return self.operator
-
-    @property
-    def shards(self) -> int:
-        return self.filled.shards
-
-    @property
-    def is_streaming(self) -> bool:
-        return True
-
-    @property
-    def flat_schema(self) -> spark_types.StructType:
-        return self.filled.segmented.flat_schema
+        return self.filled.segments.operator
 
     @property
     def finisher(self) -> TableFillPlan:
@@ -69,14 +57,28 @@ class TableFillPlan:
 
     @property
     def identity(self) -> Mapping[str, str]:
-        return self.filled.segmented.identity
+        return self.filled.segments.identity
 
     @property
     def label(self) -> str:
         return self.filled.label
 
-    def explained(self) -> object:
-        return self.filled.explained()
+    def check(self) -> None:
+        """Raise if this cannot be filled from a table while the bounds are a stream."""
+        self.filled.check()
+        if len(self.filled.sources) > 1:
+            raise ArgumentError(
+                "plans",
+                "several fillings",
+                "one source at a time can be a table while frames stream; use one plan for each",
+            )
+        if self.filled.operator.segments.fragments and self.filled.sources[0].whole_rows:
+            raise ArgumentError(
+                "fragments",
+                "the rows of a table",
+                "every fragment would bring the rows of those before it again; aggregate them, or "
+                "leave fragments out",
+            )
 
     def apply(self, flat: DataFrame) -> DataFrame:
         """Bounds as the operator reports them, filled."""
@@ -155,24 +157,6 @@ def plus(column: SparkColumn, ticks: int, axis: Axis) -> SparkColumn:
         case Domain.DECIMAL:
             return column + F.lit(axis.value(ticks))
     return column.cast("bigint") + F.lit(ticks)
-
-
-def check_history(filled: FillPlan) -> None:
-    """Refuse what cannot be filled from a table while the bounds stream."""
-    if len(filled.sources) > 1:
-        raise ArgumentError(
-            "plans",
-            "several fillings",
-            "one source at a time can be a table while frames stream; use one plan for each",
-        )
-    (source,) = filled.fills
-    if filled.operator.segments.fragments and source.whole_rows:
-        raise ArgumentError(
-            "fragments",
-            "the rows of a table",
-            "every fragment would bring the rows of those before it again; aggregate them, or "
-            "leave fragments out",
-        )
 
 
 @dataclass(frozen=True)

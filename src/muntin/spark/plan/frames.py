@@ -1,4 +1,4 @@
-"""From a framing to its operator and the DataFrame that feeds it."""
+"""The plan of frames: their operator, and the columns of a stream that travel to it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WHOLE = ("frame_id", "frame_start", "frame_end", "n", "n_missing", "status")
 
 @dataclass(frozen=True, eq=False)
 class FramePlan(WindowPlan):
-    """A framing of a source, typed."""
+    """Frames of a stream, and the columns of their results."""
 
     @property
     def framing(self) -> Framing:
@@ -260,6 +260,16 @@ class FramePlan(WindowPlan):
     @cached_property
     def operator(self) -> FrameOperator:
         return build(self.framing, self.frame_types)
+
+    def check_streams(self) -> None:
+        super().check_streams()
+        if self.framing.longest:
+            raise ArgumentError(
+                "longest",
+                True,
+                "which frame is the longest is known only when input ends, and a stream does not; "
+                "leave it out, or read a batch",
+            )
 
 
 def _side(written: str, text: str) -> tuple[str, str]:

@@ -1,8 +1,8 @@
-"""The input of a plan: a DataFrame, the roles of its columns, and what travels of its rows."""
+"""The inputs of a plan: a stream and the roles of its columns, and what travels of its rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,39 +14,115 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
 from muntin.aggregates.own_aggregate import OwnAggregate
-from muntin.errors import ExpressionError
+from muntin.errors import ArgumentError, ExpressionError
 from muntin.operators.progress.build import punctuator
 from muntin.operators.progress.slack import Punctuator
 from muntin.spark.columns import condition, named, problem
-from muntin.spark.requirements import setting
-from muntin.spark.types import bound_type, to_arrow
+from muntin.spark.requirements import check_stream, setting
+from muntin.spark.types import bound_type, to_arrow, to_spark
 from muntin.specs.axis import Axis
-from muntin.specs.disorder import Disorder, Each, Punctuated
+from muntin.specs.disorder import CHOICES, Disorder, Each, Punctuated
+from muntin.specs.frames.schemes import Schedule
+
+#: Shards of a streaming query. A constant rather than the number of cores, because the state is
+#: kept by shard and must be found again on a machine with more or fewer cores.
+DEFAULT_SHARDS = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
-    """The stream as the compiler needs it: a DataFrame and the roles of its columns.
+class StreamInput:
+    """A DataFrame, batch or streaming, with the roles of its columns: the data of a stream.
 
-    ``digits`` are decimals that its axis has to have beside those it needs itself.
+    :class:`muntin.Stream` adds the methods. ``clock`` is true if a heartbeat is among the control
+    rows; ``functions`` are the user's own aggregates by name.
     """
 
     df: DataFrame
     on: str
     by: tuple[str, ...]
-    disorder: Disorder | None
-    shards: int
+    disorder: Disorder | None = None
     control: DataFrame | None = None
+    shards: int | None = None
     clock: bool = False
     functions: Mapping[str, OwnAggregate] = field(default_factory=dict)
-    digits: int = 0
+    schedule: Schedule | None = None
+
+    @property
+    def shard_count(self) -> int:
+        """The number of shards: as given, or the default for a stream or a batch."""
+        if self.shards is not None:
+            return self.shards
+        if self.df.isStreaming:
+            return DEFAULT_SHARDS
+        return int(setting(self.df.sparkSession, "spark.sql.shuffle.partitions", "200"))
+
+    def check_windowed(self) -> None:
+        """Raise if this stream can not be run because no window would ever close."""
+        if self.disorder is None and self.control is None:
+            raise ArgumentError(
+                "disorder",
+                None,
+                "a stream must say how disordered it is, or no window would ever close: "
+                f"disorder={CHOICES}; or control=mt.control(...) or mt.heartbeat(...)",
+            )
+
+    def check_other(self, role: str) -> None:
+        """Raise if this stream, next to another one, can not be run; ``role`` is what it does."""
+        if self.disorder is None and self.control is None:
+            raise ArgumentError(
+                "other",
+                "a stream",
+                f"a stream that {role} must say how disordered it is, or nothing would ever be "
+                f"complete: mt.stream(other, on=..., by=..., disorder={CHOICES})",
+            )
+        self.check_run()
+
+    def check_run(self) -> None:
+        """Raise if the disorder needs a clock that no control row brings, or Spark lacks a part."""
+        if self.disorder is not None and self.disorder.needs_clock and not self.clock:
+            raise ArgumentError(
+                "disorder",
+                str(self.disorder),
+                "nothing tells the stream the time; add control=mt.heartbeat(spark, "
+                "every='5 seconds', punctuate=False), or control=[mt.control(...), "
+                "mt.heartbeat(...)]",
+            )
+        check_stream(self.df.sparkSession)
+
+
+@dataclass(frozen=True, eq=False)
+class PlanInput:
+    """One input of a plan: what the operator does not know of it.
+
+    ``prepared`` makes the columns that travel, with the original ones if its argument is true;
+    ``name`` is the name of the input in refused rows, and ``schema`` has its columns. A streaming
+    plan may have inputs that are ``stored``: batches that are complete when it starts.
+    """
+
+    name: str
+    prepared: Callable[[bool], DataFrame]
+    schema: spark_types.StructType
+    lateness_type: pa.DataType
+    punctuator: Punctuator
+    axis: Axis
+    control: DataFrame | None = None
+    everywhere: bool = False
+    stored: bool = False
+    may_refuse: bool = False
+
+    @property
+    def refused_schema(self) -> spark_types.StructType:
+        """The original columns, why a row was refused, and how late it was."""
+        reason = spark_types.StructField("reason", spark_types.StringType())
+        lateness = spark_types.StructField("lateness", to_spark(self.lateness_type))
+        return spark_types.StructType([*self.schema.fields, reason, lateness])
 
 
 @dataclass(frozen=True, eq=False)
 class TypedInput:
-    """Rows of a source, typed: what travels of them, and the rule of their disorder."""
+    """Rows of a stream, typed: what travels of them, and the rule of their disorder."""
 
-    source: Source
+    source: StreamInput
 
     @cached_property
     def schema(self) -> spark_types.StructType:
@@ -59,12 +135,12 @@ class TypedInput:
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """The columns that tell rows apart that never meet."""
+        """The key columns: rows with different keys never meet."""
         return self.source.by
 
     @property
-    def asked(self) -> str:
-        """What was asked for, as far as it is text."""
+    def expressions(self) -> str:
+        """The expressions that the user wrote, for the message if Spark cannot evaluate one."""
         return ""
 
     @property
@@ -72,7 +148,7 @@ class TypedInput:
         return self.source.df.isStreaming
 
     def prepared(self, *, originals: bool = False) -> DataFrame:
-        """What travels: ``on``, the keys and the slots, and the rows if wanted."""
+        """Return what travels: ``on``, the keys and the slots; all columns with ``originals``."""
         if not originals:
             return self._needed
         rows = [named(name).alias(f"o{place}") for place, name in enumerate(self.schema.names)]
@@ -80,7 +156,7 @@ class TypedInput:
 
     @cached_property
     def _needed(self) -> DataFrame:
-        """What travels without the rows; asked for several times, and Spark analyses it anew."""
+        """What travels without the rows; kept, because Spark would analyse it again at each use."""
         return self._analysed(self._selected())
 
     def _selected(self) -> list[SparkColumn]:
@@ -89,11 +165,11 @@ class TypedInput:
         return [named(self.source.on).alias("on"), *keys, *rows]
 
     def _evaluated(self) -> list[SparkColumn]:
-        """What aggregates look at."""
+        """Return the columns that aggregates read."""
         return []
 
     def _for_the_rule(self) -> list[SparkColumn]:
-        """What only the punctuator looks at: ``p``, or the columns ``v0..`` of ``mt.each``."""
+        """Return what only the punctuator reads: ``p``, or the columns ``v0..`` of ``mt.each``."""
         match self.source.disorder:
             case Punctuated(where=where):
                 return [condition(where).alias("p")]
@@ -102,7 +178,7 @@ class TypedInput:
         return []
 
     def _for_the_window(self) -> list[SparkColumn]:
-        """What else an operator looks at."""
+        """Return what else an operator reads."""
         return []
 
     @cached_property
@@ -115,7 +191,7 @@ class TypedInput:
         ]
 
     def _key(self, name: str) -> SparkColumn:
-        """A key column; -0.0 is 0.0 and NaN is one value, as in Spark's GROUP BY."""
+        """Return a key column; -0.0 is 0.0 and NaN is one value, as in Spark's GROUP BY."""
         if not isinstance(self.schema[name].dataType, spark_types.FractionalType) or isinstance(
             self.schema[name].dataType, spark_types.DecimalType
         ):
@@ -133,13 +209,13 @@ class TypedInput:
             raise ExpressionError(
                 f"Spark cannot evaluate this: {problem(error)}; "
                 f"the columns are {', '.join(self.schema.names)}",
-                self.asked,
+                self.expressions,
             ) from error
         return prepared
 
     @property
     def ansi(self) -> bool:
-        """Whether arithmetic that leaves its type is an error."""
+        """True if arithmetic that leaves its type is an error."""
         return setting(self.source.df.sparkSession, "spark.sql.ansi.enabled", "true") == "true"
 
     @cached_property

@@ -1,8 +1,7 @@
-"""From two streams and how they are joined to one operator and the DataFrames that feed it."""
+"""The plan of a join of two streams: one operator, and what travels of both sides."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,11 +21,10 @@ from muntin.operators.join.pair_condition import PairCondition
 from muntin.operators.join.reach import Around, IntervalReach
 from muntin.operators.join.side import SideRows
 from muntin.spark.columns import named
-from muntin.spark.plan.inputs import Source, TypedInput
-from muntin.spark.plan.protocol import PlanInput
-from muntin.spark.plan.result_names import RenamedColumns
+from muntin.spark.plan.inputs import PlanInput, StreamInput, TypedInput
+from muntin.spark.plan.plan import PlanParts
+from muntin.spark.plan.results import RenamedColumns
 from muntin.spark.plan.second_input import SecondInput, shared_axis
-from muntin.spark.plan.windows import struct
 from muntin.spark.types import to_arrow
 from muntin.specs.axis import Axis
 from muntin.specs.join import Asof, Distance, Zipper, left_only
@@ -46,12 +44,12 @@ class PlanSide(SecondInput, TypedInput):
     travels: tuple[str, ...] = ()
 
     def _for_the_window(self) -> list[SparkColumn]:
-        made = [named(n).alias(f"c{place}") for place, n in enumerate(self.travels)]
-        return made + [tie.alias(f"t{place}") for place, tie in enumerate(self._ties)]
+        columns = [named(n).alias(f"c{place}") for place, n in enumerate(self.travels)]
+        return columns + [tie.alias(f"t{place}") for place, tie in enumerate(self._ties)]
 
     @property
     def _ties(self) -> list[SparkColumn]:
-        """What tells rows in one place apart; in the end what is in them."""
+        """What orders rows with equal ``on``; last a hash of the whole row."""
         if not self.tied:
             return []
         hashed = F.xxhash64(*(named(name) for name in self._hashable))
@@ -71,15 +69,19 @@ class PlanSide(SecondInput, TypedInput):
 
 
 @dataclass(frozen=True, eq=False)
-class JoinPlan:
-    """Two streams and how they are joined, typed."""
+class JoinPlan(PlanParts):
+    """Two streams and how they are joined."""
 
     spec: JoinSpec
-    sources: tuple[Source, Source]
+    sources: tuple[StreamInput, StreamInput]
     prefix: str = "right_"
     where: str | None = None
     limit: int | None = None
     tiebreak: tuple[str, ...] = ()
+
+    @property
+    def stream(self) -> StreamInput:
+        return self.sources[0]
 
     @cached_property
     def axis(self) -> Axis:
@@ -115,7 +117,7 @@ class JoinPlan:
 
     @property
     def batch_operator(self) -> PairJoinOperator | AsofJoinOperator:
-        # A batch holds nothing, so there is nothing to let go for want of room.
+        # A batch holds nothing, so the limit does not matter.
         return (
             replace(self.operator, limit=None)
             if isinstance(self.operator, PairJoinOperator)
@@ -149,96 +151,48 @@ class JoinPlan:
             raise UnknownColumnError("where", name, names)
         return place, names.index(name)
 
-    @property
-    def feeds(self) -> Sequence[PlanInput]:
-        return [side.feed(name) for side, name in zip(self.sides, SIDES, strict=True)]
-
-    @property
-    def shards(self) -> int:
-        return self.sources[0].shards if self.sources[0].by else 1
-
-    @property
-    def is_streaming(self) -> bool:
-        return self.sources[0].df.isStreaming
-
     @cached_property
-    def flat_schema(self) -> spark_types.StructType:
-        return struct(self.operator.result_schema)
+    def inputs(self) -> Sequence[PlanInput]:
+        return [side.plan_input(name) for side, name in zip(self.sides, SIDES, strict=True)]
+
+    def check_streams(self) -> None:
+        for source in self.sources:
+            source.check_other("is joined")
 
     @cached_property
     def finisher(self) -> RenamedColumns:
-        """A key that both sides call the same stands once, where the left side has it."""
+        """Names the columns of both sides; a key with one name on both sides appears once."""
         left, right = self.sides
         keys = dict(zip(left.keys, (f"k{place}" for place in range(len(left.keys))), strict=True))
-        made = [
+        columns = [
             (keys.get(name, f"left{place}"), name) for place, name in enumerate(left.schema.names)
         ]
         if left_only(self.how):
-            return RenamedColumns(tuple(made))
-        taken = {*left.schema.names}
+            return RenamedColumns(tuple(columns))
         same = {name for name, other in zip(left.keys, right.keys, strict=True) if name == other}
         for place, name in enumerate(right.schema.names):
             if name not in same:
-                told = self.prefix + name if name in taken else name
-                if told in {known for _, known in made}:
+                renamed = self.prefix + name if name in left.schema.names else name
+                if renamed in {known for _, known in columns}:
                     raise ArgumentError(
-                        "prefix", self.prefix, f"a column {told!r} is there already; use another"
+                        "prefix", self.prefix, f"a column {renamed!r} is there already; use another"
                     )
-                made.append((f"right{place}", told))
-        return RenamedColumns(tuple(made))
+                columns.append((f"right{place}", renamed))
+        return RenamedColumns(tuple(columns))
 
     @cached_property
     def identity(self) -> Mapping[str, str]:
-        made = {"join": f"{self.spec}{f' WHERE {self.where}' if self.where else ''}"}
+        identity = {"join": f"{self.spec}{f' WHERE {self.where}' if self.where else ''}"}
         for name, side in zip(SIDES, self.sides, strict=True):
             fields = ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in side.schema.fields)
             source = side.source
-            made[name] = f"on {source.on}; by {', '.join(source.by) or 'nothing'}; {fields}"
-            rule = source.disorder
-            made[f"disorder of {name}"] = rule.state_kind if rule else "told"
-        made["resolution"] = f"{self.axis.digits} decimals"
-        made["shard count"] = str(self.shards)
-        return made
+            identity[name] = f"on {source.on}; by {', '.join(source.by) or 'nothing'}; {fields}"
+            disorder = source.disorder
+            identity[f"disorder of {name}"] = disorder.state_kind if disorder else "told"
+        identity["resolution"] = f"{self.axis.digits} decimals"
+        identity["shard count"] = str(self.shards)
+        return identity
 
     @property
-    def label(self) -> str:
-        digest = hashlib.sha256(repr((self.identity, self.finisher)).encode()).hexdigest()[:8]
-        source = self.sources[0]
-        return "_".join(["muntin", *source.by, source.on, "join", digest])
-
-    def explained(self) -> str:
-        """What is joined, and what a stream holds for it."""
-        left, right = self.sources
-        pairs = zip(left.by, right.by, strict=True)
-        matched = ", ".join(f"left.{one} = right.{other}" for one, other in pairs)
-        lines = [
-            f"join        {self.identity['join']}",
-            f"on          left.{left.on}, right.{right.on}"
-            f"{f'; {matched}' if matched else '; keys do not matter'}",
-            f"exchange    both meet in one call; {self.shards} shard{'s' * (self.shards > 1)}",
-            f"state       {self._held() if self.is_streaming else 'none: a batch is one pass'}",
-        ]
-        return "\n".join(lines)
-
-    def _held(self) -> str:
-        room = "" if self.limit is None else f", at most {self.limit:,} bytes, the oldest go first"
-        match self.spec:
-            case Asof(waits_for_ever=True):
-                return (
-                    "not bounded: left rows wait for the next right row of their key, which may "
-                    "never come; a tolerance bounds it"
-                )
-            case Asof(tolerance=None):
-                return (
-                    "bounded: left rows until their partner is certain; right rows behind the left "
-                    "punctuation, and the last one before it for every key"
-                )
-            case Asof(tolerance=tolerance):
-                return f"bounded: rows of both sides until {tolerance} behind the other's progress"
-            case Zipper():
-                return f"bounded: rows of the intervals that are not complete on both sides{room}"
-            case _:
-                return (
-                    "bounded: rows of each side until the other is complete "
-                    f"{self.spec.within} behind them{room}"
-                )
+    def _digested(self) -> tuple[tuple[str, ...], str]:
+        return ("join",), f"({self.identity!r}, {self.finisher.label_text})"

@@ -1,145 +1,187 @@
-"""Plans: what is computed over one stream or several, ready to become a DataFrame."""
+"""The base of all plans: inputs, an operator and names, which together become a DataFrame."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Mapping, Sequence
 from functools import cached_property, reduce
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import types as spark_types
 
-from muntin.errors import MuntinError
 from muntin.operators.protocol import Operator
 from muntin.spark.exchange import batch_driver, stream_driver
 from muntin.spark.exchange.messages import InputRoute, announced, routed
 from muntin.spark.exchange.refused_rows import RefusedColumns
 from muntin.spark.exchange.shipping import shipped
 from muntin.spark.exchange.stored_input import StoredInput
-from muntin.spark.plan.protocol import PlanParts
+from muntin.spark.plan.inputs import PlanInput, StreamInput
+from muntin.spark.plan.results import Finisher, TaggedOutput
+from muntin.spark.types import to_spark
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """What ``.agg(...)`` computes, before it is a DataFrame.
+class PlanParts:
+    """What every plan has: the drivers run it, sinks write it and ``explain`` describes it.
 
-    ``df`` has the results, :func:`muntin.write` sends results and refused rows to two sinks, and
-    ``explain()`` says what it will cost.
+    Each plan defines its main ``stream``, its inputs, its operator, its finisher and its identity.
     """
 
-    compiled: PlanParts
+    @property
+    def stream(self) -> StreamInput:
+        """The stream that names the plan and says how many shards it has."""
+        raise NotImplementedError
+
+    @property
+    def inputs(self) -> Sequence[PlanInput]:
+        """The inputs, in the order in which the operator numbers them."""
+        raise NotImplementedError
+
+    @property
+    def operator(self) -> Operator:
+        """The operator that streams run."""
+        raise NotImplementedError
+
+    @property
+    def batch_operator(self) -> Operator:
+        """The operator that batches run, which may know a shorter way."""
+        return self.operator
+
+    @property
+    def finisher(self) -> Finisher:
+        """Makes results of what the operator reports."""
+        raise NotImplementedError
+
+    @property
+    def identity(self) -> Mapping[str, str]:
+        """What must not change between runs on one checkpoint, in words."""
+        raise NotImplementedError
+
+    @property
+    def shards(self) -> int:
+        """How many parts the work has. Without keys all rows meet in one."""
+        return self.stream.shard_count if self.stream.by else 1
 
     @property
     def is_streaming(self) -> bool:
-        return self.compiled.is_streaming
-
-    @property
-    def name(self) -> str:
-        """Under which the counts stand in a streaming query's progress."""
-        return self.compiled.label
+        """True if an input is a stream."""
+        return self.stream.df.isStreaming
 
     @cached_property
-    def df(self) -> DataFrame:
-        """The results, one row per key and window."""
-        if not self.is_streaming:
-            return self._batch()
-        return self.output.results(self.tagged(keep_refused=False))
+    def flat_schema(self) -> spark_types.StructType:
+        """The columns that the operator reports, in Spark's types."""
+        return spark_schema(self.operator.result_schema)
 
-    def _batch(self) -> DataFrame:
-        operator = self.compiled.batch_operator
-        messages = self._messages(self._lanes(operator, in_batch=True), originals=False)
-        return self.compiled.finisher.apply(
-            batch_driver.run(messages, operator, self.compiled.flat_schema)
-        )
+    @property
+    def label(self) -> str:
+        """The name of the plan's counts in a query's progress, the same at every start.
 
-    def _lanes(self, operator: Operator, *, in_batch: bool) -> tuple[InputRoute, ...]:
-        """How each input travels; in a batch its end is its only punctuation."""
+        It has the columns that the plan is about, and a digest because a query may hold two plans
+        over the same columns.
+        """
+        kind, text = self._digested
+        digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+        return "_".join(["muntin", *self.stream.by, self.stream.on, *kind, digest])
+
+    @property
+    def _digested(self) -> tuple[tuple[str, ...], str]:
+        """A word for the kind of plan if its label has one, and the text that is digested."""
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Raise if a type, a name, an expected value or a stream does not suit the plan."""
+        self.finisher.check()
+        if not (self.flat_schema.fields and self.inputs):  # whose types are found out here
+            raise AssertionError("a plan has inputs and results")
+        if self.is_streaming:
+            self.check_streams()
+
+    def check_streams(self) -> None:
+        """Raise if an input is a stream that cannot be run."""
+
+    def batch_results(self) -> DataFrame:
+        """Return the results of a batch."""
+        operator = self.batch_operator
+        messages = self._messages(self._routes(operator, in_batch=True), originals=False)
+        return self.finisher.apply(batch_driver.run(messages, operator, self.flat_schema))
+
+    def tagged_output(self, *, keep_refused: bool) -> DataFrame:
+        """Return results, refused rows and counts of one streaming query, each with its tag."""
+        routes = self._routes(self.operator, in_batch=False)
+        control = [
+            announced(plan_input.control, plan_input.axis, self.shards, number)
+            for number, plan_input in enumerate(self.inputs)
+            if plan_input.control is not None
+        ]
+        messages = self._messages(routes, originals=keep_refused)
+        stored = self._stored_inputs(routes, originals=keep_refused)
+        task = stream_driver.ShardTask(self.operator, routes, self.identity, stored)
+        tagged = stream_driver.run(_union([messages, *control]), task)
+        return stream_driver.counted(tagged, self.label)
+
+    @cached_property
+    def output(self) -> TaggedOutput:
+        """Splits the output of a stream by tag."""
+        return TaggedOutput(self.finisher, self.flat_schema, self._refused_columns)
+
+    def batch_refused(self) -> DataFrame:
+        """Return the rows of a batch that have no place in any result, with the reason."""
+        routes = self._routes(self.operator, in_batch=True)
+        return self._refused_columns.together([self._refused(routes, route) for route in routes])
+
+    @property
+    def _refused_columns(self) -> RefusedColumns:
+        names = tuple(plan_input.name for plan_input in self.inputs)
+        return RefusedColumns(names, tuple(one.refused_schema for one in self.inputs))
+
+    def _refused(self, routes: Sequence[InputRoute], route: InputRoute) -> DataFrame:
+        """Return the refused rows of one input."""
+        plan_input = self.inputs[route.source]
+        schema = plan_input.refused_schema
+        worker = shipped("muntin.spark.exchange.batch_driver", "refusals", route)
+        refused = plan_input.prepared(True).mapInArrow(worker, schema)
+        if not plan_input.may_refuse:
+            return refused
+        messages = self._messages(routes, originals=True)
+        by_operator = batch_driver.fallen(messages, self.operator, route.source, schema)
+        return refused.unionByName(by_operator)
+
+    def _routes(self, operator: Operator, *, in_batch: bool) -> tuple[InputRoute, ...]:
+        """Return how each input travels; in a batch its end is its only punctuation."""
         return tuple(
             InputRoute.of(
                 operator,
-                source,
-                feed.punctuator.in_batch if in_batch else feed.punctuator,
-                self.compiled.shards,
-                feed.everywhere,
+                number,
+                plan_input.punctuator.in_batch if in_batch else plan_input.punctuator,
+                self.shards,
+                plan_input.everywhere,
             )
-            for source, feed in enumerate(self.compiled.feeds)
+            for number, plan_input in enumerate(self.inputs)
         )
 
-    def _messages(self, lanes: Sequence[InputRoute], *, originals: bool) -> DataFrame:
-        feeds = zip(self.compiled.feeds, lanes, strict=True)
+    def _messages(self, routes: Sequence[InputRoute], *, originals: bool) -> DataFrame:
+        pairs = zip(self.inputs, routes, strict=True)
         return _union(
-            [routed(feed.prepared(originals), lane) for feed, lane in feeds if not feed.preset]
+            [routed(one.prepared(originals), route) for one, route in pairs if not one.stored]
         )
 
-    def _preset(self, lanes: Sequence[InputRoute], *, originals: bool) -> tuple[StoredInput, ...]:
-        """The inputs that travel with the query."""
-        feeds = zip(self.compiled.feeds, lanes, strict=True)
+    def _stored_inputs(
+        self, routes: Sequence[InputRoute], *, originals: bool
+    ) -> tuple[StoredInput, ...]:
+        """Return the inputs that travel with the query."""
+        pairs = zip(self.inputs, routes, strict=True)
         return tuple(
-            StoredInput.of(lane.source, routed(feed.prepared(originals), lane), lane.shards)
-            for feed, lane in feeds
-            if feed.preset
+            StoredInput.of(route.source, routed(one.prepared(originals), route), route.shards)
+            for one, route in pairs
+            if one.stored
         )
 
-    def tagged(self, *, keep_refused: bool) -> DataFrame:
-        """Streams: results, refused rows and counts of one query, told apart by ``tag``."""
-        compiled = self.compiled
-        lanes = self._lanes(compiled.operator, in_batch=False)
-        messages = self._messages(lanes, originals=keep_refused)
-        told = [
-            announced(feed.control, feed.axis, compiled.shards, source)
-            for source, feed in enumerate(compiled.feeds)
-            if feed.control is not None
-        ]
-        preset = self._preset(lanes, originals=keep_refused)
-        task = stream_driver.ShardTask(compiled.operator, lanes, compiled.identity, preset)
-        return stream_driver.counted(stream_driver.run(_union([messages, *told]), task), self.name)
 
-    @cached_property
-    def output(self) -> stream_driver.Output:
-        """How tagged output is told apart."""
-        compiled = self.compiled
-        return stream_driver.Output(compiled.finisher, compiled.flat_schema, self._refusing)
-
-    @property
-    def _refusing(self) -> RefusedColumns:
-        feeds = self.compiled.feeds
-        return RefusedColumns(tuple(f.name for f in feeds), tuple(f.refused_schema for f in feeds))
-
-    @property
-    def refused(self) -> DataFrame:
-        """Batch: the rows that have no place in any window, with the reason.
-
-        In a stream refused rows come from the query that makes the results; use
-        :func:`muntin.write` with ``refused=``.
-        """
-        if self.is_streaming:
-            raise MuntinError(
-                "a stream's refused rows come from the same query as its results: "
-                "mt.write(plan, results=..., refused=...)"
-            )
-        lanes = self._lanes(self.compiled.operator, in_batch=True)
-        return self._refusing.together([self._refused(lanes, lane) for lane in lanes])
-
-    def _refused(self, lanes: Sequence[InputRoute], lane: InputRoute) -> DataFrame:
-        """The refused rows of one input."""
-        feed = self.compiled.feeds[lane.source]
-        worker = shipped("muntin.spark.exchange.batch_driver", "refusals", lane)
-        refused = feed.prepared(True).mapInArrow(worker, feed.refused_schema)
-        if not feed.may_refuse:
-            return refused
-        messages = self._messages(lanes, originals=True)
-        found = batch_driver.fallen(
-            messages, self.compiled.operator, lane.source, feed.refused_schema
-        )
-        return refused.unionByName(found)
-
-    @property
-    def explanation(self) -> object:
-        """What ``explain`` prints, as data."""
-        return self.compiled.explained()
-
-    def explain(self) -> None:
-        """Print which panes, shards and state the plan uses, and what that costs."""
-        print(self.explanation)
+def spark_schema(schema: pa.Schema) -> spark_types.StructType:
+    """Return Arrow columns in Spark's types."""
+    return spark_types.StructType(
+        [spark_types.StructField(field.name, to_spark(field.type)) for field in schema]
+    )
 
 
 def _union(messages: Sequence[DataFrame]) -> DataFrame:

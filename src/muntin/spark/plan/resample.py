@@ -1,43 +1,49 @@
-"""From a stream and where its values are wanted to one operator and the DataFrames that feed it."""
+"""Plans of resampling: values at the instants of a grid or of another stream."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
-from pyspark.sql import types as spark_types
+import pyarrow as pa
 
+from muntin.operators.fill.user_function import Function
 from muntin.operators.join.asof_reach import AsofReach
 from muntin.operators.protocol import Operator
 from muntin.operators.resample.at_grid import Regular
 from muntin.operators.resample.at_instants import Given
 from muntin.operators.resample.neighbours import Neighbours
-from muntin.spark.plan.inputs import Source
+from muntin.spark.plan.fill import FillPlan
+from muntin.spark.plan.inputs import PlanInput, StreamInput
 from muntin.spark.plan.join import PlanSide
-from muntin.spark.plan.protocol import PlanInput
-from muntin.spark.plan.result_names import RenamedColumns
+from muntin.spark.plan.plan import PlanParts
+from muntin.spark.plan.results import RenamedColumns, ResultNames
 from muntin.spark.plan.second_input import shared_axis
-from muntin.spark.plan.windows import struct
+from muntin.spark.plan.windows import WindowPlan
 from muntin.specs.axis import Axis
 from muntin.specs.join import Asof
-from muntin.specs.resample import Resampling
+from muntin.specs.resample import Instants, Resampling
 
 
 @dataclass(frozen=True, eq=False)
-class ResamplePlan:
-    """Rows, the columns of which values are wanted, and the stream that says where, if any."""
+class ResamplePlan(PlanParts):
+    """Values of some columns, between the rows of a stream; ``at`` has the instants, if any."""
 
     spec: Resampling
-    rows: Source
-    at: Source | None
+    rows: StreamInput
+    at: StreamInput | None
     columns: tuple[str, ...]
     tiebreak: tuple[str, ...] = ()
     prefix: str = ""
 
     @property
-    def sources(self) -> tuple[Source, ...]:
+    def stream(self) -> StreamInput:
+        return self.rows
+
+    @property
+    def sources(self) -> tuple[StreamInput, ...]:
         return (self.rows,) if self.at is None else (self.at, self.rows)
 
     @cached_property
@@ -64,26 +70,14 @@ class ResamplePlan:
         look = AsofReach.of(looked_for(self.spec), self.axis)
         return Given(look, (self.sides[0].side, rows.side), values, rows.on_type)
 
-    @property
-    def batch_operator(self) -> Operator:
-        return self.operator
-
-    @property
-    def feeds(self) -> Sequence[PlanInput]:
-        names = ("at", "rows")[-len(self.sides) :]
-        return [side.feed(name) for side, name in zip(self.sides, names, strict=True)]
-
-    @property
-    def shards(self) -> int:
-        return self.rows.shards if self.rows.by else 1
-
-    @property
-    def is_streaming(self) -> bool:
-        return self.rows.df.isStreaming
-
     @cached_property
-    def flat_schema(self) -> spark_types.StructType:
-        return struct(self.operator.result_schema)
+    def inputs(self) -> Sequence[PlanInput]:
+        names = ("at", "rows")[-len(self.sides) :]
+        return [side.plan_input(name) for side, name in zip(self.sides, names, strict=True)]
+
+    def check_streams(self) -> None:
+        for source in self.sources:
+            source.check_other("is resampled")
 
     @cached_property
     def finisher(self) -> RenamedColumns:
@@ -93,56 +87,80 @@ class ResamplePlan:
 
     @cached_property
     def identity(self) -> Mapping[str, str]:
-        made = {"resampling": f"{self.spec} ({self.axis.domain})"}
-        for side, feed in zip(self.sides, self.feeds, strict=True):
-            disorder = side.source.disorder
+        identity = {"resampling": f"{self.spec} ({self.axis.domain})"}
+        for side, plan_input in zip(self.sides, self.inputs, strict=True):
+            name, disorder = plan_input.name, side.source.disorder
             types = zip(side.keys, side.types, strict=True)
             by = [f"{name} {type_.simpleString()}" for name, type_ in types]
             fields = [f"{n} {side.schema[n].dataType.simpleString()}" for n in side.travels]
-            made[feed.name] = (
+            identity[name] = (
                 f"on {side.source.on}; by {', '.join(by) or 'nothing'}; {', '.join(fields)}"
             )
-            made[f"disorder of {feed.name}"] = disorder.state_kind if disorder else "told"
-        made["resolution"] = f"{self.axis.digits} decimals"
-        made["shard count"] = str(self.shards)
-        return made
+            identity[f"disorder of {name}"] = disorder.state_kind if disorder else "told"
+        identity["resolution"] = f"{self.axis.digits} decimals"
+        identity["shard count"] = str(self.shards)
+        return identity
 
     @property
-    def label(self) -> str:
-        digest = hashlib.sha256(repr((self.identity, self.finisher)).encode()).hexdigest()[:8]
-        return "_".join(["muntin", *self.rows.by, self.rows.on, "resample", digest])
-
-    def explained(self) -> str:
-        """Where values are wanted, and what a stream holds for it."""
-        where = "between the first and the last row of each key"
-        if self.at is not None:
-            where = f"where rows of the other stream lie, on {self.at.on}"
-        return "\n".join(
-            [
-                f"resample    {self.spec}",
-                f"instants    {where}",
-                f"values      {', '.join(self.columns)}",
-                f"exchange    {self.shards} shard{'s' * (self.shards > 1)}",
-                f"state       {self._held() if self.is_streaming else 'none: a batch is one pass'}",
-            ]
-        )
-
-    def _held(self) -> str:
-        if self.at is None:
-            return "bounded: rows until they are final, and the last final one of every key"
-        if looked_for(self.spec).waits_for_ever:
-            return (
-                "not bounded: instants wait for the next row of their key, which may never come; "
-                "how='previous' does not wait"
-            )
-        return (
-            "bounded: rows and instants until both sides are complete there; the last row of every "
-            "key"
-        )
+    def _digested(self) -> tuple[tuple[str, ...], str]:
+        return ("resample",), f"({self.identity!r}, {self.finisher.label_text})"
 
 
 def looked_for(spec: Resampling) -> Asof:
-    """The rows that an instant of another stream needs."""
+    """Return the as-of join that finds the rows that an instant of another stream needs."""
     if spec.how == "linear":
         return Asof(None, "nearest")
     return Asof(spec.max_gap, "backward" if spec.how == "previous" else "nearest")
+
+
+@dataclass(frozen=True, eq=False)
+class InstantPlan(WindowPlan):
+    """Instants that are filled with the rows around them."""
+
+    @property
+    def instants(self) -> Instants:
+        assert isinstance(self.spec, Instants)
+        return self.spec
+
+    @cached_property
+    def operator(self) -> Regular:
+        types = tuple(self.schema[name].dataType for name in self.source.by)
+        side = PlanSide(self.source, self.axis, types).side
+        return Regular(side, self.instants.grid(self.axis), None, self.on_type)
+
+    @cached_property
+    def bounds(self) -> tuple[str, ...]:
+        return ("frame_start",)
+
+
+@dataclass(frozen=True, eq=False)
+class InstantRowsPlan(FillPlan):
+    """Instants with what a function or aggregates make of the rows around them."""
+
+    on: str = ""
+
+    @cached_property
+    def naming(self) -> ResultNames:
+        return replace(super().naming, instead=(("frame_start", self.on),))
+
+    def check_streams(self) -> None:
+        for source in (self.plain.source, *(fill.source for fill in self.sources)):
+            source.check_other("is resampled")
+
+
+@dataclass(frozen=True)
+class SkipsEmptyInstants:
+    """A function that is not called where there are no rows; the column ``gap`` is true there."""
+
+    function: Function
+    gap: str
+
+    @property
+    def __name__(self) -> str:
+        return str(getattr(self.function, "__name__", type(self.function).__name__))
+
+    def __call__(self, rows: pa.Table) -> Mapping[str, Any]:
+        if not rows.num_rows:
+            return {self.gap: True}
+        values: Any = self.function(rows)
+        return {**values, self.gap: False} if isinstance(values, Mapping) else values

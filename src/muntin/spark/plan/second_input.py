@@ -1,4 +1,4 @@
-"""Another stream or table beside a stream: its rows, and which of its columns match keys."""
+"""A second stream or table next to a stream: its rows, and which of its columns match keys."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import types as spark_types
 
 from muntin.errors import ArgumentError, UnknownColumnError
-from muntin.spark.api.disorder_checks import check_clock
-from muntin.spark.plan.inputs import Source, TypedInput
-from muntin.spark.plan.protocol import PlanInput
-from muntin.spark.requirements import check_stream, setting
+from muntin.spark.plan.inputs import PlanInput, StreamInput, TypedInput
+from muntin.spark.requirements import setting
 from muntin.spark.types import progressing, to_arrow
 from muntin.specs.axis import Axis, Domain
-from muntin.specs.disorder import CHOICES, PerKey, Punctuated
+from muntin.specs.disorder import PerKey, Punctuated
 from muntin.specs.lengths import Length
 from muntin.specs.windows import column_name, digits_for
 
@@ -37,7 +35,7 @@ Key = str | Sequence[str] | Mapping[str, str] | None
 
 
 class SecondInput(TypedInput):
-    """Rows of one of several inputs, on the axis that all share, their keys of equal types."""
+    """Rows of one of several inputs: all share one axis, and their keys have equal types."""
 
     shared: Axis | None
     types: tuple[spark_types.DataType, ...]
@@ -52,15 +50,15 @@ class SecondInput(TypedInput):
         return tuple(to_arrow(type_, "key") for type_ in self.types)
 
     def _key(self, name: str) -> SparkColumn:
-        """Of the type that all inputs have it in, so that equal keys are equal."""
+        """Return a key in the type that all inputs share, so that equal keys are equal."""
         key = super()._key(name)
         if name not in self.keys:
             return key
         wanted = self.types[self.keys.index(name)]
         return key if self.schema[name].dataType == wanted else key.cast(wanted)
 
-    def feed(self, name: str) -> PlanInput:
-        """The rows as an input under a name."""
+    def plan_input(self, name: str) -> PlanInput:
+        """Return the rows as an input with a name."""
         return PlanInput(
             name=name,
             prepared=lambda originals: self.prepared(originals=originals),
@@ -72,17 +70,17 @@ class SecondInput(TypedInput):
         )
 
 
-def shared_axis(sources: Sequence[Source], lengths: Sequence[Length]) -> Axis:
-    """One axis for all inputs, fine enough for each of them."""
+def shared_axis(sources: Sequence[StreamInput], lengths: Sequence[Length]) -> Axis:
+    """Return one axis for all inputs, fine enough for each of them."""
     first = sources[0]
     domain, _ = progressing(first.df.schema[first.on].dataType, first.on)
-    digits = [max(digits_of(source, domain, lengths), source.digits) for source in sources]
+    digits = [digits_of(source, domain, lengths) for source in sources]
     zone = setting(first.df.sparkSession, "spark.sql.session.timeZone", "UTC")
     return Axis(domain, max(digits), zone)
 
 
-def digits_of(source: Source, wanted: Domain, lengths: Sequence[Length]) -> int:
-    """The decimals that an input needs, if it progresses as the others do."""
+def digits_of(source: StreamInput, wanted: Domain, lengths: Sequence[Length]) -> int:
+    """Return the decimals that an input needs; raise if it progresses along another domain."""
     domain, scale = progressing(source.df.schema[source.on].dataType, source.on)
     if domain is not wanted:
         raise ArgumentError(
@@ -94,34 +92,33 @@ def digits_of(source: Source, wanted: Domain, lengths: Sequence[Length]) -> int:
     return digits_for(domain, scale, *lengths, finest)
 
 
-def other_source(own: Source, other: Any, on: str | None) -> tuple[Source, tuple[str, ...] | None]:
-    """The rows of another stream or table, and the keys that it was described with."""
-    from muntin.spark.api.stream import Stream  # which can make what takes others
-
+def other_source(
+    own: StreamInput, other: Any, on: str | None
+) -> tuple[StreamInput, tuple[str, ...] | None]:
+    """Return the second stream or table, and the keys that it was described with, if any."""
     if other is None:
         return replace(own, on=own.on if on is None else column_name("on", on)), own.by
-    if isinstance(other, Stream):
-        source = other.described()
-        if on is not None and on != source.on:
-            raise ArgumentError("on", on, f"the stream progresses on {source.on!r} already")
-        return replace(source, shards=own.shards), source.by
+    if isinstance(other, StreamInput):
+        if on is not None and on != other.on:
+            raise ArgumentError("on", on, f"the stream progresses on {other.on!r} already")
+        return other, other.by
     if not hasattr(other, "isStreaming"):
         raise ArgumentError("other", other, "it is a Spark DataFrame or what mt.stream returns")
     name = own.on if on is None else column_name("on", on)
     if name not in other.columns:
         raise UnknownColumnError("on", name, other.columns)
     progressing(other.schema[name].dataType, name)
-    return Source(other, name, (), None, own.shards, functions=own.functions), None
+    return StreamInput(other, name, (), functions=own.functions), None
 
 
 def matching(
     keys: Sequence[str],
     schema: spark_types.StructType,
-    source: Source,
+    source: StreamInput,
     key: Key,
     described: tuple[str, ...] | None,
 ) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """The columns that match, and which of the keys they match."""
+    """Return the columns that match keys, and the numbers of the keys that they match."""
     pairs = _pairs(keys, source, key, described)
     for own, name in pairs:
         if name not in source.df.columns:
@@ -134,16 +131,16 @@ def matching(
         raise ArgumentError(
             "key",
             key,
-            f"{source.disorder} tells of each key of {described}, so these have to match; or use "
+            f"{source.disorder} is about each key of {described}, so these have to match; or use "
             "another disorder",
         )
     return tuple(name for _, name in pairs), tuple(keys.index(own) for own, _ in pairs)
 
 
 def _pairs(
-    keys: Sequence[str], source: Source, key: Key, described: tuple[str, ...] | None
+    keys: Sequence[str], source: StreamInput, key: Key, described: tuple[str, ...] | None
 ) -> list[tuple[str, str]]:
-    """Pairs of a key and the column that matches it."""
+    """Return pairs of a key and the column that matches it."""
     if isinstance(key, Mapping):
         for own in key:
             if own not in keys:
@@ -175,7 +172,7 @@ def _pairs(
     return [(own, column_name("key", name)) for own, name in zip(keys, names, strict=True)]
 
 
-def _check_types(schema: spark_types.StructType, own: str, source: Source, name: str) -> None:
+def _check_types(schema: spark_types.StructType, own: str, source: StreamInput, name: str) -> None:
     one, other = schema[own].dataType, source.df.schema[name].dataType
     to_arrow(other, f"key={name!r}")
     if one != other and not _widens(other, one):
@@ -188,28 +185,15 @@ def _check_types(schema: spark_types.StructType, own: str, source: Source, name:
 
 
 def _widens(narrow: spark_types.DataType, wide: spark_types.DataType) -> bool:
-    """Whether every value of one type is a value of the other, and equal ones stay equal."""
+    """True if the wide type has every value of the narrow one, and equal values stay equal."""
     for family in _FAMILIES:
         if narrow in family and wide in family:
             return family.index(narrow) < family.index(wide)
     return False
 
 
-def check_other(source: Source, role: str) -> None:
-    """Refuse another stream of which nobody would know what is complete."""
-    if source.disorder is None and source.control is None:
-        raise ArgumentError(
-            "other",
-            "a stream",
-            f"a stream that {role} must say how disordered it is, or nothing would ever be "
-            f"complete: mt.stream(other, on=..., by=..., disorder={CHOICES})",
-        )
-    check_clock(source.disorder, source.clock)
-    check_stream(source.df.sparkSession)
-
-
-def same_kind(left: Source, right: Source) -> None:
-    """Two streams or two batches; no other pair is joined row by row."""
+def same_kind(left: StreamInput, right: StreamInput) -> None:
+    """Raise unless both are streams or both are batches: no other pair is joined row by row."""
     if left.df.isStreaming != right.df.isStreaming:
         one = "the other one" if left.df.isStreaming else "this one"
         raise ArgumentError(

@@ -1,10 +1,9 @@
-"""From a plan to an operator and the DataFrame that feeds it."""
+"""The plan of windows: their operator, and the columns of a stream that travel to it."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -20,25 +19,25 @@ from muntin.operators.build import WindowOperatorInputs, build
 from muntin.operators.frames.batch_runs import in_batch
 from muntin.operators.protocol import Operator
 from muntin.spark.columns import column, named
-from muntin.spark.plan.fingerprint import fingerprint
-from muntin.spark.plan.inputs import TypedInput
-from muntin.spark.plan.protocol import PlanInput
-from muntin.spark.plan.result_names import ResultNames
+from muntin.spark.plan.inputs import PlanInput, StreamInput, TypedInput
+from muntin.spark.plan.plan import PlanParts
+from muntin.spark.plan.results import ResultNames
 from muntin.spark.requirements import setting
-from muntin.spark.types import progressing, to_arrow, to_spark
+from muntin.spark.types import progressing, to_arrow
 from muntin.specs.axis import Axis
-from muntin.specs.fill import StoredFrames
+from muntin.specs.fill import StoredFramesSpec
 from muntin.specs.frames.framing import Framing
+from muntin.specs.frames.schemes import Schedule
 from muntin.specs.resample import Instants
-from muntin.specs.row_windows import RowWindow, SequenceSpec, SlideOnWindow
-from muntin.specs.windows import Unfinished, WindowSpec
+from muntin.specs.row_windows import Landmarks, RowWindow, SequenceSpec, SlideOnWindow
+from muntin.specs.windows import Landmark, Latch, Unfinished, Window, WindowSpec
 
-AnySpec = WindowSpec | SequenceSpec | Framing | StoredFrames | Instants
+AnySpec = WindowSpec | SequenceSpec | Framing | StoredFramesSpec | Instants
 
 
 @dataclass(frozen=True, eq=False)
 class WindowDetails:
-    """What only some windows have: groups inside them, what breaks ties, what rows say."""
+    """What only some windows have: groups, columns that break ties, landmarks and gaps of rows."""
 
     group: tuple[str, ...] = ()
     tiebreak: tuple[str, ...] = ()
@@ -47,34 +46,37 @@ class WindowDetails:
 
 
 @dataclass(frozen=True, eq=False)
-class WindowPlan(TypedInput):
-    """Windows of a source, typed: everything the drivers, ``explain`` and ``write`` ask for."""
+class WindowPlan(TypedInput, PlanParts):
+    """Windows over a stream, and the columns of their results.
+
+    ``digits`` are decimals that the axis must have in addition to those that the windows need.
+    """
 
     spec: AnySpec
     columns: tuple[Column, ...]
     unfinished: Unfinished = "keep"
     prefix: str = ""
     details: WindowDetails = field(default_factory=WindowDetails)
+    digits: int = 0
+
+    @property
+    def stream(self) -> StreamInput:
+        return self.source
 
     @cached_property
     def axis(self) -> Axis:
         domain, scale = progressing(self.schema[self.source.on].dataType, self.source.on)
         zone = setting(self.source.df.sparkSession, "spark.sql.session.timeZone", "UTC")
         finest = None if self.source.disorder is None else self.source.disorder.finest
-        scale = max(scale, self.source.digits)
+        scale = max(scale, self.digits)
         return self.spec.axis(domain, scale=scale, zone=zone, also=finest)
 
     @cached_property
     def behind(self) -> int:
-        """How far the punctuation follows the rows by the rule's own lengths, in ticks."""
+        """How far the punctuation is behind the rows by the rule's own lengths, in ticks."""
         disorder = self.source.disorder
         lengths = () if disorder is None else disorder.lengths
         return sum(self.axis.length("slack", length) for length in lengths)
-
-    @cached_property
-    def shards(self) -> int:
-        """Without keys everything meets in one shard, combined to panes before it gets there."""
-        return self.source.shards if self.source.by else 1
 
     @cached_property
     def slots(self) -> list[Expression]:
@@ -85,7 +87,7 @@ class WindowPlan(TypedInput):
         return list(dict.fromkeys(wanted))
 
     @property
-    def asked(self) -> str:
+    def expressions(self) -> str:
         return ", ".join(column.name for column in self.columns)
 
     @cached_property
@@ -97,23 +99,23 @@ class WindowPlan(TypedInput):
         return [column(slot).alias(f"s{place}") for place, slot in enumerate(self.slots)]
 
     def _for_the_window(self) -> list[SparkColumn]:
-        """What only some windows look at: the slide attribute, landmarks, gaps, ties."""
-        made: list[SparkColumn] = []
+        """Return what only some windows read: the slide attribute, landmarks, gaps, ties."""
+        columns: list[SparkColumn] = []
         if isinstance(self.spec, SlideOnWindow):
-            made.append(named(self.spec.slide_on).alias("slide_on"))
+            columns.append(named(self.spec.slide_on).alias("slide_on"))
         if self.details.starts is not None:
-            made.append(self.details.starts.alias("starts"))
+            columns.append(self.details.starts.alias("starts"))
         if self.details.gap is not None:
-            made.append(self._reach(self.details.gap).alias("reach"))
+            columns.append(self._reach(self.details.gap).alias("reach"))
         if isinstance(self.spec, RowWindow):
             ties = [named(name) for name in self.details.tiebreak]
-            # Rows that still tie are told apart by what else is in them, here as on any machine.
+            # Rows that still tie are ordered by a hash of their columns, the same on any machine.
             ties.append(F.xxhash64(*(named(n) for n in self._hashable)))
-            made += [tie.alias(f"t{place}") for place, tie in enumerate(ties)]
-        return made
+            columns += [tie.alias(f"t{place}") for place, tie in enumerate(ties)]
+        return columns
 
     def _reach(self, gap: SparkColumn) -> SparkColumn:
-        """Up to where a row holds its session open, computed as Spark would."""
+        """Return the end up to which a row holds its session open, computed as Spark would."""
         if self.axis.domain.temporal and isinstance(
             self.source.df.select(gap).schema[0].dataType, spark_types.StringType
         ):
@@ -122,13 +124,13 @@ class WindowPlan(TypedInput):
 
     @cached_property
     def operator(self) -> Operator:
-        # Others have compilers of their own.
-        assert not isinstance(self.spec, Framing | StoredFrames | Instants)
+        # Others have plans of their own.
+        assert not isinstance(self.spec, Framing | StoredFramesSpec | Instants)
         return build(self.spec, self.typed)
 
     @cached_property
     def typed(self) -> WindowOperatorInputs:
-        """Everything an operator is made of, beside its windows."""
+        """Everything that an operator is made of except its windows."""
         return WindowOperatorInputs(
             axis=self.axis,
             keys=self.key_types,
@@ -188,16 +190,11 @@ class WindowPlan(TypedInput):
         return calls
 
     @cached_property
-    def flat_schema(self) -> spark_types.StructType:
-        """The operator's result schema in Spark's types."""
-        return struct(self.operator.result_schema)
+    def inputs(self) -> tuple[PlanInput, ...]:
+        return (self.plan_input("rows"),)
 
-    @cached_property
-    def feeds(self) -> tuple[PlanInput, ...]:
-        return (self.feed("rows"),)
-
-    def feed(self, name: str) -> PlanInput:
-        """The stream as an input under a name."""
+    def plan_input(self, name: str) -> PlanInput:
+        """Return the stream as an input with a name."""
         return PlanInput(
             name=name,
             prepared=lambda originals: self.prepared(originals=originals),
@@ -217,26 +214,64 @@ class WindowPlan(TypedInput):
     def finisher(self) -> ResultNames:
         return self.naming
 
+    @property
+    def needs_disorder(self) -> bool:
+        """False for rows ranked by arrival, which are final when they arrive."""
+        return not (isinstance(self.spec, RowWindow) and self.spec.order == "arrival")
+
+    def check_operator(self) -> None:
+        """Raise if a length or a type does not suit the windows."""
+        if not self.operator.result_schema.names:
+            raise AssertionError("windows have results")
+
+    def check_streams(self) -> None:
+        if self.needs_disorder:
+            self.source.check_windowed()
+        self.source.check_run()
+
     @cached_property
     def identity(self) -> Mapping[str, str]:
-        return fingerprint(self)
+        schema, source = self.schema, self.source
+        by = [f"{n} {schema[n].dataType.simpleString()}" for n in self.keys]
+        arguments = [str(t) for call in self.calls for t in call.types]
+        return {
+            "window": f"{self.spec} ({self.axis.domain}{self._days()})",
+            "aggregates": ", ".join(call.label for call in self.calls),
+            "schema": f"on {schema[source.on].dataType.simpleString()}; by "
+            f"{', '.join(by) or 'nothing'}; arguments {', '.join(arguments) or 'none'}",
+            "resolution": f"{self.axis.digits} decimals",
+            "shard count": str(self.shards),
+            "unfinished": self.unfinished,
+            "disorder": source.disorder.state_kind if source.disorder else "told",
+        }
+
+    def _days(self) -> str:
+        """Return the time zone, only if windows lie elsewhere by it: machines may differ in it."""
+        zone = self.axis.zone
+        return "" if self._anchors(zone) == self._anchors("UTC") else f", days in {zone}"
+
+    def _anchors(self, zone: str) -> tuple[int, ...]:
+        """Return the ticks that windows are counted from."""
+        axis, spec = replace(self.axis, zone=zone), self.spec
+        match spec:
+            case Window() | Landmark() | Latch():
+                return (spec.edges(axis).origin,)
+            case Landmarks(origins=origins):
+                return tuple(axis.point("origin", origin) for origin in origins)
+            case Framing(schedule=Schedule() as schedule):
+                return (schedule.start(axis),)
+            case Instants():
+                grid = spec.grid(axis)
+                return () if grid is None else (grid.origin,)
+            case SlideOnWindow():
+                return (spec.slide_origin(replace(self.slide_axis, zone=zone)),)
+        return ()
 
     @property
-    def label(self) -> str:
-        """The columns it is about, and a digest of window and results.
-
-        A query may hold two plans over the same columns; the label is the same at every start.
-        """
-        told, names = self.identity, self.naming
-        windows = (told["window"], told["unfinished"], names.by, names.prefix)
-        what = repr((*windows, told["aggregates"], names.results))
-        digest = hashlib.sha256(what.encode()).hexdigest()[:8]
-        return "_".join(["muntin", *self.source.by, self.source.on, digest])
-
-    def explained(self) -> object:
-        from muntin.spark.explain.windows import explanation  # which looks at every kind of plan
-
-        return explanation(self, streaming=self.is_streaming)
+    def _digested(self) -> tuple[tuple[str, ...], str]:
+        identity, names = self.identity, self.naming
+        windows = (identity["window"], identity["unfinished"], names.by, names.prefix)
+        return (), repr((*windows, identity["aggregates"], names.results))
 
     @cached_property
     def bounds(self) -> tuple[str, ...]:
@@ -254,10 +289,3 @@ class WindowPlan(TypedInput):
             prefix=self.prefix,
             results=tuple((c.name, len(c.aggregates), c.outer) for c in self.columns),
         )
-
-
-def struct(schema: pa.Schema) -> spark_types.StructType:
-    """The columns that an operator makes, in Spark's types."""
-    return spark_types.StructType(
-        [spark_types.StructField(field.name, to_spark(field.type)) for field in schema]
-    )

@@ -16,7 +16,7 @@ from pyspark.sql import types as spark_types
 
 from muntin.errors import ArgumentError, UnknownColumnError, UnsupportedTypeError
 from muntin.spark.columns import named, problem
-from muntin.spark.plan.inputs import Source
+from muntin.spark.plan.inputs import StreamInput
 from muntin.specs.frames.framing import Framing
 
 Key = tuple[Any, ...]
@@ -65,7 +65,7 @@ class PlotQuery:
     is the column of the frames with their labels, and rows are thinned for ``width`` pixels.
     """
 
-    source: Source
+    source: StreamInput
     framing: Framing
     prefix: str
     rows: DataFrame

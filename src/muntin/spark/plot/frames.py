@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +16,12 @@ from muntin.errors import ArgumentError, RequirementError
 from muntin.expressions.dialect import columns_of
 from muntin.expressions.spark_expressions import Name, Sql
 from muntin.spark.columns import text_of
+from muntin.spark.plan.inputs import StreamInput
 from muntin.spark.plot.data import Key, PlotQuery, one_key
 from muntin.specs.frames.frame_kind import FrameKind
+from muntin.specs.frames.framing import Framing
 
 if TYPE_CHECKING:
-    from muntin.spark.api.frames import Frames
     from muntin.spark.plot.chart import Chart
 
 Types = Mapping[str, spark_types.DataType]
@@ -28,9 +29,12 @@ _SUFFIXES = (".png", ".svg", ".html")
 
 
 def plot(
-    frames: Frames,
+    source: StreamInput,
+    framing: Framing,
+    prefix: str,
     value: object,
     *,
+    frames: Callable[[], DataFrame],
     found: object,
     rows: object,
     key: object,
@@ -41,10 +45,12 @@ def plot(
     label: str | None,
     limit: int,
 ) -> Chart:
-    """Return the picture that :meth:`muntin.Frames.plot` describes."""
+    """Return the picture that :meth:`muntin.Frames.plot` describes.
+
+    ``frames`` makes the DataFrame of the frames; ``found`` are those that the user collected.
+    """
     where = None if path is None else Path(path)
     check_picture(where, width=width, height=height, limit=limit)
-    source = frames.source
     if source.df.isStreaming and (found is None or rows is None):
         raise ArgumentError(
             "rows" if found is not None else "frames",
@@ -53,22 +59,21 @@ def plot(
             "frames.plot(value, frames=..., rows=...) with its frames and its rows",
         )
     spark = source.df.sparkSession
-    value = read_by(frames.framing.kind, source.df.columns) if value is None else value
+    value = read_by(framing.kind, source.df.columns) if value is None else value
     query = PlotQuery(
         source,
-        frames.framing,
-        frames.prefix,
+        framing,
+        prefix,
         rows=source.df if rows is None else as_batch(spark, "rows", rows, source.df),
-        found=frames.df if found is None else as_batch(spark, "frames", found, frames.df),
+        found=frames() if found is None else as_batch(spark, "frames", found, frames()),
         value=value,
-        label=label or frames.prefix + "frame_id",
+        label=label or prefix + "frame_id",
         width=width,
     )
     data = query.gather(_keys(key, source.by), limit)
     from muntin.spark.plot.chart import ChartLayout  # altair is there, as was checked
 
-    kind, drawn = frames.framing.kind, text_of(value)
-    layout = ChartLayout(kind, source.on, source.by, drawn, data, width, height)
+    layout = ChartLayout(framing.kind, source.on, source.by, text_of(value), data, width, height)
     chart = layout.chart(title)
     if where is not None:
         if where.suffix == ".html":

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, Observation, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.streaming.query import StreamingQuery
 
-from muntin.spark.plan.plan import Plan
+from muntin.spark.api.plan import Plan
 from muntin.spark.queries.write import observed_values
 from muntin.specs.axis import Axis
 
@@ -102,7 +102,7 @@ class Watch:
     @classmethod
     def of(cls, query: StreamingQuery, plans: Iterable[Plan]) -> Watch:
         """Return a watch over a query that runs some of these plans."""
-        return cls(query, {plan.name: plan.compiled.feeds[0].axis for plan in plans})
+        return cls(query, {plan.name: plan.parts.inputs[0].axis for plan in plans})
 
     def look(self) -> RunProgress:
         """Return how the query is going now."""

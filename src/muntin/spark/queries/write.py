@@ -14,11 +14,11 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.utils import is_remote
 
 from muntin.errors import ArgumentError, MuntinError
+from muntin.spark.api.plan import Plan
 from muntin.spark.columns import problem
 from muntin.spark.exchange.shipping import loader
-from muntin.spark.exchange.stream_driver import COUNTS, GAUGES, Output
-from muntin.spark.plan.plan import Plan
-from muntin.spark.plan.result_names import RenamedColumns, ResultNames
+from muntin.spark.exchange.stream_driver import COUNTS, GAUGES
+from muntin.spark.plan.results import RenamedColumns, ResultNames, TaggedOutput
 
 #: The triggers that a stateful query can have, as a user writes them.
 _TRIGGERS = {
@@ -129,7 +129,7 @@ def observed_values(row: Row) -> dict[str, int | None]:
 
 
 def split(
-    output: Output, results: Sink, refused: Sink | None, batch: DataFrame, number: int
+    output: TaggedOutput, results: Sink, refused: Sink | None, batch: DataFrame, number: int
 ) -> None:
     """Write a micro-batch to its sinks; runs in the driver, or on the server of Spark Connect."""
     # Otherwise the stateful operator would run once for each sink.
@@ -162,7 +162,7 @@ def _splitter(plan: Plan, results: Sink, refused: Sink | None) -> Callable[[Data
 
 
 def _splitter_here(
-    output: Output, results: Sink, refused: Sink | None
+    output: TaggedOutput, results: Sink, refused: Sink | None
 ) -> Callable[[DataFrame, int], None]:
     """Return :func:`split` for results that need a DataFrame of this process, which cannot ship."""
     if is_remote():

@@ -12,10 +12,10 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from muntin.spark.api.plan import Plan
 from muntin.spark.connectors.signature import Literal, Signature, named
 from muntin.spark.connectors.sinks import console, delta, files, kafka, memory, postgres, stdout
 from muntin.spark.connectors.sinks.protocol import Sink, SinkRequest
-from muntin.spark.plan.plan import Plan
 from muntin.spark.queries.write import write
 
 

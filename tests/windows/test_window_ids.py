@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from muntin.reference.definitions import bounds, wids
-from muntin.spark.plan import window_tags
-from muntin.spark.plan.window_tags import WindowTags, tag
+from muntin.spark.plan import window_ids
+from muntin.spark.plan.window_ids import WindowTags, tag
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.windows import Window
 
@@ -39,7 +39,7 @@ def expected(window: Window, *values: int | None) -> list[dict[str, Any]]:
 def test_copies_come_in_slices(
     monkeypatch: pytest.MonkeyPatch, range_: int, slide: int, origin: int | None, at_once: int
 ) -> None:
-    monkeypatch.setattr(window_tags, "ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr(window_ids, "ROWS_AT_ONCE", at_once)
     window = Window(range_, slide, "x", origin)
     values = (None, 0, 3, 3, 29, None, -8, 12, None)
     made = exploded(window, *values)

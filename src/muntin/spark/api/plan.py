@@ -1,0 +1,134 @@
+"""``mt.Plan``: what is computed over one stream or several, ready to become a DataFrame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from pyspark.sql import DataFrame
+
+from muntin.aggregates.functions import Aggregate
+from muntin.errors import MuntinError
+from muntin.spark.explain.explanation import Explanation, explained
+from muntin.spark.explain.state import StateProfile
+from muntin.spark.explain.state_of_plan import state_of
+from muntin.spark.plan.plan import PlanParts
+from muntin.spark.plan.results import TaggedOutput
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What ``.agg(...)`` computes, before it is a DataFrame.
+
+    ``df`` has the results, :func:`muntin.write` sends results and refused rows to two sinks, and
+    ``explain()`` says what it will cost.
+    """
+
+    parts: PlanParts
+
+    @classmethod
+    def checked(cls, parts: PlanParts) -> Plan:
+        """Return the plan of these parts; raise if something does not suit."""
+        parts.check()
+        return cls(parts)
+
+    @property
+    def is_streaming(self) -> bool:
+        return self.parts.is_streaming
+
+    @property
+    def name(self) -> str:
+        """The name of its counts in a streaming query's progress."""
+        return self.parts.label
+
+    @cached_property
+    def df(self) -> DataFrame:
+        """The results, one row per key and window."""
+        if not self.is_streaming:
+            return self.parts.batch_results()
+        return self.output.results(self.tagged(keep_refused=False))
+
+    def tagged(self, *, keep_refused: bool) -> DataFrame:
+        """Return results, refused rows and counts of one streaming query, each with its tag."""
+        return self.parts.tagged_output(keep_refused=keep_refused)
+
+    @property
+    def output(self) -> TaggedOutput:
+        """Splits the output of a stream by tag."""
+        return self.parts.output
+
+    @property
+    def refused(self) -> DataFrame:
+        """The rows of a batch that have no place in any window, with the reason.
+
+        In a stream refused rows come from the query that makes the results; use
+        :func:`muntin.write` with ``refused=``.
+        """
+        if self.is_streaming:
+            raise MuntinError(
+                "a stream's refused rows come from the same query as its results: "
+                "mt.write(plan, results=..., refused=...)"
+            )
+        return self.parts.batch_refused()
+
+    @property
+    def state(self) -> StateProfile:
+        """What the plan keeps, whether that is bounded, and why."""
+        return state_of(self.parts)
+
+    @property
+    def explanation(self) -> Explanation:
+        """What ``explain`` prints, as data."""
+        return explained(self.parts)
+
+    def explain(self) -> None:
+        """Print which panes, shards and state the plan uses, and what that costs."""
+        print(self.explanation)
+
+
+class Result:
+    """Base of what the methods of a stream return: results that a plan computes. Nothing runs."""
+
+    def plan(self) -> Plan:
+        """Return the plan: for :func:`muntin.write`, and for refused rows."""
+        raise NotImplementedError
+
+    def explain(self) -> None:
+        """Print what is computed, how rows travel, and what a stream keeps."""
+        self.plan().explain()
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedResult(Result):
+    """A result that needs no aggregates: its plan is known."""
+
+    parts: PlanParts
+
+    @property
+    def df(self) -> DataFrame:
+        """The results, as an ordinary Spark DataFrame."""
+        return self.plan().df
+
+    def plan(self) -> Plan:
+        """Return the same as :attr:`df`, but a plan: for :func:`muntin.write`, and refused rows."""
+        return Plan(self.parts)
+
+
+class AggregatedResult(Result):
+    """A result that has aggregates in windows or frames."""
+
+    def agg(self, *aggregates: str | Aggregate) -> DataFrame:
+        """Return aggregates per key and window or frame, as an ordinary Spark DataFrame.
+
+        The ``by`` columns, those of the window or frame, then one column per aggregate: SQL text
+        (``"max(speed) AS hi"``) or ``mt.*`` functions.
+        """
+        return self.plan(*aggregates).df
+
+    def plan(self, *aggregates: str | Aggregate) -> Plan:
+        """Return the same as :meth:`agg`, but a plan: for :func:`muntin.write`, refused rows."""
+        raise NotImplementedError
+
+    def explain(self, *aggregates: str | Aggregate) -> None:
+        """Print what is computed, how rows travel, and what a stream keeps."""
+        self.plan(*(aggregates or ("count(*)",))).explain()

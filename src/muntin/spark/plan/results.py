@@ -1,0 +1,140 @@
+"""From the columns that an operator reports to results, under the names that the user wrote."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Protocol
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StructType
+
+from muntin.aggregates.parse import numbered, placeholder
+from muntin.errors import ArgumentError
+from muntin.spark.columns import named
+from muntin.spark.exchange.refused_rows import RefusedColumns
+from muntin.spark.exchange.stream_driver import RESULTS, refused_tag, untagged
+
+
+class Finisher(Protocol):
+    """Makes results of what the operator reports."""
+
+    def check(self) -> None:
+        """Raise if two result columns would have the same name."""
+
+    def apply(self, flat: DataFrame) -> DataFrame:
+        """Return the results under the names that the user knows."""
+
+
+@dataclass(frozen=True)
+class ResultNames:
+    """Names of results: a plain value, so that it can be sent to where a sink runs.
+
+    ``results`` has for each column its name, the number of aggregates it is made of, and the SQL
+    over them unless it is just one. ``shifts`` has the texts of the column ``shift``, if there is
+    one. ``first`` names the columns that come first, unless keys and bounds do. ``instead`` has
+    other names for some of Muntin's own columns.
+    """
+
+    by: tuple[str, ...]
+    bounds: tuple[str, ...]
+    prefix: str
+    results: tuple[tuple[str, int, str | None], ...]
+    shifts: tuple[str, ...] = ()
+    first: tuple[str, ...] = ()
+    instead: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def label_text(self) -> str:
+        """The names as text in a plan's label, with the name that this class had at first."""
+        return repr(self).replace("ResultNames", "Naming", 1)
+
+    def check(self) -> None:
+        """Raise if two result columns would have the same name."""
+        ours = [self.prefix + name for name in self.bounds]
+        taken = {*ours}
+        for name in (*self.by, *(name for name, _, _ in self.results)):
+            if name in ours:
+                raise ArgumentError(
+                    "prefix",
+                    self.prefix,
+                    f"column {name!r} would clash with Muntin's own; give prefix='mt_' to rename "
+                    "Muntin's, or an alias to rename yours",
+                )
+            if name in taken:
+                raise ArgumentError("agg", name, "two result columns have this name; add an alias")
+            taken.add(name)
+
+    def apply(self, flat: DataFrame) -> DataFrame:
+        """Rename the operator's columns; Spark evaluates the outer expressions."""
+        if self.shifts:
+            texts = F.array(*(F.lit(text) for text in self.shifts))
+            flat = flat.withColumn("shift", F.get(texts, F.col("shifted").cast("int")))
+        renamed = self._renamed(flat).withColumnsRenamed(dict(self.instead))
+        if not self.first:
+            return renamed
+        rest = [name for name in renamed.columns if name not in self.first]
+        return renamed.select(*(named(name) for name in (*self.first, *rest)))
+
+    def _renamed(self, flat: DataFrame) -> DataFrame:
+        """Return the keys, the bounds and the results."""
+        before = {f"k{place}": name for place, name in enumerate(self.by)}
+        before |= {name: self.prefix + name for name in self.bounds}
+        places = [0, *accumulate(count for _, count, _ in self.results)]
+        beside = [F.col(own).alias(name) for own, name in before.items()]
+        if all(outer is None for _, _, outer in self.results):
+            plain = zip(places, self.results, strict=False)
+            return flat.select(*beside, *(F.col(f"r{n}").alias(name) for n, (name, *_) in plain))
+        # Outer expressions know the aggregates by placeholders, and keys and bounds by their names.
+        aggregates = [F.col(f"r{place}").alias(placeholder(place)) for place in range(places[-1])]
+        results = [
+            F.expr(placeholder(place) if outer is None else numbered(outer, place)).alias(name)
+            for place, (name, _, outer) in zip(places, self.results, strict=False)
+        ]
+        known = flat.select(*beside, *aggregates)
+        return known.select(*(named(name) for name in before.values()), *results)
+
+
+@dataclass(frozen=True)
+class RenamedColumns:
+    """The operator's columns under the user's names and in their order, and no others."""
+
+    columns: tuple[tuple[str, str], ...]
+
+    @property
+    def label_text(self) -> str:
+        """The names as text in a plan's label, with the name that this class had at first."""
+        return repr(self).replace("RenamedColumns", "Renaming", 1)
+
+    def check(self) -> None:
+        """Raise if two result columns would have the same name."""
+        seen: set[str] = set()
+        for _, name in self.columns:
+            if name in seen:
+                raise ArgumentError(
+                    "prefix", "", f"column {name!r} would be there twice; give prefix='mt_'"
+                )
+            seen.add(name)
+
+    def apply(self, flat: DataFrame) -> DataFrame:
+        return flat.select(*(F.col(own).alias(name) for own, name in self.columns))
+
+
+@dataclass(frozen=True)
+class TaggedOutput:
+    """Splits the output of a streaming query by tag; a plain value where the finisher is one."""
+
+    finisher: Finisher
+    flat_schema: StructType
+    refusing: RefusedColumns
+
+    def results(self, tagged: DataFrame) -> DataFrame:
+        """Return the result rows."""
+        return self.finisher.apply(untagged(tagged, RESULTS, self.flat_schema))
+
+    def refused(self, tagged: DataFrame) -> DataFrame:
+        """Return the refused rows, with reason and lateness."""
+        schemas = self.refusing.schemas
+        rows = [untagged(tagged, refused_tag(n), schema) for n, schema in enumerate(schemas)]
+        return self.refusing.together(rows)
