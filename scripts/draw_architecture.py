@@ -41,11 +41,11 @@ SPARK = [
     "exchange",
     "plan",
     "explain",
+    "plot",
     "api",
     "queries",
     "connectors",
     "start",
-    "plot",
 ]
 TOP, STEP, TALL = 64, 46, 36
 

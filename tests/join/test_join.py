@@ -240,7 +240,7 @@ def test_what_a_join_holds_is_said(spark: SparkSession, trades: DataFrame) -> No
     right = mt.stream(rates, "timestamp", disorder=mt.slack("1 minute"))
     said = str(left.join(right, "5 minutes", limit="100 MB").plan().explanation)
     assert "INNER JOIN WITHIN 5 minutes" in said
-    assert "until the other is complete 5 minutes behind them, at most 100,000,000 bytes" in said
+    assert "until the other is complete 5 minutes after them, at most 100,000,000 bytes" in said
     with pytest.raises(mt.ArgumentError, match="a stream that is joined must say how disordered"):
         left.join(mt.stream(rates, "timestamp"), "5 minutes")
     with pytest.raises(mt.ArgumentError, match="the other one is a batch; read it as a"):

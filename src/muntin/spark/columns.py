@@ -21,26 +21,27 @@ from muntin.expressions.spark_expressions import (
 
 
 def named(name: str) -> Column:
-    """A column by its exact name: dots and blanks in it mean nothing."""
+    """Return a column by its exact name: dots and blanks in it mean nothing."""
     return F.col("`" + name.replace("`", "``") + "`")
 
 
-def text_of(given: object) -> str:
-    """What messages call a column or an SQL text."""
-    return str(given).removeprefix("Column<'").removesuffix("'>")
+def text_of(expression: object) -> str:
+    """Return a column or an SQL text as messages write it."""
+    return str(expression).removeprefix("Column<'").removesuffix("'>")
 
 
 def condition(where: object) -> Column:
-    """A condition as the user gave it: SQL text or a column."""
+    """Return a condition that is SQL text or a column, as a column."""
     return where if isinstance(where, Column) else F.expr(str(where))
 
 
 def problem(error: PySparkException) -> str:
-    """What Spark complains of, in one line."""
+    """Return the complaint of Spark in one line."""
     return str(error.getMessage() or error).split(" SQLSTATE")[0].split("\n")[0]
 
 
 def column(expression: Expression) -> Column:
+    """Return an expression as a column that Spark evaluates."""
     match expression:
         case Name(name):
             return named(name)

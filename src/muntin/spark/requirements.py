@@ -14,10 +14,10 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 
 
 def check_stream(spark: SparkSession) -> None:
-    """Raise what is missing, with the line to paste."""
+    """Raise if a stream cannot run here; the message has the line to paste."""
     if importlib.util.find_spec("google.protobuf") is None:
         raise RequirementError(
-            "streams need the package protobuf, in which Spark speaks of its state; run: "
+            "streams need the package protobuf, in which Spark encodes their state; run: "
             "pip install protobuf"
         )
     if "RocksDB" not in setting(spark, PROVIDER, ""):
@@ -28,12 +28,12 @@ def check_stream(spark: SparkSession) -> None:
 
 
 def active_session() -> SparkSession | None:
-    """The Spark session of this process, if one has been started."""
+    """Return the Spark session of this process, if one has been started."""
     return SparkSession.getActiveSession()
 
 
 def setting(spark: SparkSession, name: str, default: str) -> str:
-    """A Spark setting, or the default where the session does not know it."""
+    """Return a Spark setting, or the default if the session does not know it."""
     try:
         value = spark.conf.get(name, default)
     except PySparkException:

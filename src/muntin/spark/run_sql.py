@@ -1,4 +1,4 @@
-"""Spark's SQL over DataFrames that have no name in its catalog, and what Spark says against it."""
+"""Spark's SQL over DataFrames that have no name in its catalog, and why Spark rejects a query."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RejectedError(MuntinError, ValueError):
 
 @contextmanager
 def unlogged() -> Iterator[None]:
-    """PySpark logs what Spark says with its Java stack; inside, only the error says it."""
+    """Do not let PySpark log errors with their Java stack: they are raised anyway."""
     loggers = [
         PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")
     ]
@@ -41,7 +41,7 @@ def unlogged() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Rejection:
-    """What Spark says: the sentence, the name that it cannot resolve, and names that it proposes.
+    """Why Spark rejects a query: a sentence, the name it cannot resolve, the names it proposes.
 
     ``fragment`` is the part of the query that it points at.
     """
@@ -54,44 +54,44 @@ class Rejection:
 
 
 def select(spark: SparkSession, text: str, tables: Mapping[str, DataFrame]) -> DataFrame:
-    """The result of a query in which ``tables`` stand under names that occur nowhere else."""
+    """Return the result of a query; the names of ``tables`` occur nowhere else in it."""
     if tables:
         text = text.replace("{", "{{").replace("}", "}}")
         for name in tables:
             text = re.sub(rf"`?\b{re.escape(name)}\b`?", f"{{{name}}}", text)
     try:
-        made = spark.sql(text, args=None, **tables)
-        made.schema  # noqa: B018  (Spark Connect analyses only when asked)
+        df = spark.sql(text, args=None, **tables)
+        df.schema.fieldNames()  # Spark Connect analyses only here
     except PySparkException as error:
         raise RejectedError(problem(error)) from error
-    return made
+    return df
 
 
 def stored_table(spark: SparkSession, name: str) -> DataFrame | None:
-    """A table or view that Spark itself knows."""
+    """Return a table or view of Spark's catalog; None if there is none of this name."""
     try:
-        made = spark.table(name)
-        made.schema  # noqa: B018
+        df = spark.table(name)
+        df.schema.fieldNames()  # Spark Connect analyses only here
     except PySparkException:
         return None
-    return made
+    return df
 
 
 def with_arrival(df: DataFrame, name: str) -> DataFrame:
-    """The rows with the time at which Spark reads them; one time for every micro-batch."""
+    """Return the rows with the time at which Spark reads them, one time per micro-batch."""
     return df.withColumn(name, F.current_timestamp())
 
 
 def rejection(error: BaseException | None) -> Rejection | None:
-    """What Spark said, if an error goes back to Spark."""
+    """Return why Spark rejected a query, if Spark caused the error."""
     while error is not None and not isinstance(error, PySparkException):
         error = error.__cause__
     if error is None:
         return None
-    said = cast("Mapping[str, str]", error.getMessageParameters() or {})
-    named = next((said[key] for key in _NAMING if said.get(key)), "")
+    parameters = cast("Mapping[str, str]", error.getMessageParameters() or {})
+    named = next((parameters[key] for key in _NAMING if parameters.get(key)), "")
     names = _QUOTED.findall(named)
-    proposed = [_QUOTED.findall(one) for one in said.get("proposal", "").split(", ")]
+    proposed = [_QUOTED.findall(name) for name in parameters.get("proposal", "").split(", ")]
     proposals = tuple(parts[-1] for parts in proposed if parts)
     condition = str(error.getCondition() or "")
     return Rejection(problem(error), condition, names[-1] if names else None, proposals, _at(error))

@@ -30,13 +30,13 @@ _SIMPLE: list[tuple[type[spark.DataType], pa.DataType]] = [
 _INTEGERS = (spark.ByteType, spark.ShortType, spark.IntegerType, spark.LongType)
 
 
-def to_arrow(type_: spark.DataType, what: str) -> pa.DataType:
-    """The Arrow type of a Spark column; ``what`` names the column in the error."""
+def to_arrow(type_: spark.DataType, name: str) -> pa.DataType:
+    """Return the Arrow type of a Spark column; ``name`` names the column in the error."""
     if isinstance(type_, spark.DecimalType):
         return pa.decimal128(type_.precision, type_.scale)
     if isinstance(type_, spark.StringType) and not type_.isUTF8BinaryCollation():
         raise UnsupportedTypeError(
-            f"{what} has type {type_.simpleString()}: Muntin compares strings byte by byte and "
+            f"{name} has type {type_.simpleString()}: Muntin compares strings byte by byte and "
             "would answer differently from Spark; use collate(x, 'UTF8_BINARY'), or "
             "lower(collate(x, 'UTF8_BINARY')) where case does not matter"
         )
@@ -44,13 +44,13 @@ def to_arrow(type_: spark.DataType, what: str) -> pa.DataType:
         if isinstance(type_, known):
             return arrow_type
     raise UnsupportedTypeError(
-        f"{what} has type {type_.simpleString()}, which Muntin does not carry; "
+        f"{name} has type {type_.simpleString()}, which Muntin does not carry; "
         "use numbers, strings, booleans, binary, dates or timestamps"
     )
 
 
 def to_spark(type_: pa.DataType) -> spark.DataType:
-    """The Spark type of a column that Muntin makes."""
+    """Return the Spark type of a column that Muntin makes."""
     if arrow.is_decimal(type_):
         return spark.DecimalType(type_.precision, type_.scale)
     if arrow.is_list(type_):
@@ -64,7 +64,7 @@ def to_spark(type_: pa.DataType) -> spark.DataType:
 
 
 def progressing(type_: spark.DataType, name: str) -> tuple[Domain, int]:
-    """The domain of an ``on`` column and the decimals it has."""
+    """Return the domain of an ``on`` column and its decimals; raise if it cannot progress."""
     if isinstance(type_, spark.TimestampType):
         return Domain.TIMESTAMP, 0
     if isinstance(type_, spark.TimestampNTZType):
@@ -85,10 +85,10 @@ def progressing(type_: spark.DataType, name: str) -> tuple[Domain, int]:
 
 
 def bound_type(type_: spark.DataType, digits: int) -> pa.DataType:
-    """The type of ``window_start`` and ``window_end`` for an ``on`` column.
+    """Return the type of ``window_start`` and ``window_end`` for an ``on`` column.
 
-    The column's own, except that integers are bigint and decimals have the digits of the
-    lengths, because an edge may lie where no value of a narrow column can.
+    It is the type of the column, except that integers are bigint and decimals have the digits of
+    the lengths, because an edge may lie where no value of a narrow column can.
     """
     if isinstance(type_, spark.DecimalType):
         return pa.decimal128(min(38, max(type_.precision - type_.scale + digits, 20)), digits)

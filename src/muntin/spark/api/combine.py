@@ -15,7 +15,7 @@ from muntin.spark.plan.windows import WindowPlan
 
 
 def combine(*plans: Plan) -> Plan:
-    """One plan with the columns of several, all over the same frames or windows.
+    """Combine plans over the same frames or windows into one plan with all their columns.
 
     ``frames.plan("avg(speed) AS now")`` and
     ``frames.fill(history, shift="-7 days").plan("avg(speed) AS then")`` together give one row per
@@ -62,7 +62,7 @@ def _same(one: WindowPlan, other: object) -> bool:
 
 
 def _check_shifts(shifts: Sequence[object]) -> None:
-    if any(one != shifts[0] for one in shifts):
+    if any(shift != shifts[0] for shift in shifts):
         raise ArgumentError(
-            "shift", [str(one) for one in shifts], "several fillings share one list of shifts"
+            "shift", [str(shift) for shift in shifts], "several fillings share one list of shifts"
         )

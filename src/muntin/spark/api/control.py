@@ -38,7 +38,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 
 
 def control(spark: SparkSession, folder: str | Path) -> DataFrame:
-    """The rows that :func:`end` and :func:`punctuate` write to a folder, as a stream.
+    """Return the rows that :func:`end` and :func:`punctuate` write to a folder, as a stream.
 
     Give it to ``mt.stream(..., control=...)``. The folder must be one that this process can
     write and the cluster can read.
@@ -48,12 +48,12 @@ def control(spark: SparkSession, folder: str | Path) -> DataFrame:
 
 
 def end(folder: str | Path) -> None:
-    """Say that a stream is over: every window that holds a row is reported."""
+    """Write that a stream is over: every window that holds a row is reported."""
     _write(folder, {"kind": "end", "value": None})
 
 
 def punctuate(folder: str | Path, value: object) -> None:
-    """Say that no more rows below ``value`` will come.
+    """Write that no more rows below ``value`` will come.
 
     A value that the stream's ``on`` cannot have is ignored there, and counted in the query's
     progress under ``control_refused``.
@@ -73,7 +73,7 @@ def heartbeat(
     *,
     punctuate: bool = True,
 ) -> DataFrame:
-    """Control rows made by the clock, for streams that go silent.
+    """Return control rows made by the clock, for streams that go silent.
 
     Give it to ``mt.stream(..., control=...)``, alone or in a list with ``mt.control(...)``.
 
@@ -96,34 +96,38 @@ def heartbeat(
         before = now - F.expr(f"INTERVAL {late.micros} MICROSECONDS")
         rows.append(F.struct(F.lit("punctuation").alias("kind"), _text(before).alias("value")))
     beats = spark.readStream.format("rate").option("rowsPerSecond", 1).load()
-    made = beats.where(F.col("value") % seconds == 0).select(F.explode(F.array(*rows)).alias("r"))
-    return marked(made.select("r.kind", "r.value"), punctuates=punctuate)
+    control = beats.where(F.col("value") % seconds == 0).select(
+        F.explode(F.array(*rows)).alias("r")
+    )
+    return marked(control.select("r.kind", "r.value"), punctuates=punctuate)
 
 
 def marked(control: DataFrame, *, punctuates: bool) -> DataFrame:
-    """Control rows that bring a clock, known as such by the metadata of a column."""
+    """Mark control rows that bring a clock, by the metadata of a column."""
     metadata = {_CLOCK: True, _PUNCTUATES: punctuates}
     return control.select(F.col("kind").alias("kind", metadata=metadata), "value")
 
 
 def brings_clock(control: DataFrame) -> bool:
+    """True if control rows bring the time of a clock."""
     return bool(control.schema["kind"].metadata.get(_CLOCK))
 
 
 def punctuates_by_clock(control: DataFrame) -> bool:
+    """True if control rows are punctuations made by a clock."""
     return bool(control.schema["kind"].metadata.get(_PUNCTUATES))
 
 
-def checked_disorder(given: object, df: DataFrame, by: Sequence[str]) -> Disorder | None:
+def checked_disorder(disorder: object, df: DataFrame, by: Sequence[str]) -> Disorder | None:
     """Return the disorder of this DataFrame; raise if it cannot have it."""
-    disorder = disorder_or_none(given)
-    if disorder is None:
+    rule = disorder_or_none(disorder)
+    if rule is None:
         return None
-    disorder = disorder.resolved(df.columns)
-    match disorder:
+    rule = rule.resolved(df.columns)
+    match rule:
         case PerKey() | Punctuated(key=True) if not by:
             raise ArgumentError(
-                "disorder", str(disorder), "a punctuation for each key needs keys: by='sensor'"
+                "disorder", str(rule), "a punctuation for each key needs keys: by='sensor'"
             )
         case Punctuated(where=where):
             _check_condition(where, df)
@@ -132,7 +136,7 @@ def checked_disorder(given: object, df: DataFrame, by: Sequence[str]) -> Disorde
                 if name not in df.columns:
                     raise UnknownColumnError("each", name, df.columns)
                 to_arrow(df.schema[name].dataType, f"each={name!r}")
-    return disorder
+    return rule
 
 
 def _check_condition(where: object, df: DataFrame) -> None:
@@ -149,16 +153,16 @@ def _check_condition(where: object, df: DataFrame) -> None:
 
 
 def checked_control(
-    given: DataFrame | Sequence[DataFrame] | None, df: DataFrame, on: str
+    control: DataFrame | Sequence[DataFrame] | None, df: DataFrame, on: str
 ) -> tuple[DataFrame | None, bool]:
     """Return the control rows of one source or several, and whether a clock is among them."""
-    if isinstance(given, str | Path):
+    if isinstance(control, str | Path):
         raise ArgumentError(
-            "control", str(given), f"for this folder it is mt.control(spark, {str(given)!r})"
+            "control", str(control), f"for this folder it is mt.control(spark, {str(control)!r})"
         )
-    if given is not None and not isinstance(given, DataFrame | Sequence):
-        raise ArgumentError("control", given, _CONTROLS)
-    sources = [given] if isinstance(given, DataFrame) else list(given or ())
+    if control is not None and not isinstance(control, DataFrame | Sequence):
+        raise ArgumentError("control", control, _CONTROLS)
+    sources = [control] if isinstance(control, DataFrame) else list(control or ())
     for source in sources:
         if getattr(source, "columns", None) != ["kind", "value"]:
             raise ArgumentError("control", source, _CONTROLS)
@@ -170,7 +174,7 @@ def checked_control(
                 f"a heartbeat punctuates timestamps and on={on!r} is a {domain} column; for the "
                 "clock alone use mt.heartbeat(..., punctuate=False)",
             )
-    union = reduce(lambda one, other: one.unionByName(other), sources) if sources else None
+    union = reduce(DataFrame.unionByName, sources) if sources else None
     return union, any(brings_clock(source) for source in sources)
 
 
@@ -182,7 +186,7 @@ def _whole_seconds(every: object) -> int:
 
 
 def _text(moment: Column) -> Column:
-    """A moment with its offset: the hour after summer comes twice, and a clock must not go back."""
+    """Return a moment with its offset, so that it does not go back when summer time ends."""
     return F.date_format(moment, "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX")
 
 
@@ -197,7 +201,7 @@ def _write(folder: str | Path, row: dict[str, object]) -> None:
 
 
 def _local(folder: str | Path) -> Path:
-    """A folder that this process can write to, or why it cannot."""
+    """Return a folder that this process can write to; raise if it cannot."""
     scheme = _SCHEME.match(str(folder))
     if scheme is None:
         return Path(folder)

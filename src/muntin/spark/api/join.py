@@ -47,25 +47,25 @@ class StreamJoins(StreamInput):
         limit: object = None,
         prefix: str = "right_",
     ) -> Joined:
-        """Rows of this stream with rows of another that lie close to them (a distance join).
+        """Join rows of this stream with rows of another that lie close to them (a distance join).
 
         A left and a right row match when their keys are equal and they are at most ``within``
-        apart on ``on``, which may be time, a position or any ordered number. Pairs come as soon as
-        both rows are there; rows without a partner when none can come any more.
+        apart on ``on``, which may be time, a position or any ordered number. Pairs are reported
+        as soon as both rows are there, rows without a partner when none can come any more.
 
         Args:
             other: What ``mt.stream`` returns; or a batch DataFrame, if this is one.
             within: How far apart: ``"30 minutes"``, or a number on a number column. Inclusive.
-            on: The column that progresses there, unless it has the name that it has here.
+            on: The column that progresses there, unless it has the same name as here.
             key: The columns that match the keys here; ``()`` if keys do not matter.
             where: What else has to hold, over ``left.`` and ``right.`` columns:
                 ``"left.price = right.price"``.
             how: ``"inner"``, ``"left"``, ``"right"``, ``"full"``, ``"semi"`` or ``"anti"``.
             direction: ``"both"``; ``"backward"`` for right rows at or before the left one,
                 ``"forward"`` for those at or after it.
-            limit: How much the stream may hold, such as ``"100 MB"``, of which every shard has
-                its share. Beyond that the oldest rows are let go: they match nothing any more, and
-                are counted as ``evicted`` in the query's progress.
+            limit: How much the stream may hold, such as ``"100 MB"``; every shard has its share.
+                Beyond that the oldest rows are dropped: they match nothing any more, and are
+                counted as ``evicted`` in the query's progress.
             prefix: Put before a right column whose name the left side has, too.
         """
         spec = Distance(within, direction, how)
@@ -84,24 +84,24 @@ class StreamJoins(StreamInput):
         refresh: object = None,
         prefix: str = "right_",
     ) -> Probed:
-        """Every row with what a stored table has for its key (a join with a table).
+        """Look up every row in a stored table by its key (a join with a table).
 
-        The stream probes and the table answers: rows are reported in the micro-batch they come in,
-        and nothing is held. A row with several matches comes once for each.
+        Rows are reported in the micro-batch in which they come, and nothing is held. A row with
+        several matches is reported once for each.
 
         Args:
             table: A batch DataFrame.
             key: The columns that match the keys here, as for :meth:`join`.
-            within: Only rows so far apart match, as for :meth:`join`; however far, unless given.
+            within: How far apart rows may be, as for :meth:`join`; any distance if not given.
             direction: As for :meth:`join`.
-            on: The column that this distance is measured on, unless it has the name of this one's.
+            on: The table's column that the distance is measured on, unless it has the same name.
             where: What else has to hold, over ``left.`` and ``right.`` columns.
             how: ``"left"`` for nulls where there is no match, ``"inner"``, or ``"semi"`` and
                 ``"anti"`` for the stream's own columns of rows with a match, or without.
-            refresh: Read the table again when it is older than this, such as ``"5 minutes"``: it is
-                cached, and read anew after a micro-batch that finds it too old, for all queries of
-                the session that read it. Else a running query sees the files that were there when
-                it was made.
+            refresh: Read the table again when it is older than this, such as ``"5 minutes"``. It is
+                cached, and read again after a micro-batch that finds it too old, for all queries
+                of the session that read it. Without this a running query sees the files that were
+                there when it was made.
             prefix: Put before a column of the table whose name the stream has, too.
         """
         near = None if within is None else Distance(within, direction, "inner")
@@ -120,7 +120,7 @@ class StreamJoins(StreamInput):
         limit: object = None,
         prefix: str = "right_",
     ) -> Joined:
-        """Two streams side by side, interval by interval.
+        """Put two streams side by side, interval by interval.
 
         Rows of both that lie in the same interval of length ``every`` are paired, each with each;
         a row without a partner in its interval has nulls beside it.
@@ -128,7 +128,7 @@ class StreamJoins(StreamInput):
         Args:
             other: As for :meth:`join`.
             every: How long an interval is, such as ``"1 second"``.
-            origin: Where one of them begins, if not where windows do.
+            origin: Where an interval begins, if not where windows do.
             on: As for :meth:`join`.
             key: As for :meth:`join`.
             where: As for :meth:`join`.
@@ -151,21 +151,21 @@ class StreamJoins(StreamInput):
         tiebreak: str | Sequence[str] | None = None,
         prefix: str = "right_",
     ) -> Joined:
-        """Every row with the row of another stream that was there at its time (an as-of join).
+        """Join every row with the row of another stream that was valid at its time (an as-of join).
 
-        Each row comes once, with the nearest right row of its key, or nulls where there is none,
-        as soon as that is certain.
+        Each row is reported once, with the nearest right row of its key, or nulls where there is
+        none, as soon as that is certain.
 
         Args:
             other: As for :meth:`join`.
-            tolerance: How far away the other row may be; however far, unless given.
+            tolerance: How far away the other row may be; any distance if not given.
             direction: ``"backward"`` for the last row at or before, ``"forward"`` for the next at
                 or after, ``"nearest"`` for the nearer of them (the one before, if equally near).
             exact: Whether a row at the very same value counts.
             on: As for :meth:`join`.
             key: As for :meth:`join`.
-            tiebreak: Of several right rows at the same value the one with the greatest of these
-                columns counts; else one that depends only on what is in them.
+            tiebreak: Of several right rows with equal ``on`` the one with the greatest of these
+                columns counts; without them, one that depends only on their contents.
             prefix: As for :meth:`join`.
         """
         spec = Asof(tolerance, direction, exact)
@@ -185,16 +185,16 @@ class StreamJoins(StreamInput):
         schema: str | StructType | None = None,
         prefix: str = "",
     ) -> Resampled:
-        """Values at instants every so often, or at those of another stream.
+        """Compute values at the instants of a grid, or at those of another stream.
 
         Results have the keys, ``on``, which is the instant, the values, and ``gap``: true where
-        there are no rows to make values of, which are null there. Instants on a grid lie between
-        the first row of a key and its last. An instant comes when the rows that it needs are
-        certain; those of another stream once for each key and place.
+        there are no rows to compute values from, which are null then. Instants on a grid lie
+        between the first row of a key and its last. An instant is reported when the rows that it
+        needs are certain; those of another stream once for each key and place.
 
         Args:
             every: How far apart instants are: ``"1 minute"``, or a number on a number column.
-            how: ``"linear"`` puts numbers on the line between the rows before and behind (as
+            how: ``"linear"`` puts numbers on the line between the rows before and after (as
                 doubles; other columns are as in the row before), ``"previous"`` takes the last row
                 at or before, ``"nearest"`` the nearer one (the earlier, if both are as near). Or
                 aggregates of the rows ``within`` the instant, in a list: ``["avg(v) AS mean"]``.
@@ -205,10 +205,10 @@ class StreamJoins(StreamInput):
             origin: Where the grid is anchored, if not where windows are.
             max_gap: A row further away makes no value; of ``"linear"``, two rows that are further
                 apart make none between them.
-            columns: Of which columns; of all, unless given.
-            tiebreak: Of several rows in the same place the one with the greatest of these columns
-                counts; else one that depends only on what is in them.
-            within: How far from the instant a function or aggregates see, to both sides.
+            columns: The columns to compute; all of them if not given.
+            tiebreak: Of several rows with equal ``on`` the one with the greatest of these columns
+                counts; without them, one that depends only on their contents.
+            within: How far from the instant, on both sides, a function or aggregates see rows.
             schema: What a function returns, as DDL text: ``"speed DOUBLE, n BIGINT"``.
             prefix: Put before ``gap``.
         """

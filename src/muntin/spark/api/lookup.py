@@ -34,9 +34,9 @@ from muntin.spark.plan.second_input import Key, matching, other_source, shared_a
 from muntin.specs.join import Distance, checked, left_only
 from muntin.specs.lengths import Duration, positive_length
 
-#: What a row that probes can be reported with; a table's own rows are never reported alone.
+#: The kinds of lookup; a table's own rows are never reported alone.
 HOWS = ("inner", "left", "semi", "anti")
-#: Seconds between two looks, if a table is to be read anew more often than that.
+#: The least number of seconds between two looks at a table.
 SHORTEST = 0.1
 
 
@@ -205,11 +205,11 @@ class CachedTable:
 
     @classmethod
     def of(cls, df: DataFrame) -> CachedTable:
-        folders = folders_of(df.inputFiles())  # a cached table does not tell them
+        folders = folders_of(df.inputFiles())  # which are unknown once it is cached
         return cls(df.cache(), folders)
 
     def refresh(self) -> None:
-        """Read it anew, when it is asked for next."""
+        """Let the next use of the table read it again."""
         for folder in self.folders:
             self.df.sparkSession.catalog.refreshByPath(folder)
         if not self.folders:
@@ -218,26 +218,26 @@ class CachedTable:
 
 
 def folders_of(files: Sequence[str]) -> tuple[str, ...]:
-    """The folders of some files, above those that partitions make.
+    """Return the folders of some files, above those that partitions make.
 
     >>> folders_of(["file:///t/day=1/a.parquet", "file:///t/day=2/b.parquet"])
     ('file:///t',)
     """
-    found = set()
+    folders = set()
     for file in files:
         folder = file.rpartition("/")[0]
         while "=" in folder.rpartition("/")[2]:
             folder = folder.rpartition("/")[0]
-        found.add(folder)
-    return tuple(sorted(found))
+        folders.add(folder)
+    return tuple(sorted(folders))
 
 
 class RefreshedTable:
-    """A table that is read anew every so many seconds, while queries that read it run.
+    """A table that is read again every so many seconds, while queries that read it run.
 
-    A query is known by what it observes. Spark would tell a listener in Python of every
-    micro-batch of every query, which costs more than a small micro-batch does; a thread that looks
-    from time to time costs little. It ends with the session: a query may be started again.
+    A query is known by what it observes. Spark would report every micro-batch of every query to a
+    listener in Python, which costs more than a small micro-batch does; a thread that looks from
+    time to time costs little. It ends with the session, because a query may be started again.
     """
 
     def __init__(self, df: DataFrame, seconds: float) -> None:
@@ -247,7 +247,7 @@ class RefreshedTable:
         Thread(target=self._look_often, name=self._name, daemon=True).start()
 
     def watched(self, streaming: DataFrame) -> DataFrame:
-        """The same rows, whose query keeps the table fresh."""
+        """Return the same rows; the query that reads them keeps the table fresh."""
         return streaming.observe(self._name, F.count(F.lit(1)).alias("rows"))
 
     def _look_often(self) -> None:
@@ -255,7 +255,7 @@ class RefreshedTable:
             time.sleep(self._seconds)
             try:
                 is_read = self._is_read()
-            except Exception:  # of Spark, py4j or the network: the session cannot be asked any more
+            except Exception:  # of Spark, py4j or the network: the session has ended
                 return
             if is_read:
                 # Files may be being written; the next look tries again.
@@ -263,7 +263,7 @@ class RefreshedTable:
                     self.table.refresh()
 
     def _is_read(self) -> bool:
-        """Whether a query that observes this table has run a micro-batch and still runs."""
+        """True if a running query that observes this table has run a micro-batch."""
         running = self.table.df.sparkSession.streams.active
-        done = (query.lastProgress for query in running)
-        return any(self._name in told.observedMetrics for told in done if told is not None)
+        reports = (query.lastProgress for query in running)
+        return any(self._name in report.observedMetrics for report in reports if report is not None)

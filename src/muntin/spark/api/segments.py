@@ -67,31 +67,31 @@ class Segments:
     ) -> Filled:
         """Fill frames or windows with the rows of another stream or table.
 
-        A row fills a frame when its key matches and it lies between ``frame_start`` and
+        A row fills a frame if its key matches and it lies between ``frame_start`` and
         ``frame_end``, both inside (neither for liberal bounds; only ``frame_start`` where a row
-        holds until the next). It fills a window when it lies in ``[window_start, window_end)``. A
-        result comes when its bounds are final and all rows that may fill it are there; with
-        fragments each of them does, with all that fills the frame so far.
+        holds until the next). It fills a window if it lies in ``[window_start, window_end)``. A
+        result is reported when its bounds are final and all rows that may fill it are there. With
+        fragments each of them is reported, with all rows that fill the frame so far.
 
         Args:
             other: The rows: what ``mt.stream`` returns, a batch DataFrame, or nothing for the
                 stream's own rows.
-            on: Their column that progresses, unless it has the name that it has here.
+            on: Their column that progresses, unless it has the same name as here.
             key: The columns that match the keys here: nothing where they have the same names,
                 ``"router_id"``, a list in the order of ``by``, ``{"router": "router_id"}`` for
                 some of them, or ``()``: every frame sees all rows.
-            before: So much before the start belongs to it.
-            after: So much after the end belongs to it.
-            shrink: So much at both ends does not belong to it.
-            shift: Fill from another time, such as ``"-7 days"``; of several in a list each has a
-                result of its own, told apart by the column ``shift``.
-            where: Only rows for which this holds fill.
-            empty: ``"keep"`` what no row fills, or ``"drop"`` it.
+            before: Also take rows up to this long before the start.
+            after: Also take rows up to this long after the end.
+            shrink: Leave out rows within this length of both ends.
+            shift: Fill from another time, such as ``"-7 days"``. Each shift of a list has a result
+                of its own, with the column ``shift``.
+            where: Fill only with rows for which this condition holds.
+            empty: ``"keep"`` frames or windows that no row fills, or ``"drop"`` them.
         """
         return filled(self, other, on, key, where, Filling(before, after, shrink, shift, empty))
 
     def apply(self, function: Function, schema: str | spark_types.StructType) -> DataFrame:
-        """A function of your own over the rows in each frame or window (a windowed map).
+        """Call a function of your own with the rows in each frame or window (a windowed map).
 
         As ``fill().apply(function, schema)``: the stream is read once for its bounds and once for
         the rows in them. The function is called with an Arrow table, the rows in their order, and
@@ -119,7 +119,7 @@ class Segments:
 
 @dataclass(frozen=True, eq=False)
 class Filled(AggregatedResult):
-    """Frames or windows and what fills them, waiting for what to compute of it."""
+    """Frames or windows and the rows that fill them; aggregates are computed of these rows."""
 
     segments: Segments
     source: StreamInput
@@ -136,7 +136,7 @@ class Filled(AggregatedResult):
         return self._plan_of(self.fill_source(columns))
 
     def rows(self) -> DataFrame:
-        """Every filling row with the frame or window that it fills, one row for each pair."""
+        """Return every filling row with the frame or window that it fills, a row for each pair."""
         return self.rows_plan().df
 
     def rows_plan(self) -> Plan:
@@ -144,7 +144,7 @@ class Filled(AggregatedResult):
         return self._plan_of(self.fill_source((), whole_rows=True))
 
     def apply(self, function: Function, schema: str | spark_types.StructType) -> DataFrame:
-        """A function of your own over the rows of each frame or window (a windowed map).
+        """Call a function of your own with the rows of each frame or window (a windowed map).
 
         It is called with an Arrow table, the rows in their order, and returns a mapping with a
         value for each column of the schema; what it leaves out is null.

@@ -142,11 +142,11 @@ class Stream(StreamJoins):
         unfinished: Unfinished = "keep",
         prefix: str = "",
     ) -> Windowed:
-        """Tumbling windows that carry on what they know: aggregates over a key's whole life.
+        """Tumbling windows that never forget: aggregates over all rows of a key so far.
 
         For every stretch of length ``every`` in which a key has rows there is a result, over all
-        rows of the key up to its end: the highest price that a share ever had, hour by hour. What
-        is kept of a key is one row of accumulators; with an aggregate of your own
+        rows of the key up to the end of the stretch: the highest price that a share ever had, hour
+        by hour. One row of accumulators is kept for each key; with an aggregate of your own
         (:class:`muntin.OwnAggregate`) that is a state of your own.
 
         Args:
@@ -180,7 +180,7 @@ class Stream(StreamJoins):
             slide: How many rows apart windows end.
             group: Columns to group by inside a window. Ranks then count all rows of ``by``, of
                 the whole stream where there is none: a window first takes its rows, and then
-                tells them apart. Without a group each key has windows of its own.
+                groups them. Without a group each key has windows of its own.
             within: Keep only rows of a window whose ``on`` is above that of its last row less
                 this length: the last ten, but none older than an hour.
             order: ``"on"`` ranks by ``on``, when punctuation has passed a row. ``"arrival"`` ranks
@@ -207,7 +207,7 @@ class Stream(StreamJoins):
         order: Order = "on",
         prefix: str = "",
     ) -> Windowed:
-        """A window ``(v - range, v]`` that ends at a row, for every row or every n-th.
+        """Windows ``(v - range, v]`` that end at a row, one for every row or every n-th.
 
         ``window_start`` is v - range, outside the window; ``window_end`` is v, inside. Rows with
         equal ``on`` share a window. ``every`` counts rows by ``on``, or as they arrive with
@@ -250,7 +250,7 @@ class Stream(StreamJoins):
         until: str | None = None,
         prefix: str = "",
     ) -> Frames:
-        """Windows that follow the data: stretches of each key's rows that a ``kind`` tells.
+        """Windows that follow the data: stretches of each key's rows that a ``kind`` defines.
 
         A frame is closed: ``frame_start`` and ``frame_end`` are the values of its first and last
         row. It is reported when punctuation makes it certain, and never changed afterwards.
@@ -259,10 +259,10 @@ class Stream(StreamJoins):
             kind: ``mt.threshold``, ``mt.boundary``, ``mt.delta``, ``mt.aggregate``, ``mt.trend``,
                 ``mt.between``, ``mt.density``, ``mt.region``, or a framing function of your own
                 (:class:`muntin.FramingFunction`, :class:`muntin.CompiledFraming`).
-            min_duration: Frames from first to last row shorter than this are none.
-            max_duration: Nor are longer ones than this, unless ``cut``.
-            min_count: Frames of fewer rows are none; missing rows that they bridge count.
-            max_count: Nor are those of more rows, unless ``cut``.
+            min_duration: Drop frames that are shorter than this from first to last row.
+            max_duration: Drop frames that are longer than this, or cut them with ``cut``.
+            min_count: Drop frames of fewer rows; missing rows that they bridge count.
+            max_count: Drop frames of more rows, or cut them with ``cut``.
             cut: Close a frame where it would become too long, and start the next.
             scheme: How frames of ``delta`` and ``aggregate`` lie to each other: ``"partition"``,
                 ``"advancing"``, ``mt.adjacent("10 seconds")``, ``mt.cover("drained")``,
@@ -270,12 +270,12 @@ class Stream(StreamJoins):
             longest: Report only the longest frame of each key; for a batch.
             fragments: Report an open frame as ``partial`` as soon as it is certain, and again
                 whenever it has grown by this much.
-            missing: What a missing row is, one that a schedule expected or whose value is null:
-                ``"break"`` ends a frame, ``"satisfy"`` belongs to it, ``"carry"`` belongs to it if
-                the next real row does; or a condition such as
+            missing: What a missing row does. A row is missing if a schedule expected it or if its
+                value is null: ``"break"`` ends a frame, ``"satisfy"`` belongs to it, ``"carry"``
+                belongs to it if the next real row does; or a condition such as
                 ``"prev.speed < 30 AND next.speed < 30"``.
             bounds: ``"conservative"`` from the first to the last row; ``"liberal"`` from the last
-                row before it to the first row behind it.
+                row before it to the first row after it.
             ties: Two rows of a key with the same ``on`` end the query, unless this is ``"first"``
                 or ``"last"`` (by ``tie_order``; the others are refused), or says how they become
                 one row: ``"mean"``, ``"max"``, ``"min"``, ``"sum"``, or one of these for each
@@ -325,7 +325,7 @@ class Stream(StreamJoins):
         return windows
 
     def _groups(self, group: str | Sequence[str] | None) -> tuple[str, ...]:
-        """The columns that are told apart inside a window."""
+        """Return the columns that group the rows inside a window."""
         groups = column_names("group", group)
         self._known("group", groups)
         twice = [name for name in groups if name in self.by]
@@ -338,13 +338,13 @@ class Stream(StreamJoins):
             if name not in self.df.columns:
                 raise UnknownColumnError(argument, name, self.df.columns)
 
-    def _condition(self, argument: str, given: str | SparkColumn) -> SparkColumn:
-        """A condition on rows, as a column that Spark evaluates."""
-        if isinstance(given, SparkColumn):
-            return given
-        if not isinstance(given, str):
-            raise ArgumentError(argument, given, "it is SQL text or a PySpark column")
-        return condition(parse_condition(given))
+    def _condition(self, argument: str, where: str | SparkColumn) -> SparkColumn:
+        """Return a condition on rows as a column that Spark evaluates."""
+        if isinstance(where, SparkColumn):
+            return where
+        if not isinstance(where, str):
+            raise ArgumentError(argument, where, "it is SQL text or a PySpark column")
+        return condition(parse_condition(where))
 
 
 def stream(
@@ -369,9 +369,9 @@ def stream(
             ``mt.slack("10 seconds")``, ``mt.slack(rows=100)``, ``mt.punctuated("condition")``,
             ``mt.per_key("10 seconds")``, ``mt.each("sensor", "10 seconds")`` or
             ``mt.per_partition()``. A batch needs none: no row is late in it.
-        control: The rows of ``mt.control(spark, folder)``, with which a running stream can be
-            told that it is complete up to a point, or over; those of ``mt.heartbeat(spark)``,
-            which tell it the time; or a list of both.
+        control: The rows of ``mt.control(spark, folder)``, which can say that a running
+            stream is complete up to a point, or over; those of ``mt.heartbeat(spark)``, which
+            bring the time; or a list of both.
         shards: How many parts the state of a streaming query has; at least the number of cores
             that should work on it. It stays with the checkpoint.
         functions: Your own aggregates by the names that SQL text calls them:

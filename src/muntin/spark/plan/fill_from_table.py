@@ -1,8 +1,8 @@
-"""Bounds from a stream, filled from stored rows: the stream probes, the table answers.
+"""The plan of a stream's frames or windows that a stored table fills.
 
 Stored rows are complete, so bounds are filled in the micro-batch that reports them and nothing is
-held. Spark joins each micro-batch's bounds with the table, which it reads again every time, by key
-and by the bounds; the aggregates of what each of them matched are made by Muntin, after that.
+held. Spark joins each micro-batch's bounds with the table by key and by the bounds, and reads the
+table again every time. Muntin then aggregates what each pair of bounds has matched.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from muntin.spark.plan.inputs import PlanInput, StreamInput
 from muntin.spark.plan.plan import PlanParts
 from muntin.specs.axis import Axis, Domain
 
-#: Whether a joined row has a stored row, or only the bounds that none fills.
+#: The column that is null where no stored row fills the bounds.
 _MATCHED = "matched"
 
 
@@ -81,7 +81,7 @@ class TableFillPlan(PlanParts):
             )
 
     def apply(self, flat: DataFrame) -> DataFrame:
-        """Bounds as the operator reports them, filled."""
+        """Fill bounds as the operator reports them."""
         source = self.filled.fills[0]
         bounds = self._shifted(flat, source)
         rows = self._stored(source)
@@ -90,19 +90,19 @@ class TableFillPlan(PlanParts):
             joined = joined.where(F.col(_MATCHED))
         if source.whole_rows and source.function is None:
             return self.filled.naming.apply(self._paired(joined, source))
-        told = [F.col(field.name) for field in self.flat_schema.fields]
-        apart = joined.repartition(*told, F.col("shifted"))
+        bounds_columns = [F.col(field.name) for field in self.flat_schema.fields]
+        apart = joined.repartition(*bounds_columns, F.col("shifted"))
         work = TableFillTask(tuple(field.name for field in self.flat_schema.fields), source.fill)
-        made = apart.mapInArrow(shipped(__name__, "gather", work), self.filled.flat_schema)
-        return self.filled.naming.apply(made)
+        filled = apart.mapInArrow(shipped(__name__, "gather", work), self.filled.flat_schema)
+        return self.filled.naming.apply(filled)
 
     def _shifted(self, flat: DataFrame, source: FillSource) -> DataFrame:
-        """Every pair of bounds once for each shift."""
+        """Return every pair of bounds once for each shift."""
         shifts = F.array(*(F.lit(place).cast("bigint") for place in range(len(source.fill.shifts))))
         return flat.withColumn("shifted", F.explode(shifts))
 
     def _stored(self, source: FillSource) -> DataFrame:
-        """The rows that can fill, under names that bounds do not have."""
+        """Return the rows that can fill, under names that bounds do not have."""
         rows = source.prepared()
         if source.where is not None:
             rows = rows.where(F.col("w")).drop("w")
@@ -125,26 +125,26 @@ class TableFillPlan(PlanParts):
         return inside
 
     def _moved(self, name: str, ticks: int, shifts: Sequence[int]) -> SparkColumn:
-        """A bound moved by a length, and by the shift that a row is for."""
+        """Return a bound moved by a length and by the shift of its row."""
         axis = self.filled.axis
         base = plus(F.col(name), ticks, axis)
-        made = plus(base, shifts[0], axis)
+        moved = plus(base, shifts[0], axis)
         for place, shift in enumerate(shifts[1:], 1):
-            made = F.when(F.col("shifted") == place, plus(base, shift, axis)).otherwise(made)
-        return made
+            moved = F.when(F.col("shifted") == place, plus(base, shift, axis)).otherwise(moved)
+        return moved
 
     def _paired(self, joined: DataFrame, source: FillSource) -> DataFrame:
-        """Every pair of bounds and stored row, under the names of the operator that does this."""
-        told = [F.col(field.name) for field in self.flat_schema.fields]
+        """Return every pair of bounds and stored row, named as an operator would report them."""
+        bounds_columns = [F.col(field.name) for field in self.flat_schema.fields]
         first = len(numbered(self.flat_schema.names, "r"))
         rows = [
             F.col(f"h_c{place}").alias(f"r{first + place}") for place in range(len(source.schema))
         ]
-        return joined.select(*told, "shifted", *rows)
+        return joined.select(*bounds_columns, "shifted", *rows)
 
 
 def plus(column: SparkColumn, ticks: int, axis: Axis) -> SparkColumn:
-    """A value of the progressing attribute moved by ticks, in Spark."""
+    """Return a value of ``on`` moved by ticks, as a Spark column."""
     if not ticks:
         return column
     match axis.domain:
@@ -161,19 +161,19 @@ def plus(column: SparkColumn, ticks: int, axis: Axis) -> SparkColumn:
 
 @dataclass(frozen=True)
 class TableFillTask:
-    """What a worker needs to aggregate what bounds have matched."""
+    """What a worker needs to aggregate the rows that bounds have matched."""
 
-    told: tuple[str, ...]
+    bounds: tuple[str, ...]
     fill: FillInput
 
 
 def gather(work: TableFillTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Worker side: all matches of some bounds, one row for each of the bounds."""
+    """Worker side: make one row of all matches of each pair of bounds."""
     held = [batch for batch in batches if batch.num_rows]
     if not held:
         return
     rows = pa.Table.from_batches(held)
-    names = [*work.told, "shifted"]
+    names = [*work.bounds, "shifted"]
     bounds = [rows[name].combine_chunks() for name in names]
     codes, size = key_codes(bounds, rows.num_rows)
     groups = key_and_pane(codes, size, np.zeros(rows.num_rows, np.int64))
@@ -183,16 +183,16 @@ def gather(work: TableFillTask, batches: Iterator[pa.RecordBatch]) -> Iterator[p
     order = to_ticks(filling["on"].combine_chunks(), work.fill.reach.axis).order
     place, starts = by_key_and_order(groups.number[matched], order, len(groups))
     filling = filling.append_column("order", pa.array(order)).take(pa.array(place))
-    made = _made(work.fill, MatchedRows(filling, starts[:-1], starts[1:]))
-    told = rows.select(names).take(pa.array(groups.member))
-    first = len(numbered(work.told, "r"))
-    columns = [*told.columns, *made]
-    labels = [*names, *(f"r{first + n}" for n in range(len(made)))]
+    results = _results(work.fill, MatchedRows(filling, starts[:-1], starts[1:]))
+    distinct = rows.select(names).take(pa.array(groups.member))
+    first = len(numbered(work.bounds, "r"))
+    columns = [*distinct.columns, *results]
+    labels = [*names, *(f"r{first + n}" for n in range(len(results)))]
     yield from pa.table(columns, names=labels).to_batches()
 
 
-def _made(fill: FillInput, matched: MatchedRows) -> list[pa.Array]:
-    """What is made of the rows that bounds have matched."""
+def _results(fill: FillInput, matched: MatchedRows) -> list[pa.Array]:
+    """Return the results of the rows that bounds have matched."""
     if fill.mapped is not None:
         return fill.mapped.of(matched)
     slots = fill.contents.cells.slot_types.items()

@@ -31,7 +31,7 @@ from muntin.spark.types import to_arrow, to_spark
 from muntin.specs.frames.frame_kind import MISSING, Operand
 from muntin.specs.frames.framing import Framing
 
-#: Muntin's own columns of a frame, where nothing else is asked for.
+#: Muntin's own columns of a frame without aggregates.
 WHOLE = ("frame_id", "frame_start", "frame_end", "n", "n_missing", "status")
 
 
@@ -76,7 +76,7 @@ class FramePlan(WindowPlan):
         return ("frame_id", "frame_start", "frame_end", *along, *counts, "status")
 
     def _selected(self) -> list[SparkColumn]:
-        """What travels; where rows that tie become one, the columns they are of."""
+        """Return what travels: plain columns if rows that tie are combined to one row."""
         if self.combining is None:
             return super()._selected()
         keys = [self._key(name).alias(f"k{place}") for place, name in enumerate(self.keys)]
@@ -85,7 +85,7 @@ class FramePlan(WindowPlan):
 
     @cached_property
     def combining(self) -> TieColumns | None:
-        """What is made of rows that tie and become one."""
+        """The columns of rows that tie and become one row; None if they do not."""
         framing, kind = self.framing, self.framing.kind
         if not framing.combines_ties:
             return None
@@ -110,38 +110,38 @@ class FramePlan(WindowPlan):
 
     @cached_property
     def _types(self) -> dict[str, pa.DataType]:
-        """The types of the columns that the operator works on."""
+        """The types of the columns that the operator reads."""
         if self.combining is None:
             label = self.framing.kind.label
             ours = [f for f in self.prepared().schema if f.name[0] in "ftm"]
             return {f.name: to_arrow(f.dataType, label) for f in ours if f.name[1:].isdigit()}
-        combined = self.combining.made()
+        combined = self.combining.combined()
         return {
             name: combined.types[node.place] if isinstance(node, Slot) else pa.bool_()
             for name, node in combined.derived
         }
 
     def _for_the_window(self) -> list[SparkColumn]:
-        """What the kind reads, and what decides about missing rows and ties."""
+        """Return what the kind reads, and what decides about missing rows and ties."""
         kind, framing = self.framing.kind, self.framing
-        made = [
+        columns = [
             self._operand_column(operand).alias(f"f{place}")
             for place, operand in enumerate(self._operands)
         ]
         if isinstance(kind.running_aggregate, Aggregate):
-            made.append(self._lacks(kind.running_aggregate).alias("lacks"))
+            columns.append(self._lacks(kind.running_aggregate).alias("lacks"))
         if kind.start_condition is not None:
-            made.append(self._native("start", kind.start_condition).alias("opens"))
+            columns.append(self._native("start", kind.start_condition).alias("opens"))
         if framing.until is not None:
-            made.append(self._until(framing.until).alias("until"))
-        made += [tie.alias(f"t{place}") for place, tie in enumerate(self._ties)]
+            columns.append(self._until(framing.until).alias("until"))
+        columns += [tie.alias(f"t{place}") for place, tie in enumerate(self._ties)]
         bridged = enumerate(self._bridged_texts)
-        made += [self._native("missing", one).alias(f"m{place}") for place, one in bridged]
-        return made
+        columns += [self._native("missing", text).alias(f"m{place}") for place, text in bridged]
+        return columns
 
     @property
     def _ties(self) -> list[SparkColumn]:
-        """What orders rows that tie; those that still do are told apart by what is in them."""
+        """What orders rows that tie; last a hash of the whole row."""
         names = self.framing.tie_order
         hashed = [F.xxhash64(*(named(n) for n in self._hashable))] if names else []
         return [*(self._named("tie_order", name) for name in names), *hashed]
@@ -167,13 +167,15 @@ class FramePlan(WindowPlan):
                 lacking = lacking | F.isnan(value)
         return lacking
 
-    def _native(self, argument: str, given: object) -> SparkColumn:
-        """A condition or value as a column that Spark evaluates."""
-        if isinstance(given, SparkColumn):
-            return given
-        if not isinstance(given, str):
-            raise ArgumentError(argument, given, "it is SQL text or a PySpark column")
-        return named(given) if given in self.schema.names else F.expr(parse_condition(given))
+    def _native(self, argument: str, expression: object) -> SparkColumn:
+        """Return a condition or value as a column that Spark evaluates."""
+        if isinstance(expression, SparkColumn):
+            return expression
+        if not isinstance(expression, str):
+            raise ArgumentError(argument, expression, "it is SQL text or a PySpark column")
+        if expression in self.schema.names:
+            return named(expression)
+        return F.expr(parse_condition(expression))
 
     def _named(self, argument: str, name: str) -> SparkColumn:
         if name not in self.schema.names:
@@ -191,29 +193,29 @@ class FramePlan(WindowPlan):
 
     @cached_property
     def _bridged(self) -> tuple[Node, tuple[tuple[str, str], ...]] | None:
-        """The condition on missing rows, and for each slot of it of which row it is what."""
+        """The condition on missing rows, and for each of its slots the row and the expression."""
         missing = self.framing.missing
         if not self.framing.predicted:
             return None
-        # Rows that tie are combined before they meet, so of those Spark gives the columns only.
+        # Rows that tie are combined after the exchange, so only their columns travel.
         if self.framing.combines_ties:
             tree, written = parse_bridge(missing, self.axis.zone)
-            return tree, tuple(self._bridging(missing, one) for one in written)
+            return tree, tuple(self._bridging(missing, column) for column in written)
         tree, parts = parse_two_rows(missing, self.axis.zone)
         for part in parts:
-            for one in part.columns:
-                self._bridging(missing, one)
+            for name in part.columns:
+                self._bridging(missing, name)
         return tree, tuple((_side(part.columns[0], missing)[0], part.text) for part in parts)
 
     def _bridging(self, missing: str, written: str) -> tuple[str, str]:
-        """The row that a column of the condition on missing rows belongs to, and its name."""
+        """Return the row and the name of a column in the condition on missing rows."""
         side, name = _side(written, missing)
         self._named("missing", name if name in self.schema.names else name.partition(".")[0])
         return side, name
 
     @cached_property
     def _bridged_texts(self) -> tuple[str, ...]:
-        """What the condition on missing rows looks at: columns, or SQL on columns of one row."""
+        """What the condition on missing rows reads: columns, or SQL on columns of one row."""
         sides = () if self._bridged is None else self._bridged[1]
         return tuple(dict.fromkeys(text for _, text in sides))
 
@@ -229,7 +231,7 @@ class FramePlan(WindowPlan):
 
     @cached_property
     def frame_types(self) -> FrameOperatorInputs:
-        """Everything an operator is made of, beside its framing."""
+        """Everything that an operator is made of except its framing."""
         return FrameOperatorInputs(
             axis=self.axis,
             keys=self.key_types,
@@ -240,7 +242,7 @@ class FramePlan(WindowPlan):
             ties=self._typed("t"),
             bridge=self._bridge,
             digest=self._digest,
-            combined=None if self.combining is None else self.combining.made(),
+            combined=None if self.combining is None else self.combining.combined(),
         )
 
     def _typed(self, letter: str) -> tuple[pa.DataType, ...]:
@@ -273,7 +275,7 @@ class FramePlan(WindowPlan):
 
 
 def _side(written: str, text: str) -> tuple[str, str]:
-    """Which row a column of a condition on missing rows belongs to, and its name."""
+    """Return the row, prev or next, of a column in a condition on missing rows; and its name."""
     side, _, name = written.replace("`", "").partition(".")
     if written == text.strip() and not name:
         known = ", ".join(map(repr, MISSING))
@@ -282,7 +284,7 @@ def _side(written: str, text: str) -> tuple[str, str]:
     if side.lower() not in ("prev", "next") or not name:
         raise ExpressionError(
             f"{written} belongs to no row; write prev.{written} for the real row before a missing "
-            f"one and next.{written} for the one behind it",
+            f"one and next.{written} for the one after it",
             text,
             max(0, text.find(written)),
         )

@@ -57,7 +57,7 @@ class StreamInput:
         return int(setting(self.df.sparkSession, "spark.sql.shuffle.partitions", "200"))
 
     def check_windowed(self) -> None:
-        """Raise if this stream can not be run because no window would ever close."""
+        """Raise if there is neither disorder nor control: no window would ever close."""
         if self.disorder is None and self.control is None:
             raise ArgumentError(
                 "disorder",
@@ -67,7 +67,7 @@ class StreamInput:
             )
 
     def check_other(self, role: str) -> None:
-        """Raise if this stream, next to another one, can not be run; ``role`` is what it does."""
+        """Raise if this second stream cannot be run; ``role`` says what it does."""
         if self.disorder is None and self.control is None:
             raise ArgumentError(
                 "other",
@@ -204,7 +204,7 @@ class TypedInput:
     def _analysed(self, selected: Sequence[SparkColumn]) -> DataFrame:
         try:
             prepared = self.source.df.select(*selected)
-            prepared.schema  # noqa: B018  (Spark Connect analyses only when asked)
+            prepared.schema.fieldNames()  # Spark Connect analyses only here
         except AnalysisException as error:
             raise ExpressionError(
                 f"Spark cannot evaluate this: {problem(error)}; "

@@ -35,7 +35,7 @@ SIDES = ("left", "right")
 
 @dataclass(frozen=True, eq=False)
 class PlanSide(SecondInput, TypedInput):
-    """One side of a join: columns travel, and ties if only one of several rows counts."""
+    """One side of a join: the columns that travel, and what orders rows with equal ``on``."""
 
     shared: Axis | None = None
     types: tuple[spark_types.DataType, ...] = ()
@@ -92,10 +92,10 @@ class JoinPlan(PlanParts):
         left, right = self.sources
         types = tuple(left.df.schema[name].dataType for name in left.by)
         nearest = isinstance(self.spec, Asof)
-        one = PlanSide(left, shared=self.axis, types=types, travels=tuple(left.df.columns))
+        left_side = PlanSide(left, shared=self.axis, types=types, travels=tuple(left.df.columns))
         travels = tuple(right.df.columns)
-        other = PlanSide(right, self.axis, types, self.tiebreak, nearest, travels)
-        return one, other
+        right_side = PlanSide(right, self.axis, types, self.tiebreak, nearest, travels)
+        return left_side, right_side
 
     @property
     def how(self) -> str:
@@ -130,13 +130,13 @@ class JoinPlan(PlanParts):
         if self.where is None:
             return None
         tree, written = parse_bridge(self.where, self.axis.zone)
-        slots = tuple(self._slot(one) for one in written)
+        slots = tuple(self._slot(column) for column in written)
         types = [self.sides[side].side.columns[column] for side, column in slots]
         check(tree, types, no_aggregate, self.where)
         return PairCondition(tree, slots)
 
     def _slot(self, written: str) -> tuple[int, int]:
-        """Which side a column of the condition belongs to, and its number there."""
+        """Return the side of a column in the condition, and its number there."""
         assert self.where is not None
         side, _, name = written.replace("`", "").partition(".")
         if side.lower() not in SIDES or not name:

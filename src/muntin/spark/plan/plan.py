@@ -91,7 +91,8 @@ class PlanParts:
     def check(self) -> None:
         """Raise if a type, a name, an expected value or a stream does not suit the plan."""
         self.finisher.check()
-        if not (self.flat_schema.fields and self.inputs):  # whose types are found out here
+        # Both are built here, which raises if a type does not suit.
+        if not (self.flat_schema.fields and self.inputs):
             raise AssertionError("a plan has inputs and results")
         if self.is_streaming:
             self.check_streams()
@@ -132,7 +133,7 @@ class PlanParts:
     @property
     def _refused_columns(self) -> RefusedColumns:
         names = tuple(plan_input.name for plan_input in self.inputs)
-        return RefusedColumns(names, tuple(one.refused_schema for one in self.inputs))
+        return RefusedColumns(names, tuple(plan_input.refused_schema for plan_input in self.inputs))
 
     def _refused(self, routes: Sequence[InputRoute], route: InputRoute) -> DataFrame:
         """Return the refused rows of one input."""
@@ -162,7 +163,11 @@ class PlanParts:
     def _messages(self, routes: Sequence[InputRoute], *, originals: bool) -> DataFrame:
         pairs = zip(self.inputs, routes, strict=True)
         return _union(
-            [routed(one.prepared(originals), route) for one, route in pairs if not one.stored]
+            [
+                routed(plan_input.prepared(originals), route)
+                for plan_input, route in pairs
+                if not plan_input.stored
+            ]
         )
 
     def _stored_inputs(
@@ -171,9 +176,11 @@ class PlanParts:
         """Return the inputs that travel with the query."""
         pairs = zip(self.inputs, routes, strict=True)
         return tuple(
-            StoredInput.of(route.source, routed(one.prepared(originals), route), route.shards)
-            for one, route in pairs
-            if one.stored
+            StoredInput.of(
+                route.source, routed(plan_input.prepared(originals), route), route.shards
+            )
+            for plan_input, route in pairs
+            if plan_input.stored
         )
 
 

@@ -173,14 +173,14 @@ def _pairs(
 
 
 def _check_types(schema: spark_types.StructType, own: str, source: StreamInput, name: str) -> None:
-    one, other = schema[own].dataType, source.df.schema[name].dataType
+    wanted, other = schema[own].dataType, source.df.schema[name].dataType
     to_arrow(other, f"key={name!r}")
-    if one != other and not _widens(other, one):
+    if wanted != other and not _widens(other, wanted):
         raise ArgumentError(
             "key",
             name,
-            f"it has type {other.simpleString()} and {own!r} has {one.simpleString()}; cast one of "
-            "them",
+            f"it has type {other.simpleString()} and {own!r} has {wanted.simpleString()}; "
+            "cast one of them",
         )
 
 
@@ -195,10 +195,10 @@ def _widens(narrow: spark_types.DataType, wide: spark_types.DataType) -> bool:
 def same_kind(left: StreamInput, right: StreamInput) -> None:
     """Raise unless both are streams or both are batches: no other pair is joined row by row."""
     if left.df.isStreaming != right.df.isStreaming:
-        one = "the other one" if left.df.isStreaming else "this one"
+        batch = "the other one" if left.df.isStreaming else "this one"
         raise ArgumentError(
             "other",
             "a stream and a batch",
-            f"{one} is a batch; read it as a stream too (spark.readStream), or look rows up in a "
+            f"{batch} is a batch; read it as a stream too (spark.readStream), or look rows up in a "
             "stored table with .lookup(table)",
         )

@@ -1,8 +1,8 @@
-"""Rows that tie and become one: which columns travel, and what is made of them afterwards.
+"""Rows that tie and become one row: which columns travel, and what is derived from them.
 
-Everything else is evaluated by Spark before the exchange. These rows are combined behind it, so
-what frames look at is evaluated there, and can only be what Muntin evaluates itself: columns, and
-conditions of what :mod:`muntin.expressions.read` reads.
+Spark evaluates everything else before the exchange. These rows are combined after it, so what
+frames read is evaluated there, and can only be what Muntin evaluates itself: columns, and
+conditions that :mod:`muntin.expressions.read` reads.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FUNCTIONS = {"mean": "avg", "max": "max", "min": "min", "sum": "sum"}
 
 @dataclass
 class TieColumns:
-    """Collects what is made of combined rows; ``ties`` as in a framing."""
+    """Collects the columns that are derived from combined rows; ``ties`` as in a framing."""
 
     schema: spark_types.StructType
     ties: object
@@ -38,41 +38,42 @@ class TieColumns:
     derived: list[tuple[str, Node]] = field(default_factory=list)
     conditions: list[tuple[str, Node]] = field(default_factory=list)
 
-    def value(self, name: str, argument: str, given: object) -> None:
-        """One of the derived columns is a column."""
-        plain = given.operand if isinstance(given, AsDouble) else given
+    def value(self, name: str, argument: str, value: object) -> None:
+        """Add a derived column that is a column."""
+        plain = value.operand if isinstance(value, AsDouble) else value
         column = self._column(argument, str(plain) if isinstance(plain, Name | Sql) else plain)
         place = self._place(argument, column)
-        if isinstance(given, AsDouble) and not pa.types.is_floating(bind(self._call(column)).type):
+        if isinstance(value, AsDouble) and not pa.types.is_floating(bind(self._call(column)).type):
             raise self._refusal(argument, column, "cast the column to double before")
         self.derived.append((name, Slot(place)))
 
-    def condition(self, name: str, argument: str, given: object) -> None:
-        """One of the derived columns is a condition."""
-        if not isinstance(given, str):
-            raise self._refusal(argument, given, "write the condition as text")
-        tree, written = parse_bridge(given, self.zone)
+    def condition(self, name: str, argument: str, where: object) -> None:
+        """Add a derived column that is a condition."""
+        if not isinstance(where, str):
+            raise self._refusal(argument, where, "write the condition as text")
+        tree, written = parse_bridge(where, self.zone)
         places = tuple(self._place(argument, column.replace("`", "")) for column in written)
         node = moved(tree, places)
         self.derived.append((name, node))
-        self.conditions.append((given, node))
+        self.conditions.append((where, node))
 
     def slots(self, slots: Sequence[Expression]) -> None:
-        """What aggregates look at."""
+        """Add what aggregates read."""
         for place, slot in enumerate(slots):
             self.value(f"s{place}", "aggregates", slot)
 
-    def made(self) -> CombinedTies:
+    def combined(self) -> CombinedTies:
+        """Return what the operator needs to combine rows that tie."""
         calls = tuple(self._call(name) for name in self.names)
-        found = CombinedTies(calls, tuple(self.derived))
+        ties = CombinedTies(calls, tuple(self.derived))
         for text, node in self.conditions:
-            check(node, found.types, no_aggregate, text)
-        return found
+            check(node, ties.types, no_aggregate, text)
+        return ties
 
-    def _column(self, argument: str, given: object) -> str:
-        if not isinstance(given, str) or given.replace("`", "") not in self.schema.names:
-            raise self._refusal(argument, given, "name a column, computed before if need be")
-        return given.replace("`", "")
+    def _column(self, argument: str, name: object) -> str:
+        if not isinstance(name, str) or name.replace("`", "") not in self.schema.names:
+            raise self._refusal(argument, name, "name a column, computed before if need be")
+        return name.replace("`", "")
 
     def _place(self, argument: str, name: str) -> int:
         if name not in self.schema.names:
@@ -92,7 +93,7 @@ class TieColumns:
         return AggregateCall(_FUNCTIONS[how], f"ties: {how}({name})", (0,), (type_,), self.ansi)
 
     @staticmethod
-    def _refusal(argument: str, given: object, instead: str) -> ArgumentError:
+    def _refusal(argument: str, value: object, instead: str) -> ArgumentError:
         return ArgumentError(
-            argument, given, f"rows that tie are combined before it is evaluated, so {instead}"
+            argument, value, f"rows that tie are combined before it is evaluated, so {instead}"
         )

@@ -63,9 +63,9 @@ def _ticks(end: Column, domain: Domain, digits: int) -> Column:
             return F.round(end * F.lit(10**digits)).cast("bigint")
 
 
-def _unnumbered(what: str) -> ArgumentError:
+def _unnumbered(windows: str) -> ArgumentError:
     expected = "only sliding, tumbling, landmark, row and tuple windows have numbers"
-    return ArgumentError("wid", what, expected)
+    return ArgumentError("wid", windows, expected)
 
 
 @dataclass(frozen=True)
