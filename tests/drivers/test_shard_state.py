@@ -49,15 +49,19 @@ def stored(**changes: Any) -> Value:
 def test_a_chunk_comes_back_from_its_parts() -> None:
     head, chunks = Value(), Map()
     table = pa.table({"x": pa.array(range(300_000))})
-    ShardState(head, chunks, QUERY).write({("panes", 3): table}, [Progress(largest=9)])
+    progress = [Progress(largest=9)]
+    ShardState(head, chunks, QUERY).write({("panes", 3): table}, progress, {("panes", 3): 7})
     assert len(chunks) == 3 == -(-table.nbytes // CHUNK_BYTES)
     again = ShardState(head, chunks, QUERY)
     assert again.read("panes", 3).equals(table)
     assert again.head.progress == (Progress(largest=9),)
-    again.write({("panes", 3): table.slice(0, 5)}, [Progress(largest=9)])
+    assert again.head.held == {("panes", 3): 7}
+    again.write({("panes", 3): table.slice(0, 5)}, progress, {})
     assert len(chunks) == 1
-    again.write({("panes", 3): None}, [Progress(largest=9)])
+    assert again.head.held == {("panes", 3): 0}
+    again.write({("panes", 3): None}, progress, {})
     assert not chunks
+    assert not again.head.held
     assert not again.buckets("panes")
 
 

@@ -17,7 +17,7 @@ from muntin.operators.progress.build import punctuator
 from muntin.operators.progress.progress import Progress, ProgressMessages
 from muntin.operators.progress.slack import Punctuator
 from muntin.operators.protocol import InputBatch, MemoryState, Operator, Step
-from muntin.operators.windows.operator import LAYOUT
+from muntin.operators.windows.pane_store import LAYOUT
 from muntin.reference.disorder import ArrivedRows, Rule
 from muntin.reference.windows import MicroBatch
 from muntin.specs.axis import Axis, Domain

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from muntin.operators.common import pending_rows
-from muntin.operators.common.pending_rows import PENDING
+from muntin.operators.common import buckets
+from muntin.operators.common.buckets import PENDING
 from muntin.operators.rows import operator as cells
 from muntin.operators.rows.operator import CELLS
 from muntin.operators.rows.ordered_rows import MEMORY
@@ -174,8 +174,8 @@ def test_rows_wait_in_chunks_of_any_size(seed: int, monkeypatch: pytest.MonkeyPa
     rows = [[chance.randint(low, 45) for _ in range(6)] for low in [0, *upto[:-1]]]
     whole = played(rows, upto)
     for size, most in ((1, 256), (4, 256), (4, 2), (1, 0)):
-        monkeypatch.setattr(pending_rows, "_CHUNK_ROWS", size)
-        monkeypatch.setattr(pending_rows, "_CHUNKS", most)
+        monkeypatch.setattr(buckets, "_CHUNK_ROWS", size)
+        monkeypatch.setattr(buckets, "_CHUNKS", most)
         assert played(rows, upto) == whole
 
 

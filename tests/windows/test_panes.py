@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from muntin.aggregates.definition import AggregateCall
-from muntin.operators.windows.panes import Panes
+from muntin.operators.windows.panes import PaneEdges, Panes
 from muntin.specs.axis import Domain
 from muntin.specs.windows import Window
 
@@ -23,7 +23,7 @@ CALLS = {
 def panes(call: AggregateCall) -> Panes:
     spec = Window(10, 10, "on")
     axis = spec.axis(Domain.INTEGER, scale=0, zone="UTC")
-    return Panes(axis, spec.edges(axis), (pa.string(),), (call,), pa.int64())
+    return Panes((pa.string(),), (call,), axis, PaneEdges((spec.edges(axis),)), pa.int64())
 
 
 def rows(*given: tuple[int, str | None]) -> pa.Table:

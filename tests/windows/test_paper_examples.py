@@ -312,8 +312,8 @@ def test_a_tuple_behind_the_punctuation_is_in_no_window() -> None:
     assert [r["r0"] for r in stepping.step(rows((0, "a"), (6, "a")), 7)] == [1, 2]
     assert [r["r0"] for r in stepping.step([late, fine], 8)] == [3]
     assert stepping.last is not None and stepping.last.rows[0].late == 1
-    assert stepping.last.late_rows is not None
-    assert stepping.last.late_rows["lateness"].to_pylist() == [4]
+    assert stepping.last.rows[0].late_rows is not None
+    assert stepping.last.rows[0].late_rows["lateness"].to_pylist() == [4]
     reference = SequenceReference(spec, INTEGER, ["k"], [], {"n": len})
     outcome = reference.run(
         [MicroBatch(rows((0, "a"), (6, "a")), 7), MicroBatch([late, fine], 8), MicroBatch([], END)]

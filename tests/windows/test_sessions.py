@@ -70,8 +70,8 @@ def test_late_rows_join_nothing() -> None:
     stepping.step(at(20), upto=17)
     stepping.step(at(16, 17))
     assert stepping.last is not None and stepping.last.rows[0].late == 1
-    assert stepping.last.late_rows is not None
-    assert stepping.last.late_rows["lateness"].to_pylist() == [1]
+    assert stepping.last.rows[0].late_rows is not None
+    assert stepping.last.rows[0].late_rows["lateness"].to_pylist() == [1]
     assert found(stepping.step(end=True)) == [(17, 25, 2)]
 
 

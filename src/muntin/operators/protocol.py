@@ -91,6 +91,15 @@ def forget(state: State, *names: str) -> Changes:
     return {(name, bucket): None for name in names for bucket in state.buckets(name)}
 
 
+def open_rows(changes: Changes, table: str) -> dict[ChunkKey, int]:
+    """Count the rows of the changed chunks of a table whose rows are parts of open windows."""
+    return {
+        key: chunk.num_rows
+        for key, chunk in changes.items()
+        if key[0] == table and chunk is not None
+    }
+
+
 @dataclass(frozen=True)
 class Routed:
     """What the map side sends for some rows: partial results, progress, and what it refused.
@@ -144,13 +153,17 @@ class RowCounts:
 
 @dataclass(frozen=True)
 class Step:
-    """What a step knows for sure, what it wants remembered, and what became of each input."""
+    """What a step knows for sure, what it wants remembered, and what became of each input.
+
+    ``open_counts`` is how much is open in the chunks that it changes: frames, or parts of windows.
+    """
 
     results: pa.Table
     changes: Changes
     rows: Sequence[RowCounts]
     evicted: int = 0
     open: Open | None = None
+    open_counts: Mapping[ChunkKey, int] = field(default_factory=dict)
 
 
 class MapSide(Protocol):

@@ -10,11 +10,6 @@ import pyarrow as pa
 
 from muntin.kernels.arrays import Ints
 from muntin.kernels.grouping import key_and_pane, key_codes
-from muntin.kernels.hashing import shard_of
-
-#: Keys are spread over so many chunks, so that few of them cost little to write. A prime: the
-#: keys of one shard have hashes that are equal modulo the number of shards.
-_BUCKETS = 13
 
 
 @dataclass(frozen=True)
@@ -48,15 +43,9 @@ class KeyedTables:
 
 
 def places(key: Ints) -> Ints:
-    """For sorted keys: the how-many-th of its key each row is, from 0."""
+    """Number the rows of each key from 0; the keys are sorted."""
     if not len(key):
         return key
     first = np.flatnonzero(np.diff(key, prepend=key[0] - 1))
     counted: Ints = np.arange(len(key)) - np.repeat(first, np.diff(np.append(first, len(key))))
     return counted
-
-
-def key_buckets(table: pa.Table, names: Sequence[str]) -> Ints:
-    """For each row the chunk of state that its key is kept in."""
-    columns = [table[name].combine_chunks() for name in names]
-    return shard_of(columns, table.num_rows, _BUCKETS).astype(np.int64)

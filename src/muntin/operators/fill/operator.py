@@ -123,7 +123,7 @@ class FillOperator:
             changes[WAITING, 0] = left
         results, more = self._results(state, done, matches, self._going_on(left, fragments))
         counts = [*inner.rows, *(filling for _, filling in came)]
-        return Step(results, changes | more, counts)
+        return Step(results, changes | more, counts, open_counts=inner.open_counts)
 
     def _fresh(self, state: State, inner: Step) -> tuple[pa.Table, Changes, Fragments | None]:
         """New segments, once for each shift; and where fragments of open frames ended."""

@@ -25,9 +25,8 @@ from muntin.kernels.stretches import layers, members
 from muntin.operators.aggregation.combine import slide
 from muntin.operators.frames.ordered_rows import OrderedRows, orders
 from muntin.operators.protocol import State
-from muntin.operators.windows.panes import Panes
+from muntin.operators.windows.panes import Cells
 from muntin.specs.axis import Axis
-from muntin.specs.windows import Edges
 
 OPEN_CELLS = "open"
 #: So many layers of frames that overlap are looked through; rows of others are copied.
@@ -44,9 +43,9 @@ class FrameAggregates:
     lateness_type: pa.DataType
 
     @cached_property
-    def cells(self) -> Panes:
-        """Rows, and what is kept of open frames, are panes without a place."""
-        return Panes(self.axis, Edges(1, 1, 0, False), self.keys, self.calls, self.lateness_type)
+    def cells(self) -> Cells:
+        """Rows, and what is kept of open frames, are cells without a place."""
+        return Cells(self.keys, self.calls)
 
     @cached_property
     def types(self) -> list[pa.DataType]:

@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.kernels.arrays import Ints, Mask
-from muntin.kernels.frames.records import NEVER, STATE, fresh
+from muntin.kernels.frames.records import NEVER, STATE, fresh, is_open
+from muntin.operators.common.buckets import BucketedTable, key_buckets
 from muntin.operators.common.columns import ints
-from muntin.operators.common.keys import KeyedTables, key_buckets
-from muntin.operators.protocol import Changes, State
+from muntin.operators.common.keys import KeyedTables
+from muntin.operators.protocol import Changes, ChunkKey, State
 
 KEYS = "keys"
 
@@ -33,8 +34,7 @@ class KeyMemory:
         return pa.schema([*self.keys, *record, *self.also])
 
     def load(self, state: State) -> pa.Table:
-        chunks = [state.read(KEYS, bucket) for bucket in sorted(state.buckets(KEYS))]
-        return pa.concat_tables([self.schema.empty_table(), *chunks])
+        return BucketedTable(state, KEYS).load(self.schema)
 
     def records(self, keyed: KeyedTables, table: pa.Table) -> np.ndarray:
         """A record for every key, fresh where there was none."""
@@ -63,6 +63,14 @@ class KeyMemory:
         columns += [also[field.name] for field in self.also]
         return pa.Table.from_arrays(columns, schema=self.schema)
 
+    def open_counts(self, changes: Changes) -> dict[ChunkKey, int]:
+        """Count the keys with an open frame in the chunks that changed."""
+        return {
+            key: int(is_open({"mode": ints(chunk["mode"])}).sum())
+            for key, chunk in changes.items()
+            if key[0] == KEYS and chunk is not None
+        }
+
     @property
     def names(self) -> list[str]:
         return [field.name for field in self.keys]
@@ -82,10 +90,4 @@ class KeyBuckets:
 
     def write(self, state: State, name: str, rows: pa.Table, key: Ints) -> Changes:
         """The chunks of a table in which a key changed; ``key`` is that of each row."""
-        known, bucket = set(state.buckets(name)), self.of_key[key]
-        changes: Changes = {}
-        for number in self.dirty:
-            mine = rows.filter(pa.array(bucket == number))
-            if mine.num_rows or number in known:
-                changes[name, number] = mine if mine.num_rows else None
-        return changes
+        return BucketedTable(state, name).write(rows, self.of_key[key], self.dirty)

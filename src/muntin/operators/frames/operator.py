@@ -21,9 +21,9 @@ from muntin.kernels.frames.walk import walk
 from muntin.kernels.numbers.order_keys import order_doubles, tie_ranks
 from muntin.kernels.ticks import from_order, to_ticks
 from muntin.operators.common.admission import Admission, behind
+from muntin.operators.common.buckets import PENDING, due, hold
 from muntin.operators.common.columns import key_fields
 from muntin.operators.common.keys import KeyedTables
-from muntin.operators.common.pending_rows import PENDING, due, hold
 from muntin.operators.frames.arrow_kind import ArrowKind, Fields, kernel_record
 from muntin.operators.frames.frame_aggregates import OPEN_CELLS, FrameAggregates, JoinedCells
 from muntin.operators.frames.key_memory import KEYS, KeyBuckets, KeyMemory
@@ -229,6 +229,7 @@ class FrameOperator(OneInput):
             results=results,
             changes=hold(state, arranged.waiting, read) | changes,
             rows=(counts,),
+            open_counts=self.memory.open_counts(changes),
             open=_opened(keyed, np.full(len(keyed), EVER) if punctuation.ended else since),
         )
 

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.kernels.arrays import Ints, Mask
+from muntin.operators.common.buckets import BucketedTable, key_buckets
 from muntin.operators.common.columns import ints
-from muntin.operators.common.keys import key_buckets
 from muntin.operators.protocol import Changes, ScopedState, State, forget
 
 PASSED, LEAST = "rows", "least"
@@ -51,18 +51,15 @@ class PassedRows:
 
     def change(self, read: dict[int, pa.Table], rows: pa.Table, old: Mask) -> Changes:
         """Remember ``rows`` instead of what was read; ``old`` are those that were read."""
-        changes: Changes = {}
         least = self._least
-        bucket, order = self.buckets(rows), ints(rows["order"])
-        for number in sorted({*read, *np.unique(bucket).tolist()}):
-            mine = bucket == number
-            count = int(mine.sum())
-            if number in read and old[mine].all() and count == read[number].num_rows:
-                continue
-            changes[PASSED, number] = rows.filter(pa.array(mine)) if count else None
+        bucket = self.buckets(rows)
+        changed = {*np.unique(bucket[~old]).tolist()}
+        changed |= {n for n, chunk in read.items() if chunk.num_rows != (bucket == n).sum()}
+        changes = BucketedTable(self.scope, PASSED).write(rows, bucket, changed)
+        for (_, number), chunk in changes.items():
             least.pop(number, None)
-            if count:
-                least[number] = int(order[mine].min())
+            if chunk is not None:
+                least[number] = int(ints(chunk["order"]).min())
         if changes:
             changes[LEAST, 0] = self._table(least)
         return self.scope.named(changes)

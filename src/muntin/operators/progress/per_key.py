@@ -14,8 +14,8 @@ import pyarrow as pa
 from muntin.kernels.arrays import NEVER, Ints
 from muntin.kernels.grouping import greatest_of_keys
 from muntin.kernels.ticks import to_ticks
+from muntin.operators.common.buckets import BucketedTable, key_buckets
 from muntin.operators.common.columns import key_fields
-from muntin.operators.common.keys import key_buckets
 from muntin.operators.progress.progress import (
     AdvancedShard,
     ObservedRows,
@@ -25,7 +25,7 @@ from muntin.operators.progress.progress import (
 )
 from muntin.operators.progress.slack import Punctuator
 from muntin.operators.progress.tracks import Moved, Quiet, Tracks
-from muntin.operators.protocol import ChunkKey, State
+from muntin.operators.protocol import Changes, State
 from muntin.specs.axis import Axis
 
 KEYS = "punctuator:keys"
@@ -63,7 +63,7 @@ class PerKeyPunctuator(Punctuator):
         tracks = Tracks.of(pa.concat_tables(held)) if held else Tracks.unheard(names.slice(0, 0))
         moved = tracks.advance(names, reached, self.quiet, progress, after)
         by_key = self._ahead(moved, progress, after)
-        changes = self._remember(moved, after, set(buckets))
+        changes = self._remember(state, moved, after)
         return AdvancedShard(after, punctuation(progress, after, by_key), changes)
 
     def _heard(self, heard: ProgressMessages, held: list[pa.Table]) -> tuple[pa.Table, Ints]:
@@ -82,9 +82,7 @@ class PerKeyPunctuator(Punctuator):
         table = moved.tracks.names.append_column("before", pa.array(moved.before))
         return table.append_column("after", pa.array(moved.after)).filter(pa.array(ahead))
 
-    def _remember(
-        self, moved: Moved, after: Progress, remembered: set[int]
-    ) -> dict[ChunkKey, pa.Table | None]:
+    def _remember(self, state: State, moved: Moved, after: Progress) -> Changes:
         """Write the buckets of keys whose rows came, and those that are mostly out of date."""
         table = moved.tracks.table()
         bucket = key_buckets(table, moved.tracks.names.column_names)
@@ -92,17 +90,8 @@ class PerKeyPunctuator(Punctuator):
         forget = self.quiet.clock is None
         kept = (moved.tracks.own > _tick(after.reached)) | (not forget)
         touched = set(np.unique(bucket[moved.place]).tolist())
-        changes: dict[ChunkKey, pa.Table | None] = {}
-        for number in sorted(touched | remembered):
-            inside = bucket == number
-            live = inside & kept
-            count = int(live.sum())
-            if number in touched or 2 * count <= int(inside.sum()):
-                if count:
-                    changes[KEYS, number] = table.filter(pa.array(live))
-                elif number in remembered:
-                    changes[KEYS, number] = None
-        return changes
+        table_of_keys = BucketedTable(state, KEYS)
+        return table_of_keys.write(table, bucket, touched, kept, sparse=state.buckets(KEYS))
 
 
 def told_by(names: pa.Table, ticks: Ints) -> pa.Table | None:

@@ -8,6 +8,7 @@ with the bins of [Window-ids 6] is in docs/decisions/0009-rows-held-until-final.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,11 +22,10 @@ from muntin.kernels.ticks import to_ticks
 from muntin.operators.aggregation.combine import slide
 from muntin.operators.common.columns import ints
 from muntin.operators.common.keys import KeyedTables
-from muntin.operators.protocol import Changes, State
+from muntin.operators.protocol import Changes, ChunkKey, State, open_rows
 from muntin.operators.rows.cut import Cutting, HeldRows, Progressed, Run
 from muntin.operators.rows.ordered_rows import Sequenced
-from muntin.operators.windows.panes import Panes
-from muntin.specs.windows import Edges
+from muntin.operators.windows.panes import Cells
 
 CELLS = "cells"
 #: Cells are appended as one more chunk a step; so many chunks become one again.
@@ -37,13 +37,16 @@ class RowWindowOperator(Sequenced):
     """Windows that a cut makes of the rows of each key, with their aggregates."""
 
     @cached_property
-    def cells(self) -> Panes:
-        """Cells are panes whose numbers a cut gives."""
-        return Panes(self.axis, Edges(1, 1, 0, False), self.keys, self.calls, self.lateness_type)
+    def cells(self) -> Cells:
+        """Cells have the numbers that a cut gives."""
+        return Cells(self.keys, self.calls)
 
     @cached_property
     def result_types(self) -> list[pa.DataType]:
         return [bound.type for bound in self.cells.bound]
+
+    def open_counts(self, changes: Changes) -> Mapping[ChunkKey, int]:
+        return open_rows(changes, CELLS)
 
     def _kept(self, state: State) -> pa.Table:
         return self.read(state, CELLS, self.cells.schema)

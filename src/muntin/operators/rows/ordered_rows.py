@@ -6,7 +6,7 @@ What is made of them then is for the operators that build on this: windows over 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 
@@ -19,11 +19,12 @@ from muntin.kernels.arrays import EVER, NEVER, Ints, Mask
 from muntin.kernels.numbers.order_keys import tie_ranks
 from muntin.kernels.ticks import from_order, order_of_ticks
 from muntin.operators.common.admission import Admission, behind
+from muntin.operators.common.buckets import PENDING, due, hold
 from muntin.operators.common.columns import ints, key_fields
 from muntin.operators.common.keys import KeyedTables, places
-from muntin.operators.common.pending_rows import PENDING, due, hold
 from muntin.operators.protocol import (
     Changes,
+    ChunkKey,
     InputBatch,
     OneInput,
     Punctuation,
@@ -170,7 +171,11 @@ class Sequenced(OneInput):
             late_rows=self._late_rows(only.rows, punctuation) if only.rows else None,
             fallen=fallen,
         )
-        return Step(results, changes, (counts,))
+        return Step(results, changes, (counts,), open_counts=self.open_counts(changes))
+
+    def open_counts(self, changes: Changes) -> Mapping[ChunkKey, int]:
+        """Count what is open in the chunks that changed."""
+        return {}
 
     def _kept(self, state: State) -> pa.Table:
         """What is kept of rows that are final, with the keys."""

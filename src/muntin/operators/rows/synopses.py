@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from muntin.aggregates.synopses.protocol import SynopsisKind, result_column
 from muntin.kernels.arrays import NEVER, Floats, Ints
+from muntin.operators.common.buckets import BucketedTable, key_buckets
 from muntin.operators.common.columns import ints
-from muntin.operators.common.keys import KeyedTables, key_buckets
+from muntin.operators.common.keys import KeyedTables
 from muntin.operators.protocol import Changes, State
 from muntin.operators.rows.cut import Cutting, Progressed, Run
 from muntin.operators.rows.ordered_rows import Sequenced
@@ -145,10 +146,4 @@ class Synopses(Sequenced):
         bucket = key_buckets(both, self.key_names)
         changed = set(bucket[len(bucket) - len(touched) :].tolist())
         changed |= set(bucket[~live].tolist())
-        known = set(state.buckets(SYNOPSES))
-        changes: Changes = {}
-        for number in sorted(changed):
-            mine = both.filter(pa.array(live & (bucket == number)))
-            if mine.num_rows or number in known:
-                changes[SYNOPSES, number] = mine if mine.num_rows else None
-        return changes
+        return BucketedTable(state, SYNOPSES).write(both, bucket, changed, live)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -16,33 +17,103 @@ import pyarrow as pa
 from muntin.aggregates.accumulators import Accumulator, Count
 from muntin.aggregates.bind import bind
 from muntin.aggregates.definition import AggregateCall, BoundAggregate, slot_types
+from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Ints
 from muntin.kernels.grouping import Groups, key_and_pane, key_codes
 from muntin.operators.aggregation.combine import combine, gather
 from muntin.operators.common.admission import Admission
 from muntin.operators.common.columns import ints, key_fields, typed
 from muntin.operators.protocol import Routed
-from muntin.specs.axis import Axis
+from muntin.specs.axis import TICK_LIMIT, Axis
 from muntin.specs.windows import Edges
 
+_Number = TypeVar("_Number", int, Ints)
 #: Combining pays where it leaves at most this share of the rows; else rows travel as they are.
 WORTH_COMBINING = 0.8
 
 
 @dataclass(frozen=True)
-class Panes:
-    """Rows to partial tables.
+class PaneEdges:
+    """Where panes begin: at the edges of one window specification, or of several.
 
-    Rows come with columns ``on``, ``k0..`` (keys) and ``s0..`` (slots of the calls),
-    and, when refused rows are wanted, ``o0..`` (the original columns). Partial tables have the
-    keys, ``pane`` and the columns of the accumulators, of which the first counts rows.
+    The panes of one have the numbers that it gives them. The panes of several lie between the edges
+    of all, and are numbered by the ticks at which they begin; each specification has numbers of its
+    own for them too. Landmark windows keep what is closed as one pane, so they share none.
+
+    >>> minutes, days = Edges(5, 2, 0, False), Edges(7, 7, 3, False)
+    >>> PaneEdges((minutes, days)).panes_of(np.array([1, 2, 3, 4])).tolist()
+    [1, 2, 3, 4]
+    >>> PaneEdges((days,)).panes_of(np.array([2, 3, 9, 10])).tolist()
+    [-1, 0, 0, 1]
     """
 
-    axis: Axis
-    edges: Edges
+    windows: tuple[Edges, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.windows) > 1 and any(edges.landmark for edges in self.windows):
+            raise ArgumentError("edges", "landmark", "landmark windows have panes of their own")
+
+    @property
+    def origin(self) -> int | None:
+        """The tick before which no window has rows; None if there is none."""
+        if not all(edges.clipped for edges in self.windows):
+            return None
+        return min(edges.origin for edges in self.windows)
+
+    def panes_of(self, tick: Ints) -> Ints:
+        """The pane of each tick."""
+        if len(self.windows) == 1:
+            return _numbers(self.windows[0], tick)
+        starts = [_begins(edges, _numbers(edges, tick)) for edges in self.windows]
+        latest: Ints = np.maximum.reduce(starts)
+        return latest
+
+    def numbers(self, window: Edges, pane: Ints) -> Ints:
+        """The numbers that a window has for panes."""
+        return pane if len(self.windows) == 1 else _numbers(window, pane)
+
+    def first(self, window: Edges, number: int) -> int:
+        """The first pane that has a number of a window."""
+        return number if len(self.windows) == 1 else _begins(window, number)
+
+    def needed(self, window: Edges, closing: Ints) -> Ints:
+        """The first panes that windows after the ``closing`` ones hold."""
+        if len(self.windows) > 1:
+            # No row is beyond these windows, and their ticks fit 64 bits.
+            least, most = (
+                (tick - window.origin) // window.slide for tick in (-TICK_LIMIT, TICK_LIMIT)
+            )
+            closing = np.clip(closing, least, most)
+        number = window.start_pane(0) + (closing + 1) * window.panes_per_slide
+        return number if len(self.windows) == 1 else _begins(window, number)
+
+
+def _numbers(edges: Edges, tick: Ints) -> Ints:
+    """The numbers of panes as :meth:`Edges.pane` gives them."""
+    slides, offset = np.divmod(tick - edges.origin, edges.slide)
+    if edges.panes_per_slide == 1:
+        return slides
+    panes: Ints = 2 * slides + (offset >= edges.start_offset)
+    return panes
+
+
+def _begins(edges: Edges, number: _Number) -> _Number:
+    """The ticks at which panes of a window begin."""
+    if edges.panes_per_slide == 1:
+        return edges.origin + number * edges.slide
+    return edges.origin + number // 2 * edges.slide + number % 2 * edges.start_offset
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Rows of accumulators, one for each key and number.
+
+    They have the keys ``k0..``, ``pane`` (the number) and the columns of the accumulators, of which
+    the first counts rows. What the number means, who makes cells says.
+    """
+
     keys: tuple[pa.DataType, ...]
     calls: tuple[AggregateCall, ...]
-    lateness_type: pa.DataType
 
     @cached_property
     def bound(self) -> tuple[BoundAggregate, ...]:
@@ -71,23 +142,8 @@ class Panes:
                 made.append(pa.field(f"a{place}_{part}", type_))
         return pa.schema(made)
 
-    @cached_property
-    def admission(self) -> Admission:
-        """Rows before the origin are refused where windows are clipped to it."""
-        origin = self.edges.origin if self.edges.clipped else None
-        return Admission(self.axis, self.lateness_type, origin)
-
-    def route(self, rows: pa.Table) -> Routed:
-        admitted = self.admission.admit(rows)
-        panes = self.panes_of(admitted.tick)
-        originals = admitted.originals(self.key_names)
-        if originals is not None:
-            originals = originals.append_column("pane", pa.array(panes))
-        partial = self._combined(admitted.rows, admitted.order, panes)
-        return admitted.routed(partial, originals)
-
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
-        """One row per key and pane, keys together and panes in order."""
+        """One row per key and number, keys together and numbers in order."""
         if len({tuple(p.column_names) for p in partials}) > 1:
             partials = [p if p.schema == self.schema else self._lifted(p) for p in partials]
         table = pa.concat_tables(partials) if partials else self.schema.empty_table()
@@ -102,29 +158,6 @@ class Panes:
     def codes(self, table: pa.Table) -> tuple[Ints, int]:
         columns = [table[name].combine_chunks() for name in self.key_names]
         return key_codes(columns, table.num_rows)
-
-    def panes_of(self, tick: Ints) -> Ints:
-        slides, offset = np.divmod(tick - self.edges.origin, self.edges.slide)
-        if self.edges.panes_per_slide == 1:
-            return slides
-        panes: Ints = 2 * slides + (offset >= self.edges.start_offset)
-        return panes
-
-    def _combined(self, rows: pa.Table, order: Ints, panes: Ints) -> pa.Table:
-        """Panes, or the rows as they are where a pane holds about one row."""
-        keys = [typed(rows, n, t) for n, t in zip(self.key_names, self.keys, strict=True)]
-        slots = {f"s{p}": typed(rows, f"s{p}", t) for p, t in self.slot_types.items()}
-        codes, size = key_codes(keys, rows.num_rows)
-        groups = key_and_pane(codes, size, panes)
-        if len(groups) > WORTH_COMBINING * rows.num_rows:
-            named = dict(zip(self.key_names, keys, strict=True))
-            sent = {**named, "pane": pa.array(panes), **slots}
-            return pa.table({**sent, "order": pa.array(order)} if self._needs_order else sent)
-        member = pa.array(groups.member)
-        made = [column.take(member) for column in (*keys, pa.array(panes))]
-        for accumulator in self.accumulators:
-            made += gather(accumulator, list(slots.values()), order, groups)
-        return pa.Table.from_arrays(made, schema=self.schema)
 
     def _lift(
         self, keys: Sequence[pa.Array], order: Ints, panes: Ints, slots: Sequence[pa.Array]
@@ -186,3 +219,46 @@ class Panes:
             grouped.append((accumulator, list(columns[place : place + width])))
             place += width
         return grouped
+
+
+@dataclass(frozen=True)
+class Panes(Cells):
+    """Rows to partial tables: cells whose number is that of a pane.
+
+    Rows come with columns ``on``, ``k0..`` (keys) and ``s0..`` (slots of the calls),
+    and, when refused rows are wanted, ``o0..`` (the original columns).
+    """
+
+    axis: Axis
+    edges: PaneEdges
+    lateness_type: pa.DataType
+
+    @cached_property
+    def admission(self) -> Admission:
+        """Rows before the origin are refused where windows are clipped to it."""
+        return Admission(self.axis, self.lateness_type, self.edges.origin)
+
+    def route(self, rows: pa.Table) -> Routed:
+        admitted = self.admission.admit(rows)
+        panes = self.edges.panes_of(admitted.tick)
+        originals = admitted.originals(self.key_names)
+        if originals is not None:
+            originals = originals.append_column("pane", pa.array(panes))
+        partial = self._combined(admitted.rows, admitted.order, panes)
+        return admitted.routed(partial, originals)
+
+    def _combined(self, rows: pa.Table, order: Ints, panes: Ints) -> pa.Table:
+        """Panes, or the rows as they are where a pane holds about one row."""
+        keys = [typed(rows, n, t) for n, t in zip(self.key_names, self.keys, strict=True)]
+        slots = {f"s{p}": typed(rows, f"s{p}", t) for p, t in self.slot_types.items()}
+        codes, size = key_codes(keys, rows.num_rows)
+        groups = key_and_pane(codes, size, panes)
+        if len(groups) > WORTH_COMBINING * rows.num_rows:
+            named = dict(zip(self.key_names, keys, strict=True))
+            sent = {**named, "pane": pa.array(panes), **slots}
+            return pa.table({**sent, "order": pa.array(order)} if self._needs_order else sent)
+        member = pa.array(groups.member)
+        made = [column.take(member) for column in (*keys, pa.array(panes))]
+        for accumulator in self.accumulators:
+            made += gather(accumulator, list(slots.values()), order, groups)
+        return pa.Table.from_arrays(made, schema=self.schema)

@@ -21,8 +21,8 @@ from muntin.kernels.row_windows import join_sessions
 from muntin.kernels.ticks import from_order, order_of_ticks, shift_order, to_ticks
 from muntin.operators.aggregation.combine import slide
 from muntin.operators.common.admission import Admission, behind
+from muntin.operators.common.buckets import BucketedTable, key_buckets
 from muntin.operators.common.columns import ints
-from muntin.operators.common.keys import key_buckets
 from muntin.operators.protocol import (
     Changes,
     InputBatch,
@@ -31,10 +31,10 @@ from muntin.operators.protocol import (
     RowCounts,
     State,
     Step,
+    open_rows,
 )
-from muntin.operators.windows.panes import Panes
+from muntin.operators.windows.panes import Cells
 from muntin.specs.axis import Axis
-from muntin.specs.windows import Edges
 
 SESSIONS = "sessions"
 
@@ -59,9 +59,9 @@ class Sessions(OneInput):
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @cached_property
-    def cells(self) -> Panes:
-        """Sessions are panes numbered by their start."""
-        return Panes(self.axis, Edges(1, 1, 0, False), self.keys, self.calls, self.lateness_type)
+    def cells(self) -> Cells:
+        """Sessions are numbered by their start."""
+        return Cells(self.keys, self.calls)
 
     @cached_property
     def admission(self) -> Admission:
@@ -123,10 +123,12 @@ class Sessions(OneInput):
             told = order_of_ticks(complete, self.axis)
             closed = (complete != NEVER) & (ints(sessions["reach"]) < told)
         late_rows = self.admission.late_among(only.rows, self.cells.key_names, punctuation)
+        changes = self._remember(state, sessions, changed, closed)
         return Step(
             results=self._results(sessions.filter(pa.array(closed))),
-            changes=self._remember(state, sessions, changed, closed),
+            changes=changes,
             rows=(RowCounts(arrived.num_rows, int(late.sum()), late_rows=late_rows),),
+            open_counts=open_rows(changes, SESSIONS),
         )
 
     def _lifted(self, rows: pa.Table) -> pa.Table:
@@ -165,14 +167,7 @@ class Sessions(OneInput):
         return pa.Table.from_arrays(made, schema=self.result_schema)
 
     def _remember(self, state: State, sessions: pa.Table, changed: Mask, closed: Mask) -> Changes:
-        """Sessions stand in the bucket of their key; only buckets with a change are written."""
+        """Sessions are in the bucket of their key; only buckets with a change are written."""
         bucket = key_buckets(sessions, self.cells.key_names)
-        dirty = set(bucket[changed | closed].tolist())
-        kept, bucket = sessions.filter(pa.array(~closed)), bucket[~closed]
-        known = set(state.buckets(SESSIONS))
-        changes: Changes = {}
-        for number in sorted(dirty):
-            mine = kept.filter(pa.array(bucket == number))
-            if mine.num_rows or number in known:
-                changes[SESSIONS, number] = mine if mine.num_rows else None
-        return changes
+        written = set(bucket[changed | closed].tolist())
+        return BucketedTable(state, SESSIONS).write(sessions, bucket, written, ~closed)

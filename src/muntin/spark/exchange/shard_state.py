@@ -14,19 +14,11 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from muntin.errors import CheckpointError
-from muntin.kernels.frames.records import is_open
-from muntin.operators.common.columns import ints
-from muntin.operators.frames.key_memory import KEYS
 from muntin.operators.progress.progress import Progress
 from muntin.operators.protocol import ChunkKey
-from muntin.operators.rows.operator import CELLS
-from muntin.operators.windows.operator import PANES
-from muntin.operators.windows.sessions import SESSIONS
 from muntin.spark.exchange.messages import decode, encode
 
 CHUNK_BYTES = 2**20
-#: The tables whose rows are parts of windows that are open.
-_OPEN = frozenset({PANES, CELLS, SESSIONS})
 #: How state is laid out. Raise it when a new layout cannot read an old one.
 FORMAT = 3
 
@@ -122,9 +114,15 @@ class ShardState:
         return decode(bytes(payload))
 
     def write(
-        self, changes: Mapping[ChunkKey, pa.Table | None], progress: Sequence[Progress]
+        self,
+        changes: Mapping[ChunkKey, pa.Table | None],
+        progress: Sequence[Progress],
+        open_counts: Mapping[ChunkKey, int],
     ) -> int:
-        """Store what changed, and the progress of each input; returns the bytes written."""
+        """Store what changed, and the progress of each input; return the bytes written.
+
+        ``open_counts`` is how much is open in the chunks that changed, 0 where it has none.
+        """
         written = 0
         for (table, bucket), chunk in changes.items():
             payload = b"" if chunk is None else encode(chunk)
@@ -138,22 +136,10 @@ class ShardState:
             self.head.held.pop((table, bucket), None)
             if chunk is not None and parts:
                 self.head.parts[table, bucket] = len(parts)
-                self.head.held[table, bucket] = open_in(table, chunk)
+                self.head.held[table, bucket] = open_counts.get((table, bucket), 0)
         self.head.progress = tuple(progress)
         self._head.update((self.head.to_json(),))
         return written
-
-
-def open_in(table: str, chunk: pa.Table) -> int:
-    """How much a chunk holds open: frames, or the panes, cells and sessions of open windows.
-
-    >>> open_in("panes", pa.table({"pane": [1, 2]})), open_in("keys", pa.table({"mode": [0, 1]}))
-    (2, 1)
-    """
-    name = table.rpartition(":")[2]
-    if name == KEYS and "mode" in chunk.column_names:
-        return int(is_open({"mode": ints(chunk["mode"])}).sum())
-    return chunk.num_rows if name in _OPEN else 0
 
 
 def check_fingerprint(stored: Mapping[str, str], current: Mapping[str, str]) -> None:

@@ -134,7 +134,7 @@ def run_shard(
     changes = dict(step.changes)
     for lane, one in zip(task.lanes, advanced, strict=True):
         changes |= _scoped(state, lane.source).named(dict(one.changes))
-    written = state.write(changes, [one.progress for one in advanced])
+    written = state.write(changes, [one.progress for one in advanced], step.open_counts)
     yield _output(step, messages, {"state_bytes_written": written, **_gauges(state, advanced)})
 
 

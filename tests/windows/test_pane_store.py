@@ -1,0 +1,222 @@
+"""Several windows that read one pane store get what each gets from a store of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from muntin.aggregates.definition import AggregateCall
+from muntin.errors import ArgumentError
+from muntin.kernels.arrays import NEVER
+from muntin.operators.protocol import InputBatch, MemoryState, Punctuation, RowCounts
+from muntin.operators.windows.operator import Windows
+from muntin.operators.windows.pane_store import PANES, PaneStore
+from muntin.operators.windows.panes import PaneEdges, Panes
+from muntin.specs.axis import Axis, Domain
+from muntin.specs.windows import Edges
+
+INTEGER = Axis(Domain.INTEGER)
+COUNT = AggregateCall("count", "count(*)", (), (), ansi=True)
+SUM = AggregateCall("sum", "sum(v)", (0,), (pa.int64(),), ansi=True)
+MOST = AggregateCall("max", "max(v)", (0,), (pa.int64(),), ansi=True)
+FIRST = AggregateCall("first", "first(v)", (0,), (pa.int64(),), ansi=True)
+CALLS = (COUNT, SUM, MOST, FIRST)
+KEYS = ("a", "b", "c")
+
+
+@dataclass(frozen=True)
+class MicroBatch:
+    """Rows ``(key, on, value)``, and up to where the stream and some keys are complete then."""
+
+    rows: Sequence[tuple[str, int, int]]
+    after: int | None
+    after_of: dict[str, int]
+
+
+def windows(edges: Edges, *calls: AggregateCall, **choices: Any) -> Windows:
+    return Windows(INTEGER, edges, (pa.string(),), calls, pa.int64(), **choices)
+
+
+def table(rows: Sequence[tuple[str, int, int]]) -> pa.Table:
+    key, on, value = zip(*rows, strict=True) if rows else ((), (), ())
+    whole = pa.array(on, pa.int64())
+    names = {"on": whole, "k0": pa.array(key, pa.string()), "s0": pa.array(value, pa.int64())}
+    return pa.table({**names, "o0": whole})
+
+
+def punctuations(batches: Sequence[MicroBatch]) -> list[Punctuation]:
+    """What is complete before and after each micro-batch; then the end."""
+    made: list[Punctuation] = []
+    before, largest = NEVER, NEVER
+    of_keys: dict[str, int] = {}
+    for batch in batches:
+        largest = max([largest, *(on for _, on, _ in batch.rows)])
+        after = before if batch.after is None else max(before, batch.after)
+        moved = {key: max(of_keys.get(key, NEVER), on) for key, on in batch.after_of.items()}
+        after_of = {**of_keys, **moved}
+        made.append(punctuation(before, after, largest, of_keys, after_of))
+        before, of_keys = after, after_of
+    return [*made, replace(punctuation(before, before, largest, of_keys, of_keys), ended=True)]
+
+
+def punctuation(
+    before: int, after: int, largest: int, of_keys: dict[str, int], after_of: dict[str, int]
+) -> Punctuation:
+    by_key = pa.table(
+        {
+            "k0": pa.array(list(after_of), pa.string()),
+            "before": pa.array([of_keys.get(key, NEVER) for key in after_of], pa.int64()),
+            "after": pa.array(list(after_of.values()), pa.int64()),
+        }
+    )
+    stream = [None if tick == NEVER else tick for tick in (before, after, largest)]
+    return Punctuation(*stream, by_key=by_key if after_of else None)
+
+
+@dataclass
+class Outcome:
+    """What a window reports, batch by batch, and what became of the rows."""
+
+    results: list[list[tuple[Any, ...]]]
+    counts: list[tuple[int, int, int]]
+    before_origin: int = 0
+
+    @classmethod
+    def none(cls) -> Outcome:
+        return cls([], [])
+
+    def take(self, results: pa.Table, rows: RowCounts) -> None:
+        self.results.append(sorted(tuple(row.values()) for row in results.to_pylist()))
+        self.counts.append((rows.used, rows.late, rows.between))
+        if rows.late_rows is not None:
+            assert rows.late_rows.num_rows == rows.late
+
+
+def batches_of(
+    panes: Panes, batches: Sequence[MicroBatch]
+) -> list[tuple[InputBatch, dict[str, int]]]:
+    """Micro-batches as the map side sends them; each in two tasks."""
+    made = []
+    with_end = [*batches, MicroBatch([], None, {})]
+    for batch, now in zip(with_end, punctuations(batches), strict=True):
+        half = len(batch.rows) // 2
+        tasks = [batch.rows[:half], batch.rows[half:]]
+        routed = [panes.route(table(rows)) for rows in tasks if rows]
+        originals = [one.rows for one in routed if one.rows is not None]
+        refused = {"before_origin": sum(one.refused.get("before_origin", 0) for one in routed)}
+        made.append((InputBatch([one.partial for one in routed], now, originals), refused))
+    return made
+
+
+def alone(work: Windows, batches: Sequence[MicroBatch]) -> Outcome:
+    state, outcome = MemoryState(), Outcome.none()
+    for batch, refused in batches_of(work.panes, batches):
+        step = work.step(state, [batch])
+        state.apply(step.changes)
+        outcome.take(step.results, step.rows[0])
+        outcome.before_origin += refused["before_origin"]
+    assert not state.buckets(PANES)
+    return outcome
+
+
+def together(works: Sequence[Windows], batches: Sequence[MicroBatch], size: int) -> list[Outcome]:
+    edges = PaneEdges(tuple(work.edges for work in works))
+    calls = tuple(dict.fromkeys(call for work in works for call in work.calls))
+    panes = Panes((pa.string(),), calls, INTEGER, edges, pa.int64())
+    store = PaneStore(panes, panes_per_bucket=size)
+    state, outcomes = MemoryState(), [Outcome.none() for _ in works]
+    for batch, refused in batches_of(panes, batches):
+        step = store.step(state, batch)
+        state.apply(step.changes)
+        for work, seen, outcome in zip(works, step.windows, outcomes, strict=True):
+            outcome.take(work.close(panes, seen, batch.punctuation), seen.rows)
+            outcome.before_origin += seen.before_origin + refused["before_origin"]
+    assert not state.buckets(PANES)
+    return outcomes
+
+
+@st.composite
+def edges_of_windows(draw: st.DrawFn) -> Edges:
+    clipped = draw(st.booleans())
+    range_, slide = draw(st.integers(1, 12)), draw(st.integers(1, 9))
+    return Edges(range_, slide, draw(st.integers(-7, 20 if clipped else 7)), clipped)
+
+
+@st.composite
+def micro_batches(draw: st.DrawFn) -> list[MicroBatch]:
+    rows = st.tuples(st.sampled_from(KEYS), st.integers(-10, 40), st.integers(-5, 5))
+    return [
+        MicroBatch(
+            draw(st.lists(rows, max_size=12)),
+            draw(st.none() | st.integers(-10, 45)),
+            draw(st.dictionaries(st.sampled_from(KEYS), st.integers(-10, 45), max_size=2)),
+        )
+        for _ in range(draw(st.integers(1, 5)))
+    ]
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(edges_of_windows(), min_size=2, max_size=3),
+    st.lists(st.sets(st.sampled_from(CALLS), min_size=1), min_size=3, max_size=3),
+    st.sampled_from(["keep", "drop", "flag"]),
+    micro_batches(),
+    st.integers(1, 30),
+)
+def test_windows_that_share_a_store_equal_windows_alone(
+    edges: list[Edges],
+    calls: list[set[AggregateCall]],
+    unfinished: Any,
+    batches: list[MicroBatch],
+    size: int,
+) -> None:
+    ordered = [sorted(own, key=lambda call: call.label) for own in calls]
+    works = [
+        windows(own, *own_calls, unfinished=unfinished)
+        for own, own_calls in zip(edges, ordered, strict=False)
+    ]
+    assert together(works, batches, size) == [alone(work, batches) for work in works]
+
+
+#   RANGE 4 SLIDE 2    |   |   |   |   |      edges at 0 2 4 6 8
+#   RANGE 5 SLIDE 5    |         |         |  edges at 0 5 10
+#   panes              0   2   4 5 6   8  10
+def test_panes_lie_between_the_edges_of_all_windows() -> None:
+    edges = PaneEdges((Edges(4, 2, 0, False), Edges(5, 5, 0, False)))
+    ticks = np.arange(11)
+    assert edges.panes_of(ticks).tolist() == [0, 0, 2, 2, 4, 5, 6, 6, 8, 8, 10]
+    starts = np.array([0, 2, 4, 5, 6, 8, 10])
+    assert edges.numbers(edges.windows[1], starts).tolist() == [0, 0, 0, 1, 1, 1, 2]
+    assert edges.first(edges.windows[1], 2) == 10
+
+
+def test_a_shared_store_forgets_what_no_window_reaches() -> None:
+    short, long = windows(Edges(2, 2, 0, False), COUNT), windows(Edges(20, 10, 0, False), COUNT)
+    edges = PaneEdges((short.edges, long.edges))
+    panes = Panes((pa.string(),), (COUNT,), INTEGER, edges, pa.int64())
+    state, kept = MemoryState(), []
+    for on in range(0, 60, 2):
+        routed = panes.route(table([("a", on, 1)]))
+        now = Punctuation(on or None, on + 2, on)
+        state.apply(PaneStore(panes).step(state, InputBatch([routed.partial], now)).changes)
+        kept.append(len(state.buckets(PANES)))
+    assert max(kept) == 9  # those of a long window, before its last rows
+    assert kept[-1] == 5  # from 50 to 60: the next long window ends at 70
+
+
+def test_what_cannot_share_panes_is_refused() -> None:
+    sliding, landmark = Edges(4, 2, 0, False), Edges(2, 2, 0, True, landmark=True)
+    with pytest.raises(ArgumentError, match="landmark windows have panes of their own"):
+        PaneEdges((sliding, landmark))
+    shared = replace(
+        windows(sliding, COUNT).panes, edges=PaneEdges((sliding, Edges(5, 5, 0, False)))
+    )
+    with pytest.raises(ArgumentError, match="windows that share panes take late rows generously"):
+        PaneStore(shared, late="consistent")
