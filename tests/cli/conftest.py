@@ -10,17 +10,17 @@ from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from muntin.cli.main import main
-from tests.cli.processes import Said
+from tests.cli.processes import CommandResult
 
-Muntin = Callable[..., Said]
+Muntin = Callable[..., CommandResult]
 
 
 @pytest.fixture
 def muntin(spark: SparkSession) -> Muntin:
-    def call(*words: str | Path) -> Said:
+    def call(*words: str | Path) -> CommandResult:
         result = CliRunner().invoke(main, [str(word) for word in words])
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
-        return Said(result.exit_code, result.stdout, result.stderr)
+        return CommandResult(result.exit_code, result.stdout, result.stderr)
 
     return call

@@ -26,8 +26,8 @@ SMALL = [
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a command said, and how it ended."""
+class CommandResult:
+    """What a command printed, and how it ended."""
 
     code: int
     out: str
@@ -38,7 +38,7 @@ class Said:
         return [json.loads(line) for line in self.out.splitlines()]
 
     @property
-    def told(self) -> list[dict[str, Any]]:
+    def messages(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.err.splitlines() if line.startswith("{")]
 
 
@@ -54,12 +54,12 @@ class Commands:
 
     process: subprocess.Popen[str]
 
-    def call(self, *words: str | Path) -> Said:
+    def call(self, *words: str | Path) -> CommandResult:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps([str(word) for word in words]) + "\n")
         self.process.stdin.flush()
-        return Said(*json.loads(self.process.stdout.readline()))
+        return CommandResult(*json.loads(self.process.stdout.readline()))
 
 
 @contextmanager

@@ -23,21 +23,21 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_nothing_is_wrong_and_nothing_is_opened(muntin: Muntin, tmp_path: Path) -> None:
-    said = muntin("check", written(tmp_path, GOOD), "--stream")
-    assert said.code == 0, said.err
-    assert "q.sql: 3 statements, nothing wrong" in said.out
+    result = muntin("check", written(tmp_path, GOOD), "--stream")
+    assert result.code == 0, result.err
+    assert "q.sql: 3 statements, nothing wrong" in result.out
 
 
 def test_every_statement_is_looked_at(muntin: Muntin, tmp_path: Path) -> None:
-    """Two mistakes, in line 4 and in line 6, and the second is found behind the first."""
+    """Two mistakes, in line 4 and in line 6, and the second is found after the first."""
     text = GOOD.replace("speed < 45", "sped < 45").replace("max(speed)", "mx(speed)")
-    said = muntin("check", written(tmp_path, text), "--json")
-    assert said.code == Exit.TEXT
-    assert [(row["line"], row["column"]) for row in said.rows] == [(4, 59), (6, 17)]
-    assert "speed" in said.rows[0]["error"]
+    result = muntin("check", written(tmp_path, text), "--json")
+    assert result.code == Exit.TEXT
+    assert [(row["line"], row["column"]) for row in result.rows] == [(4, 59), (6, 17)]
+    assert "speed" in result.rows[0]["error"]
 
 
-def test_a_text_that_cannot_be_read_is_told_in_the_same_shape(
+def test_a_text_that_cannot_be_read_is_reported_in_the_same_shape(
     muntin: Muntin, tmp_path: Path
 ) -> None:
     wrong = muntin("check", written(tmp_path, GOOD.replace("max(speed)", "mx(speed)")), "--json")
@@ -49,41 +49,41 @@ def test_a_text_that_cannot_be_read_is_told_in_the_same_shape(
     assert {*one} == {*other}
 
 
-def test_errors_are_json_where_the_command_was_told_so(muntin: Muntin, tmp_path: Path) -> None:
+def test_errors_are_json_with_the_option_json(muntin: Muntin, tmp_path: Path) -> None:
     file = written(tmp_path, "SELECT x FROM t [TUMBLNG 5];")
-    (told,) = muntin("explain", file, "--json").told
-    assert (told["line"], told["column"], told["kind"]) == (1, 18, "SqlError")
+    (message,) = muntin("explain", file, "--json").messages
+    assert (message["line"], message["column"], message["kind"]) == (1, 18, "SqlError")
     # A query that is called so says nothing of the command.
     assert muntin("explain", file, "--query=--json").err.startswith("Error: line 1")
 
 
 def test_a_source_that_there_is_not(muntin: Muntin, tmp_path: Path) -> None:
-    said = muntin("check", written(tmp_path, GOOD.replace("kafka(", "kafak(")))
-    assert said.code == Exit.TEXT
-    assert "line 1, column 28" in said.err
-    assert "no such source (did you mean 'kafka'?)" in said.err
+    result = muntin("check", written(tmp_path, GOOD.replace("kafka(", "kafak(")))
+    assert result.code == Exit.TEXT
+    assert "line 1, column 28" in result.err
+    assert "no such source (did you mean 'kafka'?)" in result.err
 
 
 def test_explain(muntin: Muntin, tmp_path: Path) -> None:
-    said = muntin("explain", written(tmp_path, GOOD), "--stream")
-    assert said.code == 0, said.err
-    assert "slow\n" in said.out
-    assert "select_1\n" in said.out
-    assert "RANGE 5 minutes SLIDE 1 minute" in said.out
+    result = muntin("explain", written(tmp_path, GOOD), "--stream")
+    assert result.code == 0, result.err
+    assert "slow\n" in result.out
+    assert "select_1\n" in result.out
+    assert "RANGE 5 minutes SLIDE 1 minute" in result.out
 
 
 def test_explain_as_a_picture(muntin: Muntin, tmp_path: Path) -> None:
     picture = tmp_path / "plan.svg"
     file = written(tmp_path, GOOD)
-    said = muntin("explain", file, "--stream", "--query", "select_1", "--output", picture)
-    assert said.code == 0, said.err
+    result = muntin("explain", file, "--stream", "--query", "select_1", "--output", picture)
+    assert result.code == 0, result.err
     assert picture.read_text().lstrip().startswith("<svg")
-    said = muntin("explain", file, "--output", picture)
-    assert said.code == Exit.USAGE
-    assert "choose with --query among slow, select_1" in said.err
+    result = muntin("explain", file, "--output", picture)
+    assert result.code == Exit.USAGE
+    assert "choose with --query among slow, select_1" in result.err
 
 
 def test_explain_a_query_that_there_is_not(muntin: Muntin, tmp_path: Path) -> None:
-    said = muntin("explain", written(tmp_path, GOOD), "--query", "slo")
-    assert said.code == Exit.TEXT
-    assert "there is no such query (did you mean 'slow'?)" in said.err
+    result = muntin("explain", written(tmp_path, GOOD), "--query", "slo")
+    assert result.code == Exit.TEXT
+    assert "there is no such query (did you mean 'slow'?)" in result.err

@@ -35,9 +35,9 @@ def file(tmp_path: Path) -> Path:
 
 def test_frames_are_drawn(muntin: Muntin, file: Path, tmp_path: Path) -> None:
     picture = tmp_path / "slow.svg"
-    said = muntin("plot", file, "--query", "slow", "--output", picture)
-    assert said.code == 0, said.err
-    assert f"Picture: {picture}" in said.out
+    result = muntin("plot", file, "--query", "slow", "--output", picture)
+    assert result.code == 0, result.err
+    assert f"Picture: {picture}" in result.out
     drawn = picture.read_text()
     assert drawn.startswith("<svg")
     assert "speed" in drawn
@@ -45,8 +45,8 @@ def test_frames_are_drawn(muntin: Muntin, file: Path, tmp_path: Path) -> None:
 
 def test_windows_are_drawn(muntin: Muntin, file: Path, tmp_path: Path) -> None:
     picture = tmp_path / "minutes.html"
-    said = muntin("plot", file, "--output", picture, "--title", "Every five minutes")
-    assert said.code == 0, said.err
+    result = muntin("plot", file, "--output", picture, "--title", "Every five minutes")
+    assert result.code == 0, result.err
     drawn = picture.read_text()
     assert "Every five minutes" in drawn
     assert "I5-03" in drawn
@@ -63,21 +63,21 @@ def test_windows_are_drawn(muntin: Muntin, file: Path, tmp_path: Path) -> None:
 def test_what_cannot_be_drawn(
     muntin: Muntin, file: Path, tmp_path: Path, words: list[str], code: int, says: str
 ) -> None:
-    said = muntin("plot", file, "--output", tmp_path / "x.svg", *words)
-    assert said.code == code
-    assert says in said.err
+    result = muntin("plot", file, "--output", tmp_path / "x.svg", *words)
+    assert result.code == code
+    assert says in result.err
 
 
 def test_a_picture_of_another_kind(muntin: Muntin, file: Path, tmp_path: Path) -> None:
-    said = muntin("plot", file, "--output", tmp_path / "x.gif")
-    assert said.code == Exit.TEXT
-    assert "it must end in .png, .svg, .html" in said.err
+    result = muntin("plot", file, "--output", tmp_path / "x.gif")
+    assert result.code == Exit.TEXT
+    assert "it must end in .png, .svg, .html" in result.err
 
 
 def test_bench(muntin: Muntin) -> None:
-    said = muntin("bench", "--rows", "2000", "--overlap", "3", "--json")
-    assert said.code == 0, said.err
-    (row,) = said.rows
+    result = muntin("bench", "--rows", "2000", "--overlap", "3", "--json")
+    assert result.code == 0, result.err
+    (row,) = result.rows
     assert row["overlap"] == 3
     assert row["muntin"] > 0
     assert row["spark"] > 0
@@ -125,9 +125,9 @@ def test_the_oldest_frame_of_a_checkpoint(muntin: Muntin, tmp_path: Path) -> Non
 
 
 def test_a_folder_that_is_no_checkpoint(muntin: Muntin, tmp_path: Path) -> None:
-    said = muntin("state", tmp_path)
-    assert said.code == Exit.TEXT
-    assert "it is no checkpoint" in said.err
+    result = muntin("state", tmp_path)
+    assert result.code == Exit.TEXT
+    assert "it is no checkpoint" in result.err
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -137,12 +137,12 @@ def test_demonstrations_are_whole_files(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_demonstrations_run(muntin: Muntin, name: str) -> None:
-    said = muntin("demo", name, "--json")
-    assert said.code == 0, said.err
-    assert len(said.rows) > 3
+    result = muntin("demo", name, "--json")
+    assert result.code == 0, result.err
+    assert len(result.rows) > 3
 
 
 def test_a_demonstration_can_be_kept(muntin: Muntin, tmp_path: Path) -> None:
-    said = muntin("demo", "retail", "--save", tmp_path / "retail.sql")
-    assert said.code == 0
+    result = muntin("demo", "retail", "--save", tmp_path / "retail.sql")
+    assert result.code == 0
     assert (tmp_path / "retail.sql").read_text() == text_of("retail")

@@ -1,4 +1,4 @@
-"""The group: help, exit codes, completion, and that none of it waits for Spark."""
+"""Help, exit codes and completion of ``muntin``; none of it waits for Spark."""
 
 from __future__ import annotations
 

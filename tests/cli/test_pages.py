@@ -1,4 +1,4 @@
-"""The pages say what there is: exit codes, commands, sources, sinks, simulations."""
+"""The pages list all exit codes, commands, sources, sinks and simulations."""
 
 from __future__ import annotations
 

@@ -47,10 +47,10 @@ def test_a_pipe_that_ends(
     with os.fdopen(out) as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)
         main(["run", str(file)], standalone_mode=False)
-    said = capsys.readouterr()
-    rows = [json.loads(line) for line in said.out.splitlines()]
+    printed = capsys.readouterr()
+    rows = [json.loads(line) for line in printed.out.splitlines()]
     assert [row["total"] for row in sorted(rows, key=lambda r: r["window_end"])] == [6, 6, 3]
-    assert "1 malformed rows" in said.err
+    assert "1 malformed rows" in printed.err
 
 
 def test_a_pipe_that_does_not_end_and_ctrl_c(tmp_path: Path) -> None:
@@ -72,11 +72,11 @@ def test_a_pipe_that_does_not_end_and_ctrl_c(tmp_path: Path) -> None:
     process.stdin.flush()
     assert json.loads(process.stdout.readline())["total"] == 6
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=120)
+    _, printed = process.communicate(timeout=120)
     assert process.returncode == Exit.INTERRUPTED
-    assert "Stopping after this micro-batch; press again to stop now." in said
-    assert "Stopped select_1 after micro-batch" in said
-    assert f"muntin run {file} --stream --checkpoint {checkpoint}" in said
+    assert "Stopping after this micro-batch; press again to stop now." in printed
+    assert "Stopped select_1 after micro-batch" in printed
+    assert f"muntin run {file} --stream --checkpoint {checkpoint}" in printed
 
 
 @pytest.mark.slow  # how long it takes is a figure; what it answers is tested elsewhere

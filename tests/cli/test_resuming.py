@@ -1,4 +1,4 @@
-"""The line that goes on with a stream says everything that the command was called with."""
+"""The command that resumes a stream repeats every option of the first one."""
 
 from __future__ import annotations
 

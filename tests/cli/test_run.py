@@ -48,18 +48,18 @@ def totals(rows: list[dict[str, object]]) -> list[tuple[object, ...]]:
 
 
 def test_a_batch(muntin: Muntin, folder: Path) -> None:
-    said = muntin("run", sql(folder, STREAM, QUERY))
-    assert said.code == 0
-    assert totals(said.rows) == [*TOTALS, LAST]
-    assert "readings: 2 malformed rows; --dead-letter FOLDER keeps them" in said.err
-    assert "  it does not have 3 values: oops" in said.err
-    assert "  v: 'seven' is not INT" in said.err
+    result = muntin("run", sql(folder, STREAM, QUERY))
+    assert result.code == 0
+    assert totals(result.rows) == [*TOTALS, LAST]
+    assert "readings: 2 malformed rows; --dead-letter FOLDER keeps them" in result.err
+    assert "  it does not have 3 values: oops" in result.err
+    assert "  v: 'seven' is not INT" in result.err
 
 
 def test_malformed_rows_are_kept(muntin: Muntin, folder: Path, spark: SparkSession) -> None:
-    said = muntin("run", sql(folder, STREAM, QUERY), "--dead-letter", folder / "dead", "--json")
-    (told,) = [line["malformed"] for line in said.told if "malformed" in line]
-    assert (told["source"], told["rows"]) == ("readings", 2)
+    result = muntin("run", sql(folder, STREAM, QUERY), "--dead-letter", folder / "dead", "--json")
+    (malformed,) = [line["malformed"] for line in result.messages if "malformed" in line]
+    assert (malformed["source"], malformed["rows"]) == ("readings", 2)
     kept = spark.read.json(str(folder / "dead" / "readings")).collect()
     assert {row["raw"]: row["reason"] for row in kept} == {
         "oops": "it does not have 3 values",
@@ -72,17 +72,17 @@ def test_what_a_batch_read_and_wrote(muntin: Muntin, folder: Path) -> None:
     (folder / "in" / "2.csv").write_text("ts,k,v\n,a,1\n")
     query = f"CREATE QUERY totals AS {QUERY.strip().rstrip(';')} INTO json('{{folder}}/out');"
     fired = "CREATE TRIGGER t ON totals DO command('true');"
-    said = muntin("run", sql(folder, STREAM, query, fired), "--json")
-    assert said.code == 0, said.err
-    done = said.told[-1]["done"]
+    result = muntin("run", sql(folder, STREAM, query, fired), "--json")
+    assert result.code == 0, result.err
+    done = result.messages[-1]["done"]
     counts = {"rows": 5, "malformed": 2, "refused": 1, "late": 0}
     assert done["sources"] == {"readings": {**counts, "largest": "2026-03-03 00:02:20"}}
     assert done["written"] == {"totals": 3}
     assert {**done, **counts} == done
     assert done["rate"] > 0
-    told = muntin("run", sql(folder, STREAM, query)).err
-    assert "at 2026-03-03 00:02:20  refused 1  malformed 2" in told
-    assert "totals: results 3" in told
+    printed = muntin("run", sql(folder, STREAM, query)).err
+    assert "at 2026-03-03 00:02:20  refused 1  malformed 2" in printed
+    assert "totals: results 3" in printed
 
 
 def test_a_stream_that_pauses_and_goes_on(
@@ -94,9 +94,9 @@ def test_a_stream_that_pauses_and_goes_on(
         folder / "ck",
     )
     words = ["run", file, "--stream", "--once", "--checkpoint", checkpoint, "--json"]
-    said = muntin(*words)
-    assert said.code == 0
-    counts = said.told[-1]["done"]["counts"]["totals"]
+    result = muntin(*words)
+    assert result.code == 0
+    counts = result.messages[-1]["done"]["counts"]["totals"]
     assert (counts["rows"], counts["results"], counts["malformed"]) == (4, 2, 2)
     assert counts["open"] == 1
     assert counts["complete"] == "2026-03-03 00:02:10+00:00"
@@ -106,7 +106,7 @@ def test_a_stream_that_pauses_and_goes_on(
     (folder / "in" / "2.csv").write_text(
         "ts,k,v\n2026-03-03 00:00:50,a,9\n2026-03-03 00:04:00,a,1\n"
     )
-    counts = muntin(*words).told[-1]["done"]["counts"]["totals"]
+    counts = muntin(*words).messages[-1]["done"]["counts"]["totals"]
     assert (counts["rows"], counts["late"], counts["results"]) == (2, 1, 1)
     again = spark.read.json(str(folder / "out"))
     assert totals([row.asDict() for row in again.collect()]) == [*TOTALS, LAST]
@@ -135,12 +135,12 @@ def test_a_simulated_stream_ends_by_itself(muntin: Muntin, folder: Path) -> None
 
 def test_a_stream_of_one_file_ends_with_it(muntin: Muntin, folder: Path) -> None:
     text = STREAM.replace("{folder}/in", "{folder}/in/1.csv")
-    said = muntin("run", sql(folder, text, QUERY), "--stream")
-    assert said.code == 0
-    assert totals(said.rows) == [*TOTALS, LAST]
-    said = muntin("run", sql(folder, text.replace("1.csv", "2.csv"), QUERY), "--stream")
-    assert said.code == Exit.TEXT
-    assert "there is no such file or folder" in said.err
+    result = muntin("run", sql(folder, text, QUERY), "--stream")
+    assert result.code == 0
+    assert totals(result.rows) == [*TOTALS, LAST]
+    result = muntin("run", sql(folder, text.replace("1.csv", "2.csv"), QUERY), "--stream")
+    assert result.code == Exit.TEXT
+    assert "there is no such file or folder" in result.err
 
 
 def test_a_trigger_fires_for_every_row(muntin: Muntin, folder: Path) -> None:
@@ -152,8 +152,8 @@ def test_a_trigger_fires_for_every_row(muntin: Muntin, folder: Path) -> None:
     command = f"{sys.executable} {{folder}}/fire.py {{folder}}/fired"
     text = f"CREATE QUERY totals AS {QUERY.strip().rstrip(';')};"
     text += f"CREATE TRIGGER loud ON totals DO command('{command}');"
-    said = muntin("run", sql(folder, STREAM, text))
-    assert said.code == 0, said.err
+    result = muntin("run", sql(folder, STREAM, text))
+    assert result.code == 0, result.err
     fired = [json.loads(line) for line in (folder / "fired").read_text().splitlines()]
     assert totals(fired) == [*TOTALS, LAST]
 
@@ -169,15 +169,15 @@ def test_a_trigger_inserts_into_a_table(muntin: Muntin, folder: Path, spark: Spa
 
 
 def test_a_table_on_request(muntin: Muntin, folder: Path) -> None:
-    said = muntin("run", sql(folder, STREAM, QUERY), "--format", "table", "--rows", "2")
-    assert "select_1: 2 of more rows" in said.out
-    assert "window_end" in said.out
+    result = muntin("run", sql(folder, STREAM, QUERY), "--format", "table", "--rows", "2")
+    assert "select_1: 2 of more rows" in result.out
+    assert "window_end" in result.out
 
 
 def test_csv_on_request(muntin: Muntin, folder: Path) -> None:
-    said = muntin("run", sql(folder, STREAM, QUERY), "--format", "csv")
-    assert said.out.splitlines()[0] == "k,window_end,total"
-    assert len(said.out.splitlines()) == 4
+    result = muntin("run", sql(folder, STREAM, QUERY), "--format", "csv")
+    assert result.out.splitlines()[0] == "k,window_end,total"
+    assert len(result.out.splitlines()) == 4
 
 
 @pytest.mark.parametrize(
@@ -208,25 +208,25 @@ def test_csv_on_request(muntin: Muntin, folder: Path) -> None:
     ],
 )
 def test_mistakes(muntin: Muntin, folder: Path, text: str, code: int, says: list[str]) -> None:
-    said = muntin("run", sql(folder, STREAM, text))
-    assert said.code == code
+    result = muntin("run", sql(folder, STREAM, text))
+    assert result.code == code
     for part in says:
-        assert part in said.err
+        assert part in result.err
 
 
 def test_a_stream_must_say_how_disordered_it_is(muntin: Muntin, folder: Path) -> None:
     text = STREAM.replace("DISORDER SLACK '10 seconds'", "")
-    said = muntin("run", sql(folder, text, QUERY), "--stream")
-    assert said.code == Exit.TEXT
-    assert "disorder" in said.err.lower()
+    result = muntin("run", sql(folder, text, QUERY), "--stream")
+    assert result.code == Exit.TEXT
+    assert "disorder" in result.err.lower()
 
 
 def test_what_spark_says_while_it_runs(muntin: Muntin, folder: Path) -> None:
-    said = muntin("run", sql(folder, "SELECT 1 / (id - id) AS x FROM range(3);"))
-    assert said.code == Exit.FAILED
-    assert "Error: Spark failed: [DIVIDE_BY_ZERO] Division by zero." in said.err
-    assert "Traceback" not in said.err
-    assert "\tat " not in said.err
+    result = muntin("run", sql(folder, "SELECT 1 / (id - id) AS x FROM range(3);"))
+    assert result.code == Exit.FAILED
+    assert "Error: Spark failed: [DIVIDE_BY_ZERO] Division by zero." in result.err
+    assert "Traceback" not in result.err
+    assert "\tat " not in result.err
 
 
 def test_errors_for_machines(folder: Path, spark: SparkSession) -> None:

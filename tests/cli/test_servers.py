@@ -77,7 +77,7 @@ def test_files_to_kafka_to_postgres(
     words = ["run", on, "--stream", "--once", "--checkpoint", tmp_path / "ck", "--json"]
     done = connected.call(*words)
     assert done.code == 0, done.err
-    counts = done.told[-1]["done"]["counts"]["totals"]
+    counts = done.messages[-1]["done"]["counts"]["totals"]
     assert (counts["rows"], counts["results"], counts["malformed"]) == (4, 2, 1)
     expected = ["a|6", "b|2"]
     assert postgres.ask("SELECT k, total FROM totals ORDER BY k") == expected

@@ -1,4 +1,4 @@
-"""``muntin sql`` through a real terminal, by tmux; and what it is made of without one."""
+"""``muntin sql`` on a real terminal, by tmux, and its parts without one."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ def test_the_next_prompt_tells_which_queries_died(capsys: pytest.CaptureFixture[
     unused: Any = None
     shell = Shell(cast("Any", SimpleNamespace(running=running)), unused, unused, None)
     shell.report_ended()
-    said = capsys.readouterr().err
-    assert said == "Error: query slow failed: the disk is full\nquery quick has ended\n"
+    printed = capsys.readouterr().err
+    assert printed == "Error: query slow failed: the disk is full\nquery quick has ended\n"
     assert [one.name for one in running] == ["fine"]
     shell.report_ended()
     assert capsys.readouterr().err == ""
@@ -148,10 +148,10 @@ class Terminal:
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 @pytest.mark.timeout(600)
 def test_a_session_on_a_terminal(tmp_path: Path) -> None:
-    told = {**environment(), "XDG_STATE_HOME": str(tmp_path)}
+    variables = {**environment(), "XDG_STATE_HOME": str(tmp_path)}
     names = ("PYTHONPATH", "XDG_STATE_HOME", "PATH", "HOME")
     script = tmp_path / "start.sh"
-    exports = "".join(f"export {name}='{told[name]}'\n" for name in names if name in told)
+    exports = "".join(f"export {name}='{variables[name]}'\n" for name in names if name in variables)
     command = " ".join([*WORDS, "sql", "--stream", *(f"'{word}'" for word in SMALL)])
     # Ctrl-C reaches this shell, too, which must live to tell.
     script.write_text(f"trap : INT\n{exports}{command}\necho ended with $?\nsleep 60\n")
@@ -180,7 +180,7 @@ def _talk(terminal: Terminal) -> None:
     terminal.type("SELECT stor FROM sales [RANGE 10 MINUTES SLIDE 10 MINUTES];")
     shown = terminal.wait_for("did you mean store?")
     assert "line 1, column 8: there is no column stor" in shown
-    # A live table with how the query stands below it, until the stream is over.
+    # A live table with the progress of the query below it, until the stream is over.
     terminal.type(
         "SELECT store, count(*) AS n FROM sales [RANGE 10 MINUTES SLIDE 10 MINUTES] GROUP BY store;"
     )

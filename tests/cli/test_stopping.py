@@ -1,4 +1,4 @@
-"""Ctrl-C, without Spark: what is cancelled, what is raised, and what is said."""
+"""Ctrl-C, without Spark: what is cancelled, what is raised, and what is printed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from muntin.cli.interrupts import cancelling, interrupts
 
 def test_work_is_cancelled() -> None:
     """The work fails because it was cancelled; that it was stopped is what counts."""
-    said: list[str] = []
+    printed: list[str] = []
     cancelled = threading.Event()
-    with pytest.raises(KeyboardInterrupt), cancelling(cancelled.set, said.append):
+    with pytest.raises(KeyboardInterrupt), cancelling(cancelled.set, printed.append):
         signal.raise_signal(signal.SIGINT)
         assert cancelled.wait(10)
         raise RuntimeError("the job was cancelled")
-    assert said == ["Stopping; press again to stop now."]
+    assert printed == ["Stopping; press again to stop now."]
 
 
 def test_work_that_cannot_be_cancelled_is_interrupted() -> None:

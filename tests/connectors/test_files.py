@@ -37,10 +37,10 @@ GOOD = [("a", 1.5), ("c", 3.0), (None, None)]
 
 
 def opened(
-    spark: SparkSession, name: str, path: Path, schema: str | None, **told: Any
+    spark: SparkSession, name: str, path: Path, schema: str | None, **options: Any
 ) -> OpenedSource:
-    streaming = told.pop("streaming", False)
-    return open_source(spark, name, [str(path)], told, schema, streaming=streaming)
+    streaming = options.pop("streaming", False)
+    return open_source(spark, name, [str(path)], options, schema, streaming=streaming)
 
 
 def values(df: DataFrame) -> list[tuple[Any, ...]]:
@@ -108,8 +108,8 @@ def test_json_in_a_batch(spark: SparkSession, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "text"), [("csv", CSV), ("json", JSON)])
 def test_in_a_stream(spark: SparkSession, tmp_path: Path, name: str, text: str) -> None:
     folder = tmp_path / "in"
-    told = {"header": True} if name == "csv" else {}
-    made = opened(spark, name, folder, SCHEMA, streaming=True, **told)
+    options = {"header": True} if name == "csv" else {}
+    made = opened(spark, name, folder, SCHEMA, streaming=True, **options)
     assert made.malformed is not None
     assert folder.is_dir()
     (folder / f"1.{name}").write_text(text)
@@ -143,16 +143,16 @@ def test_parquet_cannot_be_malformed(spark: SparkSession, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("told", "says"),
+    ("options", "message"),
     [
         ({}, "there is no such file or folder in"),
         ({"streaming": True}, r"csv needs one, since there are no files in .* yet"),
         ({"heder": True}, r"csv has no such option \(did you mean 'header'\?\)"),
     ],
 )
-def test_errors(spark: SparkSession, tmp_path: Path, told: dict[str, Any], says: str) -> None:
-    with pytest.raises(ArgumentError, match=says):
-        opened(spark, "csv", tmp_path / "nothing", None, **told)
+def test_errors(spark: SparkSession, tmp_path: Path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        opened(spark, "csv", tmp_path / "nothing", None, **options)
 
 
 def test_a_schema_that_spark_does_not_read(spark: SparkSession, tmp_path: Path) -> None:

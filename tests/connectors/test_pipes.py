@@ -1,4 +1,4 @@
-"""Lines from a socket, as they come; what a pipe that there is not says."""
+"""Lines from a socket as they come, and the error for a missing pipe."""
 
 from __future__ import annotations
 

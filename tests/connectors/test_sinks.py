@@ -1,4 +1,4 @@
-"""Sinks in a batch and in a stream, and that a micro-batch that is repeated does not double."""
+"""Sinks in a batch and in a stream; a repeated micro-batch writes nothing twice."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def test_files(spark: SparkSession, rows: DataFrame, name: str, tmp_path: Path) 
     put(rows, 0)
     put(rows, 0)
     put(rows.limit(1), 1)
-    told = {"header": "true"} if name == "csv" else {}
-    read = spark.read.format(name).options(**told).load(str(tmp_path / "out"))
+    options = {"header": "true"} if name == "csv" else {}
+    read = spark.read.format(name).options(**options).load(str(tmp_path / "out"))
     assert sorted(str(row["n"]) for row in read.collect()) == ["1", "1", "2"]
 
 

@@ -1,4 +1,4 @@
-"""Lines from a pipe become files; no Spark."""
+"""Lines from a pipe become files, without Spark."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def left(folder: Path) -> str:
     [
         # The last micro-batch of all may have missed a file that a later one sees.
         ([], "456"),
-        # Another is behind.
+        # Another one has read less.
         ([[(0, "1.txt"), (1, "2.txt")]], "23456"),
         ([[(0, "5.txt")]], "123456"),
         ([[]], "123456"),

@@ -106,8 +106,8 @@ def test_doors_that_were_left_open_are_found(found: Rows) -> None:
 
 def test_defrosting_is_as_the_day_before(found: Rows) -> None:
     """Or the comparison would be idle: some with a day before, some without, open doors or not."""
-    told = [freezer.reason(pd.Series(row)) for row in found]
-    assert set(told) == {"the door was open", "as the day before", "not known"}
+    reasons = [freezer.reason(pd.Series(row)) for row in found]
+    assert set(reasons) == {"the door was open", "as the day before", "not known"}
     assert any(row["opened"] for row in found)
     assert any(row["day_before"] is None for row in found)
 

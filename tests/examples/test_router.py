@@ -102,9 +102,10 @@ def test_a_stream_answers_as_a_batch_does(
 
 def test_every_trouble_is_found_and_its_reason_told(answered: pd.DataFrame, expected: Rows) -> None:
     found = answered.sort_values("frame_start")
-    told = [(row.router, router.reason(row)) for _, row in found.iterrows()]
+    reasons_found = [(row.router, router.reason(row)) for _, row in found.iterrows()]
     reasons = {True: "updates", False: "other"}
-    assert told == [(one.router, reasons[one.burst]) for one in NETWORK.happened]
+    expected = [(trouble.router, reasons[trouble.burst]) for trouble in NETWORK.happened]
+    assert reasons_found == expected
     # Or nothing would depend on the 30 seconds before.
     assert any(row["first_message"] < row["frame_start"] for row in expected)
 

@@ -52,8 +52,8 @@ def broker(folder: Path) -> Iterator[str]:
     process = started([*java, "kafka.Kafka", str(properties)], folder / "broker.log")
     try:
         if not wait_for(lambda: listens(port), process, 60):
-            said = (folder / "broker.log").read_text()[-2000:]
-            pytest.fail(f"the broker did not start: {said}")
+            log = (folder / "broker.log").read_text()[-2000:]
+            pytest.fail(f"the broker did not start: {log}")
         yield f"127.0.0.1:{port}"
     finally:
         stop(process)

@@ -73,10 +73,22 @@ def _running(folder: Path, programs: Path, psql: str) -> Iterator[Database]:
         assert done.returncode == 0, done.stdout + done.stderr
 
     run("initdb", "-D", str(data), "-U", _USER, "-A", "scram-sha-256", f"--pwfile={secret}")
-    told = (
+    settings = (
         f"-c listen_addresses=127.0.0.1 -p {port} -c unix_socket_directories={folder} -c fsync=off"
     )
-    run("pg_ctl", "-D", str(data), "-l", str(folder / "log"), "-o", told, "-w", "-t", "60", "start")
+    run(
+        "pg_ctl",
+        "-D",
+        str(data),
+        "-l",
+        str(folder / "log"),
+        "-o",
+        settings,
+        "-w",
+        "-t",
+        "60",
+        "start",
+    )
     try:
         yield Database(port, psql, f"postgresql://127.0.0.1:{port}/postgres")
     finally:

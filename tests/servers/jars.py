@@ -24,7 +24,7 @@ def fetch(package: str, folder: Path, *, alone: bool = False) -> str | None:
         done = subprocess.run(words, capture_output=True, text=True, timeout=_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{package} cannot be fetched: {error}"
-    said = done.stdout + done.stderr
-    if "UNRESOLVED DEPENDENCIES" in said or len([*folder.glob("*.jar")]) == before:
+    output = done.stdout + done.stderr
+    if "UNRESOLVED DEPENDENCIES" in output or len([*folder.glob("*.jar")]) == before:
         return f"{package} is not to be had from Maven Central"
     return None

@@ -1,4 +1,4 @@
-"""Queries are compared with the calls they stand for: how rows are spread is tested beneath."""
+"""Queries are compared with the Python calls that they mean; shards are tested elsewhere."""
 
 from __future__ import annotations
 

@@ -107,18 +107,18 @@ def test_every_function_is_the_call_on_a_batch(spark: SparkSession) -> None:
     df = spark.createDataFrame(PAIRS, "key STRING, y INT, w INT")
     line = mt.stream(spark.createDataFrame(LINE, "k STRING, x INT, v INT"), "x", "k")
     pairs = mt.stream(df, "y", "key")
-    told = mt.sql(union(QUERIES), line=line, pairs=pairs, old=df).collect()
+    answers = mt.sql(union(QUERIES), line=line, pairs=pairs, old=df).collect()
     expected: list[Any] = []
     for name, call in CALLS.items():
         place = "frame_start" if name == "fill" else "x"
         rows = call(line, pairs, df).df.select("k", place, NUMBERS.get(name, "w")).collect()
         assert rows
         expected += [(name, *row) for row in rows]
-    assert in_order(told) == in_order(expected)
+    assert in_order(answers) == in_order(expected)
 
 
 def test_every_function_is_the_call_on_streams(pipeline: Pipeline) -> None:
-    """What makes a plan what it is stands in its name, and in what it says of itself."""
+    """Everything that distinguishes a plan is in its name and in its explanation."""
     session = pipeline.session
     relations = [session.opened(session.catalog.relations[n]) for n in ("line", "pairs", "old")]
     for name, text in QUERIES.items():

@@ -21,7 +21,7 @@ CREATE STREAM line FROM csv('{folder}/in', header => true, max_files => 1)
 """
 WINDOWS = """SELECT v % 2 AS odd, wid, sum(v) AS s FROM line [TUMBLING 5 WATTR x] WHERE v < 9
 GROUP BY v % 2 HAVING s > 1 ORDER BY wid, odd"""
-#: The second file is behind the first: 2 is late, 8 is not. One row has no place at all.
+#: The second file comes after the first: 2 is late, 8 is not. One row has no place at all.
 FILES = ["a,0,5", "a,1,7", "a,9,4"], ["a,2,6", "b,8,3", "b,,8", "b,20,2"]
 LATE = [("a", 2, 6, "late", 6), ("b", None, 8, "null_on", None)]
 
@@ -44,7 +44,7 @@ def written(folder: Path, *names: str) -> list[tuple[Any, ...]]:
 
 def test_refused_rows_come_beside_results(spark: SparkSession, folder: Path) -> None:
     """
-    x    0 1 . . . | 5 . . 8 9 | ... | 20     then, behind 9: 2 is late, 8 is not
+    x    0 1 . . . | 5 . . 8 9 | ... | 20     then, after 9: 2 is late, 8 is not
     """
     kept = Kept()
     text = STREAM + f"CREATE QUERY sums AS {WINDOWS} LATE INTO json('{{folder}}/late');"
@@ -99,7 +99,7 @@ def test_a_batch_refuses_what_has_no_place(spark: SparkSession, folder: Path) ->
         ("SELECT max(v) FROM line [TUMBLING 5] LATE INTO jsn('x')", "did you mean 'json'?"),
     ],
 )
-def test_who_has_no_late_rows_is_told(
+def test_a_query_without_late_rows_is_refused(
     spark: SparkSession, folder: Path, query: str, says: str
 ) -> None:
     check = Check(spark, folder, streaming=False)

@@ -1,4 +1,4 @@
-"""Pipelines: what runs, what is told to streams, and what a second query sees."""
+"""Pipelines: what runs, what streams are told of their end, and what a second query reads."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def pipeline(spark: SparkSession, tmp_path: Path, kept: Kept) -> Pipeline:
 
 
 def test_a_second_query_reads_a_stream_from_its_beginning(pipeline: Pipeline, kept: Kept) -> None:
-    """The first one ended because the simulation was over; that is not told to the second."""
+    """The first one ended because the simulation was over; the second does not know that."""
     pipeline.run(STREAM)
     for _ in range(2):
         pipeline.run(COUNT)

@@ -1,4 +1,4 @@
-"""Sources through ``mt.sql``: what a text names is opened, and blamed at its place."""
+"""Sources through ``mt.sql``: a text's sources are opened, and errors show their place."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_simulation(spark: SparkSession) -> None:
 def test_a_mistake_in_a_call_has_its_place(spark: SparkSession) -> None:
     with pytest.raises(mt.SqlError) as caught:
         mt.sql("CREATE TABLE t\n  FROM csv('x.csv', heder => true);\nSELECT * FROM t")
-    said, line, caret = str(caught.value).splitlines()
-    assert said.startswith("line 2, column 8: heder=True cannot be used: csv has no such option")
-    assert "(did you mean 'header'?); it takes path, header (optional), max_files" in said
+    message, line, caret = str(caught.value).splitlines()
+    assert message.startswith("line 2, column 8: heder=True cannot be used: csv has no such option")
+    assert "(did you mean 'header'?); it takes path, header (optional), max_files" in message
     assert (line, caret) == ("    FROM csv('x.csv', heder => true);", "         ^")

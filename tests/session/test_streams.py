@@ -82,7 +82,7 @@ def rate(spark: SparkSession) -> DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "problem"),
     [
         (
             "SELECT max(value) FROM r [TUMBLING 1 MINUTE WATTR timestamp]",
@@ -173,10 +173,10 @@ def rate(spark: SparkSession) -> DataFrame:
         ),
     ],
 )
-def test_what_a_stream_cannot_do_is_refused(spark: SparkSession, text: str, said: str) -> None:
+def test_what_a_stream_cannot_do_is_refused(spark: SparkSession, text: str, problem: str) -> None:
     with pytest.raises(mt.SqlError) as error:
         mt.sql(text, r=rate(spark))
-    assert error.value.problem.startswith(said)
+    assert error.value.problem.startswith(problem)
 
 
 def test_state_that_grows_is_kept_when_the_user_says_so(spark: SparkSession) -> None:
@@ -261,15 +261,15 @@ def test_explain_says_where_rows_go(spark: SparkSession) -> None:
 )
 def test_explain_says_what_joins_hold(spark: SparkSession, call: str, lines: list[str]) -> None:
     (row,) = mt.sql(f"EXPLAIN SELECT * FROM {call}", r=rate(spark)).collect()
-    told = [line.rstrip() for line in row.plan.splitlines()]
-    assert told[0] == "relation    r, a stream"
-    assert [line for line in told if line in lines] == lines
+    plan = [line.rstrip() for line in row.plan.splitlines()]
+    assert plan[0] == "relation    r, a stream"
+    assert [line for line in plan if line in lines] == lines
 
 
 def test_explain_draws_both_sides_of_a_join(spark: SparkSession) -> None:
     text = f"EXPLAIN (FORMAT svg) SELECT * FROM lookup({RATE}, (SELECT 1 AS x) AS t, key => ())"
     (row,) = mt.sql(text, r=rate(spark)).collect()
-    assert all(f">{said}</text>" in row.plan for said in ("r", "(t)", "table", "lookup"))
+    assert all(f">{label}</text>" in row.plan for label in ("r", "(t)", "table", "lookup"))
 
 
 def test_an_unbounded_query_is_explained(spark: SparkSession) -> None:

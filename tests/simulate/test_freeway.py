@@ -137,7 +137,7 @@ def test_more_vehicles_pass_in_the_rush_hour(arrivals: pa.Table) -> None:
 
 
 def test_a_rush_hour_spreads_upstream() -> None:
-    """The further upstream, the later the queue arrives: the head stands at milepost 20.
+    """The further upstream, the later the queue arrives: the head is at milepost 20.
 
     milepost   14         17         20
     hour    7:00  8:00 7:00  8:00 7:00  8:00

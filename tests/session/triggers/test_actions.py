@@ -81,8 +81,8 @@ def test_nobody_listens() -> None:
 
 def test_a_redirect_is_not_followed() -> None:
     """Followed, it would be a GET without the row, and the token would go where it leads."""
-    said = "answered 302, a redirect, which is not followed"
-    with receiver(302) as (url, got), pytest.raises(ActionError, match=said):
+    message = "answered 302, a redirect, which is not followed"
+    with receiver(302) as (url, got), pytest.raises(ActionError, match=message):
         Webhook(url, 5.0, 1, "abc")('{"n": 3}')
     assert [sorted(one) for one in got] == [["n", "token"]]
 
