@@ -97,8 +97,8 @@ def spark() -> Iterator[Finding]:
 
 def driver() -> Iterator[Finding]:
     """Report this Python."""
-    mine = ".".join(map(str, sys.version_info[:3]))
-    yield Finding("Python", Verdict.OK, f"{mine} ({sys.executable})")
+    own = ".".join(map(str, sys.version_info[:3]))
+    yield Finding("Python", Verdict.OK, f"{own} ({sys.executable})")
 
 
 def workers() -> Iterator[Finding]:
@@ -111,9 +111,9 @@ def workers() -> Iterator[Finding]:
         says = f"{theirs} does not run, or lacks PySpark or PyArrow"
         yield Finding("Python of workers", Verdict.PROBLEM, says, remedy)
         return
-    mine = [".".join(map(str, sys.version_info[:2])), _version("pyspark")]
-    if answer != mine:
-        there, here = (f"Python {python} and PySpark {spark}" for python, spark in (answer, mine))
+    own = [".".join(map(str, sys.version_info[:2])), _version("pyspark")]
+    if answer != own:
+        there, here = (f"Python {python} and PySpark {spark}" for python, spark in (answer, own))
         says = f"{theirs} has {there}, this one {here}"
         yield Finding("Python of workers", Verdict.PROBLEM, says, remedy)
     else:

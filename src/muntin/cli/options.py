@@ -28,15 +28,15 @@ def spark_options(command: F) -> F:
     """Add the options of how Spark starts, as one argument ``spark_options``."""
 
     @wraps(command)  # which keeps what click's decorators left on the function
-    def with_options(*args: Any, **given: Any) -> Any:
+    def with_options(*args: Any, **arguments: Any) -> Any:
         options = SparkOptions(
-            given.pop("master"),
-            dict(given.pop("conf")),
-            given.pop("package"),
-            not given.pop("no_packages"),
-            given.pop("log"),
+            arguments.pop("master"),
+            dict(arguments.pop("conf")),
+            arguments.pop("package"),
+            not arguments.pop("no_packages"),
+            arguments.pop("log"),
         )
-        return command(*args, spark_options=options, **given)
+        return command(*args, spark_options=options, **arguments)
 
     decorated: Any = with_options
     for option in reversed(_SPARK):
@@ -45,12 +45,12 @@ def spark_options(command: F) -> F:
 
 
 def _settings(
-    ctx: click.Context, param: click.Parameter, given: tuple[str, ...]
+    ctx: click.Context, param: click.Parameter, settings: tuple[str, ...]
 ) -> list[tuple[str, str]]:
-    for setting in given:
+    for setting in settings:
         if "=" not in setting:
             raise click.BadParameter(f"{setting!r} is not NAME=VALUE")
-    return [(name, value) for name, _, value in (setting.partition("=") for setting in given)]
+    return [(name, value) for name, _, value in (setting.partition("=") for setting in settings)]
 
 
 #: Where Spark runs by default.
@@ -90,10 +90,10 @@ def speaks_json(ctx: click.Context) -> bool:
     return bool(ctx.meta.get(_JSON))
 
 
-def _remember(ctx: click.Context, param: click.Parameter, given: bool) -> bool:
+def _remember(ctx: click.Context, param: click.Parameter, as_json: bool) -> bool:
     """Keep ``--json`` where all contexts of a call see it: the group, which prints errors, too."""
-    ctx.meta[_JSON] = given
-    return given
+    ctx.meta[_JSON] = as_json
+    return as_json
 
 
 def json_option(summary: str) -> Callable[[F], F]:

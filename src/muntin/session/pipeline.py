@@ -178,10 +178,10 @@ class Pipeline:
 
     def _add_trigger(self, trigger: CreateTrigger, text: str) -> _Step | None:
         """Return a step that adds a trigger to a running query, from its next micro-batch on."""
-        found = self._running(trigger.query_name)
-        if not found:
+        queries = self._running(trigger.query_name)
+        if not queries:
             return None
-        (running,) = found
+        (running,) = queries
         sink = self._outputs(text, running.name, streaming=True).trigger(trigger)
         add = partial(running.output.sinks.__setitem__, trigger.name.casefold(), sink)
         return _Step(add, counts=False)

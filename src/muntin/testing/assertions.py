@@ -22,8 +22,8 @@ def assert_same_rows(
       missing   n=2
       too many  n=1
     """
-    found, wanted = Counter(map(_frozen, actual)), Counter(map(_frozen, expected))
-    missing, extra = list((wanted - found).elements()), list((found - wanted).elements())
+    counted, wanted = Counter(map(_frozen, actual)), Counter(map(_frozen, expected))
+    missing, extra = list((wanted - counted).elements()), list((counted - wanted).elements())
     if missing or extra:
         lines = [f"{_count(missing)} missing, {_count(extra)} too many"]
         lines += [f"  missing   {_shown(row)}" for row in sorted(missing, key=str)[:20]]

@@ -81,6 +81,6 @@ def _chosen(queries: dict[str, Query], only: str | None) -> Query:
     return queries[only]
 
 
-def _unused(*given: object) -> Any:
+def _unused(*arguments: object) -> Any:
     """Fail: a pipeline that only declares calls no sink."""
     raise AssertionError("nothing is run")

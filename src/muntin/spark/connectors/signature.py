@@ -112,20 +112,20 @@ class Signature:
         if len(arguments) > len(self.parameters):
             without, _ = self.hidden(arguments, {})
             raise ArgumentError(self.name, list(without), f"it takes {self._listed()}")
-        given = dict(zip((p.name for p in self.parameters), arguments, strict=False))
+        own = dict(zip((p.name for p in self.parameters), arguments, strict=False))
         passed: dict[str, Literal] = {}
         for name, value in options.items():
             where, known = self._known(name, value)
-            if known in given or known in passed:
+            if known in own or known in passed:
                 shown = HIDDEN if self._is_secret(known) else value
                 raise ArgumentError(name, shown, f"{self.name} has it already")
-            (given if where == "own" else passed)[known] = value
-        values = {p.name: self._value(p, given) for p in self.parameters}
+            (own if where == "own" else passed)[known] = value
+        values = {p.name: self._value(p, own) for p in self.parameters}
         return BoundCall(self.name, values, passed)
 
-    def _value(self, parameter: Parameter, given: Mapping[str, Literal]) -> Literal:
-        if given.get(parameter.name) is not None:
-            return parameter.checked(given[parameter.name], self.name)
+    def _value(self, parameter: Parameter, values: Mapping[str, Literal]) -> Literal:
+        if values.get(parameter.name) is not None:
+            return parameter.checked(values[parameter.name], self.name)
         if parameter.required:
             expected = f"{self.name} needs it: {self._listed()}"
             raise ArgumentError(parameter.name, None, expected)

@@ -77,8 +77,8 @@ class RunProgress:
         }
         if self.batches is None:
             tasks = self.tasks
-            told = {} if tasks is None else {"tasks_done": tasks.done, "tasks": tasks.all}
-            return {"seconds": round(self.seconds, 1), **counts, **told}
+            progress = {} if tasks is None else {"tasks_done": tasks.done, "tasks": tasks.all}
+            return {"seconds": round(self.seconds, 1), **counts, **progress}
         return {
             "batches": self.batches,
             **counts,
