@@ -13,7 +13,7 @@ from muntin.specs.frames.row_kinds import Cluster, Density, Region
 
 
 def threshold(where: object) -> FrameKind:
-    """Maximal runs of rows for which a condition holds [Frames 4.3].
+    """Find maximal runs of rows for which a condition holds [Frames 4.3].
 
     >>> print(threshold("loss_rate > 0.3").label)
     threshold(loss_rate > 0.3)
@@ -25,7 +25,7 @@ def threshold(where: object) -> FrameKind:
 
 
 def boundary(value: object, every: object = None) -> FrameKind:
-    """A frame for every stretch in which a value stays the same, or within a step of ``every``.
+    """Make a frame of every stretch in which a value stays the same, or in a step of ``every``.
 
     ``boundary("status")`` ends a frame where the status changes, ``boundary("depth", every=1.0)``
     where the depth crosses a whole metre. Every row lies in one frame.
@@ -44,7 +44,7 @@ def delta(
     start: object = None,
     restart: str | None = None,
 ) -> FrameKind:
-    """Frames in which a value moves by less than ``size`` [Frames 4.3].
+    """Find frames in which a value moves by less than ``size`` [Frames 4.3].
 
     >>> print(delta("temperature", 0.5, span="minimal").label)
     delta(temperature, 0.5, span=minimal)
@@ -72,7 +72,7 @@ def aggregate(
     restart: str | None = None,
     functions: Mapping[str, OwnAggregate] | None = None,
 ) -> FrameKind:
-    """Frames whose end an aggregate of their rows decides: a running sum that resets.
+    """End frames by an aggregate of their rows: a running sum that resets.
 
     ``"sum(vehicles) >= 100"`` gives minimal frames: the row that brings the sum to 100 is the last
     inside, and the next frame starts behind it. ``"sum(vehicles) <= 100"`` gives maximal ones: the

@@ -27,7 +27,7 @@ def frames(
     shards: int | None = None,
     prefix: str = "",
 ) -> Stored:
-    """Frames that were found before, as a table or a stream of them, to be filled.
+    """Take frames that were found before, from a table or a stream, to fill them.
 
     Their columns come back in the results, ``start`` and ``end`` as ``frame_start`` and
     ``frame_end``. A row without both, or that ends before it starts, is refused.

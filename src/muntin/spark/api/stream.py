@@ -62,7 +62,7 @@ class Stream(StreamJoins):
         unfinished: Unfinished = "keep",
         prefix: str = "",
     ) -> Windowed:
-        """Sliding windows ``[end - range, end)``, one every ``slide``.
+        """Make sliding windows ``[end - range, end)``, one every ``slide``.
 
         A slide that does not divide the range and a slide longer than the range both work.
 
@@ -98,7 +98,7 @@ class Stream(StreamJoins):
         unfinished: Unfinished = "keep",
         prefix: str = "",
     ) -> Windowed:
-        """Windows one after the other: every row lies in exactly one."""
+        """Make windows one after the other: every row lies in exactly one."""
         return self._windowed(Window.tumbling(length, self.on, origin), unfinished, prefix)
 
     def landmark(
@@ -110,7 +110,7 @@ class Stream(StreamJoins):
         unfinished: Unfinished = "keep",
         prefix: str = "",
     ) -> Windowed:
-        """Windows that all start at a landmark and end one ``slide`` later each.
+        """Make windows that all start at a landmark, each ending one ``slide`` later.
 
         Args:
             slide: How far apart windows end. With several landmarks it may be left out: then
@@ -142,7 +142,7 @@ class Stream(StreamJoins):
         unfinished: Unfinished = "keep",
         prefix: str = "",
     ) -> Windowed:
-        """Tumbling windows that never forget: aggregates over all rows of a key so far.
+        """Make tumbling windows that never forget: aggregates over all rows of a key so far.
 
         For every stretch of length ``every`` in which a key has rows there is a result, over all
         rows of the key up to the end of the stretch: the highest price that a share ever had, hour
@@ -169,7 +169,7 @@ class Stream(StreamJoins):
         unfinished: Unfinished = "keep",
         prefix: str = "",
     ) -> Windowed:
-        """Windows of ``range`` rows, one every ``slide`` rows.
+        """Make windows of ``range`` rows, one every ``slide`` rows.
 
         Rows are ranked from 0 within ``by``. Window *w* holds the ranks from ``(w + 1) * slide -
         range`` (not below 0) to ``(w + 1) * slide``, which are reported as ``window_start`` and
@@ -207,7 +207,7 @@ class Stream(StreamJoins):
         order: Order = "on",
         prefix: str = "",
     ) -> Windowed:
-        """Windows ``(v - range, v]`` that end at a row, one for every row or every n-th.
+        """Make windows ``(v - range, v]`` that end at a row, for every row or every n-th.
 
         ``window_start`` is v - range, outside the window; ``window_end`` is v, inside. Rows with
         equal ``on`` share a window. ``every`` counts rows by ``on``, or as they arrive with
@@ -218,7 +218,7 @@ class Stream(StreamJoins):
         return self._windowed(spec, "keep", prefix, WindowDetails(group=self._groups(group)))
 
     def session(self, gap: object, *, prefix: str = "") -> Windowed:
-        """Windows of rows that follow each other within a gap: ``[first, last + gap)``.
+        """Make windows of rows that follow each other within a gap: ``[first, last + gap)``.
 
         ``gap`` is a length, or a PySpark column with a length for every row (an interval or a
         text such as ``'5 minutes'``, on number columns a number): a row then holds its session
@@ -250,7 +250,7 @@ class Stream(StreamJoins):
         until: str | None = None,
         prefix: str = "",
     ) -> Frames:
-        """Windows that follow the data: stretches of each key's rows that a ``kind`` defines.
+        """Find frames, windows that follow the data: stretches of rows that a ``kind`` defines.
 
         A frame is closed: ``frame_start`` and ``frame_end`` are the values of its first and last
         row. It is reported when punctuation makes it certain, and never changed afterwards.

@@ -33,7 +33,7 @@ class Windowed(AggregatedResult, Segments):
         return self._checked_plan(aggregates)
 
     def rows(self, *, explode: bool = False) -> DataFrame:
-        """Every input row with ``first_wid`` and ``last_wid``, the windows it belongs to.
+        """Return every input row with ``first_wid`` and ``last_wid``, the windows it is in.
 
         For windows over values, whose edges are known ahead of the rows. Rows in no window (no
         ``on``, before the origin, between windows) have null there. ``explode=True`` gives one

@@ -65,7 +65,7 @@ def _if(condition: str, why: str, *parts: str) -> StateProfile:
 
 
 def _of_windows(plan: WindowPlan) -> StateProfile:
-    """Windows over values keep panes."""
+    """Return what windows over values keep: panes."""
     operator = plan.operator
     assert isinstance(operator, Windows)
     edges = operator.edges
@@ -95,7 +95,7 @@ def _of_parts(spec: AnySpec, bounded: bool, *parts: str) -> StateProfile:
 
 
 def _of_rows(plan: WindowPlan) -> StateProfile:
-    """Windows over rows keep cells, synopses or open sessions."""
+    """Return what windows over rows keep: cells, synopses or open sessions."""
     spec, operator = plan.spec, plan.operator
     if isinstance(operator, Synopses):
         return _always(_PENDING, "a synopsis for every aggregate and key")
@@ -127,7 +127,7 @@ def _cells(spec: AnySpec) -> tuple[str, ...]:
 
 
 def _of_frames(plan: FramePlan) -> StateProfile:
-    """Frames keep a record for every key, some of them rows, and their aggregates."""
+    """Return what frames keep: a record for every key, rows of some kinds, and aggregates."""
     framing = plan.framing
     record, bounded = _record(framing)
     if isinstance(plan.operator, AggregateRowByRow):
@@ -162,7 +162,7 @@ def _record(framing: Framing) -> tuple[str, bool]:
 
 
 def _of_join(plan: JoinPlan) -> StateProfile:
-    """Joins keep rows until no partner can come."""
+    """Return what joins keep: rows, until no partner can come."""
     room = "" if plan.limit is None else f", at most {plan.limit:,} bytes, the oldest go first"
     match plan.spec:
         case Asof(tolerance=None):
@@ -188,7 +188,7 @@ def _of_join(plan: JoinPlan) -> StateProfile:
 
 
 def _of_resampling(plan: ResamplePlan) -> StateProfile:
-    """Resampling keeps rows until their instants are certain."""
+    """Return what resampling keeps: rows, until their instants are certain."""
     if plan.at is None:
         held = "rows until they are final", "the last final one of every key"
         why = "the last row of each key, and rows that punctuation has not passed"

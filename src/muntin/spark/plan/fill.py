@@ -81,7 +81,7 @@ class FillSource(SecondInput, WindowPlan):
         )
 
     def _mapped(self) -> UserFunction | None:
-        """A user's function, with the columns that it sees and those that it returns."""
+        """Return the user's function with the columns that it gets and those that it returns."""
         if self.function is None or self.returns is None:
             return None
         fields = [(f.name, to_arrow(f.dataType, f.name)) for f in self.returns.fields]

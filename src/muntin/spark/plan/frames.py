@@ -147,7 +147,7 @@ class FramePlan(WindowPlan):
         return [*(self._named("tie_order", name) for name in names), *hashed]
 
     def _operand_column(self, operand: Operand) -> SparkColumn:
-        """An operand of the kind as a column that Spark evaluates."""
+        """Return an operand of the kind as a column that Spark evaluates."""
         if operand.role == "column":
             return self._named(operand.argument, str(operand.given))
         if isinstance(operand.given, Expression):
@@ -246,7 +246,7 @@ class FramePlan(WindowPlan):
         )
 
     def _typed(self, letter: str) -> tuple[pa.DataType, ...]:
-        """The types of the columns ``f0..``, ``t0..`` and the like, in their order."""
+        """Return the types of the columns ``f0..``, ``t0..`` and the like, in their order."""
         names = [name for name in self._types if name[0] == letter and name[1:].isdigit()]
         return tuple(self._types[f"{letter}{place}"] for place in range(len(names)))
 
