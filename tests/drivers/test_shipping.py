@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import bz2
+import io
+import os
+import re
 import shutil
 import subprocess
+import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark import cloudpickle
 
-from muntin.spark.exchange.shipping import loader, package
+import muntin
+from muntin.spark.exchange.shipping import AT_HOME, loader, package
 from tests.drivers.programs import PATIENCE, answer, python_without_muntin, start
 
 PROGRAM = Path(__file__).with_name("program_cluster.py")
@@ -29,9 +36,41 @@ def test_batch_and_streams_run_without_installing(kind: str, tmp_path: Path) -> 
     assert made["counts"]["rows_in"] == made["counts"]["rows_used"] == 600
 
 
+def test_workers_get_what_they_import_and_nothing_else(tmp_path: Path) -> None:
+    """The modules whose functions are sent find all that they import in what is sent."""
+    with zipfile.ZipFile(io.BytesIO(bz2.decompress(package()[1]))) as archive:
+        names = archive.namelist()
+        archive.extractall(tmp_path)
+    assert "muntin/__init__.py" in names
+    rooms = tuple(f"muntin/{room}" for room in AT_HOME)
+    assert not [name for name in names if name.startswith(rooms)]
+    program = (
+        "import importlib, sys, muntin;"
+        f"[importlib.import_module(name) for name in {sorted(sending_modules())!r}];"
+        "print(*{m.__file__ for n, m in sys.modules.items() if n.split('.')[0] == 'muntin'})"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert all(Path(file).is_relative_to(tmp_path) for file in done.stdout.split())
+
+
+def sending_modules() -> set[str]:
+    """The modules that send functions of their own to workers."""
+    root = Path(muntin.__file__).parent
+    sends = re.compile(r"\b(shipped|shipped_processor)\(__name__")
+    paths = [path for path in root.rglob("*.py") if sends.search(path.read_text())]
+    assert len(paths) >= 5
+    modules = {
+        ".".join(("muntin", *path.relative_to(root).with_suffix("").parts)) for path in paths
+    }
+    return {*modules, "muntin.spark.plan.results"}  # which splits micro-batches on a Connect server
+
+
 def test_the_package_is_small_enough_to_travel_in_a_function() -> None:
     """PySpark sends functions beyond 1 MiB another way, which workers that start streams lack."""
-    assert len(package()[1]) < 2**19
+    assert len(package()[1]) < 300_000
 
 
 LOADS = """

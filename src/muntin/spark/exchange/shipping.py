@@ -26,17 +26,37 @@ from pyspark import cloudpickle
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 Batches = Iterator[pa.RecordBatch]
+#: The rooms that no worker imports, and that stay at home: those above ``spark``, those for tests,
+#: and the parts of ``spark`` that only a driver runs.
+AT_HOME = (
+    "cli",
+    "engine",
+    "parser",
+    "planner",
+    "reference",
+    "server",
+    "session",
+    "simulate",
+    "spark/api",
+    "spark/connectors",
+    "spark/explain",
+    "spark/plot",
+    "spark/queries",
+    "spark/start",
+    "testing",
+)
 
 
 @lru_cache(maxsize=1)
 def package() -> tuple[str, bytes]:
-    """The digest of this package's sources, and the sources as a compressed zip."""
+    """Return the digest of the sources that workers import, and the sources as a zip."""
     root = Path(__file__).resolve().parents[2]
+    at_home = tuple(root / room for room in AT_HOME)
     digest = hashlib.sha256()
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for path in sorted(root.rglob("*")):
-            if path.suffix not in (".py", ".typed"):
+            if path.suffix not in (".py", ".typed") or _is_in(path, at_home):
                 continue
             name = path.relative_to(root.parent).as_posix()
             content = path.read_bytes()
@@ -46,6 +66,11 @@ def package() -> tuple[str, bytes]:
     # Every query and every task carries these bytes, and sources are much like each other: they
     # take half as much compressed together as one by one.
     return digest.hexdigest()[:16], bz2.compress(buffer.getvalue())
+
+
+def _is_in(path: Path, folders: tuple[Path, ...]) -> bool:
+    """True for a module that lies in one of the folders, or is one of them as a single file."""
+    return any(folder in path.parents or path == folder.with_suffix(".py") for folder in folders)
 
 
 def loader() -> Callable[[], None]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate
+from pathlib import Path
 from typing import Protocol
 
 from pyspark.sql import DataFrame
@@ -15,6 +17,9 @@ from muntin.errors import ArgumentError
 from muntin.spark.columns import named
 from muntin.spark.exchange.refused_rows import RefusedColumns
 from muntin.spark.exchange.stream_driver import RESULTS, refused_tag, untagged
+
+#: A folder for Parquet, or a function that is called with rows and their micro-batch's number.
+Sink = str | Path | Callable[[DataFrame, int], None]
 
 
 class Finisher(Protocol):
@@ -138,3 +143,22 @@ class TaggedOutput:
         schemas = self.refusing.schemas
         rows = [untagged(tagged, refused_tag(n), schema) for n, schema in enumerate(schemas)]
         return self.refusing.together(rows)
+
+    def split(self, tagged: DataFrame, number: int, results: Sink, refused: Sink | None) -> None:
+        """Write a micro-batch to its sinks, in the driver or on the server of Spark Connect."""
+        # Otherwise the stateful operator would run once for each sink.
+        tagged.persist()
+        try:
+            put(self.results(tagged), results, number)
+            if refused is not None:
+                put(self.refused(tagged), refused, number)
+        finally:
+            tagged.unpersist()
+
+
+def put(rows: DataFrame, sink: Sink, number: int) -> None:
+    """Write the rows of a micro-batch to a sink."""
+    if callable(sink):
+        sink(rows, number)
+    else:
+        rows.write.mode("overwrite").parquet(f"{sink}/batch={number}")

@@ -18,7 +18,7 @@ from muntin.spark.api.plan import Plan
 from muntin.spark.columns import problem
 from muntin.spark.exchange.shipping import loader
 from muntin.spark.exchange.stream_driver import COUNTS, GAUGES
-from muntin.spark.plan.results import RenamedColumns, ResultNames, TaggedOutput
+from muntin.spark.plan.results import RenamedColumns, ResultNames, Sink, TaggedOutput, put
 
 #: The triggers that a stateful query can have, as a user writes them.
 _TRIGGERS = {
@@ -26,8 +26,6 @@ _TRIGGERS = {
     "processingTime": '{"processingTime": "10 seconds"}',
     "once": '{"once": True}',
 }
-#: A folder for Parquet, or a function that is called with rows and their micro-batch's number.
-Sink = str | Path | Callable[[DataFrame, int], None]
 
 
 def write(
@@ -59,9 +57,9 @@ def write(
     if trigger is not None:
         _check_trigger(trigger)
     if not plan.is_streaming:
-        _put(plan.df, results, 0)
+        put(plan.df, results, 0)
         if refused is not None:
-            _put(plan.refused, refused, 0)
+            put(plan.refused, refused, 0)
         return None
     if not _is_folder(checkpoint):
         raise ArgumentError("checkpoint", checkpoint, "a stream needs a folder for its checkpoint")
@@ -128,22 +126,8 @@ def observed_values(row: Row) -> dict[str, int | None]:
     return fields
 
 
-def split(
-    output: TaggedOutput, results: Sink, refused: Sink | None, batch: DataFrame, number: int
-) -> None:
-    """Write a micro-batch to its sinks; runs in the driver, or on the server of Spark Connect."""
-    # Otherwise the stateful operator would run once for each sink.
-    batch.persist()
-    try:
-        _put(output.results(batch), results, number)
-        if refused is not None:
-            _put(output.refused(batch), refused, number)
-    finally:
-        batch.unpersist()
-
-
 def _splitter(plan: Plan, results: Sink, refused: Sink | None) -> Callable[[DataFrame, int], None]:
-    """Return :func:`split` as a function that ships Muntin: a Connect server may not have it."""
+    """Return a function that splits a micro-batch; it ships Muntin to a Connect server."""
     output = plan.output
     if not isinstance(output.finisher, ResultNames | RenamedColumns):
         return _splitter_here(output, results, refused)
@@ -154,9 +138,7 @@ def _splitter(plan: Plan, results: Sink, refused: Sink | None) -> Callable[[Data
         import pickle as unpickle
 
         load()
-        from muntin.spark.queries.write import split as run
-
-        run(unpickle.loads(packed), results, refused, batch, number)
+        unpickle.loads(packed).split(batch, number, results, refused)
 
     return call
 
@@ -164,7 +146,7 @@ def _splitter(plan: Plan, results: Sink, refused: Sink | None) -> Callable[[Data
 def _splitter_here(
     output: TaggedOutput, results: Sink, refused: Sink | None
 ) -> Callable[[DataFrame, int], None]:
-    """Return :func:`split` for results that need a DataFrame of this process, which cannot ship."""
+    """Return the same for results that need a DataFrame of this process, which cannot ship."""
     if is_remote():
         raise MuntinError(
             "on Spark Connect a stream that is filled from a table cannot be split to two sinks; "
@@ -172,13 +154,6 @@ def _splitter_here(
         )
 
     def call(batch: DataFrame, number: int) -> None:
-        split(output, results, refused, batch, number)
+        output.split(batch, number, results, refused)
 
     return call
-
-
-def _put(rows: DataFrame, sink: Sink, number: int) -> None:
-    if callable(sink):
-        sink(rows, number)
-    else:
-        rows.write.mode("overwrite").parquet(f"{sink}/batch={number}")
