@@ -22,7 +22,7 @@ Given = ParamSpec("Given")
 #: Every time is the median of this many runs, taken in turns with what it is compared to.
 RUNS = 3
 SPARK, MUNTIN = "Spark", "Muntin"
-#: The same two colours in every picture; told apart without seeing all colours.
+#: The same two colours in every picture; they differ for people who do not see all colours.
 COLOURS = alt.Scale(domain=[SPARK, MUNTIN], range=["#d95f02", "#1f6fb4"])
 _SETTINGS = {
     "spark.ui.enabled": "false",
@@ -114,8 +114,8 @@ def turns(
             yield name, clock() - began
 
 
-def told(timed: Iterable[tuple[str, float]]) -> Iterator[tuple[str, float]]:
-    """The same, each said as it happens."""
+def printed(timed: Iterable[tuple[str, float]]) -> Iterator[tuple[str, float]]:
+    """Yield the same, and print each as it happens."""
     for name, seconds in timed:
         say(f"{name}: {seconds:.2f} s")
         yield name, seconds
@@ -202,7 +202,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Report:
-    """What a benchmark found; ``about`` says in sentences what was measured and how."""
+    """The results of a benchmark; ``about`` describes what was measured and how."""
 
     name: str
     title: str
@@ -240,9 +240,9 @@ def with_section(page: str, name: str, title: str, body: str) -> str:
     if start not in page:
         page = f"{page.rstrip()}\n\n## {title}\n\n{start}\n{end}\n"
     before, _, rest = page.partition(start)
-    _, found, after = rest.partition(end)
-    if not found:
-        raise ValueError(f"the page has {start} but no {end} behind it; add it by hand")
+    _, marker, after = rest.partition(end)
+    if not marker:
+        raise ValueError(f"the page has {start} but no {end} after it; add it by hand")
     return f"{before}{start}\n\n{body}\n\n{end}{after}"
 
 

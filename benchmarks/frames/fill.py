@@ -28,8 +28,8 @@ from benchmarks.measure import (
     draining,
     medians,
     must_agree,
+    printed,
     say,
-    told,
     turns,
 )
 from benchmarks.streams.micro_batches import FILES, SECOND, MicroBatch, micro_batches
@@ -64,14 +64,14 @@ QUICK = Sizes(100_000, 100, 2_000, stream_keys=50, seconds=100, batches=4)
 
 def run(spark: SparkSession, quick: bool) -> Report:
     sizes = QUICK if quick else FULL
-    rows, frames = readings(spark, sizes).cache(), given(spark, sizes).cache()
+    rows, frames = readings(spark, sizes).cache(), given_frames(spark, sizes).cache()
     say(f"{rows.count():,} rows and {frames.count():,} frames cached")
     must_agree(filled(frames, rows), joined(frames, rows), ["n", "mean"])
     contestants: dict[str, Callable[[], object]] = {
         SPARK: draining(joined, frames, rows),
         MUNTIN: draining(filled, frames, rows),
     }
-    taken = medians(told(turns(contestants, pause=2)))
+    taken = medians(printed(turns(contestants, pause=2)))
     rows.unpersist()
     frames.unpersist()
     return report(sizes, taken, streamed(spark, sizes))
@@ -87,7 +87,7 @@ def readings(spark: SparkSession, sizes: Sizes) -> DataFrame:
     )
 
 
-def given(spark: SparkSession, sizes: Sizes) -> DataFrame:
+def given_frames(spark: SparkSession, sizes: Sizes) -> DataFrame:
     """Frames of any key that begin anywhere: half of them last less than a minute."""
     span = sizes.rows // sizes.keys
     made = spark.range(sizes.frames).selectExpr(

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 import muntin as mt
 from benchmarks.frames.kinds import KINDS, cached, framed, readings
-from benchmarks.measure import Report, Table, Target, draining, medians, say, told, turns
+from benchmarks.measure import Report, Table, Target, draining, medians, printed, say, turns
 from benchmarks.streams.micro_batches import Load, arriving, micro_batches
 from muntin.specs.frames.frame_kind import FrameKind
 
@@ -65,7 +65,7 @@ def in_batch(spark: SparkSession, sizes: Sizes) -> Found:
         for keys, rows in tables.items()
         for kind in STREAMED
     }
-    taken = medians(told(turns(contestants, pause=2)))
+    taken = medians(printed(turns(contestants, pause=2)))
     for rows in tables.values():
         rows.unpersist()
     return {kind: {keys: taken[_named(kind, keys)] for keys in tables} for kind in STREAMED}

@@ -23,8 +23,8 @@ from benchmarks.measure import (
     draining,
     medians,
     must_agree,
+    printed,
     say,
-    told,
     turns,
 )
 from muntin.specs.frames.frame_kind import FrameKind
@@ -103,13 +103,13 @@ def run(spark: SparkSession, quick: bool) -> Report:
     sizes = QUICK if quick else FULL
     rows = cached(readings(spark, sizes.rows, sizes.keys), "in the order of time")
     check(rows)
-    taken = medians(told(turns(kinds(rows), pause=2)))
+    taken = medians(printed(turns(kinds(rows), pause=2)))
     shuffled = cached(rows.orderBy(F.xxhash64("k", "ts")), "shuffled")
     rows.unpersist()
-    taken |= medians(told(turns(in_no_order(shuffled), pause=2)))
+    taken |= medians(printed(turns(in_no_order(shuffled), pause=2)))
     shuffled.unpersist()
     at_places = cached(readings(spark, sizes.rows, sizes.keys, sizes.places), "by place")
-    taken |= medians(told(turns({REGIONS: draining(regions, at_places)}, pause=2)))
+    taken |= medians(printed(turns({REGIONS: draining(regions, at_places)}, pause=2)))
     at_places.unpersist()
     return report(sizes, taken)
 

@@ -18,7 +18,7 @@ from benchmarks.measure import (
     draining,
     medians,
     must_agree,
-    told,
+    printed,
     turns,
 )
 
@@ -31,9 +31,9 @@ def run(spark: SparkSession, quick: bool) -> Report:
     for kind, of_key in LOOPS.items():
         ours = framed(rows, KINDS[kind]).select(F.col("n").alias("found"))
         must_agree(ours, looped(rows, of_key, TUPLES), ["found"])
-    taken = medians(told(turns(contestants(rows), pause=2)))
+    taken = medians(printed(turns(contestants(rows), pause=2)))
     # Minutes each: once is enough to tell them from seconds.
-    taken |= medians(told(turns(slowest(rows), runs=1, pause=2)))
+    taken |= medians(printed(turns(slowest(rows), runs=1, pause=2)))
     rows.unpersist()
     return report(sizes, taken)
 

@@ -43,12 +43,12 @@ def framed(rows: int, length: int, find: Callable[..., int]) -> Callable[[], np.
     none, no_flags, no_ints = np.empty(0), np.empty(0, np.uint8), np.empty(0, np.int64)
     starts, order = np.array([0, rows]), np.arange(rows)
     value = order // length * 10
-    given = starts, order, np.full(rows, REAL, np.uint8), no_flags, no_flags, value, none, none
+    arrays = starts, order, np.full(rows, REAL, np.uint8), no_flags, no_flags, value, none, none
     fields = (("kind", DELTA), ("whole", 1), ("size", 5), ("every_candidate", 1))
 
     def contestant() -> np.ndarray:
         found = np.zeros(rows, FOUND)
-        columns = row_columns(*given, no_ints, no_flags)
+        columns = row_columns(*arrays, no_ints, no_flags)
         find(kernel_record(fields), columns, 1, 1, starts[:1], found)
         return found
 

@@ -33,7 +33,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The quality of all answers, and the latency of windows that end behind a block's start."""
+    """The quality of all answers, and the latency of windows that end after a block's start."""
 
     all: Quality
     behind: Quality
@@ -41,7 +41,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Found:
-    """What was found by slack, and for punctuation from the source."""
+    """The results by slack, and for punctuation from the source."""
 
     windows: int
     rows: int

@@ -36,7 +36,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Curves:
-    """What was found for one slide: by slack and policy, and for punctuation from the source."""
+    """The results of one slide: by slack and policy, and for punctuation from the source."""
 
     windows: int
     rows: int

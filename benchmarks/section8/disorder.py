@@ -85,7 +85,7 @@ class Router:
 
     rate: int = 20
     block: float = 490.0
-    # Half a second before a window's end, so that some window ends just behind a block's start.
+    # Half a second before a window's end, so that some window ends just after a block's start.
     start: float = -0.5
 
     def arrivals(self, blocks: int, seed: int) -> Arrivals:

@@ -81,27 +81,27 @@ class Quality:
 
 
 def with_slack(query: Query, rows: Arrivals, slack: int) -> Answers:
-    """Punctuation ``slack`` behind the largest value seen."""
+    """Punctuation ``slack`` below the largest value seen."""
     closed = (np.maximum.accumulate(rows.on) - slack) // query.slide
     stops = np.flatnonzero(np.diff(closed, prepend=closed[0] - 1)) + 1
     return play(query, rows, Punctuator(slack), batches(stops, [None] * len(stops)))
 
 
 def with_external(query: Query, rows: Arrivals) -> Answers:
-    """Punctuation from the source: for each window right behind the last row below its end."""
+    """Punctuation from the source: for each window right after the last row below its end."""
     place = np.argsort(rows.on, kind="stable")
     below = np.sort(rows.on)
     ends = np.arange(below[0] // query.slide + 1, below[-1] // query.slide + 1) * query.slide
     last = np.maximum.accumulate(place)[np.searchsorted(below, ends) - 1]
-    # Where several come behind the same row, the greatest says it all.
+    # Of several after the same row, the greatest is enough.
     final = np.flatnonzero(np.diff(last, append=len(rows)))
     return play(query, rows, Punctuator(None), batches(last[final] + 1, ends[final].tolist()))
 
 
-def batches(stops: Ints, told: Sequence[int | None]) -> list[MicroBatch]:
-    """Rows behind the last stop close no window and are left out."""
+def batches(stops: Ints, punctuations: Sequence[int | None]) -> list[MicroBatch]:
+    """Return micro-batches; rows after the last stop close no window and are left out."""
     edges = itertools.pairwise([0, *stops.tolist()])
-    return [(start, stop, said) for (start, stop), said in zip(edges, told, strict=True)]
+    return [(start, stop, value) for (start, stop), value in zip(edges, punctuations, strict=True)]
 
 
 def play(
@@ -111,9 +111,9 @@ def play(
     operator, state, progress = query.operator(), MemoryState(), Progress()
     table = pa.table({"on": pa.array(rows.on), "s0": pa.array(rows.value)})
     closed, clocks = [operator.result_schema.empty_table()], [np.empty(0, np.int64)]
-    for start, stop, told in parts:
+    for start, stop, punctuation in parts:
         routed = operator.route(table.slice(start, stop - start))
-        heard = ProgressMessages(seen=[routed.progress], told=[told])
+        heard = ProgressMessages(seen=[routed.progress], told=[punctuation])
         advanced = punctuator.advance(state, progress, heard)
         progress = advanced.progress
         step = operator.step(state, [InputBatch([routed.partial], advanced.punctuation)])
@@ -135,11 +135,11 @@ def truth(query: Query, rows: Arrivals) -> Answers:
 
 def judge(answers: Answers, right: Answers, ends: Ints) -> Quality:
     """Compare the answers for some windows; one that was never given is all wrong."""
-    given, wanted = answers.at(ends), right.at(ends)
-    missing = np.isnan(given.value)
-    error = np.abs(given.value - wanted.value) / np.abs(wanted.value)
+    actual, wanted = answers.at(ends), right.at(ends)
+    missing = np.isnan(actual.value)
+    error = np.abs(actual.value - wanted.value) / np.abs(wanted.value)
     return Quality(
         error=100 * float(np.where(missing, 1.0, error).mean()),
-        wrong=100 * float((given.value != wanted.value).mean()),
-        latency=float((given.clock - ends)[~missing].mean()) / SECOND,
+        wrong=100 * float((actual.value != wanted.value).mean()),
+        latency=float((actual.clock - ends)[~missing].mean()) / SECOND,
     )

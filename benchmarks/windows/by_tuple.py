@@ -21,8 +21,8 @@ from benchmarks.measure import (
     draining,
     medians,
     must_agree,
+    printed,
     say,
-    told,
     turns,
 )
 
@@ -51,7 +51,7 @@ def run(spark: SparkSession, quick: bool) -> Report:
     for seconds in RANGES:
         contestants[f"{SPARK} {seconds}"] = draining(theirs, rows, seconds)
         contestants[f"{MUNTIN} {seconds}"] = draining(ours, rows, seconds)
-    taken = medians(told(turns(contestants, pause=3)))
+    taken = medians(printed(turns(contestants, pause=3)))
     rows.unpersist()
     return report(taken, sizes)
 

@@ -22,8 +22,8 @@ from benchmarks.measure import (
     draining,
     medians,
     must_agree,
+    printed,
     say,
-    told,
     turns,
 )
 
@@ -74,11 +74,11 @@ def run(spark: SparkSession, quick: bool) -> Report:
     drain(ours(rows, UNEVEN))
     contestants: dict[str, Callable[[], object]] = {}
     for case in CASES:
-        given = dense if case.dense else rows
+        data = dense if case.dense else rows
         if case.spark:
-            contestants[f"{SPARK} {case}"] = draining(theirs, given, case)
-        contestants[f"{MUNTIN} {case}"] = draining(ours, given, case)
-    seconds = medians(told(turns(contestants, pause=3, ready=lambda: ready(rows, dense))))
+            contestants[f"{SPARK} {case}"] = draining(theirs, data, case)
+        contestants[f"{MUNTIN} {case}"] = draining(ours, data, case)
+    seconds = medians(printed(turns(contestants, pause=3, ready=lambda: ready(rows, dense))))
     rows.unpersist()
     dense.unpersist()
     return report(seconds, sizes)
@@ -88,7 +88,7 @@ def ready(rows: DataFrame, dense: DataFrame) -> None:
     """Both sides as they are when they have just run: rows in memory, workers and memory at hand.
 
     A query that copies rows 300 times drives them from memory, leaves garbage to be collected, and
-    lasts longer than Spark keeps idle Python workers. Whoever comes behind it would pay for that.
+    lasts longer than Spark keeps idle Python workers. The next one would pay for that.
     """
     drain(dense)
     for side in (theirs, ours):

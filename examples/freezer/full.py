@@ -60,14 +60,14 @@ def reason(row: pd.Series[Any]) -> str:
     return "as the day before" if usual else "not known"
 
 
-def periods(found: pd.DataFrame) -> Table:
+def periods(frame_rows: pd.DataFrame) -> Table:
     """Return a table of the periods, by freezer."""
-    table = Table(title=f"{len(found)} warm periods", title_justify="left")
+    table = Table(title=f"{len(frame_rows)} warm periods", title_justify="left")
     headings = ("freezer", "from", "to", "°F", "opened", "day before", "reason")
     for heading in headings:
         left = heading in ("freezer", "reason")
         table.add_column(heading, justify="left" if left else "right")
-    for _, row in found.sort_values(["freezer", "frame_start"]).iterrows():
+    for _, row in frame_rows.sort_values(["freezer", "frame_start"]).iterrows():
         before = "" if pd.isna(row.day_before) else f"{row.day_before:.1f}"
         table.add_row(
             row.freezer,
@@ -81,12 +81,12 @@ def periods(found: pd.DataFrame) -> Table:
     return table
 
 
-def draw(frames: mt.Frames, found: pd.DataFrame, path: Path) -> None:
+def draw(frames: mt.Frames, frame_rows: pd.DataFrame, path: Path) -> None:
     """Draw the temperatures with the warm periods shaded; those with an open door have a label."""
     path.parent.mkdir(parents=True, exist_ok=True)
     frames.plot(
         "temperature",
-        frames=found.assign(door=found["was_open"].map({True: "open", False: ""})),
+        frames=frame_rows.assign(door=frame_rows["was_open"].map({True: "open", False: ""})),
         label="door",
         path=path,
         width=820,
@@ -127,9 +127,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         readings, doors = map(spark.createDataFrame, (freezers.readings(), freezers.doors()))
         with console.status("Looking for warm periods"):
             frames = warm(readings)
-            found = explained(frames, doors).df.toPandas()
-        console.print(periods(found))
-        draw(frames, found, options.output)
+            frame_rows = explained(frames, doors).df.toPandas()
+        console.print(periods(frame_rows))
+        draw(frames, frame_rows, options.output)
     finally:
         spark.stop()
     console.print(f"Picture: {options.output}")

@@ -73,8 +73,8 @@ def highest_bid(bids: DataFrame) -> DataFrame:
         .tumbling("10 minutes")
         .agg("max(price) AS price")
     )
-    found = bids.join(highest, "price").where("window_start <= ts AND ts < window_end")
-    return found.select("window_start", "window_end", "auction", "bidder", "price", "ts")
+    highest_bids = bids.join(highest, "price").where("window_start <= ts AND ts < window_end")
+    return highest_bids.select("window_start", "window_end", "auction", "bidder", "price", "ts")
 
 
 def new_users(persons: DataFrame, auctions: DataFrame) -> DataFrame:

@@ -107,13 +107,13 @@ def reason(row: pd.Series[Any]) -> str:
     return "updates" if burst else "other"
 
 
-def periods(found: pd.DataFrame) -> Table:
+def periods(frame_rows: pd.DataFrame) -> Table:
     """Return a table of the periods in order of time."""
-    table = Table(title=f"{len(found)} periods of high loss", title_justify="left")
+    table = Table(title=f"{len(frame_rows)} periods of high loss", title_justify="left")
     for heading in ("router", "from", "to", "loss %", *KINDS, "reason"):
         left = heading in ("router", "reason")
         table.add_column(heading, justify="left" if left else "right")
-    for _, row in found.sort_values("frame_start").iterrows():
+    for _, row in frame_rows.sort_values("frame_start").iterrows():
         counts = [f"{row[kind]}" for kind in KINDS]
         times = [f"{row.frame_start:%H:%M}", f"{row.frame_end:%H:%M}"]
         table.add_row(row.router, *times, f"{row.loss:.2f}", *counts, reason(row))
@@ -121,14 +121,18 @@ def periods(found: pd.DataFrame) -> Table:
 
 
 def draw(
-    frames: mt.Frames, found: pd.DataFrame, messages: DataFrame, routers: Sequence[str], path: Path
+    frames: mt.Frames,
+    frame_rows: pd.DataFrame,
+    messages: DataFrame,
+    routers: Sequence[str],
+    path: Path,
 ) -> None:
     """Draw loss rates with the periods shaded, and a tick for every update and withdrawal."""
     charts = []
     for router in routers:
         series = frames.plot(
             "loss_rate",
-            frames=found,
+            frames=frame_rows,
             key=router,
             label="update",
             title=f"Loss of {router}, periods with the number of updates",
@@ -205,10 +209,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 frames, answer = in_batch(spark, network)
                 if options.stream:
                     answer = streamed(spark, network, Path(name))
-                found = answer.toPandas()
-            console.print(periods(found))
-            troubled = sorted(found.router.unique())
-            draw(frames, found, spark.createDataFrame(network.messages()), troubled, options.output)
+                frame_rows = answer.toPandas()
+            console.print(periods(frame_rows))
+            troubled = sorted(frame_rows.router.unique())
+            draw(
+                frames,
+                frame_rows,
+                spark.createDataFrame(network.messages()),
+                troubled,
+                options.output,
+            )
         finally:
             spark.stop()
     console.print(f"Picture: {options.output}")
