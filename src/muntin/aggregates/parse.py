@@ -36,6 +36,8 @@ from muntin.expressions.dialect import (
     is_distinct_count,
     nesting_limit,
     parse_expression,
+    refuse_parts,
+    understood,
     written,
 )
 from muntin.expressions.nodes import Correlation, Inner, Node, Slot, conjunction, moved
@@ -96,7 +98,16 @@ def parse_column(text: str, known: Sequence[str], own: Own = _NONE) -> Column:
             raise ExpressionError("the name after AS is missing", text, len(text))
         name = tree.alias if isinstance(tree, exp.Alias) else text.strip()
         body = tree.this if isinstance(tree, exp.Alias) else tree
-        return column_of(body, name, text, known, own)
+        return _column_of(body, name, text, known, own)
+
+
+def read_column(tree: exp.Expr, name: str, known: Sequence[str], own: Own = _NONE) -> Column:
+    """A result column from the tree of a query, in which functions are names and arguments."""
+    text = written(tree)  # for messages
+    with nesting_limit(text):
+        body = understood(tree)
+        refuse_parts(body, text)
+        return _column_of(body, name, text, known, own)
 
 
 def own_functions(given: object) -> dict[str, OwnAggregate]:
@@ -115,7 +126,7 @@ def own_functions(given: object) -> dict[str, OwnAggregate]:
     return dict(given)
 
 
-def column_of(
+def _column_of(
     tree: exp.Expr, name: str, text: str, known: Sequence[str], own: Own = _NONE
 ) -> Column:
     """A result column from the tree of an expression; ``text`` is what messages show."""

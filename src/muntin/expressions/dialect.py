@@ -1,14 +1,16 @@
 """Expressions in Spark's SQL: text to sqlglot's tree and back.
 
-Text is parsed, never pasted: only what the parser has written out again reaches Spark. The dialect
-here reads functions into sqlglot's nodes, because conditions and aggregates are understood, not
-just passed on. Whole queries are read by :mod:`muntin.parser.dialect`, which keeps every call as
-it was written.
+Text is parsed, never pasted: only what the parser has written out again reaches Spark. There
+are two dialects, because there are two needs. The one here reads functions into sqlglot's nodes:
+conditions and aggregates are understood, and labels, which are part of a checkpoint's identity,
+are written from these nodes. :mod:`muntin.parser.dialect` keeps every call as it was written,
+because the rest of a query is only passed on to Spark, and its layer is below this one.
+:func:`understood` turns a tree of the second kind into one of the first without writing text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -40,6 +42,9 @@ _WITH_FLAG = {
 #: Text is parsed in a select list, so that an alias is read as in SQL and a second statement is an
 #: error; not as its first item, because there ALL and DISTINCT would belong to the query.
 _BEFORE = "SELECT 1, "
+#: sqlglot trips over some broken text itself, such as "map(limit<sort".
+_TRIPPED = (IndexError, KeyError, AttributeError, TypeError, ValueError)
+_UNREADABLE = "this is not SQL that can be read"
 _REFUSED: dict[type[exp.Expr], str] = {
     exp.Subquery: "a subquery cannot stand in an aggregate",
     exp.Select: "a subquery cannot stand in an aggregate",
@@ -69,6 +74,50 @@ def parse_expression(text: str) -> exp.Expr:
     tree = _parse(text)
     refuse_parts(tree, text)
     return tree
+
+
+def understood(tree: exp.Expr) -> exp.Expr:
+    """A tree in which functions are names and arguments, with sqlglot's nodes in their place.
+
+    The tree is the one that :func:`parse_expression` would read from the text of it.
+
+    >>> understood(exp.Anonymous(this="ifnull", expressions=[exp.column("x"), exp.Null()])).sql()
+    'COALESCE(x, NULL)'
+    """
+    root = tree.copy()
+    for node in reversed(list(root.walk())):  # arguments before the calls that take them
+        call = _understood_call(node)
+        if node is root:
+            root = call
+        elif call is not node:
+            node.replace(call)
+    return root
+
+
+def _understood_call(node: exp.Expr) -> exp.Expr:
+    if not isinstance(node, exp.Anonymous) or not isinstance(node.this, str):
+        return node
+    name = node.this.upper()
+    if name in SPARK.Parser.FUNCTION_PARSERS or name in SPARK.Parser.FUNCTIONS_WITH_ALIASED_ARGS:
+        return _parse(written(node))  # it has a grammar of its own
+    build = SPARK.Parser.FUNCTIONS.get(name)
+    if build is None:
+        return node
+    try:
+        call: exp.Expr = _built(build, node.expressions)
+    except _TRIPPED:
+        raise ExpressionError(_UNREADABLE, node.sql(dialect=SPARK)) from None
+    if call.error_messages(node.expressions):
+        raise ExpressionError(f"{_UNREADABLE}: something is missing", node.sql(dialect=SPARK))
+    call.update_positions(node)
+    return call
+
+
+def _built(build: Callable[..., exp.Expr], arguments: list[exp.Expr]) -> exp.Expr:
+    try:
+        return build(arguments)
+    except TypeError:  # as sqlglot does itself: some builders need the dialect
+        return build(arguments, dialect=SPARK())
 
 
 def written(tree: exp.Expr) -> str:
@@ -131,9 +180,8 @@ def _parse(text: str) -> exp.Expr:
         statements = sqlglot.parse(_BEFORE + text, dialect=SPARK)
     except SqlglotError as error:
         raise ExpressionError(_problem(error), text, _position(error)) from None
-    except (IndexError, KeyError, AttributeError, TypeError, ValueError):
-        # The parser trips over some broken text itself, such as "map(limit<sort".
-        raise ExpressionError("this is not SQL that can be read", text) from None
+    except _TRIPPED:
+        raise ExpressionError(_UNREADABLE, text) from None
     select = statements[0] if len(statements) == 1 else None
     if not isinstance(select, exp.Select) or len(select.expressions) != 2:
         raise ExpressionError("write one expression, such as 'max(speed) AS hi'", text)
@@ -148,7 +196,7 @@ def _problem(error: Exception) -> str:
     problem = details[0]["description"] if details else str(error).splitlines()[0]
     if problem.startswith("Required keyword"):  # goes on about the parser's classes
         problem = "something is missing"
-    return f"this is not SQL that can be read: {problem.rstrip('.')}"
+    return f"{_UNREADABLE}: {problem.rstrip('.')}"
 
 
 def _position(error: Exception) -> int | None:

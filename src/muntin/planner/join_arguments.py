@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from muntin.aggregates.parse import parse_column
+from muntin.aggregates.parse import Column, read_column
 from muntin.parser.dialect import written
 from muntin.parser.errors import SqlError
 from muntin.parser.positions import Position
@@ -56,16 +56,16 @@ class Arguments:
                 }
         return value
 
-    def _aggregate(self, given: Expression) -> str:
+    def _aggregate(self, given: Expression) -> Column:
         """An aggregate of rows of the stream, which may be named by its alias."""
         columns = Columns(self.asked.own.alias, self.own)
         for column in given.tree.find_all(exp.Column):
             if columns.own(column) is None and column.find_ancestor(exp.Lambda) is None:
                 raise unknown_column(self.query, column.name, self.query.at(column), self.own)
-        text = written(replaced(given.tree, columns.bare))
+        tree = replaced(given.tree, columns.bare)
+        name = tree.alias if isinstance(tree, exp.Alias) else written(tree)
         with located(self.query, given.place):
-            parse_column(text, [], self.stream.functions)
-        return text
+            return read_column(tree.unalias(), name, [], self.stream.functions)
 
     def _condition(self, given: Expression) -> str:
         """A condition on pairs, every column of which says its side."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from muntin.parser.dialect import written
+from muntin.aggregates.parse import Column, read_column
 from muntin.parser.errors import SqlError
 from muntin.parser.statements import Query, Windowing
 from muntin.planner.aggregates import name_of, replaced
@@ -81,13 +81,13 @@ def planned(
 
 def _plan(query: Query, own: _Source, fills: Sequence[_Source], asked: SelectParts) -> Plan:
     """Every aggregate goes to the rows it is of; several plans over the same windows are one."""
-    texts: dict[int, list[str]] = {}
+    results: dict[int, list[Column]] = {}
     sources = [own, *fills]
     for number, aggregate in enumerate(asked.aggregates):
         place = _source_of(query, aggregate, sources)
-        text = _text(query, aggregate, sources[place], name_of(number))
-        texts.setdefault(place, []).append(text)
-    plans = [sources[place].made.plan(*given) for place, given in sorted(texts.items())]
+        result = _result(query, aggregate, sources[place], name_of(number))
+        results.setdefault(place, []).append(result)
+    plans = [sources[place].made.plan(*columns) for place, columns in sorted(results.items())]
     return plans[0] if len(plans) == 1 else combine(*plans)
 
 
@@ -105,18 +105,17 @@ def _source_of(query: Query, aggregate: exp.Expr, sources: Sequence[_Source]) ->
     return said.pop() if said else len(sources) - 1
 
 
-def _text(query: Query, aggregate: exp.Expr, source: _Source, name: str) -> str:
-    """The aggregate as text, checked: its columns, and whether Muntin knows it."""
+def _result(query: Query, aggregate: exp.Expr, source: _Source, name: str) -> Column:
+    """The result column of an aggregate; raise where Muntin does not know it or its columns."""
     columns = source.columns
     for column in aggregate.find_all(exp.Column):
         if columns.own(column) is None and column.find_ancestor(exp.Lambda) is None:
             raise unknown_column(query, column.name, query.at(column), columns.names)
-    bare = written(replaced(aggregate, columns.bare))
+    bare = replaced(aggregate, columns.bare)
     made = source.made
     segments = made.segments if isinstance(made, Filled) else made
     with located(query, query.at(aggregate)):
-        segments.column(bare, made.source.functions)
-    return f"{bare} AS `{name}`"
+        return read_column(bare, name, segments.beside_aggregates, made.source.functions)
 
 
 def _rows(

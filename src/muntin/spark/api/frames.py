@@ -47,7 +47,7 @@ class Frames(AggregatedResult, Segments):
             raise ArgumentError("aggregates", (), "name at least one, or use .df")
         return super().agg(*aggregates)
 
-    def plan(self, *aggregates: str | Aggregate) -> Plan:
+    def plan(self, *aggregates: str | Aggregate | Column) -> Plan:
         """Return the same as :attr:`df` or :meth:`agg`, but a plan: for :func:`muntin.write`."""
         return self._checked_plan(aggregates)
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from pyspark.sql import DataFrame
 
 from muntin.aggregates.functions import Aggregate
+from muntin.aggregates.parse import Column
 from muntin.errors import MuntinError
 from muntin.spark.explain.explanation import Explanation, explained
 from muntin.spark.explain.state import StateProfile
@@ -125,7 +126,7 @@ class AggregatedResult(Result):
         """
         return self.plan(*aggregates).df
 
-    def plan(self, *aggregates: str | Aggregate) -> Plan:
+    def plan(self, *aggregates: str | Aggregate | Column) -> Plan:
         """Return the same as :meth:`agg`, but a plan: for :func:`muntin.write`, refused rows."""
         raise NotImplementedError
 

@@ -46,7 +46,7 @@ class Segments:
         """The plan of the segments without result columns."""
         return self.plan_of(())
 
-    def _checked_plan(self, aggregates: Sequence[str | Aggregate]) -> Plan:
+    def _checked_plan(self, aggregates: Sequence[str | Aggregate | Column]) -> Plan:
         """Return the plan of some aggregates; raise if something does not suit."""
         functions = self.source.functions
         columns = [self.column(aggregate, functions) for aggregate in aggregates]
@@ -99,13 +99,19 @@ class Segments:
         """
         return self.fill().apply(function, schema)
 
+    @property
+    def beside_aggregates(self) -> list[str]:
+        """The columns that a result column may combine with aggregates: keys and bounds."""
+        return [*self.bare.keys, *(self.prefix + bound for bound in self.bare.bounds)]
+
     def column(self, aggregate: object, functions: Mapping[str, OwnAggregate]) -> Column:
         """Return the result column of an aggregate; ``functions`` are the user's own."""
+        if isinstance(aggregate, Column):
+            return aggregate
         if isinstance(aggregate, Aggregate):
             return Column(aggregate.column_name, (aggregate,))
         if isinstance(aggregate, str):
-            bounds = [self.prefix + bound for bound in self.bare.bounds]
-            return parse_column(aggregate, [*self.bare.keys, *bounds], functions)
+            return parse_column(aggregate, self.beside_aggregates, functions)
         if isinstance(aggregate, SparkColumn):
             raise ArgumentError(
                 "aggregates",
@@ -127,7 +133,7 @@ class Filled(AggregatedResult):
     matches: tuple[int, ...]
     where: SparkColumn | None = None
 
-    def plan(self, *aggregates: str | Aggregate) -> Plan:
+    def plan(self, *aggregates: str | Aggregate | Column) -> Plan:
         """Return the same as :meth:`agg`, but a plan: for :func:`muntin.write`, or to combine."""
         if not aggregates:
             raise ArgumentError("aggregates", (), "name at least one, such as 'count(*) AS n'")

@@ -26,7 +26,7 @@ class Windowed(AggregatedResult, Segments):
     unfinished: Unfinished
     details: WindowDetails = field(default_factory=WindowDetails)
 
-    def plan(self, *aggregates: str | Aggregate) -> Plan:
+    def plan(self, *aggregates: str | Aggregate | Column) -> Plan:
         """Return the same as :meth:`agg`, but a plan: for :func:`muntin.write`, refused rows."""
         if not aggregates:
             raise ArgumentError("aggregates", (), "name at least one, such as 'count(*) AS n'")
