@@ -136,7 +136,7 @@ WAY = [
         "panes meet the remembered ones; complete windows are made of panes and reported",
         [
             "operators/windows/operator.py",
-            "operators/windows/closed_windows.py",
+            "operators/windows/pane_store.py",
             "operators/aggregation/combine.py",
             "kernels/sliding.py",
         ],
