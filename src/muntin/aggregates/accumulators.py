@@ -2,8 +2,8 @@
 
 Aggregates share a few kinds of accumulator: ``avg(x)``, ``sum(x)`` and ``count(x)`` of one query
 keep one sum of ``x`` and one count between them. An accumulator says which physical
-columns it has and lifts rows to them; how columns of many panes become one is the operator's
-business and depends on the kind alone.
+columns it has and lifts rows to them. The operator combines the columns of many panes, by the
+accumulator's kind alone.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Merging = AccumulatorKind | CheckedAggregate | KeptRowsType
 
 @dataclass(frozen=True)
 class Accumulator:
-    """``what`` to keep of the columns in ``slots``; see the subclasses' ``lift``."""
+    """What a pane keeps of the columns in ``slots``; subclasses define it by ``lift``."""
 
     slots: tuple[int, ...]
     type: pa.DataType | None = None
@@ -65,17 +65,17 @@ class Accumulator:
 
     @property
     def needs_order(self) -> bool:
-        """Whether it looks at where along ``on`` a row lies within its pane."""
+        """Whether it depends on where along ``on`` a row lies within its pane."""
         return False
 
     def lift(self, slots: Sequence[pa.Array], order: Ints) -> list[pa.Array]:
-        """A column of one-row panes from the rows themselves, and their order along ``on``."""
+        """Return the columns of panes of one row each; ``order`` is where rows lie along ``on``."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Count(Accumulator):
-    """How many rows there are, or how many have a value in the slot."""
+    """The number of rows, or of rows that have a value in the slot."""
 
     @property
     def kind(self) -> AccumulatorKind:

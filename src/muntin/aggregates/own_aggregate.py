@@ -25,10 +25,10 @@ Columns = Sequence[pa.Array]
 class OwnAggregate:
     """The base of a user's own aggregate.
 
-    Say in ``partials`` which columns a pane keeps, and how rows become partial rows, partial rows
-    become fewer, and a partial row becomes a result. Merging must not depend on order or on
-    how rows were put together; a row whose arguments are all null must count for nothing, because
-    that is what ``filter`` makes of rows it leaves out.
+    ``partials`` are the columns that a pane keeps; the methods say how rows become partial rows,
+    how partial rows are merged, and how a partial row becomes a result. Merging must not depend on
+    the order of rows or on how they were grouped. A row whose arguments are all null must count for
+    nothing, because that is what ``filter`` makes of the rows it leaves out.
 
     >>> class Squares(OwnAggregate):
     ...     partials = (pa.float64(),)
@@ -62,39 +62,39 @@ class OwnAggregate:
         return type(self).__name__
 
     def typed(self, types: Sequence[pa.DataType]) -> OwnAggregate:
-        """The aggregate for arguments of these types, where what it keeps depends on them."""
+        """Return the aggregate for arguments of these types, if what it keeps depends on them."""
         return self
 
     def result(self, types: Sequence[pa.DataType]) -> pa.DataType:
-        """The type of the result; raise ``UnsupportedTypeError`` where a type does not suit."""
+        """Return the type of the result; raise ``UnsupportedTypeError`` for an unsupported type."""
         raise NotImplementedError
 
     def partial(self, columns: Columns, groups: Ints, count: int) -> Columns:
-        """Partial rows from rows, one for each group.
+        """Return partial rows made of rows, one for each group.
 
         ``groups`` has a number from 0 to ``count - 1`` for every row; no group is empty.
         """
         raise NotImplementedError
 
     def merge(self, partials: Columns, groups: Ints, count: int) -> Columns:
-        """Fewer partial rows, one for each group."""
+        """Merge partial rows to one for each group."""
         raise NotImplementedError
 
     def remove(self, whole: Columns, part: Columns) -> Columns:
-        """What was merged with ``part`` to give ``whole``, row by row; if ``differential``."""
+        """Take ``part`` out of ``whole`` again, row by row; called if ``differential``."""
         raise NotImplementedError
 
     def finish(self, partials: Columns) -> pa.Array:
-        """One result for each partial row."""
+        """Return one result for each partial row."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class CheckedAggregate:
-    """An aggregate with its types known, each of its answers checked.
+    """An aggregate with its types known, whose results are checked.
 
-    What goes wrong in a user's code is said with the aggregate and the method it went wrong in.
-    It is never asked about no rows at all.
+    An error in a user's code is raised with the names of the aggregate and of the method. The
+    aggregate is never called without rows.
     """
 
     own: OwnAggregate
@@ -149,7 +149,7 @@ class CheckedAggregate:
 
 
 def checked(own: OwnAggregate, label: str, types: Sequence[pa.DataType]) -> CheckedAggregate:
-    """An aggregate for arguments of these types, or an error where they do not suit."""
+    """Return the aggregate for arguments of these types; raise where they are unsupported."""
     typed = called(label, "typed", own.typed, types)
     if not isinstance(typed, OwnAggregate):
         raise OwnAggregateError(label, "typed", "must return an OwnAggregate")
@@ -162,7 +162,7 @@ def checked(own: OwnAggregate, label: str, types: Sequence[pa.DataType]) -> Chec
 
 
 def called(label: str, method: str, function: Callable[..., object], *given: object) -> object:
-    """What a user's method returns, or an error that says whose it was."""
+    """Call a user's method; raise an error that names the aggregate where it fails."""
     try:
         return function(*given)
     except UnsupportedTypeError as error:

@@ -42,11 +42,11 @@ class _Sketch(OwnAggregate):
 
     def merge(self, partials: Columns, groups: Ints, count: int) -> Columns:
         blobs = partials[0].to_pylist()
-        made = []
+        results = []
         for rows in by_group(groups, count):
             some = [blobs[row] for row in rows]
-            made.append(some[0] if len(some) == 1 else self.union(some))
-        return [pa.array(made, _BYTES)]
+            results.append(some[0] if len(some) == 1 else self.union(some))
+        return [pa.array(results, _BYTES)]
 
     def union(self, blobs: Sequence[bytes]) -> bytes:
         raise NotImplementedError
@@ -79,15 +79,15 @@ class ApproxCountDistinct(_Sketch):
 
     def partial(self, columns: Columns, groups: Ints, count: int) -> Columns:
         values, place, _, rows = tally(columns[0], groups, count)
-        made = []
+        results = []
         for some in rows:
             sketch = hll_sketch(self.lg_k, _HLL_8)
             for value in place[some].tolist():
                 given = values[value]
                 # Marked, because the sketch would take no notice of an empty text.
                 sketch.update(f".{given}" if isinstance(given, str) else given)
-            made.append(sketch.serialize_compact())
-        return [pa.array(made, _BYTES)]
+            results.append(sketch.serialize_compact())
+        return [pa.array(results, _BYTES)]
 
     def union(self, blobs: Sequence[bytes]) -> bytes:
         union = hll_union(self.lg_k)
@@ -149,13 +149,13 @@ class ApproxQuantile(_Sketch):
         doubles = columns[0].cast(pa.float64(), safe=False)
         valid = pc.is_valid(doubles).to_numpy(zero_copy_only=False)
         values = doubles.drop_null().to_numpy(zero_copy_only=False) + 0.0  # -0.0 is 0.0
-        made, k = [], self.k
+        results, k = [], self.k
         for rows in by_group(groups[valid], count):
             sketch = kll_doubles_sketch(k)
             sketch.update(values[rows])  # leaves NaN out
-            made.append(sketch.serialize())
+            results.append(sketch.serialize())
         nans = np.bincount(groups[valid][np.isnan(values)], minlength=count)
-        return [pa.array(made, _BYTES), pa.array(nans.astype(np.int64))]
+        return [pa.array(results, _BYTES), pa.array(nans.astype(np.int64))]
 
     def merge(self, partials: Columns, groups: Ints, count: int) -> Columns:
         sketches = super().merge(partials[:1], groups, count)
@@ -168,16 +168,16 @@ class ApproxQuantile(_Sketch):
         return bytes(sketch.serialize())
 
     def finish(self, partials: Columns) -> pa.Array:
-        made: list[object] = []
+        results: list[object] = []
         for blob, nans in zip(*(column.to_pylist() for column in partials), strict=True):
             sketch = kll_doubles_sketch.deserialize(blob)
             if sketch.n + nans == 0:
-                made.append(None)
+                results.append(None)
             elif isinstance(self.p, tuple):
-                made.append([_quantile(sketch, nans, share) for share in self.p])
+                results.append([_quantile(sketch, nans, share) for share in self.p])
             else:
-                made.append(_quantile(sketch, nans, self.p))
-        return pa.array(made, self.result((pa.float64(),)))
+                results.append(_quantile(sketch, nans, self.p))
+        return pa.array(results, self.result((pa.float64(),)))
 
 
 def _quantile(sketch: kll_doubles_sketch, nans: int, share: float) -> float:
@@ -222,13 +222,13 @@ class ApproxTopK(_Sketch):
 
     def partial(self, columns: Columns, groups: Ints, count: int) -> Columns:
         values, place, times, rows = tally(columns[0], groups, count)
-        made = []
+        results = []
         for some in rows:
             sketch = frequent_strings_sketch(self.lg_k)
             for value, weight in zip(place[some].tolist(), times[some].tolist(), strict=True):
                 sketch.update(str(values[value]), weight)
-            made.append(_packed(sketch, 0))
-        return [pa.array(made, _BYTES)]
+            results.append(_packed(sketch, 0))
+        return [pa.array(results, _BYTES)]
 
     def union(self, blobs: Sequence[bytes]) -> bytes:
         sketch, lost = frequent_strings_sketch(self.lg_k), 0

@@ -22,7 +22,7 @@ COMPARISONS = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
 
 @dataclass(frozen=True)
 class Slot:
-    """What Spark evaluated for a row, by its place among the aggregate's slots."""
+    """A column that Spark evaluated, by its place among the slots."""
 
     place: int
 
@@ -106,7 +106,7 @@ class BooleanConstant:
 
 @dataclass(frozen=True)
 class Null:
-    """NULL, which has the type of what stands beside it."""
+    """NULL, which has the type of the values beside it."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class LeastOrGreatest:
 
 @dataclass(frozen=True)
 class Like:
-    """LIKE with a constant pattern, as the regular expression that it stands for."""
+    """LIKE with a constant pattern, in which a backslash is the escape."""
 
     operand: Node
     pattern: str
@@ -209,7 +209,7 @@ class Correlation:
 
 @dataclass(frozen=True)
 class KeptRowsType:
-    """The kind of accumulator that keeps rows: they become a value only as a whole window."""
+    """The kind of accumulator that keeps rows; only a whole window of them becomes a value."""
 
     correlation: Correlation
     types: tuple[pa.DataType, ...]

@@ -1,6 +1,6 @@
-"""What an aggregate is applied to, before Spark has seen it.
+"""The expressions that an aggregate is applied to, before Spark has seen them.
 
-Muntin never evaluates these: they are handed to Spark, which computes them natively before the
+Muntin never evaluates them: they are given to Spark, which computes them natively before the
 exchange, so that only the columns an aggregate needs travel.
 """
 
@@ -44,7 +44,7 @@ class Where:
     """``value`` where ``condition`` is true, else null."""
 
     condition: Expression
-    value: Expression | None  # None stands for a row: 1 where it counts
+    value: Expression | None  # None is the row itself: 1 where it counts
 
     def __str__(self) -> str:
         return f"{self.value or '*'} WHERE {self.condition}"

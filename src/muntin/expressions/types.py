@@ -1,4 +1,4 @@
-"""Which conditions make sense for the types of their slots; checked when a plan is built."""
+"""Checks the types in a condition when a plan is built."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ ResultType = Callable[[str, int | None], pa.DataType]
 
 
 def check(node: Node, types: Sequence[pa.DataType], result: ResultType, label: str) -> None:
-    """Raise where a condition is none, or compares what cannot be compared."""
+    """Raise where a tree is no condition, or compares values that cannot be compared."""
     _Checker(types, result, label).need(node, "condition")
 
 
 def no_aggregate(function: str, argument: int | None) -> pa.DataType:
-    """The type of an aggregate where the parser lets none in."""
+    """Stand in for the type of an aggregate where the parser allows none."""
     raise AssertionError(function)
 
 
@@ -81,7 +81,7 @@ class _Checker:
                 self.need(operand, "number")
                 return "number"
             case Comparison(_, left, right):
-                # A constant has to suit the other side, on whichever it stands.
+                # A constant must have the type of the other side, whichever side it is on.
                 first, other = (right, left) if isinstance(left, Text | Null) else (left, right)
                 self.need(other, self.sort(first))
                 return "condition"

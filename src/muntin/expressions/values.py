@@ -1,8 +1,8 @@
-"""Values that conditions are evaluated with, for whole columns: numbers, truth, and the rest.
+"""Columns of values that conditions are evaluated with: numbers, truth, and the rest.
 
 Numbers are doubles, or exact: integers with a decimal scale, in 64 bits where they fit and of any
-size where they do not. So ``x > 0.57 * max(x)`` is decided as Spark decides it for integers and
-decimals, and not by how 0.57 looks as a double.
+size where they do not. So ``x > 0.57 * max(x)`` gives what Spark gives for integers and decimals,
+and does not depend on how 0.57 is rounded to a double.
 """
 
 from __future__ import annotations

@@ -154,12 +154,12 @@ def relay(
     [Exponential histograms 4], so every bucket that begins among the old units begins
     where an old bucket does.
     """
-    row, behind, old = len(ticks), 0, 0
+    row, newer, old = len(ticks), 0, 0
     for place in range(len(wanted)):
         if wanted[place] < new:
-            while behind <= wanted[place]:
+            while newer <= wanted[place]:
                 row -= 1
-                behind += units[row]
+                newer += units[row]
             out[place] = ticks[row]
         else:
             while ages[old] < wanted[place] - new:
@@ -246,8 +246,8 @@ class HistogramBuckets:
         if dumped:
             buckets.total, newest, width = _HEAD.unpack_from(dumped)
             gaps = np.frombuffer(dumped, f"<u{width}", offset=_HEAD.size).astype(np.uint64)
-            behind = np.concatenate([np.zeros(1, np.uint64), np.cumsum(gaps)])
-            buckets.stamps = (np.array([newest]).view(np.uint64) - behind).view(np.int64)
+            ages = np.concatenate([np.zeros(1, np.uint64), np.cumsum(gaps)])
+            buckets.stamps = (np.array([newest]).view(np.uint64) - ages).view(np.int64)
         return buckets
 
 
@@ -263,7 +263,7 @@ def lows(total: Ints, last: Ints) -> Floats:
 
 
 def units(values: Floats) -> Ints:
-    """What rows add to a sum; nothing where there is no value."""
+    """Return the units that rows add to a sum: 0 where there is no value."""
     added = np.where(np.isnan(values), 0.0, values)
     wrong = (added < 0) | (added != np.floor(added)) | (added > LARGEST)
     if wrong.any():

@@ -71,12 +71,12 @@ class SynopsisDefinition(Definition):
 
     _: KW_ONLY
     make: Callable[..., SynopsisKind]
-    hashed: int = 0  # so many of the first arguments need only be told apart
+    hashed: int = 0  # how many of the first arguments are only compared for equality
 
     def slots(
         self, arguments: tuple[Expression, ...], condition: Expression | None
     ) -> list[Expression]:
-        """Synopses are fed doubles: numbers as they are, what is only told apart as a hash."""
+        """Synopses are fed doubles: numbers as they are, values to be compared as hashes."""
         columns: list[Expression] = [Hashed(argument) for argument in arguments[: self.hashed]]
         columns += [AsDouble(argument) for argument in arguments[self.hashed :]]
         return [where(condition, column) for column in columns]

@@ -57,13 +57,13 @@ class Summary:
     def extend(self, ticks: npt.ArrayLike, *columns: npt.ArrayLike) -> None:
         """Add many rows at once; NaN is no value."""
         self.flush()
-        rows = np.asarray(ticks, np.int64)
-        if not len(rows):
+        fed = np.asarray(ticks, np.int64)
+        if not len(fed):
             return
-        order = np.diff(rows, prepend=rows[0] if self.now is None else self.now)
+        order = np.diff(fed, prepend=fed[0] if self.now is None else self.now)
         if (order < 0).any():
-            raise ArgumentError("tick", int(rows[np.argmax(order < 0)]), "ticks never fall")
-        self._feed(rows, [np.asarray(column, np.float64) for column in columns])
+            raise ArgumentError("tick", int(fed[np.argmax(order < 0)]), "ticks never fall")
+        self._feed(fed, [np.asarray(column, np.float64) for column in columns])
 
     def estimate(self, *, last: int | None = None) -> Any:
         """The answer for the newest ``last`` ticks, or for all that is remembered.
@@ -136,8 +136,8 @@ class ExponentialHistogram:
 
     def extend(self, ticks: npt.ArrayLike, values: npt.ArrayLike | None = None) -> None:
         """Add many rows at once, 1 each if there are no values."""
-        rows = np.asarray(ticks, np.int64)
-        self._summary.extend(rows, np.ones(len(rows)) if values is None else values)
+        fed = np.asarray(ticks, np.int64)
+        self._summary.extend(fed, np.ones(len(fed)) if values is None else values)
 
     def estimate(self, *, last: int | None = None) -> float:
         """The sum over the newest ``last`` ticks, at most eps (relative) off."""
