@@ -153,7 +153,7 @@ def test_slots_count_from_their_origin() -> None:
     assert slots.of(ints(-7, 2, 3, 12, 13)).tolist() == [-1, -1, 0, 0, 1]
     assert slots.begin(ints(-1, 0, 1)).tolist() == [-7, 3, 13]
     # A slot is complete when the punctuation is at its end, not before.
-    assert slots.behind(ints(12, 13, 22, NEVER)).tolist() == [0, 1, 1, NEVER]
+    assert slots.first_open(ints(12, 13, 22, NEVER)).tolist() == [0, 1, 1, NEVER]
 
 
 # slot   0  1  2  3  4         5 is complete

@@ -28,7 +28,7 @@ NONE = numba.void
 
 
 def array_of(dtype: np.dtype[Any], readonly: bool = False) -> Any:
-    """An array of records, as kernels declare it."""
+    """Return an array of records, as kernels declare it."""
     return numba.types.Array(numba.from_dtype(dtype), 1, "C", readonly=readonly)
 
 
@@ -77,15 +77,15 @@ def ready(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def part(function: Kernel) -> Kernel:
-    """A part of a kernel that is compiled once for all kernels that call it."""
+    """Compile a part of a kernel once for all kernels that call it."""
     return cast(Kernel, numba.njit(nogil=True)(function))
 
 
 def fused(function: Kernel) -> Kernel:
-    """A part that is copied into its callers: for every row, to hand on arguments costs more."""
+    """Copy a part into its callers: for every row, to hand on arguments costs more."""
     return cast(Kernel, numba.njit(nogil=True, forceinline=True)(function))
 
 
 def inline(function: Kernel) -> Kernel:
-    """A helper that kernels call; compiled into each of them."""
+    """Compile a helper of kernels into each of its callers."""
     return cast(Kernel, numba.njit(inline="always")(function))

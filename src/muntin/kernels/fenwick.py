@@ -22,7 +22,7 @@ def add(tree: Ints, rank: int, weight: int) -> None:
 
 @inline
 def below(tree: Ints, rank: int) -> int:
-    """The weight of all ranks below one."""
+    """Return the weight of all ranks below one."""
     total = 0
     node = rank
     while node > 0:

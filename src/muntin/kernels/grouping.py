@@ -68,7 +68,7 @@ def find_keys(keys: pa.Table, among: pa.Table) -> Ints:
 
 
 def greatest_of_keys(keys: pa.Table, ticks: Ints) -> tuple[pa.Table, Ints]:
-    """Every key once, with its greatest tick."""
+    """Return every key once, with its greatest tick."""
     columns = [column.combine_chunks() for column in keys.columns]
     codes, size = key_codes(columns, keys.num_rows)
     groups = key_and_pane(codes, size, np.zeros(keys.num_rows, np.int64))

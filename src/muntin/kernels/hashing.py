@@ -18,7 +18,7 @@ _GOLDEN = np.uint64(0x9E37_79B9_7F4A_7C15)
 
 
 def mixed(value: Words) -> Words:
-    """The finalizer of splitmix64: every bit of the input moves every bit of the output."""
+    """Return the finalizer of splitmix64: every bit of the input moves every bit of the output."""
     out = np.empty(len(value), np.uint64)
     _mix(np.ascontiguousarray(value), out)
     return out
@@ -34,7 +34,7 @@ def _mix(values: Words, out: Words) -> None:
 
 
 def hash_doubles(values: npt.NDArray[np.float64]) -> Words:
-    """A hash of each double; the two zeros are equal."""
+    """Return a hash of each double; the two zeros are equal."""
     return mixed((values + 0.0).view(np.uint64) + _GOLDEN)
 
 
@@ -42,7 +42,7 @@ _NULL = np.uint64(0x9E37_79B9_7F4A_7C15)
 
 
 def shard_of(columns: Sequence[pa.Array], rows: int, shards: int) -> npt.NDArray[np.int32]:
-    """The shard of every row by its key columns."""
+    """Return the shard of every row by its key columns."""
     hashed = np.zeros(rows, np.uint64)
     for column in columns:
         hashed = mixed(hashed * np.uint64(31) + _hash(column))

@@ -19,7 +19,7 @@ def stretches(
     out_low: Ints,
     out_high: Ints,
 ) -> int:
-    """The cells of each window, run by run; returns how many windows hold a cell.
+    """Find the cells of each window, run by run; return how many windows hold a cell.
 
     A run is a stretch of cells whose numbers rise. ``key_windows[k]`` is the first window of key
     ``k``; the windows of a key hold the numbers ``[low, high)``, both of which never fall. Call
@@ -86,7 +86,7 @@ def never_falling(key: Ints, order: Ints, value: Ints, reached: Ints, out: Ints)
     """Marks with 1 the rows whose value is not below that of any row with a lower order.
 
     Rows come key by key in order; ``reached`` has the greatest value of each key so far. A row
-    that falls does not count for those behind it.
+    that falls does not count for those after it.
     """
     last = -1
     least = 0  # what rows at this order must reach

@@ -53,7 +53,7 @@ def intervals(
     out_low: Ints,
     out_high: Ints,
 ) -> int:
-    """The windows ``first..last`` of each key that hold a pane; returns how many there are.
+    """Find the windows ``first..last`` of each key that hold a pane; return how many there are.
 
     Of latches those that gained one, for they hold what came before as well.
 

@@ -9,27 +9,27 @@ from muntin.kernels.compile import BYTES, INT, INTS, NONE, OUT_INTS, kernel
 
 
 def stretches(starts: Ints, order: Ints, key: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
-    """For every pair the rows ``[first, behind)`` of its key with ``low <= order <= high``.
+    """For every pair the rows ``[first, stop)`` of its key with ``low <= order <= high``.
 
     ``starts`` has where the rows of each key, sorted by ``order``, begin, and last their number.
     """
-    first, behind = np.empty(len(key), np.int64), np.empty(len(key), np.int64)
-    _search(starts, order, key, low, high, first, behind)
-    return first, behind
+    first, stop = np.empty(len(key), np.int64), np.empty(len(key), np.int64)
+    _search(starts, order, key, low, high, first, stop)
+    return first, stop
 
 
-def covered(rows: int, first: Ints, behind: Ints) -> Mask:
-    """Which rows lie in one of the stretches."""
+def covered(rows: int, first: Ints, stop: Ints) -> Mask:
+    """Return which rows lie in one of the stretches."""
     change = np.zeros(rows + 1, np.int64)
     np.add.at(change, first, 1)
-    np.add.at(change, behind, -1)
+    np.add.at(change, stop, -1)
     inside: Mask = np.cumsum(change[:-1]) > 0
     return inside
 
 
-def members(first: Ints, behind: Ints) -> tuple[Ints, Ints]:
-    """Every pair of a stretch and a row in it, by their places."""
-    counts = behind - first
+def members(first: Ints, stop: Ints) -> tuple[Ints, Ints]:
+    """Return every pair of a stretch and a row in it, by their places."""
+    counts = stop - first
     stretch = np.repeat(np.arange(len(first)), counts)
     place = np.arange(len(stretch)) - np.repeat(np.cumsum(counts) - counts, counts)
     return stretch, np.repeat(first, counts) + place
@@ -58,7 +58,7 @@ def _lay(high: Ints, ends: Ints, made: Ints) -> None:
 
 @kernel(NONE, INTS, INTS, INTS, INTS, INTS, OUT_INTS, OUT_INTS)
 def _search(
-    starts: Ints, order: Ints, key: Ints, low: Ints, high: Ints, first: Ints, behind: Ints
+    starts: Ints, order: Ints, key: Ints, low: Ints, high: Ints, first: Ints, stop: Ints
 ) -> None:
     for place in range(len(key)):
         begin, end = starts[key[place]], starts[key[place] + 1]
@@ -77,7 +77,7 @@ def _search(
                 a = middle + 1
             else:
                 b = middle
-        behind[place] = a
+        stop[place] = a
 
 
 @kernel(INT, INTS, INT, INTS, INTS, BYTES, OUT_INTS, OUT_INTS, OUT_INTS)
@@ -91,7 +91,7 @@ def find_runs(
     last: Ints,
     count: Ints,
 ) -> int:
-    """The first and last row of every run and how many rows it has; returns how many there are.
+    """Find the first row, the last row and the size of every run; return how many runs there are.
 
     A run ends where the value changes or begins to be missing. -1 if a key's rows are not in
     strict order, or if there are more runs than room for them.

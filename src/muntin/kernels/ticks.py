@@ -52,7 +52,7 @@ def to_ticks(column: pa.Array, axis: Axis) -> Ticks:
 
 
 def valid_ticks(column: pa.ChunkedArray, axis: Axis) -> Ints:
-    """The ticks of the values that have a place on the axis."""
+    """Return the ticks of the values that have a place on the axis."""
     ticks = to_ticks(column.combine_chunks(), axis)
     placed: Ints = ticks.tick[ticks.refusal == 0]
     return placed
@@ -111,28 +111,28 @@ def from_ticks(ticks: Ints, axis: Axis, type_: pa.DataType) -> pa.Array:
 
 
 def shift_order(order: Ints, axis: Axis, ticks: int) -> Ints:
-    """The order of values moved by a length; on doubles in double arithmetic, as Spark's."""
+    """Return the order of values moved by a length; on doubles in double arithmetic, as Spark's."""
     if axis.domain is not Domain.DOUBLE:
         return order + ticks
     return doubles_order(order_doubles(order) + ticks / 10**axis.digits)
 
 
 def order_of_ticks(ticks: Ints, axis: Axis) -> Ints:
-    """The order of the values at ticks."""
+    """Return the order of the values at ticks."""
     if axis.domain is not Domain.DOUBLE:
         return ticks
     return doubles_order(ticks.astype(np.float64) / float(10**axis.digits))
 
 
 def ticks_of_order(order: Ints, axis: Axis) -> Ints:
-    """The ticks that values lie in, by their order."""
+    """Return the ticks that values lie in, by their order."""
     if axis.domain is not Domain.DOUBLE:
         return order
     return _doubles(pa.array(order_doubles(order)), axis, np.zeros(len(order), np.uint8))
 
 
 def from_order(order: Ints, axis: Axis, type_: pa.DataType) -> pa.Array:
-    """Values of the column type from their order."""
+    """Return values of the column type from their order."""
     if axis.domain is Domain.DOUBLE:
         return pa.array(order_doubles(order))
     return from_ticks(order, axis, type_)

@@ -15,12 +15,12 @@ from muntin.specs.windows import Edges
 
 
 def bounds(wid: int, axis: Axis, spec: Edges) -> tuple[Any, Any]:
-    """The values a window starts and ends at, in the column's own type."""
+    """Return the values a window starts and ends at, in the column's own type."""
     return axis.value(spec.start(wid)), axis.value(spec.end(wid))
 
 
 def holds(wid: int, value: Any, axis: Axis, spec: Edges) -> bool:
-    """Whether a window holds a value: ``start <= value < end``, and no window is below 0.
+    """Return True if a window holds a value: ``start <= value < end``, and no window is below 0.
 
     A latch holds what is before its start, too.
     """
@@ -31,12 +31,12 @@ def holds(wid: int, value: Any, axis: Axis, spec: Edges) -> bool:
 
 
 def extent(wid: int, values: Sequence[Any], axis: Axis, spec: Edges) -> list[Any]:
-    """The values of ``values`` that lie in window ``wid``."""
+    """Return the values of ``values`` that lie in window ``wid``."""
     return [value for value in values if holds(wid, value, axis, spec)]
 
 
 def wids(value: Any, axis: Axis, spec: Edges, until: int | None = None) -> range:
-    """The windows that hold a value, the inverse of :func:`extent`.
+    """Return the windows that hold a value, the inverse of :func:`extent`.
 
     Landmark windows never end, so they are listed up to ``until``.
     """
@@ -54,12 +54,12 @@ def wids(value: Any, axis: Axis, spec: Edges, until: int | None = None) -> range
 
 
 def _begins(spec: Edges) -> bool:
-    """Whether there is nothing before the origin."""
+    """Return True if there is nothing before the origin."""
     return spec.clipped or (spec.landmark and not spec.latch)
 
 
 def windows(values: Sequence[Any], axis: Axis, spec: Edges, until: int | None = None) -> set[int]:
-    """The windows to which some value belongs."""
+    """Return the windows to which some value belongs."""
     return {wid for value in values for wid in wids(value, axis, spec, until)}
 
 

@@ -117,7 +117,7 @@ class Rule:
     def _silent(
         self, so_far: Sequence[ArrivedRows], columns: Sequence[str], name: Who, idle: Clock
     ) -> bool:
-        """Whether the clock has moved by the rule's length since one was last heard of."""
+        """Return True if the clock has moved by the rule's length since one was last heard of."""
         clocks: list[int] = []
         last: int | None = None
         for batch in so_far:

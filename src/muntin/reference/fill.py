@@ -37,7 +37,7 @@ class FillReference:
     def filling_rows(
         self, segment: Segment, shift: Length | None, rows: Sequence[Row]
     ) -> list[Row]:
-        """The rows that fill a segment when it is moved by one of the shifts."""
+        """Return the rows that fill a segment when it is moved by one of the shifts."""
         low, high = self.bounds(segment, shift)
         return [row for row in rows if self._inside(segment, low, high, row)]
 
@@ -50,7 +50,7 @@ class FillReference:
         return bool(at_start and at_end)
 
     def bounds(self, segment: Segment, shift: Length | None) -> tuple[Any, Any]:
-        """The running aggregate of a fragment is that of everything since the frame began."""
+        """Return the aggregate of everything since the frame began: that of a fragment."""
         filling = self.filling
         low = self._moved(segment.start, (filling.before, -1), (filling.shrink, 1), (shift, 1))
         after = filling.after if segment.whole else None
@@ -58,7 +58,7 @@ class FillReference:
         return low, high
 
     def _key(self, value: Any) -> Any:
-        """A value as something that can be compared and moved."""
+        """Return a value as something that can be compared and moved."""
         if self.axis.domain is Domain.DOUBLE:
             return float(value)
         tick = self.axis.tick(value)

@@ -34,7 +34,7 @@ class JoinReference:
     where: Callable[[Row, Row], bool | None] = lambda left, right: True
 
     def matches(self, left: Row, right: Row) -> bool:
-        """A null key equals a null key; a condition that is null is no match."""
+        """Return True if rows match: null keys are equal, a null condition is no match."""
         return (
             all(left[name] == right[name] for name in self.by)
             and self.spec.near(self.axis, left[self.on], right[self.on])
@@ -79,7 +79,7 @@ class AsofReference:
         return [(row, self.partner(row, right)) for row in left]
 
     def partner(self, left: Row, right: Sequence[Row]) -> Row | None:
-        """The right row that a left row is reported with."""
+        """Return the right row that a left row is reported with."""
         place = self._at(left)
         mine = [row for row in right if all(row[name] == left[name] for name in self.by)]
         mine = [row for row in mine if self.spec.exact or self._at(row) != place]

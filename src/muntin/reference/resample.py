@@ -29,7 +29,7 @@ class ResampleReference:
     ties: Sequence[str] = ()
 
     def run(self, rows: Sequence[Row], instants: Sequence[Row] | None = None) -> list[Row]:
-        """A row for each instant of a key, of another stream if ``instants`` are given."""
+        """Return a row for each instant of a key, of another stream if ``instants`` are given."""
         found: list[Row] = []
         asked = rows if instants is None else instants
         for key in dict.fromkeys(self._key(row) for row in asked):
@@ -48,7 +48,7 @@ class ResampleReference:
         return {self._at(row): row for row in ordered}
 
     def _grid(self, mine: Mapping[Any, Row]) -> Iterator[Any]:
-        """The instants from the first row of a key to its last."""
+        """Yield the instants from the first row of a key to its last."""
         laid = self.spec.grid(self.axis)
         assert laid is not None  # without a grid the instants are given
         first, last = min(mine), max(mine)

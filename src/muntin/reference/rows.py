@@ -48,7 +48,7 @@ class SequenceReference:
     slide_axis: Axis | None = None
 
     def run(self, batches: Sequence[MicroBatch]) -> Outcome:
-        """The results and refused rows of a stream that ends after these batches."""
+        """Return the results and refused rows of a stream that ends after these batches."""
         outcome = Outcome()
         late = not (isinstance(self.spec, RowWindow) and self.spec.order == "arrival")
         known = self.axis, self.spec.on, self.by
@@ -72,7 +72,7 @@ class SequenceReference:
         return None
 
     def _before_all(self, value: Any) -> bool:
-        """Whether a value lies before the first landmark, or before a given origin."""
+        """Return True if a value lies before the first landmark, or before a given origin."""
         if isinstance(self.spec, Landmarks):
             points = self.spec.points(self.axis)
         elif isinstance(self.spec, Window | Landmark) and self.spec.origin is not None:
@@ -138,7 +138,7 @@ class SequenceReference:
     def _backwards(
         self, length: Any, rows: list[Row], ends: Sequence[tuple[Any, bool]]
     ) -> Iterator[Found]:
-        """The windows ``(v - length, v]``."""
+        """Yield the windows ``(v - length, v]``."""
         on = self.spec.on
         for end, complete in ends:
             start = self._shifted(end, length, -1)
@@ -146,7 +146,7 @@ class SequenceReference:
             yield {"window_start": start, "window_end": end}, held, complete
 
     def _rising(self, outcome: Outcome, rows: list[Row]) -> list[Row]:
-        """Rows whose slide attribute is not below that of a kept row with a lower ``on``."""
+        """Return rows whose slide attribute is not below that of a kept row with a lower ``on``."""
         assert isinstance(self.spec, SlideOnWindow)
         on, slide_on = self.spec.on, self.spec.slide_on
         kept: list[Row] = []
@@ -159,7 +159,7 @@ class SequenceReference:
         return kept
 
     def _slide_ends(self, rows: list[Row]) -> list[tuple[Any, bool]]:
-        """Values of ``on`` behind which the slide attribute is in another slide."""
+        """Return values of ``on`` after which the slide attribute is in another slide."""
         on = self.spec.on
         reached: dict[Any, int] = {}
         for row in rows:
@@ -226,7 +226,7 @@ class SequenceReference:
             before = end
 
     def _sessions(self, spec: Session, rows: list[Row]) -> Iterator[Found]:
-        """A row joins the session before it unless that ended before the row."""
+        """Yield the sessions: a row joins the one before it unless that ended before the row."""
         session: list[Row] = []
         end: Any = None
         for row in rows:
@@ -258,7 +258,7 @@ class SequenceReference:
         return self._shifted(row[spec.on], spec.gap, 1)
 
     def _shifted(self, value: Any, length: Any, times: int) -> Any:
-        """A value moved by a length; on doubles in double arithmetic, as Spark's."""
+        """Return a value moved by a length; on doubles in double arithmetic, as Spark's."""
         ticks = self.axis.length("length", length)
         if self.axis.domain is Domain.DOUBLE:
             return value + times * (ticks / 10**self.axis.digits)

@@ -86,7 +86,7 @@ class Reference:
         return max(known, default=None)
 
     def _admit(self, row: Row, closed: int | None) -> int | str:
-        """The first window a row may enter, or the reason it is refused."""
+        """Return the first window a row may enter, or the reason it is refused."""
         value = row[self.on]
         if value is None:
             return "null_on"
@@ -157,7 +157,7 @@ class Reference:
     def _latched(
         self, mine: Sequence[tuple[Row, int]], closed: int | None, horizon: int
     ) -> list[int]:
-        """A latch is told for the slides in which a row came in time."""
+        """Return the windows of a latch: the slides in which a row came in time."""
         found = {
             first
             for row, entry in mine

@@ -32,7 +32,7 @@ DOUBLE_TICK_LIMIT = 2**52
 #: 10**22 is the largest power of ten that is a double, so edges divide exactly up to here.
 DOUBLE_DIGITS = 22
 
-#: More than any axis has, before or behind the decimal point.
+#: More than any axis has, before or after the decimal point.
 _DIGITS = 40
 _DAY = timedelta(days=1) // timedelta(microseconds=1)
 _EPOCH = datetime(1970, 1, 1)
@@ -79,7 +79,7 @@ class Axis:
                 return TICK_LIMIT
 
     def length(self, argument: str, length: Length) -> int:
-        """A length in ticks, or an error that says why this column cannot have it."""
+        """Return a length in ticks; raise if a column of this type cannot have it."""
         if self.domain.temporal:
             if not isinstance(length, Duration):
                 raise ArgumentError(
@@ -118,7 +118,7 @@ class Axis:
         return ticks
 
     def default_origin(self, length: int) -> int:
-        """The tick where windows are anchored when no origin is given.
+        """Return the tick where windows are anchored when no origin is given.
 
         The Unix epoch or zero; for lengths of whole days on zoned timestamps it is the epoch's
         midnight in the session's time zone. A day is 24 hours: where clocks change in summer, days
@@ -130,7 +130,7 @@ class Axis:
         return 0
 
     def point(self, argument: str, given: object) -> int:
-        """A point on the axis (an origin, a punctuation) from what people write."""
+        """Return a point on the axis (an origin, a punctuation) from what people write."""
         try:
             ticks = self._point(given)
         except (TypeError, ValueError, ArithmeticError):
@@ -145,7 +145,7 @@ class Axis:
         return ticks
 
     def floor(self, argument: str, given: object) -> int:
-        """The largest tick not above a point: what a punctuation says of windows' ends."""
+        """Return the largest tick not above a point: how far a punctuation completes windows."""
         if self.domain.temporal:
             return self.point(argument, given)
         try:
@@ -218,7 +218,7 @@ class Axis:
         return None if offset is None else offset // timedelta(microseconds=1)
 
     def value(self, tick: int) -> datetime | date | int | Decimal | float:
-        """The column's value at a tick; for doubles the nearest one."""
+        """Return the column's value at a tick; for doubles the nearest one."""
         match self.domain:
             case Domain.TIMESTAMP:
                 return _EPOCH_UTC + timedelta(microseconds=tick)
@@ -236,7 +236,7 @@ class Axis:
                 return nearest
 
     def tick(self, value: object) -> int | None:
-        """The tick of a value: the largest whose :meth:`value` does not exceed it.
+        """Return the tick of a value: the largest whose :meth:`value` does not exceed it.
 
         ``None`` for values that have no place on the axis: null, NaN, infinities and what lies
         beyond :attr:`limit`.
@@ -270,5 +270,5 @@ class Axis:
 
 
 def decimals_needed(scale: int, *lengths: Length | None) -> int:
-    """The decimals an axis needs so that the column's scale and every length are whole ticks."""
+    """Return the decimals of an axis on which the scale and every length are whole ticks."""
     return max([scale, *(length.digits for length in lengths if isinstance(length, Number))])

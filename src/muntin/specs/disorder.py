@@ -58,7 +58,7 @@ class Disorder:
 
     @property
     def needs_clock(self) -> bool:
-        """Whether the rule does nothing without a heartbeat."""
+        """True if the rule does nothing without a heartbeat."""
         return False
 
     @property
@@ -67,7 +67,7 @@ class Disorder:
         return self.kind
 
     def resolved(self, columns: Sequence[str]) -> Disorder:
-        """The rule for a DataFrame with these columns."""
+        """Return the rule for a DataFrame with these columns."""
         return self
 
 
@@ -197,7 +197,7 @@ class PerPartition(_Within):
 
 
 def ordered(*, late: Late = "generous") -> Disorder:
-    """The stream comes in order of ``on``, across micro-batches.
+    """Return the stream comes in order of ``on``, across micro-batches.
 
     A row below the largest value of an earlier micro-batch is late; inside one micro-batch the
     order does not matter.
@@ -209,7 +209,7 @@ def ordered(*, late: Late = "generous") -> Disorder:
 
 
 def slack(length: object = None, *, rows: int | None = None, late: Late = "generous") -> Disorder:
-    """Rows come at most ``length``, or so many ``rows``, behind the others.
+    """Declare that rows come at most ``length``, or ``rows`` rows, after the others.
 
     By length: behind the largest ``on`` of the stream so far. Windows close that much later. A
     row whose clock runs ahead moves the punctuation with it, so choose the slack by what the
@@ -232,7 +232,7 @@ def slack(length: object = None, *, rows: int | None = None, late: Late = "gener
 
 
 def punctuated(where: object, *, key: bool = False, late: Late = "generous") -> Disorder:
-    """Rows where a condition holds are punctuation and not data.
+    """Declare that rows for which a condition holds are punctuation and not data.
 
     Args:
         where: SQL text or a PySpark column. The ``on`` of such a row says that no more rows below
@@ -247,7 +247,7 @@ def punctuated(where: object, *, key: bool = False, late: Late = "generous") -> 
 
 
 def per_key(slack: object = None, *, idle: Idle = Wait(), late: Late = "generous") -> Disorder:  # noqa: B008  (frozen)
-    """Every key is in order, give or take ``slack``, whatever the others do.
+    """Declare that every key is in order, give or take ``slack``, whatever the others do.
 
     A window of a key closes by the rows of that key alone; ``idle`` says what becomes of a key
     that goes quiet: ``mt.wait()``, ``mt.follow("5 minutes")`` or ``mt.clock("30 seconds")``.
@@ -289,7 +289,7 @@ def per_partition(
     idle: Idle = Wait(),  # noqa: B008  (frozen)
     late: Late = "generous",
 ) -> Disorder:
-    """A partition of the source is ordered even if the topic is not: :func:`each` for Kafka.
+    """Declare that each partition of the source is in order: :func:`each` for Kafka.
 
     Spark's Kafka source has the columns ``topic`` and ``partition``; keep them in the DataFrame.
     ``column`` names others. A partition that gets no rows holds the stream back unless ``idle``
@@ -304,7 +304,7 @@ def per_partition(
 
 
 def disorder_or_none(given: object) -> Disorder | None:
-    """What ``mt.stream`` takes as ``disorder``."""
+    """Return what ``mt.stream`` takes as ``disorder``."""
     if given is None or isinstance(given, Disorder):
         return given
     raise ArgumentError("disorder", given, f"it is {CHOICES}, or None for batch")

@@ -1,7 +1,7 @@
 """Filling: which rows of a source belong to a frame or a window [Frames 2 and 4.5].
 
 A frame is a pair of bounds. It is filled with the rows, of whatever stream or table, that lie
-between them; how far beyond them, inside of them or away from them is said here.
+between them. A fill says how far beyond them, inside of them or away from them they lie.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Filling:
 
     @property
     def compares(self) -> bool:
-        """Whether there is one result for each of several shifts."""
+        """True if there is one result for each of several shifts."""
         return isinstance(self.shift, tuple)
 
     @property
@@ -123,7 +123,7 @@ class StoredFramesSpec:
         return Context.FCA
 
     def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
-        """The axis for a column of this domain, fine enough for every length in play."""
+        """Return the axis for a column of this domain, fine enough for every length in play."""
         return Axis(domain, digits_for(domain, scale, also), zone)
 
     def __str__(self) -> str:

@@ -44,7 +44,7 @@ Idle = Wait | Follow | Clock
 
 
 def wait() -> Wait:
-    """The windows of a quiet key stay open until it speaks again.
+    """Return the windows of a quiet key stay open until it speaks again.
 
     >>> print(wait())
     wait
@@ -53,7 +53,7 @@ def wait() -> Wait:
 
 
 def follow(length: object) -> Follow:
-    """A key may not stay more than ``length``, in units of ``on``, behind the furthest key.
+    """Follow the furthest key: no key stays more than ``length`` (in units of ``on``) behind it.
 
     >>> print(follow("5 minutes"))
     follow within 5 minutes
@@ -65,7 +65,7 @@ def follow(length: object) -> Follow:
 
 
 def clock(length: object) -> Clock:
-    """A key from which nothing came for ``length`` by the clock follows the furthest key.
+    """Let a key from which nothing came for ``length`` by the clock follow the furthest key.
 
     The clock comes as rows (``mt.heartbeat``), so that a stream can be replayed.
 
@@ -79,7 +79,7 @@ def clock(length: object) -> Clock:
 
 
 def idle_rule(given: object) -> Idle:
-    """What ``per_key`` and ``each`` take as ``idle``."""
+    """Return what ``per_key`` and ``each`` take as ``idle``."""
     if isinstance(given, Wait | Follow | Clock):
         return given
     raise ArgumentError(

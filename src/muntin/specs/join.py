@@ -25,17 +25,17 @@ def checked(argument: str, given: object, choices: Sequence[str]) -> str:
 
 
 def pads_left(how: str) -> bool:
-    """Whether left rows without a partner are reported."""
+    """Return True if left rows without a partner are reported."""
     return how in ("left", "full", "anti")
 
 
 def pads_right(how: str) -> bool:
-    """Whether right rows without a partner are reported."""
+    """Return True if right rows without a partner are reported."""
     return how in ("right", "full")
 
 
 def left_only(how: str) -> bool:
-    """Whether left rows are reported by themselves, once."""
+    """Return True if left rows are reported by themselves, once."""
     return how in ("semi", "anti")
 
 
@@ -72,7 +72,7 @@ class Distance:
         return (self.within,)
 
     def near(self, axis: Axis, left: Any, right: Any) -> bool:
-        """Whether two values may match; the bounds are computed from the left one."""
+        """Return True if two values may match; the bounds are computed from the left one."""
         ticks = axis.length("within", self.within)
         before = ticks if self.direction != "forward" else 0
         after = ticks if self.direction != "backward" else 0
@@ -85,7 +85,7 @@ class Distance:
 
 
 def distance(argument: str, given: object) -> Length:
-    """A length that may be zero."""
+    """Return a length that may be zero."""
     length = parse_length(argument, given)
     if length.negative:
         raise ArgumentError(argument, given, "it is not negative; direction= says on which side")
@@ -93,7 +93,7 @@ def distance(argument: str, given: object) -> Length:
 
 
 def comparable(axis: Axis, value: Any) -> Any:
-    """A value of ``on`` as something that can be compared: a tick, or the double itself."""
+    """Return a value of ``on`` as something that can be compared: a tick, or the double itself."""
     if axis.domain is Domain.DOUBLE:
         return float(value)
     tick = axis.tick(value)
@@ -102,7 +102,7 @@ def comparable(axis: Axis, value: Any) -> Any:
 
 
 def moved(axis: Axis, value: Any, ticks: int) -> Any:
-    """A value moved by so many ticks; doubles are added as doubles."""
+    """Return a value moved by so many ticks; doubles are added as doubles."""
     made = comparable(axis, value)
     if not isinstance(made, float):
         return made + ticks
@@ -149,17 +149,17 @@ class Asof:
 
     @property
     def backward(self) -> bool:
-        """Whether it looks at rows before a left row."""
+        """True if it looks at rows before a left row."""
         return self.direction != "forward"
 
     @property
     def forward(self) -> bool:
-        """Whether it looks at rows behind a left row."""
+        """True if it looks at rows after a left row."""
         return self.direction != "backward"
 
     @property
     def waits_for_ever(self) -> bool:
-        """Whether a row may wait as long as its key is silent, because nothing ends its look."""
+        """True if a row may wait as long as its key is silent, because nothing ends its look."""
         return self.forward and self.tolerance is None
 
     def __str__(self) -> str:
@@ -197,14 +197,14 @@ class Zipper:
         return (self.every,) if origin is None else (self.every, origin)
 
     def intervals(self, axis: Axis) -> tuple[int, int]:
-        """How long an interval is and where one begins, in ticks."""
+        """Return how long an interval is and where one begins, in ticks."""
         every = axis.length("every", self.every)
         if self.origin is None:
             return every, axis.default_origin(every)
         return every, axis.point("origin", self.origin)
 
     def near(self, axis: Axis, left: Any, right: Any) -> bool:
-        """Whether two values lie in the same interval."""
+        """Return True if two values lie in the same interval."""
         every, origin = self.intervals(axis)
         one, other = axis.tick(left), axis.tick(right)
         assert one is not None and other is not None  # such rows are refused on arrival

@@ -33,7 +33,7 @@ _MICROSECONDS = {
 }
 _CALENDAR = {"month", "quarter", "year", "decade", "century"}
 _DAY = _MICROSECONDS["day"]
-#: The most digits a column can have, before or behind the decimal point.
+#: The most digits a column can have, before or after the decimal point.
 _COLUMN_DIGITS = 38
 #: Wide enough for every number that is let in, whatever context the caller has set.
 _EXACT = Context(prec=2 * _COLUMN_DIGITS)
@@ -48,7 +48,7 @@ class Duration:
 
     @property
     def whole_days(self) -> bool:
-        """Whether it is a number of days, so that it aligns with midnight rather than UTC."""
+        """True if it is a number of days, so that it aligns with midnight rather than UTC."""
         return self.micros % _DAY == 0
 
     @property
@@ -76,7 +76,7 @@ class Number:
 
     @property
     def digits(self) -> int:
-        """How many digits stand behind the decimal point."""
+        """The number of digits after the decimal point."""
         exponent = self.value.normalize(_EXACT).as_tuple().exponent
         assert isinstance(exponent, int)  # parse_length lets only finite numbers in
         return max(0, -exponent)
@@ -120,7 +120,7 @@ def parse_length(argument: str, given: object) -> Length:
 
 
 def positive_length(argument: str, given: object) -> Length:
-    """A length above zero, which is what ranges and slides must be."""
+    """Return a length above zero, which is what ranges and slides must be."""
     length = parse_length(argument, given)
     if not length.positive:
         raise ArgumentError(

@@ -61,7 +61,7 @@ class Resampling:
         return tuple(length for length in found if length is not None)
 
     def grid(self, axis: Axis) -> Grid | None:
-        """The instants that are every so often."""
+        """Return the instants that are every so often."""
         if self.every is None:
             return None
         return grid(axis, self.every, self.origin)
@@ -95,12 +95,12 @@ class Instants:
         return CLOSED
 
     def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
-        """The axis for a column of this domain, fine enough for every length in play."""
+        """Return the axis for a column of this domain, fine enough for every length in play."""
         digits = digits_for(domain, scale, self.every, origin_length(self.origin), also)
         return Axis(domain, digits, zone)
 
     def grid(self, axis: Axis) -> Grid | None:
-        """Where they lie, unless the rows say so."""
+        """Return where they lie, unless the rows have their own places."""
         return None if self.every is None else grid(axis, self.every, self.origin)
 
     def __str__(self) -> str:
@@ -118,7 +118,7 @@ class Grid:
 
 
 def grid(axis: Axis, every: Length, origin: object) -> Grid:
-    """The grid of a length, anchored where windows are unless an origin is given."""
+    """Return the grid of a length, anchored where windows are unless an origin is given."""
     ticks = axis.length("every", every)
     anchor = axis.default_origin(ticks) if origin is None else axis.point("origin", origin)
     return Grid(anchor, ticks)

@@ -67,7 +67,7 @@ class RowWindow:
         return Edges(self.range, self.slide, origin=0, clipped=True)
 
     def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
-        """The axis for a column of this domain, fine enough for every length in play."""
+        """Return the axis for a column of this domain, fine enough for every length in play."""
         return Axis(domain, digits_for(domain, scale, self.within, also), zone)
 
     def __str__(self) -> str:
@@ -101,7 +101,7 @@ class TupleWindow:
         return Context.FCU if self.every > 1 and self.order == "on" else Context.FCB
 
     def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
-        """The axis for a column of this domain, fine enough for every length in play."""
+        """Return the axis for a column of this domain, fine enough for every length in play."""
         return Axis(domain, digits_for(domain, scale, self.range, also), zone)
 
     def __str__(self) -> str:
@@ -138,16 +138,16 @@ class SlideOnWindow:
         return Context.FCB
 
     def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
-        """The axis of the range attribute."""
+        """Return the axis of the range attribute."""
         return Axis(domain, digits_for(domain, scale, self.range, also), zone)
 
     def slide_axis(self, domain: Domain, *, scale: int, zone: str) -> Axis:
-        """The axis of the slide attribute."""
+        """Return the axis of the slide attribute."""
         digits = digits_for(domain, scale, self.slide, origin_length(self.origin))
         return Axis(domain, digits, zone)
 
     def slide_origin(self, axis: Axis) -> int:
-        """Where the slide attribute is cut from, as a tick of its axis."""
+        """Return where the slide attribute is cut from, as a tick of its axis."""
         if self.origin is not None:
             return axis.point("origin", self.origin)
         return axis.default_origin(axis.length("slide", self.slide))
@@ -197,12 +197,12 @@ class Landmarks:
         return Context.CF if self.origins else Context.FCF
 
     def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
-        """The axis for a column of this domain, fine enough for every length in play."""
+        """Return the axis for a column of this domain, fine enough for every length in play."""
         lengths = [origin_length(origin) for origin in self.origins]
         return Axis(domain, digits_for(domain, scale, self.slide, also, *lengths), zone)
 
     def points(self, axis: Axis) -> tuple[int, ...]:
-        """The given landmarks as ticks, which must rise."""
+        """Return the given landmarks as ticks, which must rise."""
         ticks = tuple(axis.point("origin", origin) for origin in self.origins)
         if any(second <= first for first, second in itertools.pairwise(ticks)):
             raise ArgumentError("origin", list(self.origins), "landmarks must rise")
@@ -237,7 +237,7 @@ class Session:
         return Context.FCU
 
     def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
-        """The axis for a column of this domain, fine enough for every length in play."""
+        """Return the axis for a column of this domain, fine enough for every length in play."""
         return Axis(domain, digits_for(domain, scale, self.gap, also), zone)
 
     def __str__(self) -> str:
@@ -248,7 +248,7 @@ SequenceSpec = RowWindow | TupleWindow | SlideOnWindow | Landmarks | Session
 
 
 def row_count(argument: str, given: object) -> int:
-    """A number of rows: whole and above zero."""
+    """Return a number of rows: whole and above zero."""
     if isinstance(given, bool) or not isinstance(given, int) or given < 1:
         hint = ""
         if isinstance(given, str):

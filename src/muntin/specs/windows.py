@@ -93,11 +93,11 @@ class Edges:
         return 2 * slide + (offset >= self.start_offset)
 
     def end_pane(self, wid: int) -> int:
-        """The first pane behind a window."""
+        """Return the first pane behind a window."""
         return (wid + 1) * self.panes_per_slide
 
     def start_pane(self, wid: int) -> int:
-        """The first pane of a window."""
+        """Return the first pane of a window."""
         if self.landmark:
             return 0
         if self.panes_per_slide == 1:
@@ -105,7 +105,7 @@ class Edges:
         return 2 * (wid - self.whole_slides) + 1
 
     def first_wid(self, pane: int) -> int:
-        """The first window that holds a pane."""
+        """Return the first window that holds a pane."""
         return pane // self.panes_per_slide
 
     def last_wid(self, pane: int) -> int | None:
@@ -163,7 +163,7 @@ class Window:
         return Context.CF
 
     def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
-        """The axis for a column of this domain, fine enough for every length in play."""
+        """Return the axis for a column of this domain, fine enough for every length in play."""
         digits = digits_for(domain, scale, self.range, self.slide, origin_length(self.origin), also)
         return Axis(domain, digits, zone)
 
@@ -201,11 +201,11 @@ class Landmark:
 
     @property
     def context(self) -> Context:
-        """CF: with a fixed landmark a row lies in every window that ends behind it."""
+        """CF: with a fixed landmark a row lies in every window that ends after it."""
         return Context.CF
 
     def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
-        """The axis for a column of this domain, fine enough for every length in play."""
+        """Return the axis for a column of this domain, fine enough for every length in play."""
         digits = digits_for(domain, scale, self.slide, origin_length(self.origin), also)
         return Axis(domain, digits, zone)
 
@@ -237,11 +237,11 @@ class Latch:
 
     @property
     def context(self) -> Context:
-        """CF: a row lies in every window that ends behind it."""
+        """CF: a row lies in every window that ends after it."""
         return Context.CF
 
     def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
-        """The axis for a column of this domain, fine enough for every length in play."""
+        """Return the axis for a column of this domain, fine enough for every length in play."""
         digits = digits_for(domain, scale, self.every, origin_length(self.origin), also)
         return Axis(domain, digits, zone)
 
@@ -258,14 +258,14 @@ WindowSpec = Window | Landmark | Latch
 
 
 def column_name(argument: str, given: object) -> str:
-    """A column is named by a non-empty string."""
+    """Return the name of a column; raise if it is not a non-empty string."""
     if not isinstance(given, str) or not given:
         raise ArgumentError(argument, given, "it must be the name of a column")
     return given
 
 
 def column_names(argument: str, given: object) -> tuple[str, ...]:
-    """Columns that were named: one, several, or none."""
+    """Return columns that were named: one, several, or none."""
     if given is None:
         return ()
     names = (given,) if isinstance(given, str) else given
@@ -275,21 +275,21 @@ def column_names(argument: str, given: object) -> tuple[str, ...]:
 
 
 def unfinished_policy(given: object) -> Unfinished:
-    """What happens to windows whose end lies beyond the data when the input ends."""
+    """Return what happens to windows whose end lies beyond the data when the input ends."""
     if given not in ("keep", "drop", "flag"):
         raise ArgumentError("unfinished", given, "it is 'keep', 'drop' or 'flag'")
     return given
 
 
 def digits_for(domain: Domain, scale: int, *lengths: Length | None) -> int:
-    """The decimals an axis of this domain needs for a column's scale and some lengths."""
+    """Return the decimals an axis of this domain needs for a column's scale and some lengths."""
     if domain in (Domain.DECIMAL, Domain.DOUBLE):
         return decimals_needed(scale, *lengths)
     return 0
 
 
 def origin_length(origin: object) -> Length | None:
-    """An origin on a number column is a number, whose decimals the axis must have."""
+    """Return an origin that is a number, whose decimals the axis must have, as a length."""
     try:
         return parse_length("origin", origin)
     except ArgumentError:

@@ -54,7 +54,7 @@ class Clusters:
     """Frames that are certain, by key and start, each the rows ``low`` to ``high``, both inside.
 
     ``needed`` is the first row of each key that must be given again with the next rows. It lies
-    behind every frame told.
+    after every reported frame.
     """
 
     key: Ints
@@ -110,17 +110,17 @@ def _limits(scan: Scan, axis: Axis) -> _Limits:
 
 
 def _places(starts: Ints, order: Ints, complete: Ints, axis: Axis) -> tuple[Floats, Floats]:
-    """Rows and punctuations as doubles whose differences are durations."""
-    told = complete != NEVER
+    """Return rows and punctuations as doubles whose differences are durations."""
+    known = complete != NEVER
     reached = np.full(len(complete), -math.inf)
     if axis.domain is Domain.DOUBLE:
-        reached[told] = order_doubles(complete[told])
+        reached[known] = order_doubles(complete[known])
         return order_doubles(order), reached
     # From the first row of its key: ticks from zero may be beyond what a double counts.
     base = np.zeros(len(complete), np.int64)
     some = starts[:-1] < starts[1:]
     base[some] = order[starts[:-1][some]]
-    reached[told] = (complete[told] - base[told]).astype(np.float64)
+    reached[known] = (complete[known] - base[known]).astype(np.float64)
     return (order - np.repeat(base, np.diff(starts))).astype(np.float64), reached
 
 
@@ -150,7 +150,7 @@ def _log_lower(most: int, mean: float) -> float:
 
 @part
 def log_chance(rows: int, mean: float) -> float:
-    """The decimal logarithm of ``P(N >= rows - 1)``, N Poisson with this mean.
+    """Return the decimal logarithm of ``P(N >= rows - 1)``, N Poisson with this mean.
 
     The smaller tail is summed, so that nothing cancels; logarithms reach where chances are 0.0.
     """
@@ -193,9 +193,9 @@ def _roomier(pool: Floats) -> Floats:
 def _gather(
     place: Floats, row: int, stop: int, limits: _Limits, pool: Floats
 ) -> tuple[int, int, Floats]:
-    """The candidates that share rows, directly or through others, the first from ``row`` on.
+    """Return the candidates that share rows, directly or through others, the first from ``row`` on.
 
-    Returns how many there are, the first row behind them, and the pool, which may have grown.
+    Returns how many there are, the first row after them, and the pool, which may have grown.
     """
     found = 0
     reach = row

@@ -2,7 +2,7 @@
 
 Rows come key by key in order, no two of a key at one place; ``starts`` has the row where each key
 begins and, last, the number of rows. The caller finds the windows (:func:`windows_of`), says which
-of them satisfy, and is told what each row is (:func:`flag`), which rows are certain
+of them satisfy, and gets what each row is (:func:`flag`), which rows are certain
 (:func:`decided`), which must be given again with the next ones (:func:`needed`), and whether rows
 to come may still continue the last one (:func:`over`).
 """
@@ -23,14 +23,14 @@ OUTSIDE, JOINS, BEGINS = range(3)
 
 
 def windows_of(starts: Ints, order: Ints, axis: Axis, per: int) -> Ints:
-    """The first row of each row's window; the row itself is its last."""
+    """Return the first row of each row's window; the row itself is its last."""
     low = np.empty(len(order), np.int64)
     _lows(starts, order, shift_order(order, axis, -per), low)
     return low
 
 
 def flag(starts: Ints, order: Ints, reach_back: Ints, satisfied: Mask) -> Ints:
-    """What each row is: OUTSIDE, JOINS or BEGINS.
+    """Return what each row is: OUTSIDE, JOINS or BEGINS.
 
     ``reach_back`` is the order at which a row's window begins, itself outside. Windows that touch
     are one frame, so a row joins the one before it also where a window begins just there.
@@ -41,22 +41,22 @@ def flag(starts: Ints, order: Ints, reach_back: Ints, satisfied: Mask) -> Ints:
 
 
 def decided(starts: Ints, order: Ints, complete: Ints, ended: bool, axis: Axis, per: int) -> Ints:
-    """How many leading rows of each key no window to come can reach."""
+    """Return how many leading rows of each key no window to come can reach."""
     if ended:
         return np.diff(starts)
     return _first_above(starts, order, _reach_of_future(complete, axis, per)) - starts[:-1]
 
 
 def needed(starts: Ints, order: Ints, complete: Ints, ended: bool, axis: Axis, per: int) -> Ints:
-    """The first row of each key that must be given again with the next rows.
+    """Return the first row of each key that must be given again with the next rows.
 
     These are the rows in the windows of undecided rows and of the last decided one: whether its
     own window satisfies may decide whether the next row joins it.
     """
     if ended:
         return starts[1:].copy()
-    told = decided(starts, order, complete, ended, axis, per)
-    last = starts[:-1] + np.maximum(told - 1, 0)
+    count = decided(starts, order, complete, ended, axis, per)
+    last = starts[:-1] + np.maximum(count - 1, 0)
     some = last < starts[1:]
     edge = np.full(len(last), NEVER)
     edge[some] = shift_order(order[last[some]], axis, -per)
@@ -65,7 +65,7 @@ def needed(starts: Ints, order: Ints, complete: Ints, ended: bool, axis: Axis, p
 
 
 def over(starts: Ints, order: Ints, complete: Ints, ended: bool, axis: Axis, per: int) -> Mask:
-    """The keys of which no row to come can join the last row, nor reach it."""
+    """Return the keys of which no row to come can join the last row, nor reach it."""
     last = starts[1:] - 1
     closed: Mask = last < starts[:-1]
     if ended:
@@ -77,9 +77,9 @@ def over(starts: Ints, order: Ints, complete: Ints, ended: bool, axis: Axis, per
 
 def _reach_of_future(complete: Ints, axis: Axis, per: int) -> Ints:
     """Where the earliest window of a row to come begins, itself outside; NEVER if unknown."""
-    told = complete != NEVER
+    known = complete != NEVER
     # Windows are v - per, so this is complete - per: on doubles v + per would round elsewhere.
-    return np.where(told, shift_order(np.where(told, complete, 0), axis, -per), NEVER)
+    return np.where(known, shift_order(np.where(known, complete, 0), axis, -per), NEVER)
 
 
 @kernel(NONE, INTS, INTS, INTS, OUT_INTS)
@@ -121,7 +121,7 @@ def _flag(
 
 
 def _first_above(starts: Ints, order: Ints, edge: Ints) -> Ints:
-    """The first row of each key beyond its edge."""
+    """Return the first row of each key beyond its edge."""
     found = np.empty(len(edge), np.int64)
     _search(starts, order, edge, found)
     return found

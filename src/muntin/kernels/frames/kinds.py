@@ -108,7 +108,7 @@ def _add(state: Any, whole: int) -> None:
 
 @part
 def _reaches(upper: int, lower: int, least_upper: int, least_lower: int) -> bool:
-    """Whether one integer of 128 bits is at least another."""
+    """Return True if one integer of 128 bits is at least another."""
     if upper != least_upper:
         return bool(upper > least_upper)
     return bool(np.uint64(lower) >= np.uint64(least_lower))
@@ -116,7 +116,7 @@ def _reaches(upper: int, lower: int, least_upper: int, least_lower: int) -> bool
 
 @part
 def _total(state: Any) -> tuple[float, float]:
-    """A total of 128 bits as a double-double, exact for any number of rows there can be."""
+    """Return a total of 128 bits as a double-double, exact for any number of rows there can be."""
     lower = np.uint64(state.total_lower)
     middle = float(np.int64(lower >> np.uint64(32)))
     least = float(np.int64(lower & np.uint64(0xFFFFFFFF)))
@@ -149,7 +149,7 @@ def _variance(state: Any, sample: bool) -> float:
 
 @part
 def _compared(sign: int, value: float, limit: float) -> bool:
-    """Whether a comparison holds; of NaN none does."""
+    """Return True if a comparison holds; of NaN none does."""
     if sign == LESS:
         return value < limit
     if sign == AT_MOST:
@@ -161,7 +161,7 @@ def _compared(sign: int, value: float, limit: float) -> bool:
 
 @part
 def holds(asked: Any, state: Any) -> bool:
-    """Whether the condition holds for the rows remembered; without a value it does not."""
+    """Return True if the condition holds for the rows remembered; without a value it does not."""
     function = asked.function
     if state.count == 0 and function != COUNT:
         return False
@@ -175,7 +175,7 @@ def holds(asked: Any, state: Any) -> bool:
 
 @part
 def _reached(asked: Any, state: Any) -> bool:
-    """Whether an integer is not below the limit."""
+    """Return True if an integer is not below the limit."""
     function = asked.function
     if function == SUM:
         return _reaches(state.total_upper, state.total_lower, asked.least_upper, asked.least_lower)
@@ -281,7 +281,7 @@ def _taken(asked: Any, state: Any, counts: int, whole: int, real: float, weight:
 
 @part
 def _role(answer: int, inside: int, last: int) -> int:
-    """What a user's own framing function has said of a row."""
+    """Return what a row is by the answer of a user's own framing function."""
     if not answer & inside:
         return OUTSIDE
     return ENDS if answer & last else INSIDE
@@ -289,7 +289,7 @@ def _role(answer: int, inside: int, last: int) -> int:
 
 @part
 def as_next(asked: Any, state: Any, counts: int, whole: int, real: float, weight: float) -> int:
-    """What a real row is to the open frame."""
+    """Return what a real row is to the open frame."""
     kind = asked.kind
     if kind == THRESHOLD:
         return INSIDE if whole else OUTSIDE
@@ -317,7 +317,7 @@ def as_next(asked: Any, state: Any, counts: int, whole: int, real: float, weight
 
 @part
 def as_first(asked: Any, state: Any, counts: int, whole: int, real: float, weight: float) -> int:
-    """What a real row is to a frame that it would open; a state that is ARMED stays so."""
+    """Return what a real row is to a frame that it would open; a state that is ARMED stays so."""
     kind = asked.kind
     if kind in (THRESHOLD, DENSITY):
         return INSIDE if whole else OUTSIDE

@@ -42,7 +42,7 @@ from muntin.kernels.frames.step import MOST, beyond, close
 
 
 def in_one_pass(record: np.ndarray) -> bool:
-    """Whether the ends of the frames that were asked for never fall back."""
+    """Return True if the ends of the frames that were asked for never fall back."""
     asked = record[0]
     if asked["reading"] == INTERVAL:
         return False  # a gap that ends a frame may be bridged by an earlier row of a longer one
@@ -72,7 +72,7 @@ def _ends(
     whole: Ints,
     real: Floats,
 ) -> bool:
-    """Whether this row ends a frame that no row before it did.
+    """Return True if this row ends a frame that no row before it did.
 
     ``least`` and ``greatest`` are the rows with the least and the greatest value so far;
     ``counted`` is how many rows were counted with this one.
@@ -127,7 +127,7 @@ def _summed(
 ) -> None:
     """How many rows before each are real, missing, and counted; and the last that a frame takes.
 
-    A row that is carried is taken only with a real one behind it.
+    A row that is carried is taken only with a real one after it.
     """
     for row in range(len(what)):
         real = what[row] == REAL
@@ -230,8 +230,8 @@ def candidates_in_one_pass(
                 high = taken[cursor - 1] + 1
             _lay(state, order, first, high, reals, missed)
             if known:
-                behind = order[high] if high < stop else NEVER
-                close(asked, state, key, behind, FINAL, made, 0)
+                following = order[high] if high < stop else NEVER
+                close(asked, state, key, following, FINAL, made, 0)
                 found[first] = made[0]
             else:
                 found[first].fits = 0 if give_up and beyond(asked, state) else -2

@@ -37,7 +37,7 @@ def settle_row(
     gap: Bytes,
     found: Any,
 ) -> int:
-    """What a row does before its own value is looked at; returns how many frames that closed."""
+    """Apply a row before its value is looked at; return how many frames that closed."""
     held = reach[row] if len(reach) else order[row]
     between = gap[row] if len(gap) else 1
     return settle(asked[0], states[key], key, row, order[row], what[row], held, between, found, 0)
@@ -54,7 +54,7 @@ def decide_row(
     answer: int,
     found: Any,
 ) -> int:
-    """What a real row does by the answer that was given for it."""
+    """Apply a real row by the answer given for it; return how many frames that closed."""
     held = reach[row] if len(reach) else order[row]
     return decide(
         asked[0], states[key], key, row, order[row], 1, 1, answer, 0.0, 0.0, held, found, 0
@@ -118,8 +118,8 @@ def compiled_walk(answers: Answers) -> Callable[..., int]:
                     return n
                 n += settled(asked, states, key, row, order, what, reach, gap, found[n:])
                 if what[row] == REAL:
-                    said = answer(states[key].mode, values[row], numbers[key])
-                    n += decided(asked, states, key, row, order, reach, said, found[n:])
+                    response = answer(states[key].mode, values[row], numbers[key])
+                    n += decided(asked, states, key, row, order, reach, response, found[n:])
                 row += 1
             if n + MOST > len(found):
                 place[0], place[1] = key, row

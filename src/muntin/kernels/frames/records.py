@@ -37,7 +37,7 @@ COUNT, SUM, MIN, MAX, AVG, VAR_SAMP, VAR_POP, STDDEV_SAMP, STDDEV_POP, FIRST, LA
     range(12)
 )
 #: Modes of a key (``Open.mode``): no frame, one that is open, one that is complete but waits for
-#: the row behind it, and a ``between`` whose start was seen but is not inside.
+#: the row after it, and a ``between`` whose start was seen but is not inside.
 CLOSED, OPEN, COMPLETE, ARMED = range(4)
 #: Status of a frame (``Found.status``).
 FINAL, PARTIAL = range(2)
@@ -131,7 +131,7 @@ FOUND_ARRAY = array_of(FOUND)
 
 
 def fresh(keys: int) -> np.ndarray:
-    """The state of keys of which nothing is known."""
+    """Return the state of keys of which nothing is known."""
     made = np.zeros(keys, STATE)
     for name in ("before", "previous", "edge", "reported"):
         made[name] = NEVER
@@ -140,7 +140,7 @@ def fresh(keys: int) -> np.ndarray:
 
 
 def is_open(records: np.ndarray | Mapping[str, npt.NDArray[np.int64]]) -> npt.NDArray[np.bool_]:
-    """Which keys have a frame with rows in it."""
+    """Return which keys have a frame with rows in it."""
     mode = records["mode"]
     found: npt.NDArray[np.bool_] = (mode == OPEN) | (mode == COMPLETE)
     return found

@@ -3,7 +3,7 @@
 A rectangle is a run of columns and an interval of positions. Its two edge positions satisfy in
 every column; positions between them do where they exist. What a position was up to a column is
 two numbers: ``first``, the order of the column from which it exists, and ``since``, that from which
-it satisfies without a break; EVER stands for neither yet.
+it satisfies without a break; EVER means not yet.
 
 So an interval whose edges satisfy in a column reaches back to the greatest of the ``since`` of its
 edges and of the positions between them; one between them that satisfied as long as it exists
@@ -51,7 +51,7 @@ _POOL = _TYPES.Array(numba.int64, 2, "C")
 
 @inline
 def bound_within(first: int, since: int) -> int:
-    """How far back an interval reaches that has the position between its edges."""
+    """Return how far back an interval reaches that has the position between its edges."""
     return NEVER if first == since else since
 
 
@@ -101,7 +101,7 @@ def _roomier(pool: Ints) -> Ints:
 
 @part
 def _wide_enough(extents: int, low: int, high: int, less: int, least: float) -> bool:
-    """Whether positions, given by their order, are far enough apart."""
+    """Return True if positions, given by their order, are far enough apart."""
     if extents == REAL_EXTENT:
         return double_of(high) - double_of(low) >= least
     # Differences of 64-bit integers fit 64 bits without a sign.
@@ -157,7 +157,7 @@ def _end_column(
 
 @part
 def _running(flags: Bytes, positions: int) -> Ints:
-    """How many flags of a grid are set up to each column and position, both outside."""
+    """Return how many flags of a grid are set up to each column and position, both outside."""
     columns = len(flags) // positions
     counts = np.zeros((columns + 1, positions + 1), np.int64)
     for column in range(columns):
@@ -170,7 +170,7 @@ def _running(flags: Bytes, positions: int) -> Ints:
 
 @inline
 def boxed(counts: Ints, top: int, bottom: int, low: int, high: int) -> int:
-    """How many are in columns ``[top, bottom]`` and positions ``[low, high]``."""
+    """Return how many are in columns ``[top, bottom]`` and positions ``[low, high]``."""
     above = counts[top, high + 1] - counts[top, low]
     below = counts[bottom + 1, high + 1] - counts[bottom + 1, low]
     return below - above  # type: ignore[no-any-return]
@@ -178,7 +178,7 @@ def boxed(counts: Ints, top: int, bottom: int, low: int, high: int) -> int:
 
 @part
 def _existing(first: Ints, orders: Ints) -> Bytes:
-    """The cells of positions that exist in their column."""
+    """Return the cells of positions that exist in their column."""
     flags = np.empty(len(orders) * len(first), np.uint8)
     for column in range(len(orders)):
         for position in range(len(first)):
@@ -358,7 +358,7 @@ def members(
     out_frame: Ints,
     out_row: Ints,
 ) -> int:
-    """The rows in each rectangle; returns how many pairs there are.
+    """Find the rows in each rectangle; return how many pairs there are.
 
     Call it with empty outputs to count, and again with room to fill.
     """

@@ -57,7 +57,7 @@ def choose_advancing(
         needed[key] = stop
         if minimal:
             # One contains another if that begins later and ends no later; what is not known yet
-            # ends behind all that is.
+            # ends after all that is.
             earliest = starts[key + 1] + 1
             for row in range(starts[key + 1] - 1, since[key] - 1, -1):
                 if found[row].fits == 1:

@@ -16,15 +16,15 @@ def fill_slots(
     lead: int,
     source: Ints,
     filled: Ints,
-    stands: Ints,
+    covers: Ints,
     new_starts: Ints,
     dealt: Ints,
 ) -> int:
-    """Rows with the empty slots between them; ``source`` is the row, or -1 for an empty slot.
+    """Put the empty slots between rows; ``source`` is the row, or -1 for an empty slot.
 
     ``before`` is the last slot that was dealt with for a key (NEVER if none) and ``until`` the
-    slot behind the last that is due. Of empty slots in a row ``lead`` are put in one by one, and
-    the last of them for all others: ``stands`` is how many slots a row stands for. ``new_starts``
+    slot after the last that is due. Of empty slots in a row ``lead`` are put in one by one, and
+    the last of them for all others: ``covers`` is how many slots a row covers. ``new_starts``
     is where keys then begin, ``dealt`` the last slot of each that is dealt with. Call it with an
     empty ``source`` to count.
     """
@@ -44,16 +44,16 @@ def fill_slots(
                     for place in range(rows):
                         source[made + place] = -1
                         filled[made + place] = last + 1 + place
-                        stands[made + place] = 1
+                        covers[made + place] = 1
                     if empty > single:
                         filled[made + single] = here - 1
-                        stands[made + single] = empty - single
+                        covers[made + single] = empty - single
                 made += rows
             if not at_end:
                 if room:
                     source[made] = row
                     filled[made] = here
-                    stands[made] = 1
+                    covers[made] = 1
                 made += 1
                 last = here
             elif last != NEVER and here != NEVER:  # one below NEVER is no number

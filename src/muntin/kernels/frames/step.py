@@ -37,7 +37,7 @@ _MAGNITUDE = 2**63 - 1
 
 @part
 def double_of(order: int) -> float:
-    """The double that an order stands for (the way back from ``doubles_order``)."""
+    """Return the double of an order (the way back from ``doubles_order``)."""
     bits = np.int64(order) ^ ((np.int64(order) >> np.int64(63)) & np.int64(_MAGNITUDE))
     return float(np.int64(bits).view(np.float64))
 
@@ -57,20 +57,20 @@ def longer_than(asked: Any, first: int, last: int, ticks: int, length: float) ->
 
 
 @part
-def _measured_end(asked: Any, state: Any, behind: int) -> int:
-    """Up to where the rows of a frame hold; ``behind`` is the row after it, or NEVER."""
+def _measured_end(asked: Any, state: Any, following: int) -> int:
+    """Return up to where the rows of a frame hold; ``following`` is the row after it, or NEVER."""
     if asked.reading == INTERVAL:
         # Frames that share no row share no time, also where rows hold beyond the next one.
-        apart = behind != NEVER and not asked.every_candidate
-        return int(min(state.reach, behind)) if apart else int(state.reach)
-    if asked.reading == UNTIL_NEXT and behind != NEVER:
-        return behind
+        apart = following != NEVER and not asked.every_candidate
+        return int(min(state.reach, following)) if apart else int(state.reach)
+    if asked.reading == UNTIL_NEXT and following != NEVER:
+        return following
     return int(state.last)
 
 
 @part
 def _enough(asked: Any, state: Any, end: int) -> bool:
-    """Whether a frame meets its minima."""
+    """Return True if a frame meets its minima."""
     if state.n < asked.least_rows or state.n + state.missed < asked.min_count:
         return False
     if asked.min_duration < 0:
@@ -80,7 +80,7 @@ def _enough(asked: Any, state: Any, end: int) -> bool:
 
 @part
 def _too_much(asked: Any, state: Any, end: int) -> bool:
-    """Whether a frame is beyond its maxima."""
+    """Return True if a frame is beyond its maxima."""
     if 0 <= asked.max_count < state.n + state.missed:
         return True
     if asked.max_duration < 0:
@@ -90,7 +90,7 @@ def _too_much(asked: Any, state: Any, end: int) -> bool:
 
 @part
 def beyond(asked: Any, state: Any) -> bool:
-    """Whether an open frame is beyond its maxima, and so no frame whatever follows."""
+    """Return True if an open frame is beyond its maxima, and so no frame whatever follows."""
     return _too_much(asked, state, _measured_end(asked, state, NEVER))
 
 
@@ -111,11 +111,11 @@ def _emit(
 
 
 @part
-def close(asked: Any, state: Any, key: int, behind: int, status: int, found: Any, n: int) -> int:
-    """Emit the frame if it meets the local conditions, and have none."""
-    # Missing rows that the frame did not carry on to the next lie behind it; they bound it only
+def close(asked: Any, state: Any, key: int, following: int, status: int, found: Any, n: int) -> int:
+    """Close the open frame: report it if it meets the local conditions, then reset."""
+    # Missing rows that the frame did not carry on to the next lie after it; they bound it only
     # where rows hold until the next one, because nobody knows that they do not satisfy.
-    end = _measured_end(asked, state, state.gone if state.pending > 0 else behind)
+    end = _measured_end(asked, state, state.gone if state.pending > 0 else following)
     state.pending = 0
     fits = _enough(asked, state, end) and not _too_much(asked, state, end)
     if fits or asked.every_candidate:
@@ -124,7 +124,7 @@ def close(asked: Any, state: Any, key: int, behind: int, status: int, found: Any
         one.fits = fits
         if asked.liberal:
             one.start = state.first if state.before == NEVER else state.before
-            one.end = state.last if behind == NEVER else behind
+            one.end = state.last if following == NEVER else following
     state.mode = CLOSED
     state.id = -1
     return n
@@ -155,7 +155,7 @@ def _grow(state: Any, order: int, reach: int, row: int) -> None:
 
 @part
 def report(asked: Any, state: Any, key: int, end: int, found: Any, n: int) -> int:
-    """A fragment, when the frame has become certain or has grown enough since the last one.
+    """Report a fragment when the frame has become certain or has grown enough since the last one.
 
     ``end`` is up to where it lasts for sure.
     """
@@ -173,7 +173,7 @@ def report(asked: Any, state: Any, key: int, end: int, found: Any, n: int) -> in
 
 @part
 def _cut_before(asked: Any, state: Any, order: int, reach: int, more: int) -> bool:
-    """Whether ``more`` rows, the last of them here, would take the frame beyond a maximum."""
+    """Return True if ``more`` rows, the last one here, take the frame beyond a maximum."""
     if not asked.cut:
         return False
     if 0 <= asked.max_count < state.n + state.missed + more:
@@ -186,15 +186,15 @@ def _cut_before(asked: Any, state: Any, order: int, reach: int, more: int) -> bo
 
 @part
 def _full(asked: Any, state: Any) -> bool:
-    """Whether the next row is cut off whatever it is."""
+    """Return True if the next row is cut off whatever it is."""
     return bool(asked.cut and state.n + state.missed == asked.max_count)
 
 
 @part
 def _finish(asked: Any, state: Any, key: int, found: Any, n: int) -> int:
-    """No row will join: the frame is over, or waits for the row behind it to tell its end."""
+    """No row will join: the frame is over, or waits for the next row to know its end."""
     waits = asked.reading == UNTIL_NEXT or asked.liberal
-    # Frames that overlap may end behind the next row.
+    # Frames that overlap may end after the next row.
     if waits or (asked.reading == INTERVAL and not asked.every_candidate):
         state.mode = COMPLETE
         return n
@@ -203,7 +203,7 @@ def _finish(asked: Any, state: Any, key: int, found: Any, n: int) -> int:
 
 @part
 def broken(asked: Any, state: Any, key: int, order: int, found: Any, n: int) -> int:
-    """A missing row ends the open frame."""
+    """Let a missing row end the open frame."""
     if asked.minimal:
         state.mode, state.id = CLOSED, -1  # its condition does not hold yet
         return n
@@ -259,7 +259,7 @@ def settle(
     found: Any,
     n: int,
 ) -> int:
-    """What a row does whatever its value is: that it comes, is missing, or would be too much."""
+    """Apply a row whatever its value is: it comes, is missing, or would be too much."""
     bounds = what == REAL or what == BREAKS  # others may satisfy, for all that is known
     if state.mode == COMPLETE and (bounds or not asked.liberal):
         n = close(asked, state, key, order, FINAL, found, n)
@@ -295,7 +295,7 @@ def decide(
     found: Any,
     n: int,
 ) -> int:
-    """What the value of a real row does: it extends the frame, closes it, or opens one."""
+    """Apply the value of a real row: extend the frame, close it, or open one."""
     role = OUTSIDE
     if state.mode == OPEN:
         role = as_next(asked, state, counts, whole, real, weight)

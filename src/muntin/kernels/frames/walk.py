@@ -143,7 +143,7 @@ def candidates(
             state.mode, state.previous, state.next_id, state.id = CLOSED, NEVER, 0, -1
             n = 0
             row = first
-            ours = True  # not another frame, which a row behind this one opened
+            ours = True  # not another frame, which a row after this one opened
             while row < starts[key + 1] and n == 0 and ours:
                 n = _apply(
                     asked,
@@ -193,7 +193,7 @@ def _sure_end(asked: Any, state: Any, horizon: int) -> int:
 
 @part
 def _past_cut(asked: Any, state: Any, joins: int) -> bool:
-    """Whether a row that comes is cut off, wherever it lies."""
+    """Return True if a row that comes is cut off, wherever it lies."""
     if not asked.cut or asked.max_duration < 0:
         return False
     return longer_than(asked, state.first, joins, asked.max_duration, asked.max_length)
@@ -205,15 +205,15 @@ def look_at_quiet(
     horizon: Ints,
     joins: Ints,
     breaks: int,
-    tells: int,
+    by_punctuation: int,
     states: Any,
     found: Any,
 ) -> int:
     """Report what is sure of open frames; returns how much was found.
 
-    The next row of a key, or one that is missing, lies at ``horizon`` or behind it, and one that
+    The next row of a key, or one that is missing, lies at ``horizon`` or after it, and one that
     may join a frame at ``joins``; NEVER where nothing is known. ``breaks`` says that a gap ends a
-    frame, ``tells`` that open frames are reported by what punctuation says.
+    frame, ``by_punctuation`` that open frames are reported by what punctuation says.
     """
     asked = asked_[0]
     n = 0
@@ -221,7 +221,7 @@ def look_at_quiet(
         state = states[key]
         if (state.mode != OPEN and state.mode != COMPLETE) or horizon[key] == NEVER:
             continue
-        if tells and asked.fragments >= 0:
+        if by_punctuation and asked.fragments >= 0:
             n = report(asked, state, key, _sure_end(asked, state, horizon[key]), found, n)
         if asked.reading == POINT:
             if state.mode == OPEN and _past_cut(asked, state, joins[key]):

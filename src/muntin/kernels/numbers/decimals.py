@@ -21,7 +21,7 @@ _LOW_BITS = np.int64(0xFFFF_FFFF)
 
 
 def words(column: pa.Array) -> tuple[Words, Ints]:
-    """The low and the high 64 bits of 128-bit decimals; zero where the column is null."""
+    """Return the low and the high 64 bits of 128-bit decimals; zero where the column is null."""
     pairs = np.frombuffer(column.buffers()[1], np.uint64).reshape(-1, 2)
     pairs = pairs[column.offset : column.offset + len(column)]
     low, high = pairs[:, 0].copy(), pairs[:, 1].copy().view(np.int64)
@@ -42,7 +42,7 @@ def from_words(low: Words, high: Ints, type_: pa.DataType, valid: Mask) -> pa.Ar
 
 
 def as_doubles(column: pa.Array) -> npt.NDArray[np.float64]:
-    """The doubles nearest to decimals without nulls, as Spark's cast gives them."""
+    """Return the doubles nearest to decimals without nulls, as Spark's cast gives them."""
     low, high = words(column)
     signed, scale = low.view(np.int64), column.type.scale
     # Both are exact as doubles, and a quotient of doubles is correctly rounded.

@@ -41,7 +41,7 @@ def add_exactly(high: float, low: float, more_high: float, more_low: float) -> t
 
 @inline
 def product_exactly(left: float, right: float) -> tuple[float, float]:
-    """A product and its rounding error (Dekker)."""
+    """Return a product and its rounding error (Dekker)."""
     product = left * right
     shifted = _SPLITTER * left
     left_high = shifted - (shifted - left)
@@ -73,7 +73,7 @@ def square(values: Floats) -> Pair:
 
 
 def divide(pair: Pair, divisor: Floats) -> Floats:
-    """The double nearest to a pair over a double, by one step of correction."""
+    """Return the double nearest to a pair over a double, by one step of correction."""
     high, low, by = (np.ascontiguousarray(part) for part in (*pair, divisor))
     out = np.empty(len(by), np.float64)
     _divide(high, low, by, out)

@@ -17,7 +17,7 @@ from muntin.kernels.numbers.order_keys import order_keys
 
 
 def by_group(groups: Ints, count: int) -> list[Ints]:
-    """The rows of each group, in their order."""
+    """Return the rows of each group, in their order."""
     order = np.argsort(groups, kind="stable")
     return np.split(order, np.searchsorted(groups[order], np.arange(1, count)))
 
@@ -25,7 +25,7 @@ def by_group(groups: Ints, count: int) -> list[Ints]:
 def tally(
     column: pa.Array, groups: Ints, count: int
 ) -> tuple[list[int | str], Ints, Ints, list[Ints]]:
-    """The different values of each group.
+    """Return the different values of each group.
 
     Returns all values in their canonical form; then, for each value of a group, its place among
     those and how often it occurs; and for each group which of these are its own.
@@ -55,7 +55,7 @@ def _canonical(column: pa.Array) -> pa.Array:
 
 
 def decoded(names: Sequence[str], type_: pa.DataType) -> pa.Array:
-    """The values of canonical forms that were written as text."""
+    """Return the values of canonical forms that were written as text."""
     if pa.types.is_binary(type_) or pa.types.is_large_binary(type_):
         return pa.array([name.encode("latin-1") for name in names], type_)
     if _is_text(type_) or pa.types.is_decimal(type_):

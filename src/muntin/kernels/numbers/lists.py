@@ -22,7 +22,7 @@ def lists(lengths: npt.ArrayLike, values: pa.Array) -> pa.Array:
 
 
 def lengths(column: pa.Array) -> Ints:
-    """How long each list is; no list is null.
+    """Return how long each list is; no list is null.
 
     >>> lengths(pa.array([["a", "b"], [], ["c"]]))
     array([2, 0, 1])

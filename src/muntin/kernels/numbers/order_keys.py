@@ -83,7 +83,7 @@ def tie_ranks(column: pa.Array) -> Ints:
 
 
 def orderable(type_: pa.DataType) -> bool:
-    """Whether values of a type can be compared; nested types cannot."""
+    """Return True if values of a type can be compared; nested types cannot."""
     return (
         _is_whole(type_)
         or pa.types.is_floating(type_)
@@ -148,7 +148,7 @@ def _order_bits(values: Floats, bits: Ints, out: Ints) -> None:
 
 
 def order_doubles(order: Ints) -> Floats:
-    """The way back from :func:`doubles_order`."""
+    """Return the way back from :func:`doubles_order`."""
     bits: Ints = order ^ ((order >> np.int64(63)) & _MAGNITUDE)
     return bits.view(np.float64)
 

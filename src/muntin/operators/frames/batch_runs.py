@@ -29,14 +29,14 @@ _ROWS_PER_RUN = 4
 
 
 def in_batch(operator: Operator) -> Operator:
-    """The operator with which a batch is framed: by runs where they say enough."""
+    """Return the operator that frames a batch: by runs where those are enough."""
     if type(operator) is not FrameOperator or not by_runs(operator):
         return operator
     return BatchRuns(**{part.name: getattr(operator, part.name) for part in fields(operator)})
 
 
 def by_runs(operator: FrameOperator) -> bool:
-    """Whether frames depend on nothing of a run but its ends and how many rows it has."""
+    """Return True if frames depend on nothing of a run but its ends and how many rows it has."""
     asked = operator.record[0]
     of_equals = operator.kind.compares_neighbours and not operator.kind.by_code
     each_counts = asked["cut"] or asked["fragments"] >= 0 or asked["reading"] == INTERVAL
@@ -66,7 +66,7 @@ class BatchRuns(FrameOperator):
     def _runs(self, rows: pa.Table, order: Ints) -> pa.Table:
         """The runs of some rows; where they are not in order, or change too often, only their keys.
 
-        Such a key has a run of no rows, which tells that its rows have to be looked at.
+        Such a key has a run of no rows, so its rows have to be looked at.
         """
         keys = [rows[name].combine_chunks() for name in self.key_names]
         code, size = key_codes(keys, rows.num_rows)
@@ -103,20 +103,20 @@ class BatchRuns(FrameOperator):
         return Step(self._results(keyed, found, None), {}, (counts,))
 
     def by_rows(self) -> FrameOperator:
-        """The operator that looks at every row."""
+        """Return the operator that looks at every row."""
         return FrameOperator(**{part.name: getattr(self, part.name) for part in fields(self)})
 
     def _found(self, runs: pa.Table, starts: Ints, largest: int | None) -> np.ndarray:
         """The frames of runs, of which the framing function is shown the first and the last row."""
         first, last, count, whole = (ints(runs[name]) for name in _NUMBERS)
         shown = np.where(count > 1, 2, 1)
-        behind = np.concatenate([[0], np.cumsum(shown)])
+        ends = np.concatenate([[0], np.cumsum(shown)])
         run = np.repeat(np.arange(len(count)), shown)
         is_first = np.zeros(len(run), np.bool_)
-        is_first[behind[:-1]] = True
+        is_first[ends[:-1]] = True
         order = np.where(is_first, first[run], last[run])
         what = np.where(lacking(runs)[run], BREAKS, REAL).astype(np.uint8)
-        rows = OrderedRows(behind[starts], order, what, pa.table({}), columns={"whole": whole[run]})
+        rows = OrderedRows(ends[starts], order, what, pa.table({}), columns={"whole": whole[run]})
         keys = len(starts) - 1
         rows = self.certainty.held_to(rows, np.full(keys, NEVER), largest)
         asked = self.record.copy()
@@ -134,7 +134,7 @@ _NUMBERS = ("first", "last", "n", "whole")
 
 
 def _apart(runs: pa.Table, key: Ints) -> bool:
-    """Whether sorted runs hold all rows, and no two of a key share a stretch of it."""
+    """Return True if sorted runs hold all rows, and no two of a key share a stretch of it."""
     first, last = ints(runs["first"]), ints(runs["last"])
     shared = (key[1:] == key[:-1]) & (first[1:] <= last[:-1])
     return not shared.any() and bool(np.all(ints(runs["n"]) > 0))

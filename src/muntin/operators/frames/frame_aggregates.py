@@ -56,11 +56,11 @@ class FrameAggregates:
         return pa.concat_tables([self.cells.schema.empty_table(), *chunks])
 
     def lifted(self, rows: pa.Table) -> pa.Table:
-        """Rows as cells of one row each."""
+        """Return rows as cells of one row each."""
         return self.cells.lifted(rows, orders(rows), np.zeros(rows.num_rows, np.int64))
 
     def of_stretches(self, cells: pa.Table, low: Ints, high: Ints) -> list[pa.Array]:
-        """The results for stretches of cells ``[low, high)``, by their start."""
+        """Return the results for stretches of cells ``[low, high)``, by their start."""
         if np.any(low >= high):
             return self._with_empty(cells, low, high)
         if np.any(np.diff(high) < 0) or np.any(np.diff(low) < 0):
@@ -72,7 +72,7 @@ class FrameAggregates:
         return [b.finish([slid[a] for a in b.accumulators]) for b in self.cells.bound]
 
     def _with_empty(self, cells: pa.Table, low: Ints, high: Ints) -> list[pa.Array]:
-        """Where some stretches have no cell, they get what the aggregates make of no row."""
+        """Return the results; stretches without a cell get the aggregates of no row."""
         some = low < high
         filled = self.of_stretches(cells, low[some], high[some])
         nothing = self.of_stretches(self.cells.nothing, np.array([0]), np.array([1]))
@@ -81,7 +81,7 @@ class FrameAggregates:
         return [pa.concat_arrays([one, none]).take(place) for one, none in pairs]
 
     def _in_layers(self, cells: pa.Table, low: Ints, high: Ints) -> list[pa.Array]:
-        """Where a frame ends before one that began earlier: apart, in layers where none does."""
+        """Return the results in layers: in each, no frame ends before one that began earlier."""
         place = np.lexsort((high, low))
         layer = layers(high[place], _LAYERS)
         parts, order = [], []
@@ -97,7 +97,7 @@ class FrameAggregates:
         return [pa.concat_arrays(column).take(pa.array(back)) for column in columns]
 
     def _one_by_one(self, cells: pa.Table, low: Ints, high: Ints) -> list[pa.Array]:
-        """Frames that lie in too many layers: each has its own copy of the rows."""
+        """Return the results of frames in too many layers, each with its own copy of the rows."""
         stop = np.cumsum(high - low)
         _, copied = members(low, high)
         return self.of_stretches(cells.take(pa.array(copied)), stop - (high - low), stop)

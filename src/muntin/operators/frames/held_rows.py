@@ -56,7 +56,7 @@ class HeldRowFrames(FrameOperator):
         rows = [f for f in self.framed_schema if f.name not in ("tick", *self.ties.names)]
         return pa.schema([*rows, *(pa.field(name, type_) for name, type_ in _OWN.items())])
 
-    def tell(
+    def find_frames(
         self,
         rows: OrderedRows,
         memory: dict[str, Ints],
@@ -64,7 +64,7 @@ class HeldRowFrames(FrameOperator):
         complete: Ints,
         ended: bool,
     ) -> FoundFrames:
-        """What is certain now, of rows of which some were there before."""
+        """Return what is certain now; some of the rows were held before."""
         raise NotImplementedError
 
     def _kept(self, state: State) -> pa.Table:
@@ -76,18 +76,18 @@ class HeldRowFrames(FrameOperator):
         records = self.memory.records(now.keyed, now.remembered)
         rows = self.certainty.to_the_end(now, rows, records)
         memory = {n: self.memory.whole(now.keyed, now.remembered, n) for n in self.remembered_names}
-        told = self.tell(rows, memory, now.keyed, self.certainty.complete(now), now.ended)
-        found = self._numbered(told.found, records)
+        outcome = self.find_frames(rows, memory, now.keyed, self.certainty.complete(now), now.ended)
+        found = self._numbered(outcome.found, records)
         results = self._results_of(now.keyed, found, rows)
-        since = self._held_since(rows, told.needed)
+        since = self._held_since(rows, outcome.needed)
         if now.ended:
             return results, forget(now.state, KEYS, HELD), since
-        changed = (np.diff(now.arranged.rows.starts) > 0) | (told.needed > rows.starts[:-1])
+        changed = (np.diff(now.arranged.rows.starts) > 0) | (outcome.needed > rows.starts[:-1])
         records["previous"][changed] = 0  # marks keys that were seen
         buckets = KeyBuckets.of(now.keyed, self.key_names, changed)
-        held = np.arange(both.num_rows) >= told.needed[key]
+        held = np.arange(both.num_rows) >= outcome.needed[key]
         changes = buckets.write(now.state, HELD, both.filter(pa.array(held)), key[held])
-        also = {name: pa.array(told.also[name]) for name in self.remembered_names}
+        also = {name: pa.array(outcome.also[name]) for name in self.remembered_names}
         known = records["previous"] != NEVER
         table = self.memory.table(now.keyed, records, self._also(now) | also)
         seen = table.filter(pa.array(known))
@@ -95,7 +95,7 @@ class HeldRowFrames(FrameOperator):
         return results, changes, since
 
     def _held_since(self, rows: OrderedRows, needed: Ints) -> Ints:
-        """Frames to come begin at a row that is held, liberal ones at the row before it."""
+        """Return where frames to come begin: at a held row, or before it if they are liberal."""
         earlier = np.maximum(needed - 1, rows.starts[:-1])
         first = earlier if self.record["liberal"][0] else needed
         held = np.append(rows.order, EVER)[np.minimum(first, len(rows))]
@@ -140,7 +140,7 @@ class HeldRowFrames(FrameOperator):
         return OrderedRows(starts, order, what, table, source, gap, stands)
 
     def _numbered(self, found: np.ndarray, records: np.ndarray) -> np.ndarray:
-        """Frames with the next ids of their keys."""
+        """Return frames with the next ids of their keys."""
         key = found["key"]
         counts = np.bincount(key, minlength=len(records)) if len(key) else np.zeros(len(records))
         first = np.searchsorted(key, key)

@@ -118,7 +118,7 @@ class FrameOperator(OneInput):
 
     @cached_property
     def certainty(self) -> Certainty:
-        return Certainty(self.axis, self.record, self.missing, self._told_by_punctuation)
+        return Certainty(self.axis, self.record, self.missing, self._reports_between_rows)
 
     @cached_property
     def memory(self) -> KeyMemory:
@@ -180,7 +180,7 @@ class FrameOperator(OneInput):
 
     @property
     def may_refuse(self) -> bool:
-        """Whether rows may be refused after looking at others."""
+        """True if rows may be refused after looking at others."""
         return self.ties.refuses
 
     def route(self, rows: pa.Table) -> Routed:
@@ -191,7 +191,7 @@ class FrameOperator(OneInput):
         return admitted.routed(partial, admitted.originals(self.key_names))
 
     def _without_place(self, rows: pa.Table) -> npt.NDArray[np.object_] | None:
-        """Rows that do not say until when they hold, or where along a region they lie."""
+        """Return rows without an end (``until``) or without a place along a region."""
         if self.kind.until is not None:
             on = to_ticks(rows["on"].combine_chunks(), self.axis)
             until = to_ticks(rows["until"].combine_chunks(), self.axis)
@@ -239,14 +239,14 @@ class FrameOperator(OneInput):
     def _pool(
         self, state: State, arrived: pa.Table, punctuation: Punctuation
     ) -> tuple[pa.Table, Sequence[int]]:
-        """What arrived, then what waits in chunks with a row that may be final now."""
+        """Return what arrived, then what waits in chunks with a row that may be final now."""
         everything = punctuation.ended or self.slots is not None
         chunks = due(state, EVER if everything else punctuation.latest)
         held = [state.read(PENDING, chunk) for chunk in chunks]
         return pa.concat_tables([arrived, *held], promote_options="default"), chunks
 
     def _kept(self, state: State) -> pa.Table:
-        """What is kept of rows that are final, with the keys."""
+        """Return what is kept of rows that are final, with the keys."""
         return self.contents.load(state)
 
     def _arranged(
@@ -265,7 +265,7 @@ class FrameOperator(OneInput):
         return self.sequencer.arrange(pool, keyed.numbers[1], len(keyed), reached, before)
 
     def _last_real(self, keyed: KeyedTables, remembered: pa.Table) -> pa.Table | None:
-        """What a condition on missing rows looks at, of the last real row of each key."""
+        """Return what a condition on missing rows looks at, of the last real row of each key."""
         if not isinstance(self.missing, Bridge):
             return None
         names = self.missing.names
@@ -276,7 +276,7 @@ class FrameOperator(OneInput):
         records = self.memory.records(now.keyed, now.remembered)
         rows = self.certainty.to_the_end(now, self._coded(now, records), records)
         found, own = self._walk(now, rows, records)
-        found, told = self.certainty.with_quiet(now, found, records, now.arranged.horizon)
+        found, reported = self.certainty.with_quiet(now, found, records, now.arranged.horizon)
         joined = None
         if self.calls:
             kept_of = now.keyed.numbers[2]
@@ -286,7 +286,7 @@ class FrameOperator(OneInput):
         if now.ended:
             return results, forget(now.state, KEYS, OPEN_CELLS), since
         changes: Changes = {}
-        buckets = KeyBuckets.of(now.keyed, self.key_names, (np.diff(rows.starts) > 0) | told)
+        buckets = KeyBuckets.of(now.keyed, self.key_names, (np.diff(rows.starts) > 0) | reported)
         if joined is not None:
             cells, opened = self.contents.kept(joined, records)
             changes |= buckets.write(now.state, OPEN_CELLS, cells, opened)
@@ -298,12 +298,12 @@ class FrameOperator(OneInput):
         return results, changes, since
 
     @property
-    def _told_by_punctuation(self) -> bool:
-        """Whether open frames are reported between rows; rows of a schedule come soon enough."""
+    def _reports_between_rows(self) -> bool:
+        """True if open frames are reported between rows; rows of a schedule come soon enough."""
         return self.slots is None and self.record["reading"][0] != POINT
 
     def _since(self, records: np.ndarray) -> Ints:
-        """Where the next frame of each key begins if it is open by now, else EVER."""
+        """Return where the next frame of each key begins if it is open by now, else EVER."""
         opened = is_open(records)
         if not self.record["liberal"][0]:
             return np.where(opened, records["first"], EVER)
@@ -314,11 +314,11 @@ class FrameOperator(OneInput):
     def _walk(
         self, now: StepContext, rows: OrderedRows, records: np.ndarray
     ) -> tuple[np.ndarray, dict[str, pa.Array]]:
-        """The frames found, and what is remembered of keys beside the record."""
+        """Return the frames found, and what is remembered of keys beside the record."""
         return walked(self.record, rows, records, now.ended), {}
 
     def _coded(self, now: StepContext, records: np.ndarray) -> OrderedRows:
-        """Values that do not fit 64 bits by their rank, the last ones of keys among them."""
+        """Replace values that do not fit 64 bits by their rank among these and keys' last ones."""
         rows = now.arranged.rows
         if not self.kind.by_code:
             return rows
@@ -372,13 +372,13 @@ class FrameOperator(OneInput):
 
 
 def _opened(keyed: KeyedTables, since: Ints) -> Open:
-    """The keys of which something is open."""
+    """Return the keys of which something is open."""
     some = since != EVER
     return Open(keyed.keys.filter(pa.array(some)), since[some])
 
 
 def walked(asked: np.ndarray, rows: OrderedRows, records: np.ndarray, ended: bool) -> np.ndarray:
-    """The frames that the framing function finds in rows, and the records it leaves."""
+    """Return the frames that the framing function finds in rows, and the records it leaves."""
     place = np.zeros(2, np.int64)
     room = np.zeros(max(1024, len(rows) // 8), FOUND)
     parts: list[np.ndarray] = []

@@ -37,8 +37,8 @@ _NO_BYTES = np.empty(0, np.uint8)
 class OrderedRows:
     """Rows key by key in order, missing ones among them.
 
-    ``starts`` has where each key begins and, last, how many rows there are. ``source`` tells
-    which row of ``table`` a row is, -1 for one that never came; where all came it is None.
+    ``starts`` has where each key begins and, last, how many rows there are. ``source`` is
+    the row of ``table`` a row is, -1 for one that never came; where all came it is None.
     """
 
     starts: Ints
@@ -53,7 +53,7 @@ class OrderedRows:
         return len(self.order)
 
     def read(self, name: str) -> npt.NDArray[np.generic]:
-        """A column that kernels look at; an empty one where the kind has none."""
+        """Return a column that kernels look at; an empty one where the kind has none."""
         if name in self.columns:
             return self.columns[name]
         if name not in self.table.column_names:
@@ -69,7 +69,7 @@ class OrderedRows:
 
     @property
     def places(self) -> Ints:
-        """For each row, and behind the last, how many rows of the table come before it."""
+        """For each row, and after the last, how many rows of the table come before it."""
         if self.source is None:
             return np.arange(len(self.order) + 1)
         counted = np.zeros(len(self.order) + 1, np.int64)
@@ -78,7 +78,7 @@ class OrderedRows:
 
 
 def held_until(rows: OrderedRows, until: Ints) -> OrderedRows:
-    """The rows, and behind those of each key a missing one that ends what the last of them holds.
+    """Add a missing row after those of each key, which ends how long the last of them holds.
 
     ``until`` says where; it lies no earlier than the last row.
     """
@@ -114,12 +114,12 @@ def _numbers(
 
 
 def spread(table: pa.Table, source: Ints) -> pa.Table:
-    """The rows of a table where they belong, nulls where a row never came."""
+    """Return the rows of a table where they belong, nulls where a row never came."""
     return table.take(pa.array(source, pa.int64(), mask=source < 0))
 
 
 def lacking(table: pa.Table) -> npt.NDArray[np.bool_]:
-    """Which rows miss the value that their kind reads."""
+    """Return which rows miss the value that their kind reads."""
     if "lacks" not in table.column_names:
         return np.zeros(table.num_rows, np.bool_)
     lacks: npt.NDArray[np.bool_] = table["lacks"].to_numpy(zero_copy_only=False)
@@ -127,7 +127,7 @@ def lacking(table: pa.Table) -> npt.NDArray[np.bool_]:
 
 
 def orders(table: pa.Table) -> Ints:
-    """Where rows lie along ``on``."""
+    """Return where rows lie along ``on``."""
     return ints(table["order"])
 
 
@@ -140,9 +140,9 @@ _VERDICTS = {
 
 @dataclass(frozen=True)
 class Bridge:
-    """A condition on the real rows before and behind a missing one.
+    """A condition on the real rows before and after a missing one.
 
-    Slot ``p`` of the condition is a column ``m0..`` of the row before it or behind it, as ``slots``
+    Slot ``p`` of the condition is a column ``m0..`` of the row before it or after it, as ``slots``
     says. ``types`` are those of these columns.
     """
 
@@ -158,12 +158,12 @@ class Bridge:
     def fields(self) -> list[pa.Field]:
         return [pa.field(f"m{place}", type_) for place, type_ in enumerate(self.types)]
 
-    def holds(self, before: pa.Table, behind: pa.Table) -> Mask:
+    def holds(self, before: pa.Table, after: pa.Table) -> Mask:
         """For pairs of rows whether the condition is true; a row that is not there has nulls."""
 
         def slot(place: int) -> Value:
             side, column = self.slots[place]
-            rows = before if side == "prev" else behind
+            rows = before if side == "prev" else after
             return from_arrow(rows[f"m{column}"].combine_chunks())
 
         def inner(node: Inner) -> Value:
@@ -178,17 +178,17 @@ Missing = str | Bridge
 
 
 def verdict(missing: Missing) -> int:
-    """What every missing row is taken for, unless a condition decides."""
+    """Return what every missing row is taken for, unless a condition decides."""
     return _VERDICTS[missing] if isinstance(missing, str) else records.BREAKS
 
 
 def waits(missing: Missing) -> bool:
-    """Whether a missing row has to wait for the next real one."""
+    """Return True if a missing row has to wait for the next real one."""
     return not isinstance(missing, str) or missing == "carry"
 
 
 def around(starts: Ints, real: Mask) -> tuple[Ints, Ints]:
-    """For each row the real row before it and the one at or behind it in its key, or -1.
+    """For each row the real row before it and the one at or after it in its key, or -1.
 
     The row before it is -1 as well where it came with an earlier micro-batch.
     """
@@ -199,6 +199,6 @@ def around(starts: Ints, real: Mask) -> tuple[Ints, Ints]:
     before = np.concatenate([[-1], last[:-1]]) if len(rows) else rows
     before = np.where(before >= key_start, before, -1)
     following = np.where(real, rows, len(rows))[::-1]
-    behind = np.minimum.accumulate(following)[::-1] if len(rows) else rows
-    behind = np.where(behind < key_stop, behind, -1)
-    return before.astype(np.int64), behind.astype(np.int64)
+    after = np.minimum.accumulate(following)[::-1] if len(rows) else rows
+    after = np.where(after < key_stop, after, -1)
+    return before.astype(np.int64), after.astype(np.int64)

@@ -36,10 +36,10 @@ class OverlappingFrames(HeldRowFrames):
 
     @property
     def in_one_pass(self) -> bool:
-        """Whether every row is looked at once, and not once for each frame that it lies in."""
+        """True if every row is looked at once, and not once for each frame that it lies in."""
         return in_one_pass(self.record)
 
-    def tell(
+    def find_frames(
         self,
         rows: OrderedRows,
         memory: dict[str, Ints],

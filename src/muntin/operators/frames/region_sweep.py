@@ -6,7 +6,7 @@ which regions are certain. It remembers of every position from when it exists an
 (:class:`Rectangles`). Rows are held for what they add to a region, not to find it.
 
 A region is over when a column breaks it. Until then any part of it may become one, so what shares
-a cell with it is undecided (unless every region is reported), and what starts behind it waits:
+a cell with it is undecided (unless every region is reported), and what starts after it waits:
 regions are numbered by their start.
 """
 
@@ -113,7 +113,7 @@ class Rectangles:
         return Rectangles(*(np.concatenate(pair) for pair in both))
 
     def by_start(self) -> Ints:
-        """The order in which they are numbered."""
+        """Return the order in which they are numbered."""
         return np.lexsort((self.high, self.end, self.low, self.start, self.key))
 
 
@@ -144,7 +144,7 @@ def regions(
     limits: Limits,
     ended: bool,
 ) -> RegionSweep:
-    """The regions that have become certain; with ``ended`` all that are left."""
+    """Return the regions that have become certain; with ``ended`` all that are left."""
     swept, positions = _swept(cells, positions, limits)
     rectangles = _rectangles(swept, positions)
     duration = _duration(rectangles, axis)
@@ -163,7 +163,7 @@ def regions(
 
 
 def _swept(cells: Cells, known: Positions, limits: Limits) -> tuple[dict[str, Ints], Positions]:
-    """The rectangles of all keys, and the positions up to the last column."""
+    """Return the rectangles of all keys, and the positions up to the last column."""
     keys = np.arange(len(cells.held) + 1)
     place = np.concatenate([known.at, cells.position])
     key, at, number = _distinct(np.concatenate([known.key, cells.key]), place)
@@ -171,7 +171,7 @@ def _swept(cells: Cells, known: Positions, limits: Limits) -> tuple[dict[str, In
     first[number[: len(known.key)]] = known.first
     since[number[: len(known.key)]] = known.since
     column_key, column_order, column = _distinct(cells.key, cells.order)
-    # Where nothing is new, that is behind the last column of the key.
+    # Where nothing is new, that is after the last column of the key.
     column_starts = np.searchsorted(column_key, keys)
     fresh = np.append(column, 0)[np.minimum(cells.starts[:-1] + cells.held, len(column))]
     some_new = cells.held < np.diff(cells.starts)
@@ -214,7 +214,7 @@ def _narrowness(rectangles: Rectangles, limits: Limits) -> Floats | npt.NDArray[
 
 
 def _distinct(key: Ints, value: Ints) -> tuple[Ints, Ints, Ints]:
-    """The distinct pairs in order, and for each pair given the number of its own."""
+    """Return the distinct pairs in order, and for each pair given the number of its own."""
     place = np.lexsort((value, key))
     key, value = key[place], value[place]
     begins = np.ones(len(key), np.bool_)
@@ -239,7 +239,7 @@ def _duration(rectangles: Rectangles, axis: Axis) -> Ints | Floats:
 
 
 def _length(ticks: int, axis: Axis) -> float:
-    """A length to compare durations with."""
+    """Return a length to compare durations with."""
     return ticks / 10**axis.digits if axis.domain is Domain.DOUBLE else ticks
 
 
@@ -262,7 +262,7 @@ def _not_beyond(duration: Ints | Floats, count: Ints, axis: Axis, limits: Limits
 
 
 def _outcome(closed: Rectangles, opened: Rectangles, keys: int, axis: Axis, limits: Limits) -> Ints:
-    """What becomes of each rectangle that is over."""
+    """Return what becomes of each rectangle that is over."""
     if limits.prefer == "all":
         return np.full(len(closed), TAKEN)
     sizes = [np.negative(_duration(closed, axis)), _narrowness(closed, limits)]
@@ -293,7 +293,7 @@ def _in_turn(
 ) -> tuple[Rectangles, Rectangles]:
     """Those taken that nothing still undecided can come before, and the rest, which waits.
 
-    What an open rectangle becomes has its start, no smaller ``low``, and ends behind all others.
+    What an open rectangle becomes has its start, no smaller ``low``, and ends after all others.
     """
     place = closed.by_start()
     closed, undecided = closed.take(place), outcome[place] == UNDECIDED
@@ -309,7 +309,7 @@ def _in_turn(
 
 
 def _members(cells: Cells, found: Rectangles) -> tuple[Ints, Ints]:
-    """The rows of each rectangle, as pairs."""
+    """Return the rows of each rectangle, as pairs."""
     given = (
         *(cells.starts, cells.order, cells.position),
         *(found.key, found.start, found.end, found.low, found.high),
@@ -321,7 +321,7 @@ def _members(cells: Cells, found: Rectangles) -> tuple[Ints, Ints]:
 
 
 def _needed(cells: Cells, undecided: tuple[Rectangles, ...]) -> Ints:
-    """The first row of each key that lies in something undecided, or behind its start."""
+    """Return the first row of each key that lies in something undecided, or after its start."""
     earliest = np.full(len(cells.held), EVER)
     for rectangles in undecided:
         np.minimum.at(earliest, rectangles.key, rectangles.start)

@@ -46,8 +46,8 @@ class Slots:
     def begin(self, slot: Ints) -> Ints:
         return self.start + slot * self.period
 
-    def behind(self, complete: Ints) -> Ints:
-        """The slot behind the last that is complete up to here; NEVER where nothing is."""
+    def first_open(self, complete: Ints) -> Ints:
+        """Return the slot after the last that is complete up to here; NEVER where nothing is."""
         known = np.where(complete == NEVER, self.start, complete)
         return np.where(complete == NEVER, NEVER, self.of(known))
 
@@ -57,7 +57,7 @@ class KnownUpTo:
     """How far the keys of a step are known.
 
     ``complete`` is the tick up to which a key is, ``slot`` the last slot that was dealt with, both
-    NEVER where nothing is; ``until`` is the slot behind the last that is due at the end of input.
+    NEVER where nothing is; ``until`` is the slot after the last that is due at the end of input.
     """
 
     complete: Ints
@@ -75,7 +75,7 @@ class OrderedBatch:
     refused: pa.Table | None
     slot: Ints | None
     last_real: Ints  # for each key the row of ``rows.table`` that was its last real one, or -1
-    horizon: Ints  # for each key the order below which no row behind these can be, nor be missing
+    horizon: Ints  # for each key the order below which no row after these can be, nor be missing
 
 
 @dataclass(frozen=True)
@@ -120,11 +120,11 @@ class Sequencer:
         return OrderedBatch(rows, waiting, refused, slot, last_real, horizon)
 
     def _horizon(self, reached: KnownUpTo, dealt: Ints | None) -> Ints:
-        """Where rows may come: at the punctuation, or in the slot behind the last dealt with."""
+        """Where rows may come: at the punctuation, or in the slot after the last dealt with."""
         tick = reached.complete
         if self.slots is not None and dealt is not None:
-            behind = self.slots.begin(np.where(dealt == NEVER, 0, dealt) + 1)
-            tick = np.where(dealt == NEVER, NEVER, behind)
+            following_row = self.slots.begin(np.where(dealt == NEVER, 0, dealt) + 1)
+            tick = np.where(dealt == NEVER, NEVER, following_row)
         known = tick != NEVER
         return np.where(known, order_of_ticks(np.where(known, tick, 0), self.axis), NEVER)
 
@@ -140,7 +140,7 @@ class Sequencer:
         if self.slots is None:
             return tick < complete
         slot = self.slots.of(tick)
-        final = slot < self.slots.behind(complete)
+        final = slot < self.slots.first_open(complete)
         if self.ties.how != "fail":
             return final  # who wins a slot is known only when it is complete
         assert reached.slot is not None
@@ -169,7 +169,7 @@ class Sequencer:
         return table.take(pa.array(kept)), key[kept], table.filter(pa.array(gone))
 
     def _combined(self, combined: CombinedTies, table: pa.Table, ties: Mask) -> pa.Table:
-        """Rows that tie as one, and what their kind reads of them."""
+        """Make one row of rows that tie, and read what their kind looks at."""
         made = combined.one_each(table, ties)
         read = self.kind.read(made)
         for name, column in read.items():
@@ -180,7 +180,7 @@ class Sequencer:
     def _hold_back(
         self, table: pa.Table, key: Ints, keys: int
     ) -> tuple[pa.Table, Ints, pa.Table, Ints]:
-        """Rows behind a key's last real one wait: what becomes of them depends on the next."""
+        """Hold back rows after a key's last real one: the next real row decides about them."""
         real = np.flatnonzero(~lacking(table))
         last = np.full(keys, -1, np.int64)
         last[key[real]] = real
@@ -191,7 +191,7 @@ class Sequencer:
     def _with_missing(
         self, table: pa.Table, starts: Ints, reached: KnownUpTo
     ) -> tuple[OrderedRows, Ints | None]:
-        """Rows with the slots in which none came among them; and the slots dealt with."""
+        """Return rows with the slots in which none came among them; and the slots dealt with."""
         what = np.where(lacking(table), verdict(self.missing), REAL).astype(np.uint8)
         plain = OrderedRows(starts, orders(table), what, table)
         if self.slots is None:
@@ -206,23 +206,23 @@ class Sequencer:
             return replace(plain, columns={"reach": np.ones(made, np.int64)}), dealt
         if made - len(slot) > MOST_SLOTS:
             raise EmptySlotsError(made - len(slot), MOST_SLOTS)
-        source, filled, stands = np.empty((3, made), np.int64)
-        fill_slots(*given, source, filled, stands, new_starts, dealt)
+        source, filled, covers = np.empty((3, made), np.int64)
+        fill_slots(*given, source, filled, covers, new_starts, dealt)
         came = source >= 0
         order = order_of_ticks(self.slots.begin(filled), self.axis)
         order[came] = plain.order[source[came]]
         taken = np.full(made, verdict(self.missing), np.uint8)
         taken[came] = what[source[came]]
         return OrderedRows(
-            new_starts, order, taken, table, source, columns={"reach": stands}
+            new_starts, order, taken, table, source, columns={"reach": covers}
         ), dealt
 
     def _due(self, reached: KnownUpTo) -> Ints:
-        """For each key the slot behind the last in which a row must have come by now."""
+        """For each key the slot after the last in which a row must have come by now."""
         assert self.slots is not None
         if waits(self.missing) and not reached.ended:
-            return np.full(len(reached.complete), NEVER)  # the next real row tells
-        due = self.slots.behind(reached.complete)
+            return np.full(len(reached.complete), NEVER)  # the next real row decides
+        due = self.slots.first_open(reached.complete)
         return due if reached.until is None else np.maximum(due, reached.until)
 
     def _judged(self, rows: OrderedRows, before: pa.Table | None) -> OrderedRows:
@@ -245,19 +245,19 @@ class Sequencer:
         key = np.repeat(np.arange(len(rows.starts) - 1), np.diff(rows.starts))
         source = np.arange(len(rows)) if rows.source is None else rows.source
         real = rows.table.select(bridge.names)
-        # The last real rows of earlier micro-batches stand behind those of this one.
+        # The last real rows of earlier micro-batches follow those of this one.
         both = pa.concat_tables([real, before.select(bridge.names)])
         earlier = rows.table.num_rows + key
         at = np.where(previous >= 0, source[np.maximum(previous, 0)], earlier)[asked]
-        behind = np.where(following >= 0, source[np.maximum(following, 0)], -1)[asked]
-        around_it = both.take(pa.array(at)), spread(real, behind)
+        following_row = np.where(following >= 0, source[np.maximum(following, 0)], -1)[asked]
+        around_it = both.take(pa.array(at)), spread(real, following_row)
         if not bridge.names:  # a table without columns does not know how many rows it has
-            around_it = (pa.table({"row": at}), pa.table({"row": behind}))
-        # Without a row behind it nothing is bridged; one before it is there wherever a frame is.
-        return bridge.holds(*around_it) & (behind >= 0)
+            around_it = (pa.table({"row": at}), pa.table({"row": following_row}))
+        # Without a row after it nothing is bridged; one before it is there wherever a frame is.
+        return bridge.holds(*around_it) & (following_row >= 0)
 
     def _fail_at(self, table: pa.Table, ties: Mask) -> None:
-        """A row where another is already ends the query, unless it was told what to do."""
+        """Raise if two rows are at one place."""
         if not ties.any():
             return
         row = int(np.flatnonzero(ties)[0])
@@ -267,5 +267,5 @@ class Sequencer:
         raise TieError([table[name][row].as_py() for name in keys], on[0].as_py(), along)
 
     def _along(self, table: pa.Table, row: int) -> object:
-        """Where along a region a row lies."""
+        """Return where along a region a row lies."""
         return self.kind.place(ints(table["along"])[row : row + 1])[0].as_py()

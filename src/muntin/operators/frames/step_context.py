@@ -41,14 +41,14 @@ class StepContext:
 class Certainty:
     """What punctuation alone says of frames: where last rows hold to, and what is over by now.
 
-    ``asked`` is the framing as kernels take it; ``tells`` whether open frames are reported between
-    rows.
+    ``asked`` is the framing as kernels take it. If ``between_rows``, open frames are also reported
+    when punctuation comes without a row.
     """
 
     axis: Axis
     asked: np.ndarray
     missing: Missing
-    tells: bool
+    between_rows: bool
 
     def to_the_end(self, now: StepContext, rows: OrderedRows, records: np.ndarray) -> OrderedRows:
         """At the end of input also up to where rows hold that no other follows."""
@@ -58,7 +58,7 @@ class Certainty:
         return self.held_to(rows, known, now.punctuation.largest)
 
     def held_to(self, rows: OrderedRows, known: Ints, largest: int | None) -> OrderedRows:
-        """Where rows hold until the next, the last hold as far as the input is known to reach."""
+        """Let last rows that hold until the next one hold as far as the input is known to reach."""
         if self.asked["reading"][0] != UNTIL_NEXT:
             return rows
         if largest is not None:
@@ -68,7 +68,7 @@ class Certainty:
         return held_until(rows, np.maximum(last, known))
 
     def complete(self, now: StepContext) -> Ints:
-        """The order below which no row of a key will come, NEVER where nothing is known."""
+        """Return the order below which no row of a key will come, NEVER where nothing is known."""
         _, complete = now.punctuation.of(now.keyed.keys)
         known = np.where(complete == NEVER, 0, complete)
         return np.where(complete == NEVER, NEVER, self._order(known))
@@ -79,14 +79,14 @@ class Certainty:
     def with_quiet(
         self, now: StepContext, found: np.ndarray, records: np.ndarray, horizon: Ints
     ) -> tuple[np.ndarray, Mask]:
-        """Also what punctuation alone says of open frames; and of which keys it said something."""
+        """Add what punctuation alone says of open frames; also return the keys it says it of."""
         if now.ended:
             return found, np.zeros(len(records), np.bool_)
         mode, reported = records["mode"].copy(), records["reported"].copy()
         joins = np.maximum(horizon, self.complete(now)) if self.missing == "carry" else horizon
-        rules = int(self.missing == "break"), int(self.tells)
+        rules = int(self.missing == "break"), int(self.between_rows)
         room = np.zeros(MOST_QUIET * len(records), FOUND)
         n = look_at_quiet(self.asked, horizon, joins, *rules, records, room)
         both = np.concatenate([found, room[:n]])
-        told: Mask = (mode != records["mode"]) | (reported != records["reported"])
-        return both[np.argsort(both["key"], kind="stable")], told
+        changed: Mask = (mode != records["mode"]) | (reported != records["reported"])
+        return both[np.argsort(both["key"], kind="stable")], changed

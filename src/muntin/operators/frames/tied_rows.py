@@ -48,7 +48,7 @@ class Ties:
 
 
 def same_as_before(*columns: npt.NDArray[np.generic]) -> Mask:
-    """Which rows have what the row before them has in all columns."""
+    """Return which rows have what the row before them has in all columns."""
     ties = np.zeros(len(columns[0]), np.bool_)
     if len(ties):
         ties[1:] = np.logical_and.reduce([column[1:] == column[:-1] for column in columns])

@@ -49,13 +49,13 @@ class Line:
     bridged: Callable[[Row, Row], bool | None]
 
     def following(self, place: RowPlace, held: Sequence[RowPlace]) -> list[RowPlace]:
-        """A place as a frame that holds these places meets it: perhaps behind a gap."""
+        """Return a place as a frame that holds these places meets it: perhaps after a gap."""
         if self.framing.readings != "interval":
             return [place]
         return [*gap_before(place, held, self.local.measure.at), place]
 
     def policy(self, missing: RowPlace) -> Policy:
-        """What becomes of a missing row that an open frame meets."""
+        """Return what becomes of a missing row that an open frame meets."""
         match self.framing.missing:
             case "break" | "satisfy" | "carry" as named:
                 return named
@@ -67,20 +67,20 @@ class Line:
         return "satisfy" if self.bridged(before[-1], after[0]) else "break"
 
     def bounds(self, place: RowPlace) -> bool:
-        """Whether a liberal frame beside it reaches to this place, and no further.
+        """Return True if a liberal frame beside it reaches to this place, and no further.
 
         A missing row that may satisfy for all that is known is none that does not.
         """
         return place.real or self.policy(place) == "break"
 
     def starting(self, place: RowPlace) -> bool:
-        """Whether a frame may begin here as far as starts were given."""
+        """Return True if a frame may begin here as far as starts were given."""
         if self.framing.kind.start_condition is None:
             return True
         return place.real and place.row is not None and bool(self.starts(place.row))
 
     def restarts(self, place: RowPlace) -> bool:
-        """Whether an open frame must give way to one that begins here [Frames, appendix A]."""
+        """True if an open frame must give way to one that begins here [Frames, appendix A]."""
         kind = self.framing.kind
         return kind.start_condition is not None and not kind.continues and self.starting(place)
 
@@ -102,11 +102,11 @@ class Candidates:
         return self.minimal or self.holds([place])
 
     def exists(self, candidate: Candidate) -> bool:
-        """A minimal frame is one when its condition holds; a maximal one always is."""
+        """Return True for a maximal candidate, and for a minimal one if its condition holds."""
         return not self.minimal or candidate.ended == "condition"
 
     def all(self) -> Iterator[Candidate]:
-        """Every c(i) that exists, whether it meets the local conditions or not."""
+        """Yield every c(i) that exists, whether it meets the local conditions or not."""
         for place in self.line.places:
             if self.opens(place):
                 candidate = self.grown(place)
@@ -114,7 +114,7 @@ class Candidates:
                     yield candidate
 
     def grown(self, first: RowPlace) -> Candidate:
-        """The frame that opens with this row, which takes places until something ends it."""
+        """Return the frame that opens with this row, which takes places until something ends it."""
         taken = [first]
         carried: list[RowPlace] = []
         if self.minimal and self.holds(taken):
@@ -165,7 +165,7 @@ class Frame:
 
 
 def one_after_another(candidates: Candidates) -> Iterator[Frame]:
-    """From the first row that opens a frame c of it, then c of the first such row behind it."""
+    """From the first row that opens a frame c of it, then c of the first such row after it."""
     reached = -1
     for place in candidates.line.places:
         if place.index > reached and candidates.opens(place):
@@ -183,7 +183,7 @@ def _reported(candidates: Candidates, candidate: Candidate) -> bool:
 
 
 def chosen(candidates: Candidates) -> list[Candidate]:
-    """The frames of a framing whose frames overlap."""
+    """Return the frames of a framing whose frames overlap."""
     line = candidates.line
     scheme = line.framing.scheme
     every = [found for found in candidates.all() if line.local.met(found.places)]

@@ -24,7 +24,7 @@ from muntin.specs.frames.row_kinds import Region
 def growing(
     places: Sequence[RowPlace], line: Line, steps: Sequence[int]
 ) -> Iterator[tuple[Sequence[RowPlace], Any]]:
-    """A frame with each of its places, and after each punctuation that finds it open.
+    """Yield a frame with each of its places, and after each punctuation that finds it open.
 
     Each time the places it holds by then, and where it ends at the least. ``steps`` are the
     punctuations, in ticks; a place is looked at when one has passed it.
@@ -34,7 +34,7 @@ def growing(
         passed = len(line.places) if upto is None else _passed(line, upto)
         holds = sum(place.index + _is_gap(place, line) < passed for place in places)
         for count in range(taken + 1, holds + 1):
-            # A carried row is taken together with the real row behind it.
+            # A carried row is taken together with the real row after it.
             if places[count - 1].real or line.framing.missing != "carry":
                 yield places[:count], line.local.end_so_far(places[:count])
         taken = max(taken, holds)
@@ -46,14 +46,14 @@ def growing(
 
 
 def _is_gap(place: RowPlace, line: Line) -> bool:
-    """Whether a place is known only with the row behind it."""
+    """Return True if a place is known only with the row after it."""
     return place.row is None and line.framing.readings == "interval"
 
 
 def _passed(line: Line, upto: int) -> int:
-    """How many places are looked at: those below a punctuation.
+    """Return how many places are looked at: those below a punctuation.
 
-    Missing rows wait for a real one behind them, where that decides what becomes of them.
+    Missing rows wait for a real one after them, where that decides about them.
     """
     axis, missing = line.local.measure.axis, line.framing.missing
     ticks = [axis.tick(place.on) for place in line.places]
@@ -64,7 +64,7 @@ def _passed(line: Line, upto: int) -> int:
     return passed
 
 
-#: What is reported of a frame behind its id, and the rows it is aggregated over.
+#: What is reported of a frame after its id, and the rows it is aggregated over.
 Found = tuple[dict[str, Any], list[Row]]
 
 
@@ -92,7 +92,7 @@ class FrameReference:
     aggregates: Mapping[str, Evaluate] = field(default_factory=dict)
 
     def run(self, batches: Sequence[MicroBatch]) -> Outcome:
-        """The results and refused rows of a stream that ends after these batches."""
+        """Return the results and refused rows of a stream that ends after these batches."""
         outcome = Outcome()
         came = arrive(outcome, batches, self.axis, self.framing.on, self.by, self._refusal)
         for key, arrived in came.held.items():
@@ -130,7 +130,7 @@ class FrameReference:
     def _found(
         self, rows: Sequence[Row], largest: int, complete: int | None, steps: Sequence[int]
     ) -> list[list[Found]]:
-        """The frames of a key in order, each with its fragments.
+        """Return the frames of a key in order, each with its fragments.
 
         ``steps`` are the punctuations of the micro-batches, ``complete`` the last of them.
         """
@@ -164,7 +164,7 @@ class FrameReference:
     def _fragments(
         self, places: Sequence[RowPlace], line: Line, steps: Sequence[int]
     ) -> Iterator[tuple[Sequence[RowPlace], Any]]:
-        """The frame as it was when it became certain, and then each time it had grown enough."""
+        """Yield the frame when it became certain, and each time it had grown enough."""
         if self.framing.fragments is None:
             return
         local, every = self._local, self._local.measure.length(self.framing.fragments)
@@ -180,7 +180,7 @@ class FrameReference:
 
     @property
     def _told_by_punctuation(self) -> bool:
-        """Whether punctuation alone tells how long an open frame lasts at the least.
+        """True if punctuation alone tells how long an open frame lasts at the least.
 
         Rows of a schedule come soon enough. About rows of a density windows to come decide.
         """

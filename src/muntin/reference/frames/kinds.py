@@ -83,7 +83,7 @@ def _crossing(kind: Crossing, aggregate: Evaluate | None) -> Condition:
 
 
 def compares(value: Any, sign: Sign, limit: Decimal) -> bool:
-    """Whether a value lies so to a limit; null and NaN do not, doubles meet the nearest double."""
+    """Return True if ``value sign limit`` holds; not for null and NaN. Doubles meet a double."""
     if value is None:
         return False
     return bool(_SIGNS[sign](value, float(limit) if isinstance(value, float) else limit))
@@ -101,7 +101,7 @@ def _within(kind: Delta, values: Sequence[Any]) -> bool:
 
 
 def _minus(value: Any, other: Any) -> Any:
-    """A difference; fractions, because Decimal arithmetic rounds at 28 digits."""
+    """Return a difference; fractions, because Decimal arithmetic rounds at 28 digits."""
     return value - other if isinstance(value, float) else Fraction(value) - Fraction(other)
 
 
@@ -131,7 +131,7 @@ def _from_start_to_end(line: Line, kind: Between) -> Iterator[Frame]:
 
 
 def _until_end(line: Line, kind: Between, first: RowPlace) -> tuple[Frame, int]:
-    """The frame that opens with a row, and the last place it leaves to no other."""
+    """Return the frame that opens with a row, and the last place it leaves to no other."""
     with_start, with_end = kind.inclusive in ("both", "start"), kind.inclusive in ("both", "end")
     ends_too = bool(first.reading[1])
     held = [first] if with_start or (with_end and ends_too) else []
@@ -221,7 +221,7 @@ def clusters(
 
 
 def by_chance(kind: Cluster, local: LocalConditions, rows: Sequence[RowPlace]) -> Decimal:
-    """``P(N >= k - 1)`` for k rows, N Poisson: the rows behind the first in their duration."""
+    """``P(N >= k - 1)`` for k rows, N Poisson: the rows after the first in their duration."""
     with localcontext() as context:
         context.prec = _DIGITS
         duration = Decimal(local.duration(rows))

@@ -46,7 +46,7 @@ class Layout:
     combine: Callable[[Sequence[Row]], Row]
 
     def one_each(self, key: Key, rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-        """The rows in order, one for each value of ``on``, and those that a tie left out."""
+        """Return the rows in order, one for each value of ``on``, and those that a tie left out."""
         spots: dict[Any, list[Row]] = {}
         for row in rows:
             spots.setdefault(self._spot(row), []).append(row)
@@ -61,7 +61,7 @@ class Layout:
         return kept, left_out
 
     def _spot(self, row: Row) -> Any:
-        """Where only one row may be: a value of ``on``, a slot, or a cell of a grid."""
+        """Return where only one row may be: a value of ``on``, a slot, or a cell of a grid."""
         on = row[self.framing.on]
         if self.framing.schedule is not None:
             return self._slot(self.framing.schedule, on)
@@ -155,7 +155,7 @@ class OnNumbers:
     axis: Axis
 
     def at(self, value: Any) -> Any:
-        """Where a value lies."""
+        """Return where a value lies."""
         if self.axis.domain is Domain.DOUBLE:
             return value
         tick = self.axis.tick(value)
@@ -182,9 +182,9 @@ class LocalConditions:
         return max((place.held_until for place in places), key=self.measure.at)
 
     def end(self, places: Sequence[RowPlace]) -> Any:
-        """Where a frame of these places ends, before any widening.
+        """Return where a frame of these places ends, before any widening.
 
-        Frames that share no row share no time either: a row that holds beyond the one behind the
+        Frames that share no row share no time either: a row that holds beyond the one after the
         frame does not take the frame there.
         """
         reach, behind = self.reach(places), places[-1].behind
@@ -210,7 +210,7 @@ class LocalConditions:
         return self.at_least(places, end) and not self.beyond(places, end)
 
     def at_least(self, places: Sequence[RowPlace], end: Any) -> bool:
-        """Whether the minimum is met by a frame that ends there."""
+        """Return True if the minimum is met by a frame that ends there."""
         framing = self.framing
         if sum(place.real for place in places) < framing.kind.least_rows:
             return False
@@ -222,7 +222,7 @@ class LocalConditions:
         return bool(lasted >= self.measure.length(framing.min_duration))
 
     def beyond(self, places: Sequence[RowPlace], end: Any) -> bool:
-        """Whether a maximum is exceeded by a frame that ends there."""
+        """Return True if a maximum is exceeded by a frame that ends there."""
         framing = self.framing
         if framing.max_count is not None and len(places) > framing.max_count:
             return True

@@ -62,7 +62,7 @@ class RegionGrid:
         ]
 
     def exists(self, column: int, position: int) -> bool:
-        """A position is there from its first row on."""
+        """Return True if a position exists in a column: it does from its first row on."""
         return self.since[position] <= column
 
     def satisfies(self, column: int, position: int) -> bool:
@@ -80,7 +80,7 @@ class RegionGrid:
         )
 
     def maximal(self) -> list[Rectangle]:
-        """Every region that lies in no other."""
+        """Return every region that lies in no other."""
         spans = itertools.product(_intervals(len(self.columns)), _intervals(len(self.positions)))
         found = [Rectangle(*columns, *positions) for columns, positions in spans]
         regions = [rectangle for rectangle in found if self.is_region(rectangle)]
@@ -93,7 +93,7 @@ class RegionGrid:
         return maximal
 
     def counted(self, r: Rectangle) -> tuple[int, int]:
-        """How many of its cells have a row that satisfies, and how many were bridged."""
+        """Return how many of its cells have a row that satisfies, and how many were bridged."""
         there = [cell for cell in r.cells if self.exists(*cell)]
         real = sum(self.readings.get(cell) is not None for cell in there)
         return real, len(there) - real

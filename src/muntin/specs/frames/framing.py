@@ -124,7 +124,7 @@ class Framing:
         return Context.FCA
 
     def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
-        """The axis for a column of this domain, fine enough for every length in play."""
+        """Return the axis for a column of this domain, fine enough for every length in play."""
         return Axis(domain, digits_for(domain, scale, *self.lengths, also), zone)
 
     def __str__(self) -> str:

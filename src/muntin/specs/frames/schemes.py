@@ -41,7 +41,7 @@ class Scheme:
 
     @property
     def overlapping(self) -> bool:
-        """Whether a row may lie in several frames."""
+        """True if a row may lie in several frames."""
         return self.name not in ("disjoint", "partition")
 
     def __str__(self) -> str:
@@ -50,12 +50,12 @@ class Scheme:
 
 
 def adjacent(overlap: object) -> Scheme:
-    """Frames of which each starts ``overlap`` before the end of the one before it."""
+    """Let each frame start ``overlap`` before the end of the one before it."""
     return Scheme("adjacent", overlap=overlap)
 
 
 def cover(fill: str = "drained") -> Scheme:
-    """Frames that leave no row out: the fewest (``drained``), or all there are (``saturated``)."""
+    """Leave no row out: with the fewest frames (``drained``) or with all (``saturated``)."""
     return Scheme("cover", fill=fill)
 
 
@@ -75,11 +75,11 @@ class Schedule:
         object.__setattr__(self, "origin", origin)
 
     def period(self, axis: Axis) -> int:
-        """A slot's length in ticks."""
+        """Return a slot's length in ticks."""
         return axis.length("schedule", self.every)
 
     def start(self, axis: Axis) -> int:
-        """The tick where slot 0 begins."""
+        """Return the tick where slot 0 begins."""
         if self.origin is None:
             return axis.default_origin(self.period(axis))
         return axis.point("schedule", self.origin)

@@ -278,7 +278,7 @@ class AggregateRowByRow(FrameOperator):
         return found, kept
 
     def _joined(self, now: StepContext, rows: OrderedRows, records: np.ndarray) -> JoinedCells:
-        """What is remembered of open frames, and the rows that have a value."""
+        """Return what is remembered of open frames, and the rows that have a value."""
         real = np.flatnonzero(rows.what == REAL)
         source = real if rows.source is None else rows.source[real]
         assert self.call is not None
@@ -311,10 +311,10 @@ class _CrossingByRow:
         self.work, self.rows, self.joined, self.records = work, rows, joined, records
         self.minimal = bool(work.record["minimal"][0])
         self.met = np.zeros(len(rows), np.bool_)
-        self.said = self._alone()
-        # As kernels take them, with what is said of a row in the place of its value; once, because
+        self.answers = self._alone()
+        # As kernels take them, with the answer about a row in the place of its value; once, because
         # rows make these columns anew each time they are asked.
-        self.columns = row_columns(*rows.kernel_columns._replace(whole=self.said))
+        self.columns = row_columns(*rows.kernel_columns._replace(whole=self.answers))
         self.next = rows.starts[:-1].tolist()
         #: Of each key the frame that is known about, by its first row, and up to which row; and of
         #: how many rows more it will be known then.
@@ -361,7 +361,7 @@ class _CrossingByRow:
                 self.found.append(room[:n].copy())
 
     def _alone(self) -> Ints:
-        """What each row is to a frame that it would open."""
+        """Return what each row is to a frame that it would open."""
         made = np.zeros(len(self.rows), np.int64)
         real = np.flatnonzero(self.rows.what == REAL)
         key = np.searchsorted(self.rows.starts, real, side="right") - 1
@@ -373,17 +373,17 @@ class _CrossingByRow:
     def _together(self, row: int, until: int) -> int:
         """Say what rows are to the open frame, from one on that is; where they end.
 
-        To call a kernel takes longer than what it does for a row: those behind it come along that
+        To call a kernel takes longer than what it does for a row: those after it come along that
         are sure to find the same frame open.
         """
         upto = self._last_together(row, until) if self._may_come_along else row + 1
         last, outside = (EXTENDS | EXTENDS_LAST, EXTENDS) if self.minimal else (EXTENDS, 0)
-        self.said[row:upto] |= np.where(self.met[row:upto], last, outside)
+        self.answers[row:upto] |= np.where(self.met[row:upto], last, outside)
         return upto
 
     @cached_property
     def _may_come_along(self) -> bool:
-        """Whether values alone end a frame: no maximum cuts it, no start, and no time between."""
+        """True if values alone end a frame: no maximum cuts it, no start, and no time between."""
         asked = self.work.record[0]
         by_others = asked["cut"] or asked["restart"] != NOWHERE or asked["reading"] == INTERVAL
         return not by_others
@@ -415,7 +415,7 @@ class _CrossingByRow:
 
 
 def _gathered(cells: pa.Table, key: Ints, low: Ints, high: Ints) -> tuple[pa.Table, Ints]:
-    """The cells that stretches of keys cover, and how far each stretch has moved there."""
+    """Return the cells that stretches of keys cover, and how far each stretch has moved there."""
     begins = np.append(True, key[1:] != key[:-1])
     first, stop = low[begins], high[np.append(begins[1:], True)]
     size = stop - first

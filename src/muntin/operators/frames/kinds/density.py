@@ -98,14 +98,14 @@ class DensityFrames(HeldRowFrames):
         both, key, rows = self._gathered(now)
         complete = self.certainty.complete(now)
         known = rows.starts, rows.order, complete, now.ended, self.axis, self.per
-        told = decided(*known)
+        certain = decided(*known)
         framed = self.memory.whole(now.keyed, now.remembered, "framed")
-        new = self._told(rows, np.where(framed == NEVER, 0, framed), told)
+        new = self._newly_decided(rows, np.where(framed == NEVER, 0, framed), certain)
         records = self.memory.records(now.keyed, now.remembered)
         new = self.certainty.to_the_end(now, new, records)
         found = walked(self.record, new, records, now.ended)
         if not now.ended:
-            horizon = self._untold(rows, told, complete)
+            horizon = self._next_undecided(rows, certain, complete)
             found, _ = self.certainty.with_quiet(now, found, records, horizon)
             found = self._with_over(found, new, records, over(*known), horizon)
         joined = self._joined(now, new)
@@ -122,25 +122,25 @@ class DensityFrames(HeldRowFrames):
         records["low"] = records["high"] = np.where(is_open(records), -1, 0)
         held = np.arange(both.num_rows) >= first[key]
         changes |= buckets.write(now.state, HELD, both.filter(pa.array(held)), key[held])
-        seen = np.maximum(0, rows.starts[:-1] + told - first)
+        seen = np.maximum(0, rows.starts[:-1] + certain - first)
         table = self.memory.table(now.keyed, records, {"framed": pa.array(seen)})
         changes |= buckets.write(now.state, KEYS, table, np.arange(len(now.keyed)))
         return results, changes, since
 
     def _joined(self, now: StepContext, rows: OrderedRows) -> JoinedCells:
-        """What is kept of open frames, and the rows that are framed now."""
+        """Return what is kept of open frames, and the rows that are framed now."""
         kept = self.contents.load(now.state)
         key = find_keys(kept.select(self.key_names), now.keyed.keys)
         return JoinedCells.of(self.contents, len(now.keyed), kept, key, rows)
 
-    def _told(self, rows: OrderedRows, framed: Ints, told: Ints) -> OrderedRows:
+    def _newly_decided(self, rows: OrderedRows, framed: Ints, certain: Ints) -> OrderedRows:
         """The rows about which it is known now whether they lie in a window that satisfies."""
         low = windows_of(rows.starts, rows.order, self.axis, self.per)
         reach_back = shift_order(rows.order, self.axis, -self.per)
         action = flag(rows.starts, rows.order, reach_back, self._satisfied(rows, low))
         place = np.arange(len(rows)) - np.repeat(rows.starts[:-1], np.diff(rows.starts))
         counts = np.diff(rows.starts)
-        new = (place >= np.repeat(framed, counts)) & (place < np.repeat(told, counts))
+        new = (place >= np.repeat(framed, counts)) & (place < np.repeat(certain, counts))
         key = np.repeat(np.arange(len(counts)), counts)[new]
         return OrderedRows(
             starts=np.searchsorted(key, np.arange(len(counts) + 1)).astype(np.int64),
@@ -158,14 +158,14 @@ class DensityFrames(HeldRowFrames):
         (values,) = measured.of_stretches(measured.lifted(rows.table), low, high)
         return meets(values, self.sign, self.limit)
 
-    def _untold(self, rows: OrderedRows, told: Ints, complete: Ints) -> Ints:
-        """Where the next row to be framed may lie: the first that is not told, or punctuation."""
-        first = rows.starts[:-1] + told
+    def _next_undecided(self, rows: OrderedRows, certain: Ints, complete: Ints) -> Ints:
+        """Where the next row to be framed may lie: the first undecided one, or punctuation."""
+        first = rows.starts[:-1] + certain
         held = np.append(rows.order, EVER)[np.minimum(first, len(rows))]
         return np.minimum(complete, np.where(first < rows.starts[1:], held, EVER))
 
     @property
-    def _told_by_punctuation(self) -> bool:
+    def _reports_between_rows(self) -> bool:
         """Windows to come decide about rows, so punctuation says little of open frames."""
         return False
 
@@ -197,7 +197,7 @@ class ClusterFrames(HeldRowFrames):
 
     scan: Scan = field(default_factory=lambda: Scan(0.05, 1.0, 1))
 
-    def tell(
+    def find_frames(
         self,
         rows: OrderedRows,
         memory: dict[str, Ints],

@@ -86,7 +86,7 @@ class ArrowOwn(ArrowKind):
 
 @dataclass(frozen=True)
 class OwnFrames(FrameOperator):
-    """``own`` says what opens, extends and closes a frame; ``digest`` tells it from others."""
+    """``own`` decides what opens, extends and closes a frame; ``digest`` identifies its code."""
 
     own: OwnFraming | None = None
     digest: str = ""
@@ -150,7 +150,7 @@ class _FramingByRow:
     records: np.ndarray
 
     def run(self, states: list[dict[str, Any]], ended: bool) -> np.ndarray:
-        """The frames found; ``states`` are what the function remembers of each key."""
+        """Return the frames found; ``states`` are what the function remembers of each key."""
         room, parts = np.zeros(MOST, FOUND), [np.zeros(0, FOUND)]
         values, modes = self._values(), self.records["mode"]
         rows, reach = self.rows, self.rows.read("reach").astype(np.int64)
@@ -212,7 +212,7 @@ _MOST_BITS = 14_000
 
 
 def _plainly_kept(state: dict[str, Any]) -> bool:
-    """Whether a state has only what is the same when written down, told at a glance."""
+    """Return True if a quick look shows that a state is the same after it is written down."""
     return all(
         type(name) is str
         and (type(value) in (float, bool, str) or (type(value) is int and value.bit_length() < 64))
@@ -244,7 +244,7 @@ def _not_kept(value: Any, where: str, seen: set[int]) -> str:
 
 
 def _matrix(rows: OrderedRows, columns: int) -> npt.NDArray[np.float64]:
-    """What a compiled function looks at: a line of doubles for each row."""
+    """Return what a compiled function looks at: a line of doubles for each row."""
     made = np.zeros((len(rows), columns))
     source = rows.source
     for place in range(columns):

@@ -140,7 +140,7 @@ class RegionFrames(HeldRowFrames):
         held = np.bincount(now.keyed.numbers[2], minlength=len(now.keyed)).astype(np.int64)
         condition = np.where(rows.what != 0, _NULL, rows.read("whole")).astype(np.uint8)
         position = rows.read("along").astype(np.int64)
-        told = regions(
+        swept = regions(
             Cells(rows.starts, rows.order, position, condition, held),
             Positions(*self._load(now, POSITIONS, Positions.none())),
             Rectangles(*self._load(now, WAITING, Rectangles.none())),
@@ -149,23 +149,23 @@ class RegionFrames(HeldRowFrames):
             ended=now.ended,
         )
         records = self.memory.records(now.keyed, now.remembered)
-        results = self._told(now.keyed, told, records, both)
-        since = self._held_since(rows, told.needed)
-        np.minimum.at(since, told.waiting.key, told.waiting.start)
+        results = self._region_results(now.keyed, swept, records, both)
+        since = self._held_since(rows, swept.needed)
+        np.minimum.at(since, swept.waiting.key, swept.waiting.start)
         if now.ended:
             return results, forget(now.state, KEYS, HELD, POSITIONS, WAITING), since
         changed = np.diff(now.arranged.rows.starts) > 0
         buckets = KeyBuckets.of(now.keyed, self.key_names, changed)
-        keep = np.arange(both.num_rows) >= told.needed[key]
+        keep = np.arange(both.num_rows) >= swept.needed[key]
         changes = buckets.write(now.state, HELD, both.filter(pa.array(keep)), key[keep])
-        for name, made in ((POSITIONS, told.positions), (WAITING, told.waiting)):
+        for name, made in ((POSITIONS, swept.positions), (WAITING, swept.waiting)):
             changes |= buckets.write(now.state, name, self._table(now.keyed, made), made.key)
         table = self.memory.table(now.keyed, records, {})
         changes |= buckets.write(now.state, KEYS, table, np.arange(len(now.keyed)))
         return results, changes, since
 
     def _load(self, now: StepContext, name: str, empty: Positions | Rectangles) -> list[Any]:
-        """The columns of a table of state, its keys by their numbers in this step."""
+        """Return the columns of a table of state, its keys by their numbers in this step."""
         chunks = [now.state.read(name, bucket) for bucket in sorted(now.state.buckets(name))]
         table = pa.concat_tables([self._table(now.keyed, empty).slice(0, 0), *chunks])
         key = find_keys(table.select(self.key_names), now.keyed.keys)
@@ -180,10 +180,10 @@ class RegionFrames(HeldRowFrames):
         columns += [pa.array(np.ascontiguousarray(getattr(made, name))) for name in names]
         return pa.table(columns, names=[f.name for f in key_fields(self.keys)] + names)
 
-    def _told(
-        self, keyed: KeyedTables, told: RegionSweep, records: np.ndarray, rows: pa.Table
+    def _region_results(
+        self, keyed: KeyedTables, swept: RegionSweep, records: np.ndarray, rows: pa.Table
     ) -> pa.Table:
-        found = told.found
+        found = swept.found
         made = np.zeros(len(found), FOUND)
         made["key"], made["status"] = found.key, FINAL
         made["start"] = made["held_from"] = found.start
@@ -196,9 +196,9 @@ class RegionFrames(HeldRowFrames):
         low, high = (edge[made["low"]] for edge in (found.low, found.high))
         results[place:place] = [self.kind.place(low), self.kind.place(high)]
         if self.calls:
-            order = np.argsort(told.member_of, kind="stable")
-            cells = self.contents.lifted(rows.take(pa.array(told.member[order])))
-            edges = np.searchsorted(told.member_of[order], np.arange(len(found) + 1))
+            order = np.argsort(swept.member_of, kind="stable")
+            cells = self.contents.lifted(rows.take(pa.array(swept.member[order])))
+            edges = np.searchsorted(swept.member_of[order], np.arange(len(found) + 1))
             low_row, high_row = edges[:-1][made["low"]], edges[1:][made["low"]]
             results += self.contents.of_stretches(cells, low_row, high_row)
         return pa.Table.from_arrays(results, schema=self.result_schema)
