@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from muntin.operators.join.asof import AsofJoinOperator
-from muntin.operators.join.asof_reach import AsofReach
-from muntin.operators.join.sorted_right_rows import tie_ranks
+from muntin.operators.join.reach import AsofReach
+from muntin.operators.join.right_rows import tie_ranks
 from muntin.operators.protocol import MemoryState
 from muntin.specs.join import Asof
 from tests.join.feeding import SIDE, WHOLE, Fed, names

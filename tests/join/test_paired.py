@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from muntin.expressions.nodes import Comparison, Slot
+from muntin.operators.join.candidate_pairs import PairCondition
 from muntin.operators.join.operator import PairJoinOperator
-from muntin.operators.join.pair_condition import PairCondition
 from muntin.operators.join.reach import Around, IntervalReach
 from muntin.operators.protocol import Step
 from muntin.specs.join import Distance, Zipper

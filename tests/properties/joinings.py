@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from muntin.expressions.nodes import Comparison, Slot
 from muntin.operators.join.asof import AsofJoinOperator
-from muntin.operators.join.asof_reach import AsofReach
+from muntin.operators.join.candidate_pairs import PairCondition
 from muntin.operators.join.held_rows import GONE
 from muntin.operators.join.operator import PairJoinOperator
-from muntin.operators.join.pair_condition import PairCondition
-from muntin.operators.join.reach import Around, IntervalReach
+from muntin.operators.join.reach import Around, AsofReach, IntervalReach
 from muntin.operators.join.side import SideRows
 from muntin.operators.protocol import InputBatch, MapSide, MemoryState, Operator, Step
 from muntin.reference.arrivals import arrive, without_place

@@ -8,11 +8,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from muntin.operators.join.asof_reach import AsofReach
+from muntin.operators.join.reach import AsofReach
 from muntin.operators.protocol import Operator
-from muntin.operators.resample.at_grid import Regular
-from muntin.operators.resample.at_instants import Given
 from muntin.operators.resample.neighbours import Neighbours, numeric
+from muntin.operators.resample.operator import Given, Regular
 from muntin.reference.resample import ResampleReference
 from muntin.specs.axis import Domain
 from muntin.specs.join import Asof

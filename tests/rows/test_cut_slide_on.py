@@ -3,7 +3,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from muntin.kernels.arrays import NEVER
-from muntin.operators.rows.cut_slide_on import SlideCut
+from muntin.operators.rows.cut import SlideCut
 from muntin.specs.axis import Axis, Domain
 from tests.operators.progressed import progressed, run, told
 

@@ -10,9 +10,8 @@ from muntin.aggregates.bind import synopses
 from muntin.aggregates.definition import AggregateCall
 from muntin.errors import ArgumentError
 from muntin.operators.protocol import Operator
-from muntin.operators.rows.cut import Cut, RankCut, TupleCut
+from muntin.operators.rows.cut import Cut, RankCut, SlideCut, TupleCut
 from muntin.operators.rows.cut_landmarks import LandmarkCut
-from muntin.operators.rows.cut_slide_on import SlideCut
 from muntin.operators.rows.cut_values import ValueCut
 from muntin.operators.rows.operator import RowWindowOperator
 from muntin.operators.rows.synopses import Synopses

@@ -18,7 +18,7 @@ from muntin.kernels.stretches import covered, members, stretches
 from muntin.operators.common.columns import ints
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.fill.held_rows import INDEX, ROWS, HeldChunks
-from muntin.operators.fill.horizon import Horizon
+from muntin.operators.fill.segments import Horizon
 from muntin.operators.protocol import Changes, ScopedState, State, forget
 
 LISTED = "listed"

@@ -18,8 +18,7 @@ from muntin.kernels.grouping import key_codes
 from muntin.operators.common.columns import ints, numbered
 from muntin.operators.fill.between_join import BetweenJoin, MatchedRows, Probes
 from muntin.operators.fill.fragments import Fragments, OpenFills
-from muntin.operators.fill.horizon import Horizon
-from muntin.operators.fill.segments import OperatorSegments
+from muntin.operators.fill.segments import Horizon, OperatorSegments
 from muntin.operators.fill.source import FillInput
 from muntin.operators.protocol import Changes, InputBatch, MapSide, ScopedState, State, Step, forget
 

@@ -2,24 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from muntin.aggregates.definition import AggregateCall
+from muntin.errors import OwnFunctionError
 from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.ticks import shift_order
 from muntin.operators.common.admission import Admission
 from muntin.operators.common.columns import key_fields
 from muntin.operators.common.completeness import Front, in_time
-from muntin.operators.fill.user_function import UserFunction
+from muntin.operators.fill.between_join import MatchedRows
 from muntin.operators.frames.frame_aggregates import FrameAggregates
 from muntin.operators.protocol import InputBatch, Punctuation, Routed, RowCounts
 from muntin.specs.axis import Axis
 from muntin.specs.fill import Edge
+
+#: Rows in their order, with the user's column names; a value for each result column.
+Function = Callable[[pa.Table], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class UserFunction:
+    """The function, the names of the columns it sees, and those it returns."""
+
+    function: Function
+    names: tuple[str, ...]
+    returns: pa.Schema
+
+    @property
+    def label(self) -> str:
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def of(self, matched: MatchedRows) -> list[pa.Array]:
+        """The results, a row for every probe that was answered."""
+        rows = [self._called(table) for table in self._tables(matched)]
+        made = []
+        for field in self.returns:
+            values = [row.get(field.name) for row in rows]
+            try:
+                made.append(pa.array(values, field.type))
+            except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+                problem = f"returned {field.name} that is no {field.type}: {error}"
+                raise OwnFunctionError(self.label, problem) from error
+        return made
+
+    def _tables(self, matched: MatchedRows) -> Iterator[pa.Table]:
+        columns = [f"c{place}" for place in range(len(self.names))]
+        rows = matched.rows.select(columns).rename_columns(list(self.names))
+        for first, count in zip(matched.first.tolist(), matched.counts.tolist(), strict=True):
+            yield rows.slice(first, count)
+
+    def _called(self, table: pa.Table) -> Mapping[str, Any]:
+        try:
+            made = self.function(table)
+        except Exception as error:
+            problem = f"failed on {table.num_rows} rows: {type(error).__name__}: {error}"
+            raise OwnFunctionError(self.label, problem) from error
+        if not isinstance(made, Mapping):
+            raise OwnFunctionError(self.label, f"returned {made!r}; it is to return a mapping")
+        unknown = sorted({*made} - {*self.returns.names})
+        if unknown:
+            known = ", ".join(self.returns.names)
+            raise OwnFunctionError(
+                self.label, f"returned {', '.join(unknown)}, but the schema has {known}"
+            )
+        return made
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,10 @@ from muntin.operators.common.columns import ints, key_fields
 from muntin.operators.common.completeness import Front, careful
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.fill.held_rows import INDEX, ROWS, reached
-from muntin.operators.join.asof_reach import AsofReach
 from muntin.operators.join.held_rows import GONE, HeldSide, Pool
-from muntin.operators.join.passed_rows import PassedRows
+from muntin.operators.join.reach import AsofReach
+from muntin.operators.join.right_rows import PassedRows, SortedRightRows
 from muntin.operators.join.side import SideRows
-from muntin.operators.join.sorted_right_rows import SortedRightRows
 from muntin.operators.protocol import Changes, InputBatch, MapSide, State, Step, forget
 
 

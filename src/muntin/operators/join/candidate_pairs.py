@@ -1,13 +1,20 @@
-"""Who meets whom in a step: new left rows all right rows, held left rows the new right ones."""
+"""Candidate pairs of a step, and the condition on them.
+
+New left rows meet all right rows, held left rows the new right ones.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 
+from muntin.expressions.evaluate import evaluate
+from muntin.expressions.nodes import Inner, Node
+from muntin.expressions.values import Value, from_arrow, truth
 from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.grouping import by_key_and_order
 from muntin.kernels.stretches import members, stretches
@@ -81,3 +88,25 @@ class PairSearch:
         for asked in self.asked:
             made[asked.left] = asked.behind > asked.first
         return made
+
+
+@dataclass(frozen=True)
+class PairCondition:
+    """Slot ``p`` of the tree is ``slots[p]``: the side (0 or 1) and the number of its column."""
+
+    tree: Node
+    slots: tuple[tuple[int, int], ...]
+
+    def holds(self, sides: Sequence[pa.Table], rows: Sequence[Ints]) -> Mask:
+        """For pairs, given by the rows of each side, whether the condition is true; null is not."""
+
+        def slot(place: int) -> Value:
+            side, column = self.slots[place]
+            values = sides[side][f"c{column}"].take(pa.array(rows[side]))
+            return from_arrow(values.combine_chunks())
+
+        def inner(node: Inner) -> Value:
+            raise AssertionError(node)  # the parser lets no aggregate in
+
+        answer = truth(evaluate(self.tree, slot, inner))
+        return np.broadcast_to(answer.true & answer.valid, len(rows[0]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,25 @@ from muntin.kernels.arrays import Ints, Mask
 from muntin.operators.common.columns import ints
 from muntin.operators.common.completeness import Front
 from muntin.operators.join.held_rows import GONE, MET, HeldSide, Pool
+from muntin.operators.join.side import SideRows
 from muntin.operators.protocol import Changes, State
 
-if TYPE_CHECKING:
-    from muntin.operators.join.operator import PairJoinOperator
+
+class EvictingJoin(Protocol):
+    """What eviction asks of a join."""
+
+    @property
+    def sides(self) -> tuple[SideRows, SideRows]:
+        """The rows of each side."""
+
+    def stores(self, state: State) -> Sequence[HeldSide]:
+        """What is held of each side."""
+
+    def over(self, place: int, order: Ints, complete: Ints) -> Mask:
+        """Mask of rows for which no partner can come."""
+
+    def unmet(self, pools: Sequence[Pool], place: int, alone: Mask) -> pa.Table:
+        """Results of rows that are let go without a partner."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +55,7 @@ class StateAfterChanges:
 
 
 def evict(
-    work: PairJoinOperator, limit: int, state: State, changes: Changes, fronts: Sequence[Front]
+    work: EvictingJoin, limit: int, state: State, changes: Changes, fronts: Sequence[Front]
 ) -> tuple[list[pa.Table], int]:
     """Let rows go until what is held weighs no more than the limit.
 
@@ -72,7 +87,7 @@ def _forget_unwritten(state: State, changes: Changes) -> None:
 
 
 def _oldest(
-    work: PairJoinOperator, stores: Sequence[HeldSide], fronts: Sequence[Front], excess: int
+    work: EvictingJoin, stores: Sequence[HeldSide], fronts: Sequence[Front], excess: int
 ) -> tuple[list[Pool], list[Mask], list[Mask]]:
     """Chunks that hold the oldest rows; which of these go; and which nobody needs anyway."""
     chunks = _by_age(stores)
@@ -111,7 +126,7 @@ def _by_age(stores: Sequence[HeldSide]) -> tuple[Ints, Ints, Ints, Ints]:
     return least[place], side[place], name[place], weight[place]
 
 
-def _idle(work: PairJoinOperator, place: int, pool: Pool, fronts: Sequence[Front]) -> Mask:
+def _idle(work: EvictingJoin, place: int, pool: Pool, fronts: Sequence[Front]) -> Mask:
     """Rows that are in a chunk still, though nobody needs them."""
     complete = fronts[1 - place].after(pool.rows.select(work.sides[place].key_names))
     idle: Mask = work.over(place, pool.order, complete) | (pool.mark == GONE)

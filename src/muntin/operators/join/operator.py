@@ -18,10 +18,9 @@ from muntin.operators.common.columns import key_fields
 from muntin.operators.common.completeness import Front, careful
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.fill.held_rows import reached
-from muntin.operators.join.candidate_pairs import PairSearch
+from muntin.operators.join.candidate_pairs import PairCondition, PairSearch
 from muntin.operators.join.eviction import evict
 from muntin.operators.join.held_rows import GONE, MET, HeldSide, Marks, Pool
-from muntin.operators.join.pair_condition import PairCondition
 from muntin.operators.join.reach import JoinReach
 from muntin.operators.join.side import SideRows
 from muntin.operators.protocol import Changes, InputBatch, MapSide, State, Step

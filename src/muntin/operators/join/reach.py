@@ -1,18 +1,19 @@
-"""How far a left row looks for partners among right rows, as orders.
-
-Both bounds rise with the left row, on doubles too, where sums are rounded. So what is complete on
-one side says by the same functions what may be let go on the other.
-"""
+"""How far rows of two sides may lie apart: around a row, in an interval, or as of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Protocol
 
-from muntin.kernels.arrays import Ints
+import numpy as np
+import numpy.typing as npt
+
+from muntin.kernels.arrays import EVER, NEVER, Ints
+from muntin.kernels.numbers.order_keys import order_doubles
 from muntin.kernels.ticks import order_of_ticks, shift_order, ticks_of_order
-from muntin.specs.axis import Axis
-from muntin.specs.join import Distance, Zipper
+from muntin.operators.common.completeness import careful
+from muntin.specs.axis import Axis, Domain
+from muntin.specs.join import Asof, Distance, Zipper
 
 
 class JoinReach(Protocol):
@@ -71,3 +72,86 @@ class IntervalReach:
         tick = ticks_of_order(order, self.axis)
         start: Ints = self.origin + (tick - self.origin) // self.every * self.every
         return start
+
+
+#: Whole numbers, or doubles.
+Lengths = npt.NDArray[np.int64] | npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class AsofReach:
+    """Before the left row, behind it or both, up to ``tolerance`` ticks away."""
+
+    axis: Axis
+    tolerance: int | None
+    backward: bool
+    forward: bool
+    exact: bool
+
+    @classmethod
+    def of(cls, spec: Asof, axis: Axis) -> AsofReach:
+        given = spec.tolerance
+        ticks = None if given is None else axis.length("tolerance", given)
+        return cls(axis, ticks, spec.backward, spec.forward, spec.exact)
+
+    def low(self, order: Ints) -> Ints:
+        """The least order of a partner before a left row with this order."""
+        return self._shifted(order, -1, NEVER)
+
+    def last(self, order: Ints) -> Ints:
+        """The greatest order of a partner before it."""
+        return order if self.exact else order - 1
+
+    def following(self, order: Ints) -> Ints:
+        """The least order of a partner behind it."""
+        return order if self.exact else order + 1
+
+    def high(self, order: Ints) -> Ints:
+        """The greatest order of a partner behind it."""
+        return self._shifted(order, 1, EVER)
+
+    def _shifted(self, order: Ints, sign: int, boundless: int) -> Ints:
+        if self.tolerance is None:
+            return np.full(len(order), boundless)
+        return shift_order(order, self.axis, sign * self.tolerance)
+
+    def distance(self, low: Ints, high: Ints) -> Lengths:
+        """How far two orders are apart."""
+        if self.axis.domain is Domain.DOUBLE:
+            return order_doubles(high) - order_doubles(low)
+        return high - low
+
+    @property
+    def keeps(self) -> int:
+        """How many right rows of a key up to :meth:`cut` somebody may ask for.
+
+        A left row that waits for what is behind it has nothing but its partner before it; where
+        that must not lie in its own place, it may be the last but one.
+        """
+        return 2 if self.backward and self.forward and not self.exact else 1
+
+    def cut(self, left: Ints, right: Ints) -> Ints:
+        """Of right rows up to here only the last of a key may still be a partner.
+
+        Both inputs are complete up to ``left`` and ``right``: left rows to come lie behind, and
+        those that wait have no right row behind them up to here.
+        """
+        if not self.backward:
+            return np.full(len(left), NEVER)
+        return np.minimum(careful(self.last, left), careful(lambda order: order - 1, right))
+
+    def floor(self, left: Ints, right: Ints) -> Ints:
+        """No right row below this may still be a partner."""
+        if not self.backward:
+            return np.minimum(careful(self.following, left), right)
+        if self.tolerance is None:
+            return np.full(len(left), NEVER)
+        if not self.forward:
+            return careful(self.low, np.minimum(left, right))
+        # A left row that waits for what is behind it lies up to the tolerance before what is
+        # complete, and looks as far back again; a tick more each, because doubles are rounded.
+        far = 2 * self.tolerance + 2
+        if far >= self.axis.limit:
+            return np.full(len(left), NEVER)
+        waiting = careful(lambda order: shift_order(order, self.axis, -far), right)
+        return np.minimum(careful(self.low, left), waiting)

@@ -7,12 +7,9 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from muntin.errors import ArgumentError
-from muntin.operators.progress.per_key import PerKeyPunctuator
-from muntin.operators.progress.per_value import PerValuePunctuator
+from muntin.operators.progress.per_key import PerKeyPunctuator, PerValuePunctuator, Quiet
 from muntin.operators.progress.punctuated import KeyMarkPunctuator, MarkPunctuator
-from muntin.operators.progress.row_slack import RowSlackPunctuator
-from muntin.operators.progress.slack import Punctuator
-from muntin.operators.progress.tracks import Quiet
+from muntin.operators.progress.slack import Punctuator, RowSlackPunctuator
 from muntin.specs import disorder as rules
 from muntin.specs.axis import Axis
 from muntin.specs.idle import Clock, Follow, Idle

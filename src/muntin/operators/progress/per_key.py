@@ -1,4 +1,4 @@
-"""A punctuation for every key: order holds within keys, whatever the others do.
+"""A punctuation for every key, or the least over the values of a column.
 
 A shard keeps one row for every key that is ahead of the stream's own punctuation, for ever if the
 stream has none: a key that was forgotten and comes back with old rows would not be late.
@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.kernels.arrays import NEVER, Ints
-from muntin.kernels.grouping import greatest_of_keys
+from muntin.kernels.grouping import find_keys, greatest_of_keys
 from muntin.kernels.ticks import to_ticks
 from muntin.operators.common.buckets import BucketedTable, key_buckets
-from muntin.operators.common.columns import key_fields
+from muntin.operators.common.columns import ints, key_fields
 from muntin.operators.progress.progress import (
     AdvancedShard,
     ObservedRows,
@@ -24,9 +24,93 @@ from muntin.operators.progress.progress import (
     punctuation,
 )
 from muntin.operators.progress.slack import Punctuator
-from muntin.operators.progress.tracks import Moved, Quiet, Tracks
 from muntin.operators.protocol import Changes, State
 from muntin.specs.axis import Axis
+
+
+@dataclass(frozen=True)
+class Quiet:
+    """What becomes of a quiet one, in ticks and in microseconds; neither means it is waited for."""
+
+    follow: int | None = None
+    clock: int | None = None
+
+    def reach(self, own: Ints, heard: Ints, progress: Progress) -> Ints:
+        """Up to where each is complete: by its own rows, or as the furthest pulls it along."""
+        lead = progress.lead
+        if lead is None:
+            return own
+        if self.clock is not None and progress.clock is not None and progress.since is not None:
+            # Who was last heard of before the clock first ticked counts from there.
+            since = np.where(heard == NEVER, progress.since, heard)
+            silent = progress.clock - since >= self.clock
+            own = np.where(silent, np.maximum(own, lead), own)
+        if self.follow is not None:
+            own = np.maximum(own, max(lead - self.follow, NEVER + 1))
+        return own
+
+
+@dataclass(frozen=True)
+class Tracks:
+    """One row for each: its name, its own punctuation, and the clock when it was last heard of.
+
+    Whether one is silent follows from the clock, so a silent one costs no write.
+    """
+
+    names: pa.Table
+    own: Ints
+    heard: Ints
+
+    @classmethod
+    def of(cls, table: pa.Table) -> Tracks:
+        names = table.drop_columns(["own", "heard"])
+        return cls(names, ints(table["own"]), ints(table["heard"]))
+
+    @classmethod
+    def unheard(cls, names: pa.Table) -> Tracks:
+        never = np.full(names.num_rows, NEVER)
+        return cls(names, never, never)
+
+    def table(self) -> pa.Table:
+        made = self.names.append_column("own", pa.array(self.own))
+        return made.append_column("heard", pa.array(self.heard))
+
+    def with_unheard(self, names: pa.Table) -> Tracks:
+        """With those that are not here yet."""
+        new = names.filter(pa.array(find_keys(names, self.names) < 0))
+        if new.num_rows == 0:
+            return self
+        never = np.full(new.num_rows, NEVER)
+        return Tracks(
+            pa.concat_tables([self.names, new]),
+            np.append(self.own, never),
+            np.append(self.heard, never),
+        )
+
+    def advance(
+        self, names: pa.Table, reached: Ints, quiet: Quiet, before: Progress, after: Progress
+    ) -> Moved:
+        """Take in how far some have come by their own rows."""
+        known = self.with_unheard(names)
+        was = quiet.reach(known.own, known.heard, before).copy()
+        was[len(self.own) :] = NEVER  # nothing was known of those that are new
+        place = find_keys(names, known.names)
+        own, heard = known.own.copy(), known.heard.copy()
+        own[place] = np.maximum(was[place], reached)
+        heard[place] = NEVER if after.clock is None else after.clock
+        moved = Tracks(known.names, own, heard)
+        return Moved(moved, place, was, quiet.reach(own, heard, after))
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Tracks after a micro-batch: whose rows came, and each one's punctuation before and after."""
+
+    tracks: Tracks
+    place: Ints
+    before: Ints
+    after: Ints
+
 
 KEYS = "punctuator:keys"
 
@@ -104,3 +188,42 @@ def told_by(names: pa.Table, ticks: Ints) -> pa.Table | None:
 
 def _tick(tick: int | None) -> int:
     return NEVER if tick is None else tick
+
+
+VALUES = "punctuator:values"
+
+
+@dataclass(frozen=True)
+class PerValuePunctuator(Punctuator):
+    """The least, over the values seen and those expected, of what each is complete up to."""
+
+    axis: Axis
+    expected: pa.Table
+    quiet: Quiet = field(default_factory=Quiet)
+
+    def observe(self, rows: pa.Table) -> ObservedRows:
+        ticks = to_ticks(rows["on"].combine_chunks(), self.axis)
+        placed = ticks.refusal == 0
+        names = rows.select(self.expected.column_names).cast(self.expected.schema)
+        if not placed.all():
+            names = names.filter(pa.array(placed))
+        return ObservedRows(rows, everywhere=told_by(names, ticks.tick[placed]))
+
+    def advance(self, state: State, progress: Progress, heard: ProgressMessages) -> AdvancedShard:
+        after = progress.after(heard, self.slack)
+        held = [state.read(VALUES, bucket) for bucket in state.buckets(VALUES)]
+        tracks = Tracks.of(held[0]) if held else Tracks.unheard(self.expected)
+        told = pa.concat_tables(heard.everywhere) if heard.everywhere else self._nothing
+        names, ticks = greatest_of_keys(told.drop_columns(["tick"]), told["tick"].to_numpy())
+        moved = tracks.with_unheard(self.expected).advance(
+            names, ticks - (self.slack or 0), self.quiet, progress, after
+        )
+        least = int(moved.after.min()) if len(moved.after) else NEVER
+        after = after.reaching(None if least == NEVER else least)
+        changes = {(VALUES, 0): moved.tracks.table()} if names.num_rows else {}
+        return AdvancedShard(after, punctuation(progress, after), changes)
+
+    @property
+    def _nothing(self) -> pa.Table:
+        empty = self.expected.slice(0, 0)
+        return empty.append_column("tick", pa.array(np.empty(0, np.int64)))

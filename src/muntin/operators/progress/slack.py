@@ -1,11 +1,14 @@
-"""Slack by length: the punctuation is so far behind the largest value seen."""
+"""Slack: punctuation follows the largest value seen, by a length or by a number of rows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
+from muntin.kernels.arrays import Ints
+from muntin.kernels.ticks import valid_ticks
 from muntin.operators.progress.progress import (
     AdvancedShard,
     ObservedRows,
@@ -14,6 +17,7 @@ from muntin.operators.progress.progress import (
     punctuation,
 )
 from muntin.operators.protocol import State
+from muntin.specs.axis import Axis
 
 
 @dataclass(frozen=True)
@@ -39,3 +43,33 @@ class Punctuator:
         after = progress.after(heard, self.slack)
         after = after.reaching(after.lead)
         return AdvancedShard(after, punctuation(progress, after))
+
+
+TOP = "punctuator:ticks"
+
+
+@dataclass(frozen=True)
+class RowSlackPunctuator(Punctuator):
+    """Tasks send their ``rows`` + 1 largest ticks to every shard, which keeps as many."""
+
+    rows: int
+    axis: Axis
+
+    def observe(self, rows: pa.Table) -> ObservedRows:
+        return ObservedRows(rows, pa.table({"tick": self._top(valid_ticks(rows["on"], self.axis))}))
+
+    def advance(self, state: State, progress: Progress, heard: ProgressMessages) -> AdvancedShard:
+        after = progress.after(heard, self.slack)
+        held = [state.read(TOP, bucket) for bucket in state.buckets(TOP)]
+        if not heard.everywhere:
+            return AdvancedShard(after, punctuation(progress, after))
+        told = pa.concat_tables([*held, *heard.everywhere])["tick"].to_numpy()
+        top = self._top(told)
+        if len(top) > self.rows:
+            after = after.reaching(int(top.min()))
+        changes = {(TOP, 0): pa.table({"tick": top})}
+        return AdvancedShard(after, punctuation(progress, after), changes)
+
+    def _top(self, ticks: Ints) -> Ints:
+        least = len(ticks) - self.rows - 1
+        return ticks if least <= 0 else np.partition(ticks, least)[least:]

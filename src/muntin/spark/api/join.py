@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 
 from muntin.aggregates.functions import Aggregate
 from muntin.errors import ArgumentError, UnknownColumnError
-from muntin.operators.fill.user_function import Function
+from muntin.operators.fill.source import Function
 from muntin.spark.api.lookup import Probed, probed
 from muntin.spark.api.plan import PlannedResult
 from muntin.spark.api.resample import Resampled, resampled, resampled_by, resampled_of

@@ -11,7 +11,7 @@ from pyspark.sql import types as spark_types
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.parse import Column
 from muntin.errors import ArgumentError, UnknownColumnError
-from muntin.operators.fill.user_function import Function
+from muntin.operators.fill.source import Function
 from muntin.spark.api.plan import PlannedResult
 from muntin.spark.api.segments import Filled, Segments, returned
 from muntin.spark.plan.fill import FillSource

@@ -16,7 +16,7 @@ from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.own_aggregate import OwnAggregate
 from muntin.aggregates.parse import Column, parse_column
 from muntin.errors import ArgumentError
-from muntin.operators.fill.user_function import Function
+from muntin.operators.fill.source import Function
 from muntin.spark.api.plan import AggregatedResult, Plan
 from muntin.spark.columns import condition, named, problem, text_of
 from muntin.spark.plan.fill import FillPlan, FillSource

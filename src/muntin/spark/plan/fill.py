@@ -14,8 +14,7 @@ from muntin.errors import ArgumentError
 from muntin.operators.common.columns import key_fields
 from muntin.operators.fill.operator import FillOperator
 from muntin.operators.fill.segments import OperatorSegments
-from muntin.operators.fill.source import FillInput, FillReach
-from muntin.operators.fill.user_function import Function, UserFunction
+from muntin.operators.fill.source import FillInput, FillReach, Function, UserFunction
 from muntin.operators.protocol import Operator
 from muntin.spark.columns import named
 from muntin.spark.exchange.stored_input import digest

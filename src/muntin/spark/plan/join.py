@@ -15,10 +15,9 @@ from muntin.aggregates.parse import parse_bridge
 from muntin.errors import ArgumentError, ExpressionError, UnknownColumnError
 from muntin.expressions.types import check, no_aggregate
 from muntin.operators.join.asof import AsofJoinOperator
-from muntin.operators.join.asof_reach import AsofReach
+from muntin.operators.join.candidate_pairs import PairCondition
 from muntin.operators.join.operator import PairJoinOperator
-from muntin.operators.join.pair_condition import PairCondition
-from muntin.operators.join.reach import Around, IntervalReach
+from muntin.operators.join.reach import Around, AsofReach, IntervalReach
 from muntin.operators.join.side import SideRows
 from muntin.spark.columns import named
 from muntin.spark.plan.inputs import PlanInput, StreamInput, TypedInput

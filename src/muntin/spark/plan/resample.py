@@ -9,12 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin.operators.fill.user_function import Function
-from muntin.operators.join.asof_reach import AsofReach
+from muntin.operators.fill.source import Function
+from muntin.operators.join.reach import AsofReach
 from muntin.operators.protocol import Operator
-from muntin.operators.resample.at_grid import Regular
-from muntin.operators.resample.at_instants import Given
 from muntin.operators.resample.neighbours import Neighbours
+from muntin.operators.resample.operator import Given, Regular
 from muntin.spark.plan.fill import FillPlan
 from muntin.spark.plan.inputs import PlanInput, StreamInput
 from muntin.spark.plan.join import PlanSide

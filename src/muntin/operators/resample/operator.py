@@ -1,7 +1,7 @@
-"""Instants every so often, between the rows of each key.
+"""Values at instants: on a grid between the rows of each key, or at the rows of another stream.
 
-An instant is told when the next row of its key is final: both rows around it are known then. All
-that is remembered of a key's past is its last final row.
+An instant is reported when both rows around it are final. On a grid, all that is remembered of a
+key is its last final row.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.kernels.arrays import EVER, NEVER, Ints, Mask
+from muntin.kernels.grouping import key_and_pane
 from muntin.kernels.ticks import from_order, order_of_ticks, ticks_of_order
 from muntin.operators.common.columns import ints, key_fields
 from muntin.operators.common.completeness import Front
 from muntin.operators.common.keys import KeyedTables
+from muntin.operators.fill.held_rows import reached
+from muntin.operators.join.asof import AsofJoinOperator, RightRows
 from muntin.operators.join.held_rows import GONE, HeldSide, Pool
-from muntin.operators.join.passed_rows import PassedRows
+from muntin.operators.join.right_rows import PassedRows, SortedRightRows
 from muntin.operators.join.side import SideRows
-from muntin.operators.join.sorted_right_rows import SortedRightRows
 from muntin.operators.protocol import Changes, InputBatch, OneInput, Open, Routed, State, Step
 from muntin.operators.resample.neighbours import Neighbours
 from muntin.specs.resample import Grid
@@ -183,3 +185,68 @@ def value_fields(bound_type: pa.DataType, values: Neighbours) -> list[pa.Field]:
     """The columns of an instant: where it lies, its values, and whether it is a gap."""
     made = [pa.field(f"r{place}", type_) for place, type_ in enumerate(values.types)]
     return [pa.field("at", bound_type), *made, pa.field("gap", pa.bool_())]
+
+
+@dataclass(frozen=True)
+class Given(AsofJoinOperator):
+    """Left rows are instants, of which one in each place is told; right rows have the values.
+
+    Results have the keys ``k0..``, the instant ``at``, values ``r0..`` and ``gap``.
+    """
+
+    values: Neighbours
+    bound_type: pa.DataType
+
+    @cached_property
+    def result_schema(self) -> pa.Schema:
+        return pa.schema(
+            [*key_fields(self.sides[0].keys), *value_fields(self.bound_type, self.values)]
+        )
+
+    @property
+    def patient(self) -> bool:
+        return True
+
+    def _due(self, waiting: HeldSide, fronts: Sequence[Front]) -> Mask:
+        """An instant waits for what is before and behind it, and for others in its place."""
+        least, most = waiting.held.bounds
+        low, high = fronts[0].lifted()
+        some = low < high
+        return super()._due(waiting, fronts) | reached(least, most, low[some], high[some] - 1)
+
+    def _results(
+        self, known: RightRows, asking: Pool, fronts: Sequence[Front]
+    ) -> tuple[Mask, pa.Table]:
+        certain = self._certain(known, asking, fronts)
+        first = _first_in_place(known, asking, np.flatnonzero(certain))
+        before, behind = known.around(self.look, asking.order)
+        place = np.append(known.succession.place, -1)
+        around = place[before[first]], place[behind[first]]
+        order = asking.order[first]
+        columns = list(asking.rows.select(self.key_names).take(pa.array(first)).columns)
+        columns.append(from_order(order, self.look.axis, self.bound_type))
+        columns += self.values.made(known.rows, *around, order)
+        return certain, pa.Table.from_arrays(columns, schema=self.result_schema)
+
+    def _certain(self, known: RightRows, asking: Pool, fronts: Sequence[Front]) -> Mask:
+        """Nobody else comes to the instant's place, and its values are known."""
+        order = asking.order
+        alone = order < fronts[0].after(asking.rows.select(self.key_names))
+        alone &= asking.mark != GONE
+        if self.values.how != "linear":
+            return alone & known.answer(self.look, asking, fronts[1])[1]
+        complete = known.complete(fronts[1])
+        before, behind = known.around(self.look, order)
+        place = np.append(known.succession.order, 0)
+        between = (behind >= 0) & (place[behind] < complete)
+        # With nothing before it, whatever is behind makes no line.
+        known_now = (order < complete) & (between | (before < 0))
+        certain: Mask = alone & (known_now | (complete == EVER))
+        return certain
+
+
+def _first_in_place(known: RightRows, asking: Pool, chosen: Ints) -> Ints:
+    """Of the chosen instants one for each key and order."""
+    key = known.keyed.numbers[1][chosen]
+    groups = key_and_pane(key, len(known.keyed), asking.order[chosen])
+    return chosen[groups.member]
