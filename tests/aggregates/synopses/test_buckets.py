@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin.aggregates.synopses.buckets import HistogramBuckets, estimates, lows, sizes, units
+from muntin.aggregates.synopses.exponential_histogram import (
+    HistogramBuckets,
+    estimates,
+    lows,
+    sizes,
+    units,
+)
 from muntin.errors import ArgumentError
 from tests.aggregates.synopses.streams import StepByStep, Stream, streams
 

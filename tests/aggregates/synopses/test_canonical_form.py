@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from muntin.aggregates.synopses.buckets import (
+from muntin.aggregates.synopses.exponential_histogram import (
     bucket_bound,
     canonical,
     checked_k,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin.aggregates.synopses.buckets import bucket_bound
 from muntin.aggregates.synopses.count_sum_avg import ApproxAvg, ApproxCount, ApproxSum
+from muntin.aggregates.synopses.exponential_histogram import bucket_bound
 from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Ints
 from tests.aggregates.synopses.streams import Stream, answers, streams

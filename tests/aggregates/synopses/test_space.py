@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from muntin.aggregates.synopses.buckets import bucket_bound
 from muntin.aggregates.synopses.count_sum_avg import ApproxCount
+from muntin.aggregates.synopses.exponential_histogram import bucket_bound
 
 PAGE = Path(__file__).parents[3] / "docs" / "concepts" / "synopses.md"
 SECOND = 10**6

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import pyarrow as pa
 
-from muntin.aggregates.synopses.buckets import checked_k
+from muntin.aggregates.synopses.exponential_histogram import checked_k
 from muntin.aggregates.synopses.protocol import BOUNDED, SynopsisDefinition
 from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Floats, Ints

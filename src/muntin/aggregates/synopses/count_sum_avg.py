@@ -9,7 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from muntin.aggregates.synopses.buckets import HistogramBuckets, estimates, half_k, lows, units
+from muntin.aggregates.synopses.exponential_histogram import (
+    HistogramBuckets,
+    estimates,
+    half_k,
+    lows,
+    units,
+)
 from muntin.aggregates.synopses.protocol import BOUNDED, SynopsisDefinition
 from muntin.expressions.spark_expressions import AsDouble, Both, Expression, NotNull, Where
 from muntin.kernels.arrays import Floats, Ints

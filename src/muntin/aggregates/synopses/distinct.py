@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.aggregates.synopses.buckets import checked_k
+from muntin.aggregates.synopses.exponential_histogram import checked_k
 from muntin.aggregates.synopses.protocol import SynopsisDefinition
 from muntin.kernels.arrays import Floats, Ints
 from muntin.kernels.hashing import hash_doubles

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from muntin.aggregates.synopses.buckets import checked_number
 from muntin.aggregates.synopses.composed import Composable, Composed
+from muntin.aggregates.synopses.exponential_histogram import checked_number
 from muntin.aggregates.synopses.protocol import SynopsisDefinition
 from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Floats, Words

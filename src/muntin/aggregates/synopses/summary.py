@@ -8,8 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from muntin.aggregates.synopses.buckets import LARGEST, HistogramBuckets, bucket_bound, units
 from muntin.aggregates.synopses.count_sum_avg import ApproxSum, SumSynopsis
+from muntin.aggregates.synopses.exponential_histogram import (
+    LARGEST,
+    HistogramBuckets,
+    bucket_bound,
+    units,
+)
 from muntin.aggregates.synopses.protocol import Synopsis, SynopsisKind, result_column
 from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Floats, Ints

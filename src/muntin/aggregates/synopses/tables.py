@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from muntin.aggregates.synopses.buckets import checked_number
 from muntin.aggregates.synopses.count_sum_avg import ApproxAvg, ApproxCount, ApproxSum
+from muntin.aggregates.synopses.exponential_histogram import checked_number
 from muntin.aggregates.synopses.protocol import Synopsis, SynopsisDefinition, SynopsisKind
 from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Floats, Ints
