@@ -1,7 +1,7 @@
-"""Commands of ``muntin``, one after the other, on one Spark: to start it takes longer than they do.
+"""Runs commands of ``muntin`` one after the other on one Spark, because its start takes longer.
 
-A line of standard input is a command as JSON; a line of standard output is how it ended, what it
-wrote and what it said. Arguments are those that say how Spark is started.
+A line of standard input is a command as JSON; a line of standard output is how it ended and what it
+printed. The arguments of this program are those of how Spark starts.
 """
 
 from __future__ import annotations
