@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from muntin.kernels.numbers.order_keys import doubles_order, order_doubles
 from muntin.operators.frames.region_sweep import (
-    Cells,
     Limits,
     Positions,
     Rectangles,
+    RegionCells,
     RegionSweep,
     regions,
 )
@@ -143,7 +143,7 @@ class Stream:
         given_ = [[*held, *more] for held, more in zip(self.held, new, strict=True)]
         rows = [row for mine in given_ for row in mine]
         starts = ints([0, *itertools.accumulate(map(len, given_))])
-        cells = Cells(
+        cells = RegionCells(
             starts,
             self._orders([on for on, _, _ in rows]),
             self._positions([at for _, at, _ in rows]),

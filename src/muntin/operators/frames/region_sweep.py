@@ -54,7 +54,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Cells:
+class RegionCells:
     """Rows key by key and in order of ``on``; ``starts`` has the row where each key begins.
 
     ``condition`` is 0 for false, 1 for true and 2 for null; ``held`` how many rows of each key, its
@@ -136,7 +136,7 @@ _NO_INTS = np.empty(0, np.int64)
 
 
 def regions(
-    cells: Cells,
+    cells: RegionCells,
     positions: Positions,
     waiting: Rectangles,
     *,
@@ -162,7 +162,9 @@ def regions(
     return RegionSweep(found, member_of, member, needed, positions, waiting)
 
 
-def _swept(cells: Cells, known: Positions, limits: Limits) -> tuple[dict[str, Ints], Positions]:
+def _swept(
+    cells: RegionCells, known: Positions, limits: Limits
+) -> tuple[dict[str, Ints], Positions]:
     """Return the rectangles of all keys, and the positions up to the last column."""
     keys = np.arange(len(cells.held) + 1)
     place = np.concatenate([known.at, cells.position])
@@ -308,7 +310,7 @@ def _in_turn(
     return closed.take(~blocked), closed.take(blocked)
 
 
-def _members(cells: Cells, found: Rectangles) -> tuple[Ints, Ints]:
+def _members(cells: RegionCells, found: Rectangles) -> tuple[Ints, Ints]:
     """Return the rows of each rectangle, as pairs."""
     given = (
         *(cells.starts, cells.order, cells.position),
@@ -320,7 +322,7 @@ def _members(cells: Cells, found: Rectangles) -> tuple[Ints, Ints]:
     return of, row
 
 
-def _needed(cells: Cells, undecided: tuple[Rectangles, ...]) -> Ints:
+def _needed(cells: RegionCells, undecided: tuple[Rectangles, ...]) -> Ints:
     """Return the first row of each key that lies in something undecided, or after its start."""
     earliest = np.full(len(cells.held), EVER)
     for rectangles in undecided:

@@ -37,10 +37,10 @@ from muntin.operators.frames.held_rows import HELD, HeldRowFrames
 from muntin.operators.frames.key_memory import KEYS, KeyBuckets
 from muntin.operators.frames.operator import FrameOperator
 from muntin.operators.frames.region_sweep import (
-    Cells,
     Limits,
     Positions,
     Rectangles,
+    RegionCells,
     RegionSweep,
     regions,
 )
@@ -141,7 +141,7 @@ class RegionFrames(HeldRowFrames):
         condition = np.where(rows.what != 0, _NULL, rows.read("whole")).astype(np.uint8)
         position = rows.read("along").astype(np.int64)
         swept = regions(
-            Cells(rows.starts, rows.order, position, condition, held),
+            RegionCells(rows.starts, rows.order, position, condition, held),
             Positions(*self._load(now, POSITIONS, Positions.none())),
             Rectangles(*self._load(now, WAITING, Rectangles.none())),
             axis=self.axis,
