@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from muntin.planner.explain_graph import Graph, Node
-from muntin.planner.explain_svg import drawn
+from muntin.planner.explain_graph import Graph, Node, drawn
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.row_windows import RowWindow
 from muntin.specs.windows import Window

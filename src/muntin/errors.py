@@ -7,29 +7,68 @@ Every error is a :class:`MuntinError` and also the builtin a caller would think 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 
 class MuntinError(Exception):
     """The base of every error that Muntin raises on purpose."""
 
 
-class ArgumentError(MuntinError, ValueError):
-    """An argument cannot be used: names it, says what was given and what would work."""
+@dataclass(frozen=True)
+class Mention:
+    """An argument that a message mentions, with its value where the message gives one.
 
-    def __init__(self, argument: str, given: object, expected: str) -> None:
+    ``str`` writes it as Python does; SQL has words of its own for it. ``...`` is any value.
+
+    >>> [str(Mention("max_count")), str(Mention("until", ...)), str(Mention("prefix", "mt_"))]
+    ['max_count', 'until=', "prefix='mt_'"]
+    """
+
+    argument: str
+    value: object = None
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return self.argument
+        return f"{self.argument}={'' if self.value is ... else repr(self.value)}"
+
+
+class ArgumentError(MuntinError, ValueError):
+    """An argument cannot be used: names it, its value, and what would work.
+
+    Args:
+        argument: The name of the argument.
+        given: Its value.
+        reason: Why it cannot be used and what would work: texts, and the other arguments that it
+            mentions between them.
+    """
+
+    def __init__(self, argument: str, given: object, *reason: str | Mention) -> None:
         self.argument = argument
         self.given = given
-        super().__init__(f"{argument}={given!r} cannot be used: {expected}")
+        self._reason = reason
+        super().__init__(f"{argument}={given!r} cannot be used: {self.reason()}")
+
+    def reason(self, write: Callable[[Mention], str] = str) -> str:
+        """Return the reason, with the arguments that it mentions written by ``write``."""
+        return "".join(part if isinstance(part, str) else write(part) for part in self._reason)
 
 
 class ContradictionError(ArgumentError):
-    """Two arguments contradict each other: names both in the words given, and says why."""
+    """Two arguments contradict each other: names both, and says why."""
 
-    def __init__(self, word: str, other: str, why: str) -> None:
-        self.argument = word
-        self.given = other
-        MuntinError.__init__(self, f"{word} and {other} contradict each other: {why}")
+    def __init__(self, one: Mention | str, other: Mention | str, *why: str | Mention) -> None:
+        sides = (one, other)
+        self.sides = tuple(Mention(side) if isinstance(side, str) else side for side in sides)
+        self.argument, self.given = self.sides[0].argument, self.sides[1].argument
+        self._reason = why
+        MuntinError.__init__(self, self.sentence())
+
+    def sentence(self, write: Callable[[Mention], str] = str) -> str:
+        """Return the whole message, with arguments written by ``write``."""
+        one, other = map(write, self.sides)
+        return f"{one} and {other} contradict each other: {self.reason(write)}"
 
 
 class UnknownColumnError(MuntinError, LookupError):
@@ -50,9 +89,10 @@ class UnsupportedTypeError(MuntinError, TypeError):
 
 
 class ExpressionError(MuntinError, ValueError):
-    """SQL text that does not say what it must; shows the text with the place marked."""
+    """SQL text that cannot be used: says why, and shows the text with the place marked."""
 
     def __init__(self, problem: str, text: str, position: int | None = None) -> None:
+        self.problem = problem
         self.text = text
         shown = f"{problem}\n  {text}"
         if position is not None:

@@ -188,7 +188,11 @@ def test_csv_on_request(muntin: Muntin, folder: Path) -> None:
             Exit.TEXT,
             ["line 10, column 15: there is no column w", "              ^"],
         ),
-        ("SELCT 1;", Exit.TEXT, ["line 4, column 1: SELCT begins no statement", "mean SELECT?"]),
+        (
+            "SELCT 1;",
+            Exit.TEXT,
+            ["line 4, column 1: SELCT does not begin", "mean SELECT?"],
+        ),
         ("CREATE QUERY q AS SELECT 1;", Exit.USAGE, ["has nothing to run: it needs a SELECT"]),
         (
             "CREATE QUERY q AS SELECT 1 AS x INTO jsn('out');",

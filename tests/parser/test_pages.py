@@ -1,4 +1,4 @@
-"""The pages about SQL: what they show can be read, and the arguments of functions are all told."""
+"""The pages about SQL: their examples can be read, and they list all arguments of functions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 
 import muntin as mt
-from muntin.parser.joins import ALIGNING_FUNCTIONS, arguments_of
 from muntin.parser.parse import parse
-from muntin.parser.table_functions import WINDOW_FUNCTIONS
-from muntin.parser.table_functions import arguments_of as arguments_of_windows
+from muntin.parser.table_functions import JOIN_FUNCTIONS, WINDOW_FUNCTIONS, function_arguments
 
-#: Functions that are not called as the method is.
+#: Functions whose method has another name.
 METHODS = {"sliding": "window"}
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCKS = [
@@ -36,23 +34,29 @@ def test_there_are_blocks() -> None:
     assert len(BLOCKS) > 10
 
 
-@pytest.mark.parametrize("name", ALIGNING_FUNCTIONS)
+def arguments_of(name: str) -> set[str]:
+    """Return the names of a function's arguments; that of the other stream is a relation."""
+    names = {argument.name for argument in function_arguments(name)}
+    return names | {"at"} if name == "resample" else names
+
+
+@pytest.mark.parametrize("name", JOIN_FUNCTIONS)
 def test_a_function_takes_what_the_method_takes(name: str) -> None:
-    """A schema is what a function of Python's returns, which SQL does not have."""
+    """SQL has no ``schema``, which describes what a Python function returns."""
     python = {*inspect.signature(getattr(mt.Stream, name)).parameters}
-    assert {*arguments_of(name)} == python - {"self", "other", "table", "schema"}
+    assert arguments_of(name) == python - {"self", "other", "table", "schema"}
     (row,) = re.findall(rf"^\| `{name}\(.*\|$", (DOCS / "sql" / "joins.md").read_text(), re.M)
-    assert {*re.findall(r"`(\w+)`", row)} == {*arguments_of(name)}
+    assert {*re.findall(r"`(\w+)`", row)} == arguments_of(name)
 
 
 @pytest.mark.parametrize("name", WINDOW_FUNCTIONS)
 def test_a_function_of_windows_takes_what_the_method_takes(name: str) -> None:
-    """GROUP BY is ``group``; a schedule is said of the stream in Python and of frames in SQL."""
+    """GROUP BY gives ``group``; Python gives a schedule to the stream, SQL to frames."""
     method = mt.Frames.fill if name == "fill" else getattr(mt.Stream, METHODS.get(name, name))
     python = {*inspect.signature(method).parameters} - {"self", "other", "group"}
-    assert {*arguments_of_windows(name)} - {"schedule"} == python
+    assert arguments_of(name) - {"schedule"} == python
     (row,) = re.findall(rf"^\| `{name}\(.*\|$", (DOCS / "sql" / "functions.md").read_text(), re.M)
-    told = {*re.findall(r"`(\w+)`", row.split("|")[2])}
+    listed = {*re.findall(r"`(\w+)`", row.split("|")[2])}
     shared = set() if name == "fill" else {"prefix"}
-    if name != "frames":  # which has a page for them
-        assert told | shared == {*arguments_of_windows(name)}
+    if name != "frames":  # a page of their own lists them
+        assert listed | shared == arguments_of(name)

@@ -86,7 +86,7 @@ def rate(spark: SparkSession) -> DataFrame:
     [
         (
             "SELECT max(value) FROM r [TUMBLING 1 MINUTE WATTR timestamp]",
-            "it is not said how disordered this stream is",
+            "this stream does not declare its disorder",
         ),
         (
             "SELECT max(value) AS m FROM r [TUMBLING 1 MINUTE WATTR timestamp DISORDER ORDERED] "
@@ -111,7 +111,7 @@ def rate(spark: SparkSession) -> DataFrame:
         (
             "SELECT count(*) FROM r [FRAME THRESHOLD value > 3 WATTR timestamp DISORDER ORDERED] "
             "FILL r AS s",
-            "it is not said how disordered r is, so no frame would ever be full",
+            "r does not declare its disorder, so no frame would ever be full",
         ),
         (
             "SELECT count(*) AS n FROM r",
@@ -157,7 +157,7 @@ def rate(spark: SparkSession) -> DataFrame:
         ),
         (
             f"SELECT * FROM join({RATE}, r, within => 1 MINUTE)",
-            "it is not said how disordered r is, so nothing would be certain",
+            "r does not declare its disorder, so nothing would be certain",
         ),
         (
             f"SELECT * FROM asof({RATE}, (SELECT current_timestamp() AS timestamp) AS b)",

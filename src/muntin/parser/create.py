@@ -15,16 +15,16 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from muntin.parser.cursor import Cursor
-from muntin.parser.dialect import written
+from muntin.parser.dialect import parse_tree, written
 from muntin.parser.disorder_clause import read_disorder
 from muntin.parser.errors import SqlError
-from muntin.parser.expressions import parse_tree
+from muntin.parser.expressions import read_constant
 from muntin.parser.frame_clause import read_schedule
 from muntin.parser.lexer import is_word, name_token
 from muntin.parser.query import read_query
-from muntin.parser.source_calls import read_call
 from muntin.parser.statements import (
     ConnectorCall,
+    Constant,
     CreateQuery,
     CreateStream,
     CreateTable,
@@ -32,11 +32,12 @@ from muntin.parser.statements import (
     Statement,
 )
 
+_VALUE = "a constant: a text, a number, TRUE, FALSE, NULL or ARRAY(...)"
 _SOURCE = "a source such as csv('traffic.csv', header => true)"
 
 
 def read_create(cursor: Cursor, hyphenated: frozenset[str]) -> Statement:
-    """What follows the word CREATE."""
+    """Read what follows the word CREATE."""
     match cursor.choice("STREAM", "TABLE", "QUERY", "TRIGGER"):
         case "STREAM":
             return _stream(cursor)
@@ -54,14 +55,14 @@ def _stream(cursor: Cursor) -> CreateStream:
     on: str | None = None
     by: tuple[str, ...] = ()
     disorder = schedule = None
-    said: set[str] = set()
+    given: set[str] = set()
     words = ("ON", "BY", "DISORDER", "SCHEDULE")
     while not cursor.done:
         at = cursor.offset
         word = cursor.choice(*words)
-        if word in said:
-            raise SqlError(f"{word} stands here twice", cursor.text, at)
-        said.add(word)
+        if word in given:
+            raise SqlError(f"{word} is given twice", cursor.text, at)
+        given.add(word)
         if word == "ON":
             on = cursor.name("the column that progresses")
         elif word == "BY":
@@ -85,14 +86,12 @@ def _table(cursor: Cursor) -> CreateTable:
 def _sourced(cursor: Cursor) -> tuple[str, ConnectorCall, str | None]:
     name = cursor.name("a name")
     cursor.expect("FROM")
-    source = read_call(cursor, _SOURCE)
-    token = cursor.peek
-    has_schema = token is not None and token.token_type is TokenType.L_PAREN
-    return name, source, _schema(cursor) if has_schema else None
+    source = _call(cursor, _SOURCE)
+    return name, source, _schema(cursor) if cursor.opens() else None
 
 
 def _schema(cursor: Cursor) -> str:
-    """Columns and types, read as those of a table and written out again."""
+    """Read columns and types as those of a table, and write them out again."""
     opening = cursor.tokens[cursor.at]
     first = cursor.at
     cursor.enclosed()
@@ -129,13 +128,13 @@ def _query(cursor: Cursor, hyphenated: frozenset[str]) -> CreateQuery:
         if word == "LATE":
             cursor.expect("INTO")
         if word in sinks:
-            raise SqlError(f"{word} stands here twice", cursor.text, at)
-        sinks[word] = read_call(cursor, "a sink such as stdout('json')")
+            raise SqlError(f"{word} is given twice", cursor.text, at)
+        sinks[word] = _call(cursor, "a sink such as stdout('json')")
     return CreateQuery(name, query, sinks.get("INTO"), sinks.get("LATE"), place)
 
 
 def _goes_into(tokens: Sequence[Token], at: int) -> bool:
-    """Whether the query ends here, with INTO or LATE INTO."""
+    """Return whether the query ends here, with INTO or LATE INTO."""
     late = is_word(tokens[at], "LATE") and at + 1 < len(tokens) and is_word(tokens[at + 1], "INTO")
     return late or is_word(tokens[at], "INTO")
 
@@ -146,6 +145,39 @@ def _trigger(cursor: Cursor) -> CreateTrigger:
     cursor.expect("ON")
     query = cursor.name("the name of a query")
     cursor.expect("DO")
-    action = read_call(cursor, "an action such as webhook('http://...')")
+    action = _call(cursor, "an action such as webhook('http://...')")
     cursor.finish("the end of the statement")
     return CreateTrigger(name, query, action, place)
+
+
+def _call(cursor: Cursor, what: str) -> ConnectorCall:
+    """Read a source, a sink or an action: ``csv('path', header => true)``; names come last."""
+    place = cursor.place
+    name = cursor.name(what)
+    if not cursor.opens():
+        cursor.fail(expected=f"( and the arguments of {name}")
+    inner = cursor.enclosed()
+    arguments: list[Constant] = []
+    options: dict[str, Constant] = {}
+    while not inner.done:
+        option = _option(inner)
+        if option is not None:
+            if option in options:
+                raise SqlError(f"{option} is given twice", cursor.text, inner.offset)
+            options[option] = read_constant(inner, _VALUE)
+        elif options:
+            inner.fail(expected="name => value, as before")
+        else:
+            arguments.append(read_constant(inner, _VALUE))
+        if not inner.done:
+            inner.expect_type(TokenType.COMMA, ", or )")
+    return ConnectorCall(name.lower(), tuple(arguments), options, place)
+
+
+def _option(cursor: Cursor) -> str | None:
+    """Read ``name =>``; return the name, or None if the argument has none."""
+    if cursor.second is None or cursor.second.token_type is not TokenType.FARROW:
+        return None
+    name = cursor.name("the name of an option")
+    cursor.take()
+    return name

@@ -1,4 +1,4 @@
-"""``DISORDER SLACK '10 seconds'``: how disordered a stream is, and what becomes of late rows.
+"""``DISORDER SLACK '10 seconds'``: how disordered a stream is, and what happens to late rows.
 
 DISORDER ORDERED
          SLACK length | SLACK n ROWS
@@ -14,13 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sqlglot.tokenizer_core import TokenType
-
 from muntin.errors import ArgumentError
 from muntin.parser.cursor import Cursor
-from muntin.parser.errors import SqlError
-from muntin.parser.expressions import read_expression
-from muntin.parser.literals import read_constants, read_length, read_measure
+from muntin.parser.errors import argument_refused
+from muntin.parser.expressions import (
+    read_constants,
+    read_expression,
+    read_length,
+    read_measure,
+)
 from muntin.specs import disorder as rules
 from muntin.specs.disorder import Disorder, Late
 from muntin.specs.idle import Idle, clock, follow, wait
@@ -29,7 +31,7 @@ _KINDS = ("ORDERED", "SLACK", "PUNCTUATED", "PER", "EACH")
 
 
 def read_disorder(cursor: Cursor, stops: Callable[[Cursor], bool]) -> Disorder:
-    """What follows the word DISORDER; ``stops`` says where a condition in it ends."""
+    """Read what follows the word DISORDER; ``stops`` says where a condition in it ends."""
     start = cursor.offset
     kind = cursor.choice(*_KINDS)
     try:
@@ -45,11 +47,11 @@ def read_disorder(cursor: Cursor, stops: Callable[[Cursor], bool]) -> Disorder:
             case _:
                 return _each(cursor)
     except ArgumentError as error:
-        raise SqlError(str(error), cursor.text, start) from None
+        raise argument_refused(error, cursor.text, start) from None
 
 
 def _slack(cursor: Cursor) -> Disorder:
-    measure = read_measure(cursor, "slack")
+    measure = read_measure(cursor)
     if measure.rows is not None:
         return rules.slack(rows=measure.rows, late=_late(cursor))
     return rules.slack(measure.length, late=_late(cursor))
@@ -67,8 +69,8 @@ def _punctuated(cursor: Cursor, stops: Callable[[Cursor], bool]) -> Disorder:
 def _per(cursor: Cursor) -> Disorder:
     of_keys = cursor.choice("KEY", "PARTITION") == "KEY"
     slack, idle = _some_slack(cursor), _idle(cursor)
-    made = rules.per_key if of_keys else rules.per_partition
-    return made(slack, idle=idle, late=_late(cursor))
+    rule = rules.per_key if of_keys else rules.per_partition
+    return rule(slack, idle=idle, late=_late(cursor))
 
 
 def _each(cursor: Cursor) -> Disorder:
@@ -76,15 +78,14 @@ def _each(cursor: Cursor) -> Disorder:
     slack = _some_slack(cursor)
     expected: tuple[object, ...] = ()
     if cursor.accept("EXPECT"):
-        token = cursor.peek
-        if token is None or token.token_type is not TokenType.L_PAREN:
+        if not cursor.opens():
             cursor.fail(expected="a list such as ('north', 'south')")
         expected = read_constants(cursor.enclosed(), "a constant")
     return rules.each(columns, slack, idle=_idle(cursor), expect=expected, late=_late(cursor))
 
 
 def _some_slack(cursor: Cursor) -> str | None:
-    return read_length(cursor, "slack") if cursor.accept("SLACK") else None
+    return read_length(cursor) if cursor.accept("SLACK") else None
 
 
 def _idle(cursor: Cursor) -> Idle:
@@ -93,7 +94,7 @@ def _idle(cursor: Cursor) -> Idle:
     kind = cursor.choice("WAIT", "FOLLOW", "CLOCK")
     if kind == "WAIT":
         return wait()
-    length = read_length(cursor, kind.lower())
+    length = read_length(cursor)
     return follow(length) if kind == "FOLLOW" else clock(length)
 
 

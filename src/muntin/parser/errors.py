@@ -1,14 +1,37 @@
-"""What the language says when a text cannot be read or cannot work."""
+"""Errors of the language: the problem, its place in the user's text, and what would work."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from muntin.errors import MuntinError, did_you_mean
-from muntin.parser.positions import Position, place_at
+from muntin.errors import ArgumentError, MuntinError, did_you_mean
 
-#: More of a line than this is not shown.
+#: The longest part of a line that a message shows.
 _WIDTH = 100
+
+
+@dataclass(frozen=True)
+class Position:
+    """A line and a column, both from 1, and the offset of the same character from 0."""
+
+    line: int
+    column: int
+    offset: int
+
+    def __str__(self) -> str:
+        return f"line {self.line}, column {self.column}"
+
+
+def place_at(text: str, offset: int) -> Position:
+    r"""Return the place of a character; an offset past the end is the end of the text.
+
+    >>> print(place_at("SELECT\n  speed", 9))
+    line 2, column 3
+    """
+    offset = max(0, min(offset, len(text)))
+    before = text[:offset]
+    return Position(before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1, offset)
 
 
 class SqlError(MuntinError, ValueError):
@@ -44,7 +67,7 @@ class SqlError(MuntinError, ValueError):
         return "\n".join([*lines, *(["; ".join(hints)] if hints else [])])
 
     def _marked(self) -> list[str]:
-        """The line and a caret under the place; of a long line the part around it."""
+        """Return the line and a caret under the place; of a long line, the part around it."""
         all_lines = self.text.split("\n")
         line = all_lines[self.place.line - 1] if self.place.line <= len(all_lines) else ""
         if not line.strip():
@@ -52,13 +75,13 @@ class SqlError(MuntinError, ValueError):
         column = self.place.column - 1
         first = max(0, column - _WIDTH // 2) if len(line) > _WIDTH else 0
         shown = line[first : first + _WIDTH]
-        # A tab is as wide above the caret as in the line.
+        # A tab above the caret keeps it under its character.
         pad = "".join("\t" if char == "\t" else " " for char in shown[: column - first])
         return [f"  {shown.rstrip()}", f"  {pad}^"]
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that may have been meant, whatever its case.
+    """Return the known word that may have been meant, whatever its case.
 
     >>> closest("sped", ["Speed", "ts"])
     'Speed'
@@ -66,3 +89,10 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     names = {name.casefold(): name for name in known}
     hint = did_you_mean(word.casefold(), names)
     return names[hint.split("'")[1]] if hint and "'" in hint else None
+
+
+def argument_refused(
+    error: ArgumentError, text: str, at: Position | int, expected: str | None = None
+) -> SqlError:
+    """Return what an argument's check says as an error at the place of its value."""
+    return SqlError(error.reason(), text, at, expected=expected)

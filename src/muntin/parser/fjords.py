@@ -1,7 +1,7 @@
 """``AVG(s.speed, INTERVAL '5' MINUTES)``: a windowed aggregate of Fjords [FJ-5].
 
-The second argument is the window: one result for every interval of that length, one after the
-other. It stands for a bracket ``[TUMBLING 5 MINUTES]`` behind the relation.
+The second argument is the length of tumbling windows: the same as a bracket
+``[TUMBLING 5 MINUTES]`` after the relation.
 """
 
 from __future__ import annotations
@@ -10,33 +10,31 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from muntin.errors import ArgumentError
 from muntin.parser.dialect import offset_of
-from muntin.parser.errors import SqlError
-from muntin.parser.positions import place_at
+from muntin.parser.errors import SqlError, place_at
+from muntin.parser.expressions import check_length
 from muntin.parser.relations import Found
 from muntin.parser.statements import Windowing
-from muntin.specs.lengths import parse_length
 
-#: Aggregates of one argument: a second one can only be a window.
+#: Aggregates with one argument: a second one can only be a window.
 _OF_ONE = ("avg", "mean", "sum", "min", "max", "count", "median", "stddev", "variance")
 
 
 def find_windowed_aggregates(tree: exp.Expr, found: Found) -> None:
-    """Turn windowed aggregates of every SELECT into a window of its relation."""
+    """Turn the windowed aggregates of every SELECT into windows of its relation."""
     for select in list(tree.find_all(exp.Select)):
-        calls = [call for call in select.find_all(exp.Anonymous) if _of(call) is select]
+        calls = [
+            call
+            for call in select.find_all(exp.Anonymous)
+            if call.find_ancestor(exp.Select) is select
+        ]
         windowed = [call for call in calls if _interval(call) is not None]
         if windowed:
             _rewrite(select, windowed, found)
 
 
-def _of(call: exp.Anonymous) -> exp.Expr | None:
-    return call.find_ancestor(exp.Select)
-
-
 def _interval(call: exp.Anonymous) -> exp.Expr | None:
-    """The interval that an aggregate ends with: one argument, and a constant length of time."""
+    """Return the interval that is the second argument of an aggregate; None if there is none."""
     if str(call.this).lower() not in _OF_ONE or len(call.expressions) != 2:
         return None
     last = call.expressions[1]
@@ -72,29 +70,26 @@ def _rewrite(select: exp.Select, calls: Sequence[exp.Anonymous], found: Found) -
 
 
 def _check_plain(table: exp.Table, call: exp.Anonymous, found: Found) -> None:
-    """A relation has one kind of windows, and those of a join are of a query around it."""
+    """Raise if the relation has windows already, or is a join."""
     if table.name in found.windowings:
         problem = f"there are two windows: {call.name} has one, and {table.alias} has its own"
         raise SqlError(problem, found.text, offset_of(call) or 0, expected="one of them")
     if table.name in found.alignments:
-        problem = f"{call.name} has a window, and {table.alias} is no plain relation"
+        problem = f"{call.name} has a window, and {table.alias} is not a plain relation"
         expected = f"(SELECT * FROM {found.alignments[table.name].method}(...)) [TUMBLING ...]"
         raise SqlError(problem, found.text, offset_of(call) or 0, expected=expected)
 
 
 def _length(call: exp.Anonymous, text: str) -> str:
     interval = call.expressions[1]
-    said = f"{interval.this.name if interval.this else ''} {interval.text('unit')}".strip().lower()
-    try:
-        parse_length("interval", said)
-    except ArgumentError as error:
-        problem = str(error).split(" cannot be used: ", 1)[-1]
-        raise SqlError(problem, text, offset_of(call) or 0) from None
-    return said
+    number = interval.this.name if interval.this else ""
+    length = f"{number} {interval.text('unit')}".strip().lower()
+    check_length(length, text, offset_of(call) or 0)
+    return length
 
 
 def _relation(select: exp.Select, call: exp.Anonymous, text: str) -> exp.Table:
-    """The relation whose column is aggregated: by its alias, or the only one there is."""
+    """Return the relation whose column is aggregated: the one with its alias, or the only one."""
     from_ = select.args.get("from_")
     joined = [join.this for join in select.args.get("joins") or []]
     tables = [t for t in [from_.this if from_ else None, *joined] if isinstance(t, exp.Table)]
@@ -103,7 +98,7 @@ def _relation(select: exp.Select, call: exp.Anonymous, text: str) -> exp.Table:
     fitting = [t for t in tables if not wanted or t.alias_or_name.lower() == wanted.lower()]
     if len(fitting) != 1:
         problem = (
-            f"{call.name or 'this aggregate'} has a window, and it is not clear of which relation"
+            f"{call.name or 'this aggregate'} has a window, and it is not clear over which relation"
         )
         raise SqlError(problem, text, offset_of(call) or 0, expected="a column such as s.speed")
     return fitting[0]

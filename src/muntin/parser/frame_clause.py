@@ -1,5 +1,7 @@
 """``[FRAME THRESHOLD loss_rate > 0.3 LASTING 5 MINUTES WATTR ts PATTR router]``.
 
+The kind of frame comes first [Frames 4.3]:
+
     FRAME THRESHOLD condition
           BOUNDARY expression [EVERY number]
           DELTA expression SIZE number [AGAINST FIRST | RANGE] [MINIMAL | MAXIMAL] [START ...]
@@ -10,7 +12,7 @@
           REGION condition ALONG column [EXTENT number] [PREFER LONGEST | WIDEST | ALL]
     START WHEN (condition) [RESTART CLOSE | DROP | CONTINUE]
 
-then, in any order, what every frame can have:
+The arguments that all kinds have follow in any order:
 
     LASTING [AT LEAST | AT MOST] length     HOLDING [AT LEAST | AT MOST] n ROWS
     CUT   LONGEST   FRAGMENTS length        SCHEME name     MISSING policy | WHERE condition
@@ -22,147 +24,263 @@ then, in any order, what every frame can have:
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from sqlglot.tokenizer_core import TokenType
 
 from muntin.errors import ArgumentError
-from muntin.parser.clause import COMMON, Clause, Draft, read_partition, read_rule
-from muntin.parser.cursor import Cursor
-from muntin.parser.errors import SqlError
-from muntin.parser.expressions import read_expression
-from muntin.parser.frame_kinds import KIND_WORDS, read_kind
-from muntin.parser.literals import read_constant, read_count, read_length, read_text
-from muntin.specs.frames.schemes import Schedule, Scheme, adjacent, cover
-
-WORDS = (
-    *COMMON,
-    "LASTING",
-    "HOLDING",
-    "CUT",
-    "LONGEST",
-    "FRAGMENTS",
-    "SCHEME",
-    "MISSING",
-    "BOUNDS",
-    "TIES",
-    "READINGS",
-    "SCHEDULE",
+from muntin.parser import arguments
+from muntin.parser.arguments import (
+    PREFIX,
+    ROLES,
+    Argument,
+    Clause,
+    Draft,
+    Form,
+    Together,
+    first_words,
+    one_of,
+    read_word_argument,
 )
-_STOPS = (*WORDS, *KIND_WORDS)
+from muntin.parser.cursor import Cursor
+from muntin.parser.errors import argument_refused
+from muntin.parser.expressions import read_constant, read_expression, read_length, read_number
+from muntin.parser.statements import Expression, KindOfFrame
+from muntin.specs.frames.schemes import Schedule, Scheme, adjacent, cover
 
 
 def read_frames(cursor: Cursor) -> Clause:
-    """Everything between ``[`` and ``]``, from the word FRAME on."""
+    """Read the inside of a bracket, from the word FRAME on."""
     draft = Draft(cursor.text)
     place = cursor.place
     cursor.expect("FRAME")
-    draft.put("kind", read_kind(cursor, _STOPS), place)
+    draft.put("kind", read_kind(cursor, _FORM), place, "FRAME")
     while not cursor.done:
-        if not cursor.next_is(*WORDS):
-            cursor.fail(expected="LASTING, WATTR or another word of a frame", known=_STOPS)
-        place, word = cursor.place, cursor.take().text.upper()
-        for name, value in _READERS[word](cursor).items():
-            draft.put(name, value, place)
+        if not read_word_argument(cursor, FRAME_ARGUMENTS, _FORM, draft):
+            known = (*_FORM.words, *_KIND_WORDS)
+            cursor.fail(expected="LASTING, WATTR or another word of a frame", known=known)
     return draft.clause("frames")
 
 
-_Reader = Callable[[Cursor], dict[str, object]]
+def read_kind(cursor: Cursor, form: Form) -> KindOfFrame:
+    """Read the kind of frame and its own arguments."""
+    place = cursor.place
+    word = cursor.choice(*_KINDS)
+    stops = (*form.words, *_KIND_WORDS)
+
+    def expression(what: str) -> Expression:
+        return read_expression(cursor.until(lambda c: c.next_is(*stops)), what)
+
+    return KindOfFrame(word.lower(), _KINDS[word].read(cursor, expression), place)
 
 
-def _limits(least: str, most: str, read: Callable[[Cursor], object]) -> _Reader:
-    """Readers of LASTING and HOLDING: at least so much, unless it says at most."""
-
-    def reader(cursor: Cursor) -> dict[str, object]:
-        name = least
-        if cursor.accept("AT"):
-            name = least if cursor.choice("LEAST", "MOST") == "LEAST" else most
-        return {name: read(cursor)}
-
-    return reader
+_ReadExpression = Callable[[str], Expression]
 
 
-def _counted(cursor: Cursor) -> int:
-    count = read_count(cursor, "a number of rows")
-    cursor.expect("ROWS" if not cursor.next_is("ROW") else "ROW")
-    return count
+def _threshold(cursor: Cursor, read: _ReadExpression) -> dict[str, object]:
+    return {"where": read("a condition such as loss_rate > 0.3")}
 
 
-def read_scheme(cursor: Cursor) -> Scheme:
-    """How frames lie to each other [Frames 4.2]."""
+def _boundary(cursor: Cursor, read: _ReadExpression) -> dict[str, object]:
+    kind: dict[str, object] = {"value": read("a value such as status")}
+    if cursor.accept("EVERY"):
+        kind["every"] = read_number(cursor, "a number")
+    return kind
+
+
+def _delta(cursor: Cursor, read: _ReadExpression) -> dict[str, object]:
+    kind: dict[str, object] = {"value": read("a value such as temperature")}
+    cursor.expect("SIZE")
+    kind["size"] = read_number(cursor, "a number")
+    if cursor.accept("AGAINST"):
+        kind["against"] = cursor.choice("FIRST", "RANGE").lower()
+    return kind | _span(cursor) | _start(cursor)
+
+
+def _aggregate(cursor: Cursor, read: _ReadExpression) -> dict[str, object]:
+    kind: dict[str, object] = {"condition": read("a comparison such as sum(volume) >= 100")}
+    return kind | _span(cursor) | _start(cursor)
+
+
+def _trend(cursor: Cursor, read: _ReadExpression) -> dict[str, object]:
+    kind: dict[str, object] = {"value": read("a value such as temperature")}
+    kind["direction"] = cursor.choice("INCREASING", "DECREASING", "FLAT").lower()
+    if cursor.next_is("STRICT", "LOOSE"):
+        kind["strict"] = cursor.take().text.upper() == "STRICT"
+    return kind
+
+
+def _between(cursor: Cursor, read: _ReadExpression) -> dict[str, object]:
+    start = _enclosed(cursor, "a condition in parentheses, such as (door = 'open')")
+    cursor.expect("AND")
+    kind: dict[str, object] = {"start": start}
+    kind["end"] = _enclosed(cursor, "a condition in parentheses, such as (door = 'closed')")
+    if cursor.accept("INCLUSIVE"):
+        kind["inclusive"] = cursor.choice("BOTH", "START", "END", "NEITHER").lower()
+    return kind
+
+
+def _density(cursor: Cursor, read: _ReadExpression) -> dict[str, object]:
+    kind: dict[str, object] = {}
+    if cursor.next_is("P") and not cursor.next_are("P", "P"):
+        cursor.take()
+        kind["p"] = read_number(cursor, "a chance such as 0.05")
+        cursor.expect("RATE")
+        kind["rate"] = read_number(cursor, "a number of rows")
+    else:
+        kind["condition"] = read("a comparison such as sum(volume) > 30")
+    cursor.expect("PER")
+    return kind | {"per": read_length(cursor)}
+
+
+def _region(cursor: Cursor, read: _ReadExpression) -> dict[str, object]:
+    kind: dict[str, object] = {"where": read("a condition such as speed < 30")}
+    cursor.expect("ALONG")
+    kind["along"] = cursor.name("a number column such as milepost")
+    if cursor.accept("EXTENT"):
+        kind["min_extent"] = read_number(cursor, "a number")
+    if cursor.accept("PREFER"):
+        kind["prefer"] = cursor.choice("LONGEST", "WIDEST", "ALL").lower()
+    return kind
+
+
+def _span(cursor: Cursor) -> dict[str, object]:
+    if not cursor.next_is("MINIMAL", "MAXIMAL"):
+        return {}
+    return {"span": cursor.take().text.lower()}
+
+
+def _start(cursor: Cursor) -> dict[str, object]:
+    """Read where frames may open, and what happens if one is open already."""
+    if not cursor.accept("START"):
+        return {}
+    cursor.expect("WHEN")
+    start: dict[str, object] = {"start": _enclosed(cursor, "a condition in parentheses")}
+    if cursor.accept("RESTART"):
+        start["restart"] = cursor.choice("CLOSE", "DROP", "CONTINUE").lower()
+    return start
+
+
+def _enclosed(cursor: Cursor, what: str) -> Expression:
+    if not cursor.opens():
+        cursor.fail(expected=what)
+    return read_expression(cursor.enclosed(), what)
+
+
+@dataclass(frozen=True)
+class KindClause:
+    """The function that reads the arguments of a kind, and the words that end an expression."""
+
+    read: Callable[[Cursor, _ReadExpression], dict[str, object]]
+    words: tuple[str, ...] = ()
+
+
+_SPAN_AND_START = ("MINIMAL", "MAXIMAL", "START", "RESTART")
+_KINDS = {
+    "THRESHOLD": KindClause(_threshold),
+    "BOUNDARY": KindClause(_boundary, ("EVERY",)),
+    "DELTA": KindClause(_delta, ("SIZE", "AGAINST", *_SPAN_AND_START)),
+    "AGGREGATE": KindClause(_aggregate, _SPAN_AND_START),
+    "TREND": KindClause(_trend, ("INCREASING", "DECREASING", "FLAT", "STRICT", "LOOSE")),
+    "BETWEEN": KindClause(_between, ("INCLUSIVE",)),
+    "DENSITY": KindClause(_density, ("PER",)),
+    "REGION": KindClause(_region, ("ALONG", "EXTENT", "PREFER")),
+}
+#: The words that end an expression, of every kind.
+_KIND_WORDS = tuple(dict.fromkeys(word for kind in _KINDS.values() for word in kind.words))
+
+
+def _scheme(cursor: Cursor, form: Form) -> Scheme:
+    """Read how frames may overlap [Frames 4.2]."""
     name = cursor.choice("DISJOINT", "PARTITION", "ADVANCING", "ADJACENT", "COVER", "UNCONSTRAINED")
     if name == "ADJACENT":
-        return adjacent(read_length(cursor, "overlap"))
+        return adjacent(read_length(cursor))
     if name == "COVER":
-        filled = "drained"
-        if cursor.next_is("DRAINED", "SATURATED"):
-            filled = cursor.take().text.lower()
-        return cover(filled)
+        how = cursor.take().text.lower() if cursor.next_is("DRAINED", "SATURATED") else "drained"
+        return cover(how)
     return Scheme(name.lower())
 
 
-def _missing(cursor: Cursor) -> dict[str, object]:
-    if cursor.accept("WHERE"):
-        inside = cursor.until(lambda c: c.next_is(*WORDS))
-        return {"missing": read_expression(inside, "a condition on prev and next")}
-    return {"missing": cursor.choice("BREAK", "SATISFY", "CARRY").lower()}
+def _missing(cursor: Cursor, form: Form) -> object:
+    """Read a policy for missing rows, or a condition: after a word it follows WHERE."""
+    if cursor.next_is("BREAK", "SATISFY", "CARRY"):
+        return cursor.take().text.lower()
+    if form.by_name and cursor.next_is_text():
+        return cursor.take().text
+    if not form.by_name and not cursor.accept("WHERE"):
+        cursor.fail_choice(("BREAK", "SATISFY", "CARRY", "WHERE"))
+    return read_expression(cursor.until(form.ends), "a condition on prev and next")
 
 
-def _ties(cursor: Cursor) -> dict[str, object]:
-    token = cursor.peek
-    if token is not None and token.token_type is TokenType.L_PAREN:
-        return {"ties": read_tied_columns(cursor.enclosed())}
-    how = cursor.choice("FAIL", "FIRST", "LAST", "MEAN", "MAX", "MIN", "SUM").lower()
-    if how not in ("first", "last"):
-        return {"ties": how}
+_read_ties = one_of("fail", "first", "last", "mean", "max", "min", "sum")
+
+
+def _ties(cursor: Cursor, form: Form) -> object:
+    """Read what happens to rows at one instant; after a word, BY orders those that tie."""
+    if cursor.opens():
+        return _tied_columns(cursor.enclosed())
+    ties = _read_ties(cursor, form)
+    if form.by_name or ties not in ("first", "last"):
+        return ties
     cursor.expect("BY")
-    return {"ties": how, "tie_order": cursor.names("a column")}
+    return Together(ties=ties, tie_order=cursor.names("a column"))
 
 
-def read_tied_columns(cursor: Cursor) -> dict[str, str]:
-    """How rows at one instant are made one, column by column: ``speed MEAN, volume SUM``."""
-    found: dict[str, str] = {}
+def _tied_columns(cursor: Cursor) -> dict[str, str]:
+    """Read how rows at one instant are combined, by column: ``speed MEAN, volume SUM``."""
+    ways: dict[str, str] = {}
     while not cursor.done:
         column = cursor.name("a column")
-        found[column] = cursor.choice("MEAN", "MAX", "MIN", "SUM").lower()
+        ways[column] = cursor.choice("MEAN", "MAX", "MIN", "SUM").lower()
         if not cursor.done:
             cursor.expect_type(TokenType.COMMA, ",")
-    return found
+    return ways
 
 
-def _readings(cursor: Cursor) -> dict[str, object]:
+_read_readings = one_of("point", "until_next", "interval")
+
+
+def _readings(cursor: Cursor, form: Form) -> object:
+    """Read how long a row holds: a name, or after a word POINT, UNTIL NEXT or UNTIL column."""
+    if form.by_name:
+        return _read_readings(cursor, form)
     if cursor.choice("POINT", "UNTIL") == "POINT":
-        return {"readings": "point"}
+        return "point"
     if cursor.accept("NEXT"):
-        return {"readings": "until_next"}
-    return {"readings": "interval", "until": cursor.name("NEXT, or the column that ends a reading")}
+        return "until_next"
+    until = cursor.name("NEXT, or the column that ends a reading")
+    return Together(readings="interval", until=until)
 
 
 def read_schedule(cursor: Cursor) -> Schedule:
-    """When rows are due: a length, and an origin if there is one."""
+    """Read when rows are due: a length, and an origin if there is one."""
     start = cursor.offset
-    every = read_length(cursor, "schedule")
+    every = read_length(cursor)
     origin = read_constant(cursor, "an origin") if cursor.accept("ORIGIN") else None
     try:
         return Schedule(every, origin)
     except ArgumentError as error:
-        raise SqlError(str(error), cursor.text, start) from None
+        raise argument_refused(error, cursor.text, start) from None
 
 
-_READERS: dict[str, _Reader] = {
-    "LASTING": _limits("min_duration", "max_duration", lambda c: read_length(c, "lasting")),
-    "HOLDING": _limits("min_count", "max_count", _counted),
-    "CUT": lambda cursor: {"cut": True},
-    "LONGEST": lambda cursor: {"longest": True},
-    "FRAGMENTS": lambda cursor: {"fragments": read_length(cursor, "fragments")},
-    "SCHEME": lambda cursor: {"scheme": read_scheme(cursor)},
-    "MISSING": _missing,
-    "BOUNDS": lambda cursor: {"bounds": cursor.choice("CONSERVATIVE", "LIBERAL").lower()},
-    "TIES": _ties,
-    "READINGS": _readings,
-    "SCHEDULE": lambda cursor: {"schedule": read_schedule(cursor)},
-    "WATTR": lambda cursor: {"on": cursor.name("a column")},
-    "RATTR": lambda cursor: {"on": cursor.name("a column")},
-    "PATTR": lambda cursor: {"by": read_partition(cursor)},
-    "DISORDER": lambda cursor: {"disorder": read_rule(cursor, WORDS)},
-    "PREFIX": lambda cursor: {"prefix": read_text(cursor, "a text such as 'mt_'")},
-}
+#: The arguments that frames of every kind have.
+FRAME_ARGUMENTS = (
+    Argument("min_duration", arguments.length, ("LASTING", "LASTING AT LEAST")),
+    Argument("max_duration", arguments.length, ("LASTING AT MOST",)),
+    Argument("min_count", arguments.row_count, ("HOLDING", "HOLDING AT LEAST")),
+    Argument("max_count", arguments.row_count, ("HOLDING AT MOST",)),
+    Argument("cut", arguments.flag, ("CUT",)),
+    Argument("scheme", _scheme, ("SCHEME",)),
+    Argument("longest", arguments.flag, ("LONGEST",)),
+    Argument("fragments", arguments.length, ("FRAGMENTS",)),
+    Argument("missing", _missing, ("MISSING",)),
+    Argument("bounds", one_of("conservative", "liberal"), ("BOUNDS",)),
+    Argument("ties", _ties, ("TIES",)),
+    Argument("tie_order", arguments.columns),
+    Argument("readings", _readings, ("READINGS",)),
+    Argument("until", arguments.column),
+    Argument("schedule", lambda cursor, form: read_schedule(cursor), ("SCHEDULE",)),
+    PREFIX,
+    *ROLES,
+)
+_FORM = Form(first_words(FRAME_ARGUMENTS))

@@ -1,8 +1,8 @@
-"""The user's text as tokens, every one of which knows its place.
+"""Cut the user's text into tokens that know their places, and list the words that end FROM.
 
-sqlglot's tokenizer cuts the text. What is added here are names with hyphens, which the papers
-write (``seg-id``): a hyphen without blanks around it joins two words to a column if somebody knows
-such a column, and is a minus sign otherwise.
+sqlglot's tokenizer cuts the text. This module adds names with hyphens, which the papers write
+(``seg-id``): two words with a hyphen and no blanks between them are a column if such a column is
+known, and a subtraction otherwise.
 """
 
 from __future__ import annotations
@@ -20,8 +20,17 @@ from muntin.parser.errors import SqlError
 _WORD = re.compile(r"[^\W\d]\w*")
 _OPENING = {TokenType.L_PAREN: TokenType.R_PAREN, TokenType.L_BRACKET: TokenType.R_BRACKET}
 _CLOSING = {close: opening for opening, close in _OPENING.items()}
-#: Deeper texts would only be refused by the parser, less kindly.
+#: Texts nested deeper are refused here, before sqlglot's parser overflows.
 MOST_DEEP = 100
+#: Words that end the list of relations in FROM.
+ENDS_FROM = ("WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "UNION", "INTERSECT", "EXCEPT")
+#: Words that end it or follow one relation, so none of them is its alias.
+AFTER_RELATION = (
+    *ENDS_FROM,
+    *("JOIN", "LEFT", "RIGHT", "INNER", "FULL", "CROSS", "SEMI", "ANTI", "NATURAL", "ON", "USING"),
+    *("LATERAL", "WINDOW", "CLUSTER", "DISTRIBUTE", "SORT", "TABLESAMPLE", "PIVOT", "UNPIVOT"),
+    *("QUALIFY", "FILL", "BEGIN", "WITH", "INTO", "PER"),
+)
 
 
 @dataclass(frozen=True)
@@ -34,7 +43,7 @@ class Lexed:
 
 
 def lex(text: str, columns: Collection[str] = ()) -> Lexed:
-    """Cut a text into tokens; ``columns`` are names with hyphens that are known.
+    """Cut a text into tokens; ``columns`` are the known names with hyphens.
 
     >>> [token.text for token in lex("max(bid-price)", ["bid-price"]).tokens]
     ['max', '(', 'bid-price', ')']
@@ -49,7 +58,7 @@ def lex(text: str, columns: Collection[str] = ()) -> Lexed:
 
 
 def is_word(token: Token, *words: str) -> bool:
-    """Whether a token is an unquoted word, and one of these if some are given."""
+    """Return whether a token is an unquoted word, and one of these if some are given."""
     if token.token_type in (TokenType.IDENTIFIER, TokenType.STRING, TokenType.NUMBER):
         return False
     if not words:
@@ -58,12 +67,12 @@ def is_word(token: Token, *words: str) -> bool:
 
 
 def is_name(token: Token) -> bool:
-    """Whether a token can name something: a word, or anything in backticks."""
+    """Return whether a token can be a name: a word, or anything in backticks."""
     return token.token_type is TokenType.IDENTIFIER or is_word(token)
 
 
 def closing(text: str, tokens: Sequence[Token], opening: int) -> int:
-    """The place in ``tokens`` of the bracket that closes the one at ``opening``."""
+    """Return the index of the bracket that closes the one at index ``opening``."""
     depth = 0
     for place in range(opening, len(tokens)):
         depth += tokens[place].token_type in _OPENING
@@ -78,8 +87,8 @@ def _cut(text: str) -> list[Token]:
         return list(SQL().tokenize(text))
     except SqlglotError:
         start = _open_quote(text)
-        what = "a quoted text or a comment that begins here has no end"
-        raise SqlError(what, text, start) from None
+        problem = "a quoted text or a comment that begins here has no end"
+        raise SqlError(problem, text, start) from None
     except (IndexError, KeyError, ValueError, TypeError):
         # The tokenizer trips over some broken text itself.
         raise SqlError("this is not SQL that can be read", text, 0) from None
@@ -105,7 +114,7 @@ def _joined(
 
 
 def hyphenated_at(tokens: Sequence[Token], place: int) -> int:
-    """Where a word with hyphens ends that begins here; here if there is none."""
+    """Return the index of the last token of a word with hyphens; ``place`` if it has none."""
     end = place
     if not is_word(tokens[place]):
         return end
@@ -120,7 +129,7 @@ def hyphenated_at(tokens: Sequence[Token], place: int) -> int:
 
 
 def name_token(name: str, first: Token, last: Token | None = None) -> Token:
-    """A quoted name that stands where other tokens stood."""
+    """Return a quoted name at the place of other tokens."""
     end = first if last is None else last
     return Token(
         TokenType.IDENTIFIER, name, line=end.line, col=end.col, start=first.start, end=end.end
@@ -132,26 +141,26 @@ def _spelt(text: str, tokens: Sequence[Token], first: int, last: int) -> str:
 
 
 def _check_depth(text: str, tokens: Sequence[Token]) -> None:
-    """Brackets pair up, and are not nested without end."""
-    waiting: list[Token] = []
+    """Raise unless brackets pair up and are not nested too deeply."""
+    open_brackets: list[Token] = []
     for token in tokens:
         if token.token_type in _OPENING:
-            waiting.append(token)
-            if len(waiting) > MOST_DEEP:
+            open_brackets.append(token)
+            if len(open_brackets) > MOST_DEEP:
                 raise SqlError("this is nested too deeply to be read", text, token.start)
         elif token.token_type in _CLOSING:
-            opened = waiting.pop() if waiting else None
+            opened = open_brackets.pop() if open_brackets else None
             if opened is None or opened.token_type is not _CLOSING[token.token_type]:
-                problem = f"{token.text} closes nothing that is open"
+                problem = f"{token.text} closes no open bracket"
                 raise SqlError(problem, text, token.start)
-        elif token.token_type is TokenType.SEMICOLON and waiting:
+        elif token.token_type is TokenType.SEMICOLON and open_brackets:
             break
-    if waiting:
-        raise SqlError(f"{waiting[-1].text} is never closed", text, waiting[-1].start)
+    if open_brackets:
+        raise SqlError(f"{open_brackets[-1].text} is never closed", text, open_brackets[-1].start)
 
 
 def _open_quote(text: str) -> int:
-    """Where the quote or comment begins that never ends."""
+    """Return the offset of the quote or comment that never ends."""
     place = 0
     pattern = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|--[^\n]*|/\*.*?\*/", re.S)
     while place < len(text):

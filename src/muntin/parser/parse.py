@@ -1,4 +1,4 @@
-"""From a text to statements: the front door of the language."""
+"""Read a text as statements: the entry of the language."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PLURALS: dict[str, Kept] = {
 
 
 def parse(text: str, columns: Collection[str] = ()) -> tuple[Statement, ...]:
-    """Read a text; everything that is wrong with it is a :class:`muntin.SqlError`.
+    """Read a text; every mistake in it raises a :class:`muntin.SqlError`.
 
     Args:
         text: Statements with semicolons between them.
@@ -46,7 +46,7 @@ def parse_query(text: str, columns: Collection[str] = ()) -> Query:
 
 
 def _statements(tokens: Sequence[Token], end: int) -> Iterator[tuple[Sequence[Token], int]]:
-    """The tokens of each statement, and where the text behind it begins."""
+    """Return the tokens of each statement, and the offset after it."""
     first = 0
     for place, token in enumerate(tokens):
         if token.token_type is TokenType.SEMICOLON:
@@ -72,7 +72,7 @@ def _statement(cursor: Cursor, hyphenated: frozenset[str]) -> Statement:
         return _drop(cursor)
     if token.token_type is not TokenType.L_PAREN and not is_word(token, *_BEGINNINGS):
         cursor.fail(
-            f"{token.text} begins no statement",
+            f"{token.text} does not begin a statement",
             expected="SELECT, WITH, CREATE, EXPLAIN, SHOW or DROP",
             known=_BEGINNINGS,
         )
@@ -82,9 +82,8 @@ def _statement(cursor: Cursor, hyphenated: frozenset[str]) -> Statement:
 def _explain(cursor: Cursor, hyphenated: frozenset[str]) -> Explain:
     place = cursor.place
     format_: Format = "text"
-    token, behind = cursor.peek, cursor.behind
-    opens = token is not None and token.token_type is TokenType.L_PAREN
-    if opens and behind is not None and is_word(behind, "FORMAT"):
+    second = cursor.second
+    if cursor.opens() and second is not None and is_word(second, "FORMAT"):
         inner = cursor.enclosed()
         inner.expect("FORMAT")
         format_ = "svg" if inner.choice("TEXT", "SVG") == "SVG" else "text"

@@ -1,32 +1,32 @@
-"""PSoup's window: ``BEGIN (NOW - 10) END (NOW)`` behind a query [PS-4, PS-5].
+"""PSoup's window: ``BEGIN (NOW - 10) END (NOW)`` after a query [PS-4, PS-5].
 
     BEGIN end_of_window END end_of_window [EVERY length] [ON column]
 
-An end is a constant or NOW, less a length if there is one. Without EVERY, NOW is at every row.
+An end is a constant, NOW, or a length before NOW. Without EVERY, NOW is at every row.
 """
 
 from __future__ import annotations
 
 from sqlglot.tokenizer_core import TokenType
 
-from muntin.parser.clause import Clause
+from muntin.parser.arguments import Clause
 from muntin.parser.cursor import Cursor
 from muntin.parser.errors import SqlError
-from muntin.parser.literals import read_constant, read_length
+from muntin.parser.expressions import read_constant, read_length
 from muntin.parser.statements import Constant, PsoupInterval
 
 _NOW = "0"
 
 
 def read_interval(cursor: Cursor) -> Clause:
-    """From the word BEGIN on."""
+    """Read the window, from the word BEGIN on."""
     place = cursor.place
     cursor.expect("BEGIN")
     begin, begin_back = _end(cursor)
     cursor.expect("END")
     end_place = cursor.place
     end, end_back = _end(cursor)
-    every = read_length(cursor, "every") if cursor.accept("EVERY") else None
+    every = read_length(cursor) if cursor.accept("EVERY") else None
     on = cursor.name("a column") if cursor.accept("ON") else None
     if begin_back is not None and end_back is None:
         problem = "a window that begins relative to NOW and ends at a constant would shrink"
@@ -37,14 +37,11 @@ def read_interval(cursor: Cursor) -> Clause:
 
 
 def _end(cursor: Cursor) -> tuple[Constant, str | None]:
-    """A constant, or how long before NOW."""
-    token = cursor.peek
-    inner = cursor
-    if token is not None and token.token_type is TokenType.L_PAREN:
-        inner = cursor.enclosed()
+    """Read a constant, or a length before NOW."""
+    inner = cursor.enclosed() if cursor.opens() else cursor
     if inner.accept("NOW"):
         if inner is not cursor:
-            back = read_length(inner, "now") if inner.accept_type(TokenType.DASH) else _NOW
+            back = read_length(inner) if inner.accept_type(TokenType.DASH) else _NOW
             inner.finish(")")
             return None, back
         return None, _NOW

@@ -1,8 +1,7 @@
-"""Finding stream clauses among the tokens of a query, and putting plain names in their place.
+"""Find the stream clauses among the tokens of a query, and put plain names in their place.
 
-What is left is Spark's SQL. A clause stands behind its relation in FROM; the panes paper also
-writes it behind GROUP BY, and PSoup's window stands behind the query: these belong to the relation
-that FROM began with.
+What is left is Spark's SQL. A clause follows its relation in FROM. The panes paper also writes it
+after GROUP BY, and PSoup's window follows the query: these belong to the first relation of FROM.
 """
 
 from __future__ import annotations
@@ -13,23 +12,27 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from muntin.parser.arguments import Clause, Subquery, read_alias, read_table
 from muntin.parser.bracket import OPENING, read_bracket
-from muntin.parser.clause import Clause
 from muntin.parser.cursor import Cursor
 from muntin.parser.errors import SqlError, closest
-from muntin.parser.fill_clause import read_alias, read_fill, read_table
-from muntin.parser.joins import ALIGNING_FUNCTIONS, is_alignment, read_alignment
-from muntin.parser.keywords import BEHIND_RELATION, ENDS_FROM
-from muntin.parser.lexer import closing, is_name, is_word, name_token
-from muntin.parser.named_arguments import Subquery
+from muntin.parser.fill_clause import read_fill
+from muntin.parser.lexer import AFTER_RELATION, ENDS_FROM, closing, is_name, is_word, name_token
 from muntin.parser.psoup import read_interval
 from muntin.parser.statements import Alignment, FillClause, Windowing
-from muntin.parser.table_functions import WINDOW_FUNCTIONS, is_table_function, read_table_function
+from muntin.parser.table_functions import (
+    JOIN_FUNCTIONS,
+    WINDOW_FUNCTIONS,
+    is_join_function,
+    is_window_function,
+    read_join_function,
+    read_window_function,
+)
 
 
 @dataclass
 class _Level:
-    """A query while it is read: whether FROM is open, and where its first relation stands."""
+    """A query while it is read: whether FROM is open, and the tokens of its first relation."""
 
     in_from: bool = False
     first: tuple[int, int] | None = None
@@ -39,7 +42,7 @@ class _Level:
 
 @dataclass
 class Found:
-    """Tokens of Spark's SQL, and what the names in it stand for."""
+    """Tokens of Spark's SQL, and the clauses that names in it replace."""
 
     text: str
     subquery: Subquery
@@ -48,14 +51,14 @@ class Found:
     alignments: dict[str, Alignment] = field(default_factory=dict)
 
     def fresh_name(self) -> str:
-        """A name that stands nowhere in the text, and for nothing else."""
+        """Return a name that is not in the text and replaces no other clause."""
         words = self.text.casefold()
         taken = {*self.windowings, *self.alignments}
         names = (f"w{n}" for n in itertools.count())
         return next(name for name in names if name not in words and name not in taken)
 
     def put(self, clause: Windowing | Alignment, token: Token) -> list[Token]:
-        """The tokens that stand for a relation: a fresh name under its alias."""
+        """Keep a clause, and return the tokens that replace it: a fresh name under its alias."""
         name = name_token(self.fresh_name(), token)
         if isinstance(clause, Alignment):
             self.alignments[name.text] = clause
@@ -86,7 +89,7 @@ def find_relations(text: str, tokens: Sequence[Token], subquery: Subquery) -> Fo
 
 
 def _step(cursor: Cursor, found: Found, levels: list[_Level]) -> None:
-    """Any other token: follow parentheses and the end of FROM."""
+    """Copy a token; follow parentheses and the end of FROM."""
     token = cursor.take()
     found.tokens.append(token)
     if token.token_type is TokenType.L_PAREN:
@@ -105,22 +108,22 @@ def _opens_relation(token: Token, level: _Level) -> bool:
 
 
 def _compares(before: Sequence[Token]) -> bool:
-    """``a IS DISTINCT FROM b`` names no relation."""
+    """Return whether FROM belongs to ``a IS DISTINCT FROM b``, which names no relation."""
     return len(before) > 1 and is_word(before[-1], "DISTINCT") and is_word(before[-2], "IS", "NOT")
 
 
 def _relation(cursor: Cursor, found: Found, level: _Level) -> None:
-    """A relation and its clause, if it has one."""
+    """Read a relation and its clause, if it has one."""
     if cursor.done:
         return
     token, start = cursor.tokens[cursor.at], len(found.tokens)
-    if _called(cursor) and is_alignment(token.text):
-        found.tokens += found.put(_aligned(cursor, found), token)
+    if _called(cursor) and is_join_function(token.text):
+        found.tokens += found.put(_joined(cursor, found), token)
         return
     windowing = _windowed(cursor, found)
     if windowing is not None:
         windowing = replace(windowing, fills=(*windowing.fills, *_fills(cursor)))
-        alias = read_alias(cursor, BEHIND_RELATION)
+        alias = read_alias(cursor, AFTER_RELATION)
         if alias is not None:
             windowing = replace(windowing, alias=alias)
         windowing = replace(windowing, fills=(*windowing.fills, *_fills(cursor)))
@@ -129,19 +132,19 @@ def _relation(cursor: Cursor, found: Found, level: _Level) -> None:
         _plain(cursor, found, level, start)
 
 
-def _aligned(cursor: Cursor, found: Found) -> Alignment:
-    alignment = read_alignment(cursor, found.subquery)
-    alias = read_alias(cursor, BEHIND_RELATION)
+def _joined(cursor: Cursor, found: Found) -> Alignment:
+    alignment = read_join_function(cursor, found.subquery)
+    alias = read_alias(cursor, AFTER_RELATION)
     return alignment if alias is None else replace(alignment, alias=alias)
 
 
 def _called(cursor: Cursor) -> bool:
-    """Whether a name stands here that is called."""
+    """Return whether a call of a function begins here."""
     return cursor.calls() and is_name(cursor.tokens[cursor.at])
 
 
 def _plain(cursor: Cursor, found: Found, level: _Level, start: int) -> None:
-    """A relation without a clause, to which a later one may belong."""
+    """Read a relation without a clause; a later clause may belong to it."""
     probe = Cursor(cursor.text, cursor.tokens, cursor.end)
     probe.at = cursor.at
     table = read_table(probe, "a table")
@@ -149,7 +152,7 @@ def _plain(cursor: Cursor, found: Found, level: _Level, start: int) -> None:
     if called:
         _check_function(cursor, probe)
         return
-    alias = read_alias(probe, BEHIND_RELATION) or table.split(".")[-1]
+    alias = read_alias(probe, AFTER_RELATION) or table.split(".")[-1]
     found.tokens += cursor.tokens[cursor.at : probe.at]
     cursor.at = probe.at
     if level.first is None:
@@ -157,19 +160,19 @@ def _plain(cursor: Cursor, found: Found, level: _Level, start: int) -> None:
 
 
 def _windowed(cursor: Cursor, found: Found) -> Windowing | None:
-    """The relation with its clause; None, and nothing read, if there is no clause."""
+    """Read a relation with its clause; return None, with nothing read, if it has none."""
     start, token = cursor.at, cursor.tokens[cursor.at]
     place = cursor.place
     if _called(cursor):
-        if is_table_function(token.text):
-            return read_table_function(cursor, found.subquery)
+        if is_window_function(token.text):
+            return read_window_function(cursor, found.subquery)
         return None
     if token.token_type is TokenType.L_PAREN:
         return _windowed_query(cursor, found)
     if not is_name(token):
         return None
     table = read_table(cursor, "a table")
-    alias = None if _at_bracket(cursor) else read_alias(cursor, BEHIND_RELATION)
+    alias = None if _at_bracket(cursor) else read_alias(cursor, AFTER_RELATION)
     if not _at_bracket(cursor):
         cursor.at = start
         return None
@@ -178,10 +181,10 @@ def _windowed(cursor: Cursor, found: Found) -> Windowing | None:
 
 
 def _windowed_query(cursor: Cursor, found: Found) -> Windowing | None:
-    """``(SELECT ...) [RANGE ...]``: windows over a query."""
+    """Read windows over a query: ``(SELECT ...) [RANGE ...]``."""
     start, place = cursor.at, cursor.place
     inner = cursor.enclosed()
-    alias = None if _at_bracket(cursor) else read_alias(cursor, BEHIND_RELATION)
+    alias = None if _at_bracket(cursor) else read_alias(cursor, AFTER_RELATION)
     if not _at_bracket(cursor):
         cursor.at = start
         return None
@@ -190,7 +193,7 @@ def _windowed_query(cursor: Cursor, found: Found) -> Windowing | None:
 
 
 def _at_bracket(cursor: Cursor) -> bool:
-    """Whether a stream clause begins here: a bracket with one of its words, if misspelt."""
+    """Return whether a stream clause begins here: a bracket with a word, perhaps misspelt."""
     if cursor.done or cursor.tokens[cursor.at].token_type is not TokenType.L_BRACKET:
         return False
     inside = cursor.tokens[cursor.at + 1 : closing(cursor.text, cursor.tokens, cursor.at)]
@@ -202,7 +205,7 @@ def _at_bracket(cursor: Cursor) -> bool:
 
 
 def _late_bracket(cursor: Cursor) -> bool:
-    """Whether a bracket elsewhere is a stream clause and not the element of an array."""
+    """Return whether a bracket elsewhere is a stream clause, not the element of an array."""
     inside = cursor.tokens[cursor.at + 1 : cursor.at + 3]
     return len(inside) == 2 and is_word(inside[0], *OPENING) and _is_value(inside[1])
 
@@ -213,9 +216,9 @@ def _is_value(token: Token) -> bool:
 
 
 def _attach(found: Found, level: _Level, token: Token, clause: Clause) -> None:
-    """A clause behind the query becomes that of the relation FROM began with."""
+    """Give a clause after the query to the first relation of FROM."""
     if level.first is None:
-        problem = "there is no plain relation in FROM that these windows could be of"
+        problem = "FROM has no plain relation that these windows could belong to"
         raise SqlError(problem, found.text, token.start, expected="FROM name [...]")
     start, end = level.first
     first = found.tokens[start]
@@ -230,10 +233,10 @@ def _fills(cursor: Cursor) -> Iterator[FillClause]:
 
 
 def _check_function(cursor: Cursor, probe: Cursor) -> None:
-    """A call with named arguments that is nearly one of ours was meant to be."""
+    """Raise if a call with named arguments has nearly the name of a table function."""
     inside = probe.enclosed().tokens
     named = any(token.token_type is TokenType.FARROW for token in inside)
-    meant = closest(cursor.tokens[cursor.at].text, (*WINDOW_FUNCTIONS, *ALIGNING_FUNCTIONS))
+    meant = closest(cursor.tokens[cursor.at].text, (*WINDOW_FUNCTIONS, *JOIN_FUNCTIONS))
     if named and meant is not None:
         name = cursor.tokens[cursor.at]
         problem = f"there is no table function {name.text}"

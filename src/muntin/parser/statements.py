@@ -1,7 +1,6 @@
-"""What a text says, read: statements as frozen values, each with its place in the text.
+"""The statements of a text as frozen values, each with its place in the text.
 
-``str(...)`` of a statement is what the grammar tests compare with; the windows of a query are
-shown as the Python call that they are.
+The grammar tests compare ``str(statement)``, which shows the windows of a query as a Python call.
 """
 
 from __future__ import annotations
@@ -13,17 +12,17 @@ from typing import Literal
 from sqlglot import exp
 
 from muntin.parser.dialect import offset_of, written
-from muntin.parser.positions import Position, place_at
+from muntin.parser.errors import Position, place_at
 from muntin.specs.disorder import Disorder
 from muntin.specs.frames.schemes import Schedule, Scheme
 
 #: A constant as it can be written in an argument list; an array is a tuple.
 Constant = str | int | float | bool | None | tuple["Constant", ...]
-#: What asks for windows or frames: the methods of ``mt.stream(...)``.
+#: The methods of ``mt.stream(...)`` that make windows or frames.
 Method = Literal["window", "tumbling", "landmark", "latch", "rows", "by_tuple", "session", "frames"]
-#: What makes one stream of two, or tells one at other instants: methods of ``mt.stream(...)``.
+#: The methods of ``mt.stream(...)`` that combine two streams, or resample one.
 Aligning = Literal["join", "zipper", "asof", "lookup", "resample"]
-#: What a catalog holds.
+#: What a catalog stores.
 Kept = Literal["STREAM", "TABLE", "QUERY", "TRIGGER"]
 Format = Literal["text", "svg"]
 
@@ -59,7 +58,7 @@ class Expression:
 
 @dataclass(frozen=True)
 class KindOfFrame:
-    """What tells a frame, as ``mt.threshold`` and its relatives take it."""
+    """A kind of frame and its arguments, as ``mt.threshold`` and its siblings take them."""
 
     word: str
     arguments: Mapping[str, object]
@@ -73,7 +72,8 @@ class KindOfFrame:
 class FillClause:
     """``FILL Bgp AS b ON ts MATCHING (router = id) BEFORE ... WHERE ...``.
 
-    ``arguments`` are those of ``.fill(...)``; ``key`` is among them.
+    ``arguments`` are those of ``.fill(...)``; ``key`` is among them. ``by_name`` says that a table
+    function gives them, as in ``before => 30 SECONDS``.
     """
 
     table: str
@@ -81,6 +81,7 @@ class FillClause:
     arguments: Mapping[str, object]
     places: Mapping[str, Position] = field(compare=False)
     place: Position = field(compare=False)
+    by_name: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         return f".fill({self.table}{_after(self.arguments)})"
@@ -88,10 +89,10 @@ class FillClause:
 
 @dataclass(frozen=True)
 class PsoupInterval:
-    """PSoup's window: two ends, each a constant or so much before NOW, and how NOW moves.
+    """PSoup's window: two ends, each a constant or a length before NOW, and how NOW moves.
 
     ``begin`` and ``end`` are constants; ``begin_back`` and ``end_back`` lengths before NOW.
-    Without ``every`` NOW is every row.
+    Without ``every``, NOW is at every row.
     """
 
     begin: Constant
@@ -111,8 +112,8 @@ class Windowing:
     """Windows or frames asked of a relation: a method of ``mt.stream`` and its arguments.
 
     ``table`` is the name of a stream or table, or a query of its own. ``on`` is WATTR or RATTR;
-    ``by`` is PATTR, None where there is none. ``places`` has the place of every argument, so that
-    what Muntin or Spark says of it is said there.
+    ``by`` is PATTR, None if it is not given. ``places`` has the place of every argument, so that
+    errors about it are reported there. ``by_name`` says that a table function gives the arguments.
     """
 
     table: str | Query
@@ -126,20 +127,17 @@ class Windowing:
     places: Mapping[str, Position] = field(compare=False)
     place: Position = field(compare=False)
     interval: PsoupInterval | None = None
+    by_name: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
-        said = {"on": self.on, "by": self.by, "disorder": self.disorder}
-        told = {name: value for name, value in said.items() if value is not None}
-        table = self.table if isinstance(self.table, str) else f"({self.table})"
-        made = f"stream({table}{_after(told)})"
-        asked = f"[{self.interval}]" if self.interval else f".{self.method}"
-        call = asked if self.interval else f"{asked}({_named(self.arguments)})"
-        return made + call + "".join(map(str, self.fills))
+        call = f".{self.method}({_named(self.arguments)})"
+        windows = f"[{self.interval}]" if self.interval else call
+        return _stream_call(self) + windows + "".join(map(str, self.fills))
 
 
 @dataclass(frozen=True)
 class JoinSide:
-    """A relation that meets another, and what ``stream(t, on => ts, by => k)`` says of it."""
+    """A relation of a join, and how ``stream(t, on => ts, by => k)`` describes it."""
 
     table: str | Query
     alias: str
@@ -151,22 +149,19 @@ class JoinSide:
 
     @property
     def described(self) -> bool:
-        """Whether anything is said of it here."""
+        """Whether ``stream(...)`` describes it."""
         return not (self.on is None and self.by is None and self.disorder is None)
 
     def __str__(self) -> str:
-        said = {"on": self.on, "by": self.by, "disorder": self.disorder}
-        told = {name: value for name, value in said.items() if value is not None}
-        table = self.table if isinstance(self.table, str) else f"({self.table})"
-        return f"stream({table}{_after(told)})"
+        return _stream_call(self)
 
 
 @dataclass(frozen=True)
 class Alignment:
     """Rows of a stream with those of another, or at other instants: ``FROM join(a, b, ...)``.
 
-    ``arguments`` are those of the method of ``mt.stream``, of which ``other`` is the first; where
-    a stream is resampled it is ``at``, or there is none.
+    ``arguments`` are those of the method of ``mt.stream``. ``other`` is its first argument; for
+    ``resample`` it is ``at``, or None.
     """
 
     method: Aligning
@@ -182,18 +177,18 @@ class Alignment:
         return (self.own,) if self.other is None else (self.own, self.other)
 
     def __str__(self) -> str:
-        said = [] if self.other is None else [_met(self.method, self.other)]
-        said += [_named(self.arguments)] if self.arguments else []
-        return f"{self.own}.{self.method}({', '.join(said)})"
+        parts = [] if self.other is None else [_other_side(self.method, self.other)]
+        parts += [_named(self.arguments)] if self.arguments else []
+        return f"{self.own}.{self.method}({', '.join(parts)})"
 
 
 @dataclass(frozen=True)
 class Query:
     """A query: Spark's SQL, in which every relation with a stream clause is a plain name.
 
-    ``windowings`` and ``alignments`` say what these names stand for. ``hyphenated`` are words such
-    as ``seg-id`` that were read as subtractions and may be columns: who knows the schema reads the
-    text again.
+    ``windowings`` and ``alignments`` have the clauses of these names. ``hyphenated`` are words such
+    as ``seg-id`` that were read as subtractions and may be columns: the planner, which knows the
+    schema, reads the text again if they are.
     """
 
     tree: exp.Query
@@ -208,7 +203,7 @@ class Query:
     per_window: bool = False
 
     def at(self, part: exp.Expr) -> Position:
-        """The place of a part of the query; that of the query if the part does not know."""
+        """Return the place of a part of the query, or of the query if the part has none."""
         offset = offset_of(part)
         return self.place if offset is None else place_at(self.text, offset)
 
@@ -234,18 +229,18 @@ class CreateStream:
     place: Position = field(compare=False)
 
     def __str__(self) -> str:
-        said = [f"CREATE STREAM {self.name} FROM {self.source}"]
-        said += [] if self.schema is None else [f"({self.schema})"]
-        said += [f"ON {self.on}"]
-        said += [f"BY {', '.join(self.by)}"] if self.by else []
-        said += [] if self.disorder is None else [f"DISORDER {self.disorder}"]
-        said += [] if self.schedule is None else [f"SCHEDULE {self.schedule}"]
-        return " ".join(said)
+        parts = [f"CREATE STREAM {self.name} FROM {self.source}"]
+        parts += [] if self.schema is None else [f"({self.schema})"]
+        parts += [f"ON {self.on}"]
+        parts += [f"BY {', '.join(self.by)}"] if self.by else []
+        parts += [] if self.disorder is None else [f"DISORDER {self.disorder}"]
+        parts += [] if self.schedule is None else [f"SCHEDULE {self.schedule}"]
+        return " ".join(parts)
 
 
 @dataclass(frozen=True)
 class CreateTable:
-    """``CREATE TABLE name FROM source (schema)``: stored data, read when it is needed."""
+    """``CREATE TABLE name FROM source (schema)``: stored data that is read when it is needed."""
 
     name: str
     source: ConnectorCall
@@ -275,7 +270,7 @@ class CreateQuery:
 
 @dataclass(frozen=True)
 class CreateTrigger:
-    """``CREATE TRIGGER name ON query DO action``: the action, once per result row."""
+    """``CREATE TRIGGER name ON query DO action``: runs the action once per result row."""
 
     name: str
     query_name: str
@@ -288,7 +283,7 @@ class CreateTrigger:
 
 @dataclass(frozen=True)
 class Explain:
-    """``EXPLAIN (FORMAT svg) SELECT ...``, or of a query by its name."""
+    """``EXPLAIN (FORMAT svg) SELECT ...``, or ``EXPLAIN QUERY name``."""
 
     target: Query | str
     format: Format
@@ -311,7 +306,7 @@ class Show:
 
 @dataclass(frozen=True)
 class Drop:
-    """``DROP STREAM name``, and what else there is."""
+    """``DROP STREAM | TABLE | QUERY | TRIGGER name``."""
 
     what: Kept
     name: str
@@ -338,14 +333,23 @@ Statement = (
 )
 
 
-def _met(method: Aligning, other: JoinSide) -> str:
-    """The other side as an argument, as little as there is to say."""
-    told = str(other) if other.described or not isinstance(other.table, str) else other.table
-    return f"at={told}" if method == "resample" else told
+def _stream_call(relation: Windowing | JoinSide) -> str:
+    """Return the call of ``stream`` that describes a relation."""
+    roles = {"on": relation.on, "by": relation.by, "disorder": relation.disorder}
+    given = {name: value for name, value in roles.items() if value is not None}
+    table = relation.table if isinstance(relation.table, str) else f"({relation.table})"
+    return f"stream({table}{_after(given)})"
+
+
+def _other_side(method: Aligning, other: JoinSide) -> str:
+    """Return the other side of a join as an argument."""
+    plain = not other.described and isinstance(other.table, str)
+    shown = str(other.table if plain else other)
+    return f"at={shown}" if method == "resample" else shown
 
 
 def _number(name: str) -> int:
-    """The names that stand for clauses are numbered."""
+    """Return the number of a clause, which its name has after a letter."""
     return int(name[1:])
 
 
@@ -362,11 +366,11 @@ def _after(arguments: Mapping[str, object]) -> str:
 
 
 def _shown(value: object) -> str:
-    """As Python would write it, expressions as texts."""
+    """Return a value as Python writes it, expressions as texts."""
     if isinstance(value, Expression):
         return repr(value.text)
-    if isinstance(value, tuple) and any(isinstance(one, Expression) for one in value):
-        return repr([str(one) for one in value])
+    if isinstance(value, tuple) and any(isinstance(part, Expression) for part in value):
+        return repr([str(part) for part in value])
     if isinstance(value, KindOfFrame | Disorder | Scheme | Schedule):
         return str(value)
     return repr(value)

@@ -1,184 +1,301 @@
-"""Windows as table functions: ``FROM sliding(traffic, on => ts, range => '5 minutes', ...)``.
+"""Table functions: ``FROM sliding(traffic, on => ts, range => '5 minutes')``, ``FROM join(a, b)``.
 
-The names of arguments are those of the Python methods; a value is written as behind the word of the
-bracket that it stands for. ``fill(frames(...), bgp, before => ...)`` takes another function first.
+A function takes the arguments of the Python method. A value is written as it is after the word of
+a bracket. ``fill(frames(...), bgp, before => ...)`` takes another function first. Joins take two
+relations; ``stream(quotes, on => ts, by => stock)`` describes one that was not declared with ON.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Generic, TypeVar
 
+from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
-from muntin.parser import named_arguments
-from muntin.parser.bracket import read_gap
+from muntin.parser import arguments
+from muntin.parser.arguments import (
+    PREFIX,
+    ROLES,
+    Argument,
+    Draft,
+    Form,
+    Subquery,
+    one_of,
+    read_named_arguments,
+    read_relation,
+)
+from muntin.parser.bracket import GAP, ORIGIN, TIEBREAK, UNFINISHED, WITHIN
 from muntin.parser.cursor import Cursor
-from muntin.parser.fill_clause import read_alias, read_shifts, read_table
-from muntin.parser.frame_clause import read_schedule, read_scheme, read_tied_columns
-from muntin.parser.frame_kinds import KIND_WORDS, read_kind
-from muntin.parser.literals import read_length
-from muntin.parser.named_arguments import ROLES, Reader, Subquery, read_arguments, read_relation
-from muntin.parser.statements import FillClause, Method, Windowing
+from muntin.parser.errors import Position, SqlError
+from muntin.parser.expressions import read_expression
+from muntin.parser.fill_clause import FILL_ARGUMENTS, read_filling_table
+from muntin.parser.frame_clause import FRAME_ARGUMENTS, read_kind
+from muntin.parser.statements import (
+    Aligning,
+    Alignment,
+    Expression,
+    FillClause,
+    JoinSide,
+    Method,
+    Query,
+    Windowing,
+)
 
 _RELATION = "a stream, a table or a query in parentheses"
+_SIDE = "a stream, a table, a query in parentheses or stream(...)"
 
 
-def is_table_function(name: str) -> bool:
+_M = TypeVar("_M")
+
+
+@dataclass(frozen=True)
+class _Function(Generic[_M]):
+    """A method of ``mt.stream``, its arguments, and those that cannot be left out."""
+
+    method: _M
+    arguments: tuple[Argument, ...]
+    required: tuple[str, ...] = ()
+
+
+def function_arguments(name: str) -> tuple[Argument, ...]:
+    """Return the arguments of a function, without those that describe its relation."""
+    if name == "fill":
+        return FILL_ARGUMENTS
+    given = _JOINS[name].arguments if name in _JOINS else _WINDOWS[name].arguments
+    return tuple(argument for argument in given if argument not in ROLES)
+
+
+def is_window_function(name: str) -> bool:
     return name.lower() in WINDOW_FUNCTIONS
 
 
-def arguments_of(name: str) -> tuple[str, ...]:
-    """The names of a function's arguments, without those that describe its relation."""
-    return tuple(_FILL) if name == "fill" else (*_FUNCTIONS[name][1], "prefix")
+def is_join_function(name: str) -> bool:
+    return name.lower() in JOIN_FUNCTIONS
 
 
-def read_table_function(cursor: Cursor, subquery: Subquery) -> Windowing:
-    """A call of one of our table functions, from its name on."""
+def read_window_function(cursor: Cursor, subquery: Subquery) -> Windowing:
+    """Read a call that makes windows, from its name on."""
     place = cursor.place
     name = cursor.take().text.lower()
     inner = cursor.enclosed()
     if name == "fill":
-        return _filled(inner, subquery)
+        return _fill(inner, subquery)
     table, alias = read_relation(inner, subquery, _RELATION)
-    method, readers = _FUNCTIONS[name]
-    known = {**readers, "prefix": named_arguments.text, **ROLES}
-    draft = read_arguments(inner, known, _NEEDED.get(name, ()))
-    return draft.clause(method).of(table, alias, (), place)
+    function = _WINDOWS[name]
+    draft = read_named_arguments(inner, function.arguments, function.required)
+    return draft.clause(function.method, by_name=True).of(table, alias, (), place)
 
 
-def _filled(cursor: Cursor, subquery: Subquery) -> Windowing:
+def _fill(cursor: Cursor, subquery: Subquery) -> Windowing:
     token = cursor.peek
-    if token is None or not is_table_function(token.text):
-        cursor.fail(expected="what is to be filled, such as frames(...)", known=_FUNCTIONS)
-    segments = read_table_function(cursor, subquery)
+    if token is None or not is_window_function(token.text):
+        cursor.fail(expected="what is to be filled, such as frames(...)", known=_WINDOWS)
+    segments = read_window_function(cursor, subquery)
     cursor.expect_type(TokenType.COMMA, ", and the stream or table that fills")
     place = cursor.place
-    table = read_table(cursor, "the stream or table that fills")
-    alias = read_alias(cursor, ()) or table.split(".")[-1]
-    draft = read_arguments(cursor, _FILL)
-    made = FillClause(table, alias, draft.values, draft.places, place)
-    return replace(segments, fills=(*segments.fills, made))
+    table, alias = read_filling_table(cursor)
+    draft = read_named_arguments(cursor, FILL_ARGUMENTS)
+    fill = FillClause(table, alias, draft.values, draft.places, place, by_name=True)
+    return replace(segments, fills=(*segments.fills, fill))
 
 
-def _missing(cursor: Cursor) -> object:
-    if cursor.next_is("BREAK", "SATISFY", "CARRY"):
-        return cursor.take().text.lower()
-    token = cursor.peek
-    if token is not None and token.token_type is TokenType.STRING:
-        return cursor.take().text
-    return named_arguments.condition(cursor)
-
-
-def _ties(cursor: Cursor) -> object:
-    return read_tied_columns(cursor.enclosed()) if named_arguments.opens(cursor) else _TIES(cursor)
-
-
-def _shifts(cursor: Cursor) -> object:
-    """A length, or several in parentheses."""
-    if not named_arguments.opens(cursor):
-        return read_length(cursor, "shift")
+def read_join_function(cursor: Cursor, subquery: Subquery) -> Alignment:
+    """Read a call that combines two relations, or resamples one, from its name on."""
+    place = cursor.place
+    name = cursor.take().text.lower()
     inner = cursor.enclosed()
-    found = read_shifts(inner)
-    inner.finish(", or )")
-    return found
+    if name == "resample":
+        return _resample(inner, subquery, place)
+    own = _side(inner, subquery)
+    inner.expect_type(TokenType.COMMA, ", and the other relation")
+    if inner.second is not None and inner.second.token_type is TokenType.FARROW:
+        inner.fail(expected=f"what {own.alias} meets: {_SIDE}")
+    other = _side(inner, subquery)
+    if name == "lookup" and other.described:
+        problem = "a table that rows are looked up in has no order and no keys of its own"
+        expected = "the table itself, and key => its columns"
+        raise SqlError(problem, cursor.text, other.place, expected=expected)
+    function = _JOINS[name]
+    draft = read_named_arguments(inner, function.arguments, function.required)
+    return Alignment(function.method, own, other, own.alias, draft.values, draft.places, place)
 
 
-_TIES = named_arguments.word("fail", "first", "last", "mean", "max", "min", "sum")
-_UNFINISHED = named_arguments.word("keep", "drop", "flag")
-_ORDER = named_arguments.word("on", "arrival")
-_FUNCTIONS: dict[str, tuple[Method, dict[str, Reader]]] = {
-    "sliding": (
+def _resample(cursor: Cursor, subquery: Subquery, place: Position) -> Alignment:
+    """Read the arguments of resample(...), which may describe its only relation directly."""
+    own = _side(cursor, subquery)
+    at = Argument("at", lambda inner, form: _side(inner, subquery))
+    roles = () if own.described else ROLES
+    draft = read_named_arguments(cursor, (*_RESAMPLE, at, *roles))
+    if not own.described:
+        own = _described(own.table, own.alias, draft, own.place)
+    other = draft.take("at")
+    assert other is None or isinstance(other, JoinSide)
+    if other is None and "every" not in draft.values:
+        expected = ", every => how often, or at => another stream"
+        cursor.fail("it is not clear where values are wanted", expected=expected)
+    if other is not None and "every" in draft.values:
+        problem = "values are wanted every so often, or at the instants of another stream"
+        raise SqlError(problem, cursor.text, draft.places["at"], expected="every or at")
+    return Alignment("resample", own, other, own.alias, draft.values, draft.places, place)
+
+
+def _side(cursor: Cursor, subquery: Subquery) -> JoinSide:
+    """Read a relation, as it is or described by ``stream(...)``."""
+    place = cursor.place
+    if not (cursor.next_is("STREAM") and cursor.calls()):
+        table, alias = read_relation(cursor, subquery, _SIDE)
+        return _described(table, alias, Draft(cursor.text), place)
+    cursor.take()
+    inner = cursor.enclosed()
+    table, alias = read_relation(inner, subquery, _RELATION)
+    return _described(table, alias, read_named_arguments(inner, ROLES), place)
+
+
+def _described(table: str | Query, alias: str, draft: Draft, place: Position) -> JoinSide:
+    return JoinSide(table, alias, *draft.take_roles(), draft.places, place)
+
+
+_read_method = one_of("linear", "previous", "nearest")
+
+
+def _how(cursor: Cursor, form: Form) -> object:
+    """Read how values are made: a word, or aggregates of the rows around."""
+    if cursor.opens():
+        return _aggregates(cursor.enclosed())
+    return (_aggregate(cursor),) if cursor.calls() else _read_method(cursor, form)
+
+
+def _aggregates(cursor: Cursor) -> tuple[Expression, ...]:
+    aggregates = [_aggregate(cursor)]
+    while not cursor.done:
+        cursor.expect_type(TokenType.COMMA, ", or )")
+        aggregates.append(_aggregate(cursor))
+    return tuple(aggregates)
+
+
+def _aggregate(cursor: Cursor) -> Expression:
+    """Read an aggregate, and the name of its column if it has one."""
+    what = "an aggregate such as avg(level) AS level"
+    aggregate = read_expression(cursor.until(lambda c: c.next_is("AS")), what)
+    if not cursor.accept("AS"):
+        return aggregate
+    name = cursor.name("the name of a column")
+    return Expression(exp.alias_(aggregate.tree, name, quoted=True), aggregate.place)
+
+
+_length = partial(Argument, read=arguments.length)
+_rows = partial(Argument, read=arguments.rows)
+_ORDER = Argument("order", one_of("on", "arrival"))
+_COMMON = (PREFIX, *ROLES)
+_WINDOWS: Mapping[str, _Function[Method]] = {
+    "sliding": _Function(
         "window",
-        {
-            "range": named_arguments.length("range"),
-            "slide": named_arguments.length("slide"),
-            "origin": named_arguments.constant,
-            "slide_on": named_arguments.column,
-            "unfinished": _UNFINISHED,
-        },
+        (
+            _length("range"),
+            _length("slide"),
+            ORIGIN,
+            Argument("slide_on", arguments.column),
+            UNFINISHED,
+            *_COMMON,
+        ),
+        ("range", "slide"),
     ),
-    "tumbling": (
-        "tumbling",
-        {
-            "length": named_arguments.length("length"),
-            "origin": named_arguments.constant,
-            "unfinished": _UNFINISHED,
-        },
+    "tumbling": _Function(
+        "tumbling", (_length("length"), ORIGIN, UNFINISHED, *_COMMON), ("length",)
     ),
-    "latch": (
-        "latch",
-        {
-            "every": named_arguments.length("every"),
-            "origin": named_arguments.constant,
-            "unfinished": _UNFINISHED,
-        },
-    ),
-    "landmark": (
+    "latch": _Function("latch", (_length("every"), ORIGIN, UNFINISHED, *_COMMON), ("every",)),
+    "landmark": _Function(
         "landmark",
-        {
-            "slide": named_arguments.length("slide"),
-            "origin": named_arguments.constant,
-            "start": named_arguments.condition,
-            "unfinished": _UNFINISHED,
-        },
+        (
+            _length("slide"),
+            ORIGIN,
+            Argument("start", arguments.condition),
+            UNFINISHED,
+            *_COMMON,
+        ),
     ),
-    "rows": (
+    "rows": _Function(
         "rows",
-        {
-            "range": named_arguments.rows,
-            "slide": named_arguments.rows,
-            "within": named_arguments.length("within"),
-            "order": _ORDER,
-            "tiebreak": named_arguments.columns,
-            "unfinished": _UNFINISHED,
-        },
+        (_rows("range"), _rows("slide"), WITHIN, _ORDER, TIEBREAK, UNFINISHED, *_COMMON),
+        ("range",),
     ),
-    "by_tuple": (
-        "by_tuple",
-        {"range": named_arguments.length("range"), "every": named_arguments.rows, "order": _ORDER},
+    "by_tuple": _Function(
+        "by_tuple", (_length("range"), _rows("every"), _ORDER, *_COMMON), ("range",)
     ),
-    "session": ("session", {"gap": read_gap}),
-    "frames": (
-        "frames",
-        {
-            "kind": lambda cursor: read_kind(cursor, KIND_WORDS),
-            "min_duration": named_arguments.length("min_duration"),
-            "max_duration": named_arguments.length("max_duration"),
-            "min_count": named_arguments.count,
-            "max_count": named_arguments.count,
-            "cut": named_arguments.flag,
-            "scheme": read_scheme,
-            "longest": named_arguments.flag,
-            "fragments": named_arguments.length("fragments"),
-            "missing": _missing,
-            "bounds": named_arguments.word("conservative", "liberal"),
-            "ties": _ties,
-            "tie_order": named_arguments.columns,
-            "readings": named_arguments.word("point", "until_next", "interval"),
-            "until": named_arguments.column,
-            "schedule": read_schedule,
-        },
+    "session": _Function("session", (GAP, *_COMMON), ("gap",)),
+    "frames": _Function("frames", (Argument("kind", read_kind), *FRAME_ARGUMENTS), ("kind",)),
+}
+_KEYS = (Argument("on", arguments.column), Argument("key", arguments.matching))
+_WHERE = Argument("where", arguments.condition)
+_LIMIT = Argument("limit", arguments.size)
+_NEAR = (WITHIN, Argument("direction", one_of("both", "backward", "forward")))
+_JOINS: Mapping[str, _Function[Aligning]] = {
+    "join": _Function(
+        "join",
+        (
+            *_NEAR,
+            Argument("how", one_of("inner", "left", "right", "full", "semi", "anti")),
+            _WHERE,
+            *_KEYS,
+            _LIMIT,
+            PREFIX,
+        ),
+        ("within",),
+    ),
+    "zipper": _Function(
+        "zipper",
+        (
+            _length("every"),
+            ORIGIN,
+            Argument("how", one_of("full", "inner", "left", "right")),
+            _WHERE,
+            *_KEYS,
+            _LIMIT,
+            PREFIX,
+        ),
+        ("every",),
+    ),
+    "asof": _Function(
+        "asof",
+        (
+            _length("tolerance"),
+            Argument("direction", one_of("backward", "forward", "nearest")),
+            Argument("exact", arguments.flag),
+            TIEBREAK,
+            *_KEYS,
+            PREFIX,
+        ),
+    ),
+    "lookup": _Function(
+        "lookup",
+        (
+            *_KEYS,
+            *_NEAR,
+            Argument("how", one_of("left", "inner", "semi", "anti")),
+            _WHERE,
+            _length("refresh"),
+            PREFIX,
+        ),
+    ),
+    "resample": _Function(
+        "resample",
+        (
+            _length("every"),
+            Argument("how", _how),
+            WITHIN,
+            ORIGIN,
+            _length("max_gap"),
+            Argument("columns", arguments.columns),
+            TIEBREAK,
+            PREFIX,
+        ),
     ),
 }
-#: What cannot be left out.
-_NEEDED = {
-    "sliding": ("range", "slide"),
-    "tumbling": ("length",),
-    "latch": ("every",),
-    "rows": ("range",),
-    "by_tuple": ("range",),
-    "session": ("gap",),
-    "frames": ("kind",),
-}
-#: The names of all of them.
-WINDOW_FUNCTIONS = (*_FUNCTIONS, "fill")
-_FILL: dict[str, Reader] = {
-    "on": named_arguments.column,
-    "key": named_arguments.key,
-    "before": named_arguments.length("before"),
-    "after": named_arguments.length("after"),
-    "shrink": named_arguments.length("shrink"),
-    "shift": _shifts,
-    "where": named_arguments.condition,
-    "empty": named_arguments.word("keep", "drop"),
-}
+_RESAMPLE = _JOINS["resample"].arguments
+#: The names of the functions that make windows.
+WINDOW_FUNCTIONS = (*_WINDOWS, "fill")
+#: The names of the functions that combine relations.
+JOIN_FUNCTIONS = tuple(_JOINS)

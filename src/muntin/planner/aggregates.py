@@ -1,4 +1,4 @@
-"""Which parts of an expression are aggregates of a window."""
+"""Find the aggregates of a window in expressions."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _AROUND = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)
 
 
 def known_aggregates(own: Collection[str] = ()) -> frozenset[str]:
-    """The names of Muntin's aggregates and of a stream's own."""
+    """Return the names of Muntin's aggregates and of a stream's own."""
     return frozenset((*sql_aggregates(), *own))
 
 
 def is_aggregate(node: exp.Expr, known: Collection[str]) -> bool:
-    """Whether a node is a call of an aggregate, with FILTER and the like around it."""
+    """Return whether a node is a call of an aggregate, perhaps with FILTER around it."""
     if isinstance(node, _AROUND):
         return is_aggregate(node.this, known)
     if isinstance(node.parent, exp.Window) and node.arg_key == "this":
@@ -30,13 +30,13 @@ def is_aggregate(node: exp.Expr, known: Collection[str]) -> bool:
 
 @dataclass
 class FoundAggregates:
-    """Aggregates found in expressions, and the names that stand for them there."""
+    """The aggregates of expressions, each replaced there by the name of its column."""
 
     known: Collection[str]
     found: list[exp.Expr] = field(default_factory=list)
 
     def without(self, tree: exp.Expr) -> exp.Expr:
-        """The expression with names where its aggregates were; every aggregate is kept once."""
+        """Return the expression with its aggregates replaced by names; keep each aggregate once."""
 
         def placed(node: exp.Expr) -> exp.Expr:
             if not is_aggregate(node, self.known):
@@ -49,7 +49,7 @@ class FoundAggregates:
 
 
 def name_of(place: int) -> str:
-    """The column in which the results of an aggregate stand."""
+    """Return the column of an aggregate's results."""
     return f"_aggregate_{place}"
 
 
@@ -58,7 +58,7 @@ def any_aggregate(tree: exp.Expr, known: Collection[str]) -> bool:
 
 
 def replaced(tree: exp.Expr, change: Callable[[exp.Column], exp.Expr | None]) -> exp.Expr:
-    """The expression with some of its columns replaced; None leaves a column as it is."""
+    """Return the expression with columns replaced; None leaves a column as it is."""
 
     def placed(node: exp.Expr) -> exp.Expr:
         if not isinstance(node, exp.Column) or node.find_ancestor(exp.Lambda) is not None:

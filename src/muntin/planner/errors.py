@@ -1,101 +1,135 @@
-"""What Muntin or Spark says against a query, said at its place in the user's text."""
+"""Report errors of Muntin and Spark at their place in the user's text, in the words of SQL."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from muntin.errors import ArgumentError, MuntinError, UnknownColumnError
+from muntin.errors import (
+    ArgumentError,
+    ContradictionError,
+    ExpressionError,
+    Mention,
+    MuntinError,
+    UnknownColumnError,
+)
+from muntin.parser.arguments import Argument, written_mention
+from muntin.parser.bracket import WINDOW_ARGUMENTS
 from muntin.parser.dialect import SQL, offset_of, written
-from muntin.parser.errors import SqlError, closest
-from muntin.parser.positions import Position, place_at
-from muntin.parser.statements import Expression, KindOfFrame, Query
+from muntin.parser.errors import Position, SqlError, closest, place_at
+from muntin.parser.fill_clause import FILL_ARGUMENTS
+from muntin.parser.frame_clause import FRAME_ARGUMENTS
+from muntin.parser.statements import (
+    Alignment,
+    Expression,
+    FillClause,
+    JoinSide,
+    KindOfFrame,
+    Query,
+    Windowing,
+)
+from muntin.parser.table_functions import function_arguments
 from muntin.planner.aggregates import known_aggregates
 from muntin.spark.run_sql import Rejection, rejection, unlogged
+
+#: A part of a query whose arguments have places.
+Placed = Windowing | FillClause | Alignment | JoinSide
 
 
 @contextmanager
 def located(
-    query: Query,
-    default: Position | None = None,
-    places: Mapping[str, Position] | None = None,
-    near: Iterable[exp.Expr | Expression | KindOfFrame | object] = (),
+    query: Query, at: Placed | Position | None = None, near: Iterable[object] | None = None
 ) -> Iterator[None]:
-    """Errors inside become :class:`SqlError`; ``places`` are those of arguments by name.
+    """Turn errors inside into :class:`SqlError` at their place.
 
     Args:
         query: The query that is translated.
-        default: Where an error is shown that nothing else places; else the query's beginning.
-        places: Where arguments of Muntin's methods stand.
-        near: Expressions that are looked at first, before the whole query.
+        at: The clause that is translated, whose arguments have places; or the place of errors that
+            name nothing else. The query's beginning if it is None.
+        near: Expressions in which errors are looked for before the whole query; those of the
+            clause unless given.
     """
-    at = default or query.place
+    clause = None if isinstance(at, Position) else at
+    if near is None:
+        near = _values(clause)
     try:
         with unlogged():
             yield
     except SqlError:
         raise
     except MuntinError as error:
-        said = rejection(error)
-        if said is not None:
-            raise _rejected(said, query, at, near) from error
-        raise _refused(error, query, at, places or {}, near) from error
+        place = query.place if at is None else at if isinstance(at, Position) else at.place
+        rejected = rejection(error)
+        if rejected is not None:
+            raise _rejected(rejected, query, place, near) from error
+        raise _refused(error, query, place, clause, near) from error
 
 
-#: What Muntin's messages call an argument, and what the language does.
-_WORDS = {
-    "min_duration": "LASTING",
-    "max_duration": "LASTING AT MOST",
-    "min_count": "HOLDING",
-    "max_count": "HOLDING AT MOST",
-    "cut=True": "CUT",
-    "tie_order=": "BY",
-    "ties=": "TIES ",
-    "until=": "UNTIL",
-    "key={'router': 'router_id'}": "key => (router = router_id)",
-    "give prefix='mt_'": "give PREFIX 'mt_' (in a function prefix => 'mt_')",
-}
+def _values(clause: Placed | None) -> list[object]:
+    """Return the values of a clause's arguments."""
+    if isinstance(clause, Windowing | FillClause | Alignment):
+        return [*clause.arguments.values()]
+    return []
 
 
 def _refused(
     error: MuntinError,
     query: Query,
-    at: Position,
-    places: Mapping[str, Position],
+    place: Position,
+    clause: Placed | None,
     near: Iterable[object],
 ) -> SqlError:
-    """What Muntin says: at the argument that it names, or at the aggregate that it quotes."""
+    """Return an error of Muntin at the argument or the aggregate that it is about."""
+    places = {} if clause is None else clause.places
     if isinstance(error, UnknownColumnError):
-        return unknown_column(query, error.name, places.get(error.argument, at), error.columns)
-    problem = str(error).split("\n")[0]  # what follows shows a text that is not the user's
+        return unknown_column(query, error.name, places.get(error.argument, place), error.columns)
+    if isinstance(error, ContradictionError):
+        sides = [side.argument for side in error.sides]
+        own = next((places[side] for side in sides if side in places), place)
+        return SqlError(error.sentence(_writer(clause)), query.text, own)
     if isinstance(error, ArgumentError):
-        named = (str(error.argument), str(error.given).split("=")[0])
-        found = next((places[name] for name in named if name in places), None)
-        why = problem.split(" cannot be used: ", 1)
-        if len(why) == 2:
-            problem = why[1] if found is None else f"{_said(query, found, error)}: {why[1]}"
-        place = found or at
-    else:
-        place = _quoted(problem, query, near) or at
-    for python, word in _WORDS.items():
-        problem = problem.replace(python, word)
-    return SqlError(problem, query.text, place)
+        reason = error.reason(_writer(clause))
+        if error.argument not in places:
+            return SqlError(reason, query.text, place)
+        own = places[error.argument]
+        return SqlError(f"{_given(query, own, error)}: {reason}", query.text, own)
+    problem = error.problem if isinstance(error, ExpressionError) else str(error)
+    return SqlError(problem, query.text, _quoted(problem, query, near) or place)
 
 
-def _said(query: Query, place: Position, error: ArgumentError) -> str:
-    """The argument in the user's words: the word that stands at its place, and what was given."""
+def _writer(clause: Placed | None) -> Callable[[Mention], str]:
+    """Return how a clause writes arguments that a message mentions."""
+    if clause is None:
+        return str
+    by_name = isinstance(clause, Alignment | JoinSide) or clause.by_name
+    return lambda mention: written_mention(mention, _arguments(clause), by_name=by_name)
+
+
+def _arguments(clause: Placed) -> Sequence[Argument]:
+    match clause:
+        case Alignment():
+            return function_arguments(clause.method)
+        case FillClause():
+            return FILL_ARGUMENTS
+        case Windowing(method="frames"):
+            return FRAME_ARGUMENTS
+    return WINDOW_ARGUMENTS
+
+
+def _given(query: Query, place: Position, error: ArgumentError) -> str:
+    """Return the word at the place of an argument, and the argument's value."""
     word = re.match(r"\w+", query.text[place.offset :])
-    given = "" if error.given is None or error.given is True else f" {error.given}"
-    return f"{word.group() if word else error.argument}{given}"
+    value = "" if error.given is None or error.given is True else f" {error.given}"
+    return f"{word.group() if word else error.argument}{value}"
 
 
 def _quoted(problem: str, query: Query, near: Iterable[object]) -> Position | None:
-    """Where the aggregate stands that a message begins with."""
+    """Return the place of the aggregate that a message begins with."""
     for tree in (tree for part in near for tree in _trees(part)):
         offset = offset_of(tree)
         if offset is not None and problem.lower().startswith(written(tree).lower()):
@@ -103,29 +137,29 @@ def _quoted(problem: str, query: Query, near: Iterable[object]) -> Position | No
     return None
 
 
-def _rejected(said: Rejection, query: Query, at: Position, near: Iterable[object]) -> SqlError:
-    """What Spark says: at the name or the part of the query that it points at."""
+def _rejected(rejected: Rejection, query: Query, at: Position, near: Iterable[object]) -> SqlError:
+    """Return an error of Spark at the name or the part of the query that it points at."""
     trees = [tree for part in near for tree in _trees(part)]
     trees += [query.tree, *_clauses(query)]
-    if said.name is not None:
-        offset = _named(said.name, trees)
+    if rejected.name is not None:
+        offset = _named(rejected.name, trees)
         place: Position | int = at if offset is None else offset
-        if said.condition.startswith("UNRESOLVED_COLUMN"):
-            return unknown_column(query, said.name, place, said.proposals)
-        if said.condition == "UNRESOLVED_ROUTINE":
-            problem = f"there is no function {said.name}"
-            suggestion = closest(said.name, known_aggregates())
+        if rejected.condition.startswith("UNRESOLVED_COLUMN"):
+            return unknown_column(query, rejected.name, place, rejected.proposals)
+        if rejected.condition == "UNRESOLVED_ROUTINE":
+            problem = f"there is no function {rejected.name}"
+            suggestion = closest(rejected.name, known_aggregates())
             return SqlError(problem, query.text, place, suggestion=suggestion)
-        if said.condition == "TABLE_OR_VIEW_NOT_FOUND":
-            return SqlError(f"there is no table {said.name}", query.text, place)
-        return SqlError(f"Spark says: {said.problem}", query.text, place)
-    offset = _fragment(said.fragment, trees)
+        if rejected.condition == "TABLE_OR_VIEW_NOT_FOUND":
+            return SqlError(f"there is no table {rejected.name}", query.text, place)
+        return SqlError(f"Spark says: {rejected.problem}", query.text, place)
+    offset = _fragment(rejected.fragment, trees)
     place = at if offset is None else offset
-    return SqlError(f"Spark says: {said.problem}", query.text, place)
+    return SqlError(f"Spark says: {rejected.problem}", query.text, place)
 
 
 def unknown_column(query: Query, name: str, at: Position | int, known: Iterable[str]) -> SqlError:
-    """There is no such column, and the one that may have been meant."""
+    """Return the error that there is no such column, with the one that may have been meant."""
     columns = list(known)
     expected = f"one of {', '.join(columns)}" if columns else None
     suggestion = closest(name, columns)
@@ -134,7 +168,7 @@ def unknown_column(query: Query, name: str, at: Position | int, known: Iterable[
 
 
 def _clauses(query: Query) -> Iterator[exp.Expr]:
-    """The expressions that stand in stream clauses."""
+    """Return the expressions in stream clauses."""
     for alignment in query.alignments.values():
         for value in alignment.arguments.values():
             yield from _trees(value)
@@ -166,7 +200,7 @@ def _trees(value: object) -> Iterator[exp.Expr]:
 
 
 def _named(name: str, trees: Iterable[exp.Expr]) -> int | None:
-    """Where a column, a function or a table of this name stands for the first time."""
+    """Return the offset of the first column, function or table of this name."""
     for tree in trees:
         for node in tree.find_all(exp.Column, exp.Anonymous, exp.Table):
             called = node.this if isinstance(node, exp.Anonymous) else node.name
@@ -176,7 +210,7 @@ def _named(name: str, trees: Iterable[exp.Expr]) -> int | None:
 
 
 def _fragment(fragment: str | None, trees: Iterable[exp.Expr]) -> int | None:
-    """Where an expression stands that reads as a part of what Spark was given."""
+    """Return the offset of the expression that Spark quotes."""
     if fragment is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""``EXPLAIN``: what a query will do and keep, as text and as a drawn graph."""
+"""``EXPLAIN``: what a query does and keeps, as text or as a drawn graph."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from collections.abc import Iterator
 from muntin.parser.dialect import written
 from muntin.parser.statements import Format
 from muntin.planner.bounded import refused, state_profiles, storage_of
-from muntin.planner.explain_graph import graph_of
-from muntin.planner.explain_svg import drawn
+from muntin.planner.explain_graph import drawn, graph_of
 from muntin.planner.translate import QueryAnswer
 from muntin.spark.api.lookup import Probed
 from muntin.spark.api.plan import Plan
 
 
 def explained(answer: QueryAnswer, format_: Format) -> str:
-    """The plan of a query in words, or as the text of an SVG picture."""
+    """Return the plan of a query in words, or as SVG text."""
     if format_ == "svg":
         return drawn(graph_of(answer))
     return "\n".join(_lines(answer))
 
 
 def _operator(plan: Plan | Probed) -> str:
-    """The class that does the work, and how it cuts rows where it takes them in their order."""
+    """Return the operator's class, and how it cuts rows if it takes them in order."""
     if isinstance(plan, Probed):
         return "a join of Spark's"
     operator = plan.parts.operator

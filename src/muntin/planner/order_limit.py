@@ -1,7 +1,7 @@
 """ORDER BY and LIMIT on windows: the first rows of each, and the order of a stream's results.
 
-Spark sorts no stream. All groups of a window are reported in the micro-batch that closes it, so an
-order, and the first n rows of every window, can be had from the rows of a micro-batch alone.
+Spark does not sort streams. All groups of a window are reported in the micro-batch that closes it,
+so the rows of a micro-batch are enough for an order, and for the first n rows of every window.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ _RANK = "_rank"
 _BOUNDS = ("window_start", "window_end", "frame_start", "frame_end")
 
 
-def ranked(query: Query, tree: exp.Query, made: Mapping[str, DataFrame]) -> exp.Query:
-    """``LIMIT n PER WINDOW``: rows are ranked within their window, and n of each are kept."""
-    name, node = _only(query, tree, made)
+def ranked(query: Query, tree: exp.Query, results: Mapping[str, DataFrame]) -> exp.Query:
+    """``LIMIT n PER WINDOW``: rank rows within their window, and keep n of each."""
+    name, node = _only(query, tree, results)
     assert isinstance(tree, exp.Select)
     windowing = query.windowings.get(name)
     prefix = "" if windowing is None else str(windowing.arguments.get("prefix", ""))
-    bounds = [prefix + bound for bound in _BOUNDS if prefix + bound in made[name].columns]
+    bounds = [prefix + bound for bound in _BOUNDS if prefix + bound in results[name].columns]
     if not bounds:
-        problem = "these rows lie in no windows, so there are no first ones of each"
+        problem = "these rows lie in no windows, so no window has first rows"
         raise SqlError(problem, query.text, query.place, expected="LIMIT without PER WINDOW")
     order = tree.args.get("order")
     if order is None:
-        problem = "LIMIT PER WINDOW takes the first rows, and it is not said which those are"
+        problem = "LIMIT PER WINDOW takes the first rows, so it needs an order"
         raise SqlError(problem, query.text, query.place, expected="ORDER BY before LIMIT")
     place = exp.Window(
         this=exp.Anonymous(this="row_number", expressions=[]),
@@ -42,9 +42,9 @@ def ranked(query: Query, tree: exp.Query, made: Mapping[str, DataFrame]) -> exp.
     )
     if tree.args.get("where") is not None:
         inner.set("where", tree.args["where"].copy())
-    # The columns one by one: a * of the query is not to see the rank.
+    # The columns one by one, so that a * of the query does not see the rank.
     first = exp.Select(
-        expressions=[exp.column(column, quoted=True) for column in made[name].columns],
+        expressions=[exp.column(column, quoted=True) for column in results[name].columns],
         from_=exp.From(this=inner.subquery(node.alias)),
         where=exp.Where(this=_among(tree)),
     )
@@ -57,7 +57,7 @@ def ranked(query: Query, tree: exp.Query, made: Mapping[str, DataFrame]) -> exp.
 
 
 def _among(tree: exp.Select) -> exp.Expr:
-    """Which ranks are kept; an OFFSET is one in every window, as the LIMIT is."""
+    """Return the condition on kept ranks; OFFSET and LIMIT count in every window."""
     limit, offset = tree.args["limit"].expression.copy(), tree.args.get("offset")
     if offset is None:
         return exp.LTE(this=exp.column(_RANK), expression=limit)
@@ -69,9 +69,9 @@ def _among(tree: exp.Select) -> exp.Expr:
     )
 
 
-def split(query: Query, tree: exp.Query, made: Mapping[str, DataFrame]) -> tuple[str, exp.Query]:
-    """The windows whose results are ordered, and what is done with those of a micro-batch."""
-    name, _ = _only(query, tree, made)
+def split(query: Query, tree: exp.Query, results: Mapping[str, DataFrame]) -> tuple[str, exp.Query]:
+    """Return the windows whose results are ordered, and the query over a micro-batch."""
+    name, _ = _only(query, tree, results)
     limit = tree.args.get("limit")
     if limit is not None:
         problem = "a stream has no end, so it has no first rows"
@@ -80,9 +80,9 @@ def split(query: Query, tree: exp.Query, made: Mapping[str, DataFrame]) -> tuple
     return name, tree
 
 
-def _only(query: Query, tree: exp.Query, made: Mapping[str, DataFrame]) -> tuple[str, exp.Table]:
-    """The one relation with windows of a plain SELECT."""
-    nodes = [node for node in tree.find_all(exp.Table) if node.name in made]
+def _only(query: Query, tree: exp.Query, results: Mapping[str, DataFrame]) -> tuple[str, exp.Table]:
+    """Return the only relation with windows of a plain SELECT."""
+    nodes = [node for node in tree.find_all(exp.Table) if node.name in results]
     plain = isinstance(tree, exp.Select) and len(nodes) == 1 and not tree.args.get("joins")
     if not plain:
         problem = (
@@ -93,10 +93,10 @@ def _only(query: Query, tree: exp.Query, made: Mapping[str, DataFrame]) -> tuple
 
 
 def _unaliased(order: exp.Order, tree: exp.Select) -> exp.Order:
-    """The order in terms of results: names and places of the select list are looked up."""
+    """Return the order over results: replace names and numbers of the select list."""
     named = {item.alias.casefold(): item.this for item in tree.expressions if item.alias}
-    made = order.copy()
-    for ordered in made.expressions:
+    replaced = order.copy()
+    for ordered in replaced.expressions:
         term = ordered.this
         if isinstance(term, exp.Literal) and term.is_int:
             place = int(term.name) - 1
@@ -104,4 +104,4 @@ def _unaliased(order: exp.Order, tree: exp.Select) -> exp.Order:
                 ordered.set("this", tree.expressions[place].unalias().copy())
         elif isinstance(term, exp.Column) and term.name.casefold() in named:
             ordered.set("this", named[term.name.casefold()].copy())
-    return made
+    return replaced

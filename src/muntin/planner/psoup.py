@@ -1,7 +1,7 @@
 """PSoup's ``BEGIN ... END ...`` as windows of the Python API [PS-5].
 
-Ends are inside: on a column of whole numbers, dates or timestamps ``[a, b]`` is ``[a, b + 1)`` in
-units of the column.
+The ends belong to the window: on a column of whole numbers, dates or timestamps ``[a, b]`` is
+``[a, b + 1)`` in units of the column.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from muntin.errors import ArgumentError
 from muntin.parser.dialect import SQL
-from muntin.parser.errors import SqlError
+from muntin.parser.errors import SqlError, argument_refused
 from muntin.parser.statements import Method, PsoupInterval, Query, Windowing
 from muntin.planner.relations import Relation
 from muntin.spark.types import progressing
@@ -29,38 +29,38 @@ _UNIT: dict[Domain, Length] = {
 
 
 def resolved(query: Query, windowing: Windowing, relation: Relation) -> Windowing:
-    """The clause with a method and arguments; others than PSoup's have them already."""
+    """Return the clause with a method and arguments; only PSoup's does not have them yet."""
     interval = windowing.interval
     if interval is None:
         return windowing
     domain, _ = progressing(relation.df.schema[relation.on].dataType, relation.on)
-    method, arguments = _asked(query, windowing, interval, domain)
+    method, arguments = _call(query, windowing, interval, domain)
     return replace(windowing, method=method, arguments=arguments)
 
 
-def _asked(
+def _call(
     query: Query, windowing: Windowing, interval: PsoupInterval, domain: Domain
 ) -> tuple[Method, dict[str, object]]:
     assert interval.end_back is not None  # else it only chooses rows
-    behind = _length(query, windowing, interval.end_back)
-    at_rows = interval.every is None and interval.begin_back is not None and not behind.positive
+    lag = _length(query, windowing, interval.end_back)
+    at_rows = interval.every is None and interval.begin_back is not None and not lag.positive
     if interval.every is None and not at_rows:
-        problem = "it is not said how NOW moves"
+        problem = "the query does not say how NOW moves"
         expected = "EVERY and a length, such as EVERY 1 HOUR"
         raise SqlError(problem, query.text, windowing.place, expected=expected)
     if interval.begin_back is None:
-        if behind.positive:
+        if lag.positive:
             problem = "a window since a constant ends at NOW"
             raise SqlError(problem, query.text, windowing.place, expected="END (NOW)")
         return "landmark", {"slide": interval.every, "origin": interval.begin}
     reach = _plus(_length(query, windowing, interval.begin_back), _UNIT.get(domain), 1)
     if at_rows:
         return "by_tuple", {"range": reach}
-    return "window", {"range": _plus(reach, behind, -1), "slide": interval.every}
+    return "window", {"range": _plus(reach, lag, -1), "slide": interval.every}
 
 
 def _plus(length: Length, other: Length | None, sign: int) -> Length:
-    """A length and another of its kind; what is of another kind adds nothing."""
+    """Add ``sign`` times a length of the same kind; another kind adds nothing."""
     if isinstance(length, Duration) and isinstance(other, Duration):
         return Duration(length.micros + sign * other.micros)
     if isinstance(length, Number) and isinstance(other, Number):
@@ -72,17 +72,17 @@ def _length(query: Query, windowing: Windowing, text: str) -> Length:
     try:
         return parse_length("now", text)
     except ArgumentError as error:
-        raise SqlError(str(error), query.text, windowing.place) from None
+        raise argument_refused(error, query.text, windowing.place) from None
 
 
 def is_filter(windowing: Windowing, *, aggregated: bool) -> bool:
-    """Whether a window only chooses rows: a snapshot, or one that nothing is computed in."""
+    """Return whether a window only chooses rows: its end is fixed, or it has no aggregate."""
     interval = windowing.interval
     return interval is not None and (interval.end_back is None or not aggregated)
 
 
 def choose(query: Query, select: exp.Select, node: exp.Table, relation: Relation) -> None:
-    """Make a window that only chooses rows a part of WHERE; NOW is the last row there is."""
+    """Add a window that only chooses rows to WHERE; NOW is the last row."""
     windowing = query.windowings[node.name]
     interval = windowing.interval
     assert interval is not None
@@ -106,7 +106,7 @@ def _point(
     node: exp.Table,
     relation: Relation,
 ) -> exp.Expr:
-    """An end of the window as an expression."""
+    """Return an end of the window as an expression."""
     type_ = relation.df.schema[relation.on].dataType.simpleString()
     if back is None:
         return exp.cast(exp.convert(constant), type_, dialect=SQL)

@@ -1,28 +1,134 @@
-"""What a stream clause is of: a stream, a table or a query, and the column its rows lie along."""
+"""Names of a query: its streams and tables, whose column a name is, and a clause's relation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from muntin.parser.errors import SqlError, closest
-from muntin.parser.positions import Position
-from muntin.parser.statements import Query, Windowing
-from muntin.parser.window_kinds import ARRIVAL
-from muntin.planner.columns import Columns
-from muntin.planner.errors import unknown_column
-from muntin.planner.scope import Scope, Table, rows_of
-from muntin.spark.api.stream import Stream
-from muntin.spark.run_sql import with_arrival
-from muntin.spark.types import DataFrame
+from sqlglot import exp
 
-#: How a query that stands in FROM becomes rows.
+from muntin.errors import ArgumentError
+from muntin.parser.bracket import ARRIVAL
+from muntin.parser.dialect import offset_of
+from muntin.parser.errors import Position, SqlError, closest
+from muntin.parser.statements import Query, Windowing
+from muntin.planner.errors import unknown_column
+from muntin.spark.api.stream import Stream
+from muntin.spark.run_sql import stored_table, with_arrival
+from muntin.spark.types import DataFrame, SparkSession
+
+Table = DataFrame | Stream
+#: Turns a query in FROM into rows.
 Subquery = Callable[[Query], DataFrame]
+
+#: Columns of windows and frames that queries can select.
+OF_WINDOWS = (
+    "window_start",
+    "window_end",
+    "wid",
+    "on_start",
+    "on_end",
+    "complete",
+    "frame_id",
+    "frame_start",
+    "frame_end",
+    "status",
+    "n",
+    "n_missing",
+    "shift",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """The streams and tables that a query can name; like Spark's, their case does not matter."""
+
+    spark: SparkSession
+    tables: Mapping[str, Table]
+
+    @staticmethod
+    def of(spark: SparkSession, tables: Mapping[str, object]) -> Scope:
+        """Return the scope of a user's tables; raise if one is neither a DataFrame nor a stream."""
+        found: dict[str, Table] = {}
+        for name, table in tables.items():
+            if not isinstance(table, Stream | DataFrame):
+                expected = "it must be a Spark DataFrame or what mt.stream returns"
+                raise ArgumentError(name, table, expected)
+            found[name.casefold()] = table
+        return Scope(spark, found)
+
+    def having(self, name: str, table: Table) -> Scope:
+        """Return the scope with one more name, which hides an older one."""
+        return Scope(self.spark, {**self.tables, name.casefold(): table})
+
+    def find(self, name: str) -> Table | None:
+        """Return the stream or table of a name; Spark's own tables come last."""
+        found = self.tables.get(name.casefold())
+        return stored_table(self.spark, name) if found is None else found
+
+    def own(self, name: str) -> Table | None:
+        """Return the stream or table of a name, without asking Spark."""
+        return self.tables.get(name.casefold())
+
+
+def rows_of(table: Table) -> DataFrame:
+    """Return the rows of a stream or a table."""
+    return table.df if isinstance(table, Stream) else table
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a stream, its alias, and the aliases of joined tables."""
+
+    alias: str
+    names: Sequence[str]
+    joined: Sequence[str] = ()
+
+    def own(self, column: exp.Column) -> str | None:
+        """Return the stream's column that is named, as the stream spells it; else None."""
+        parts = self._parts(column)
+        return None if parts is None else self.spelt(parts[0])
+
+    def inside(self, column: exp.Column) -> bool:
+        """Return whether a field of a struct is named, which is a computed group."""
+        parts = self._parts(column)
+        return parts is not None and len(parts) > 1
+
+    def spelt(self, name: str) -> str | None:
+        """Return a column as the DataFrame spells it; None if it has none of this name."""
+        if name in self.names:
+            return name
+        return next((own for own in self.names if own.casefold() == name.casefold()), None)
+
+    def bare(self, column: exp.Column) -> exp.Column | None:
+        """Return the column without the alias of the stream; None if it has none."""
+        parts = [part.copy() for part in column.parts]
+        if len(parts) < 2 or parts[0].name.casefold() != self.alias.casefold():
+            return None
+        roles = ("this", "table", "db", "catalog")
+        bare = exp.Column(**dict(zip(roles, reversed(parts[1:]), strict=False)))
+        bare.meta.update({"start": offset_of(column)})
+        return bare
+
+    def foreign(self, column: exp.Column) -> bool:
+        """Return whether a column belongs to a joined table."""
+        first = column.parts[0].name.casefold()
+        if len(column.parts) > 1 and first in {name.casefold() for name in self.joined}:
+            return True
+        return bool(self.joined) and len(column.parts) == 1 and self.spelt(column.name) is None
+
+    def _parts(self, column: exp.Column) -> list[str] | None:
+        names = [part.name for part in column.parts]
+        if len(names) > 1 and names[0].casefold() == self.alias.casefold():
+            return names[1:]
+        if len(names) > 1 and names[0].casefold() in {name.casefold() for name in self.joined}:
+            return None
+        return names
 
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """Rows, what is known of them, and the column that progresses."""
+    """The rows of a clause, their stream or table, and the column along which they progress."""
 
     table: Table
     df: DataFrame
@@ -34,38 +140,38 @@ class Relation:
 
 
 def open_relation(
-    query: Query, asked: Windowing, scope: Scope, subquery: Subquery, *, arrival: bool = False
+    query: Query, clause: Windowing, scope: Scope, subquery: Subquery, *, arrival: bool = False
 ) -> Relation:
     """Find the relation of a clause, and the column that its windows lie along.
 
-    ``arrival`` says that somebody looks at the time at which rows arrive.
+    ``arrival`` says that the query uses the time at which rows arrive.
     """
-    table = find_table(query, asked.table, asked.place, scope, subquery)
+    table = find_table(query, clause.table, clause.place, scope, subquery)
     rows = rows_of(table)
-    on = asked.on
+    on = clause.on
     if on is None:
-        on = table.on if isinstance(table, Stream) else ARRIVAL if _arriving(asked) else None
+        on = table.on if isinstance(table, Stream) else ARRIVAL if _arriving(clause) else None
     if on is None:
-        problem = "it is not said along which column these windows lie"
+        problem = "these windows have no column to lie along"
         expected = "WATTR and a column, or a stream that was declared with ON"
-        raise SqlError(problem, query.text, asked.place, expected=expected)
+        raise SqlError(problem, query.text, clause.place, expected=expected)
     if (arrival or on == ARRIVAL) and ARRIVAL not in rows.columns:
         rows = with_arrival(rows, ARRIVAL)
-    return Relation(table, rows, spelt(query, asked, rows, on))
+    return Relation(table, rows, spelt(query, clause, rows, on))
 
 
-def spelt(query: Query, asked: Windowing, rows: DataFrame, name: str, role: str = "on") -> str:
-    """A column of the clause as the DataFrame spells it."""
-    found = Columns(asked.alias, rows.columns).spelt(name)
+def spelt(query: Query, clause: Windowing, rows: DataFrame, name: str, role: str = "on") -> str:
+    """Return a column of the clause as the DataFrame spells it."""
+    found = Columns(clause.alias, rows.columns).spelt(name)
     if found is None:
-        raise unknown_column(query, name, asked.places.get(role, asked.place), rows.columns)
+        raise unknown_column(query, name, clause.places.get(role, clause.place), rows.columns)
     return found
 
 
 def find_table(
     query: Query, name: str | Query, place: Position, scope: Scope, subquery: Subquery
 ) -> Table:
-    """What a relation stands for; a query of its own becomes rows."""
+    """Return the stream or table of a relation; a subquery becomes rows."""
     if isinstance(name, Query):
         return subquery(name)
     found = scope.find(name)
@@ -81,6 +187,6 @@ def find_table(
     return found
 
 
-def _arriving(asked: Windowing) -> bool:
-    """Rows counted as they arrive need no column; the time of arrival is one."""
-    return asked.method == "rows" and asked.arguments.get("order") == "arrival"
+def _arriving(clause: Windowing) -> bool:
+    """Return whether rows are counted as they arrive, which needs no column."""
+    return clause.method == "rows" and clause.arguments.get("order") == "arrival"

@@ -1,6 +1,6 @@
-"""What a SELECT over windows asks for: groups, aggregates, and expressions over their results.
+"""Take a SELECT over windows apart: groups, aggregates, and expressions over their results.
 
-Nothing here knows Spark: trees go in and trees come out.
+Nothing here needs Spark: trees go in and trees come out.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from muntin.parser.dialect import offset_of, written
 from muntin.parser.errors import SqlError
 from muntin.parser.statements import Query
 from muntin.planner.aggregates import FoundAggregates, any_aggregate, replaced
-from muntin.planner.columns import OF_WINDOWS, Columns
 from muntin.planner.errors import unknown_column
+from muntin.planner.relations import OF_WINDOWS, Columns
 
-#: How the columns are called that groups need and rows do not have.
+#: The names of computed groups begin with this.
 GROUP = "_group_"
 
 
@@ -27,7 +27,7 @@ class SelectParts:
 
     ``computed`` are columns that rows need before windows are made: groups that are expressions,
     and columns of joined tables. ``items``, ``having`` and ``order`` are over results, in which
-    aggregates stand under the names of :func:`muntin.planner.aggregates.name_of`.
+    aggregates have the names of :func:`muntin.planner.aggregates.name_of`.
     """
 
     items: tuple[exp.Expr, ...]
@@ -39,16 +39,16 @@ class SelectParts:
 
     @property
     def expressions(self) -> Iterator[exp.Expr]:
-        """Everything over results."""
+        """All expressions over results."""
         yield from self.items
         yield from [part for part in (self.having, self.order) if part is not None]
 
     def names(self) -> set[str]:
-        """Columns that stand in expressions over results."""
+        """Return the columns in expressions over results."""
         return {c.name for tree in self.expressions for c in tree.find_all(exp.Column)}
 
 
-def ask(
+def take_apart(
     query: Query,
     select: exp.Select,
     columns: Columns,
@@ -59,46 +59,46 @@ def ask(
     """Take a SELECT apart.
 
     Args:
-        query: The query it stands in, for its text.
+        query: The query it is in, for its text.
         select: The SELECT.
-        columns: Those of the stream, and what is joined to it.
+        columns: The columns of the stream, and the aliases of joined tables.
         known: The names of aggregates.
-        grouped: Whether a result stands for several rows even without aggregates, as a frame does.
+        grouped: Whether a result is of several rows even without aggregates, as a frame is.
     """
     _check_wid(query, select, columns)
-    reading = _Reading(query, columns, FoundAggregates(known), tuple(_prefixes(query, select)))
+    reader = _SelectReader(query, columns, FoundAggregates(known), tuple(_prefixes(query, select)))
     parts = [*select.expressions, *_of(select, "having"), *_of(select, "order")]
     aggregated = any(any_aggregate(part, known) for part in parts)
     if aggregated:
         _check_stars(query, select)
-    groups = reading.groups(select) if aggregated or grouped else ()
-    items = tuple(reading.item(item) for item in select.expressions)
+    groups = reader.groups(select) if aggregated or grouped else ()
+    items = tuple(reader.item(item) for item in select.expressions)
     having = select.args.get("having")
     order = select.args.get("order")
-    reading.named = {item.alias.casefold() for item in select.expressions if item.alias}
-    made_having = None if having is None else _unaliased(reading.over(having.this), items)
-    made_order = None if order is None else reading.over(order)
-    assert made_order is None or isinstance(made_order, exp.Order)
-    found = tuple(reading.collected.found)
-    return SelectParts(items, made_having, made_order, groups, reading.computed, found)
+    reader.named = {item.alias.casefold() for item in select.expressions if item.alias}
+    having_results = None if having is None else _unaliased(reader.over(having.this), items)
+    order_results = None if order is None else reader.over(order)
+    assert order_results is None or isinstance(order_results, exp.Order)
+    found = tuple(reader.collected.found)
+    return SelectParts(items, having_results, order_results, groups, reader.computed, found)
 
 
 @dataclass
-class _Reading:
-    """Trees on their way from the rows' columns to the results'."""
+class _SelectReader:
+    """Rewrites expressions over rows to expressions over results."""
 
     query: Query
     columns: Columns
     collected: FoundAggregates
-    #: What stands before the names of columns that windows bring.
+    #: Prefixes of the columns of windows.
     prefixes: tuple[str, ...] = ()
     computed: dict[str, exp.Expr] = field(default_factory=dict)
     grouped: dict[exp.Expr, str] = field(default_factory=dict)
-    #: Names of the select list, which the parts behind it may use.
+    #: Names of the select list, which HAVING and ORDER BY may use.
     named: set[str] = field(default_factory=set)
 
     def groups(self, select: exp.Select) -> tuple[str, ...]:
-        """The columns of GROUP BY, or the plain ones of the select list where there is none."""
+        """Return the columns of GROUP BY, or without it the plain ones of the select list."""
         group = select.args.get("group")
         if group is None:
             plain = [item.unalias() for item in select.expressions]
@@ -114,12 +114,12 @@ class _Reading:
         several = exp.Cube | exp.Rollup | exp.GroupingSets
         extra += [type(part).__name__ for part in group.expressions if isinstance(part, several)]
         if extra:
-            problem = f"GROUP BY {extra[0].upper()} cannot stand over windows"
+            problem = f"GROUP BY {extra[0].upper()} is not allowed over windows"
             at = self.query.at(group)
             raise SqlError(problem, self.query.text, at, expected="columns or expressions")
 
     def _meant(self, part: exp.Expr, select: exp.Select) -> exp.Expr:
-        """What ``GROUP BY 1`` and ``GROUP BY alias`` mean."""
+        """Return the expression that ``GROUP BY 1`` or ``GROUP BY alias`` means."""
         place = int(part.name) if isinstance(part, exp.Literal) and part.is_int else 0
         if 0 < place <= len(select.expressions):
             item: exp.Expr = select.expressions[place - 1]
@@ -130,7 +130,7 @@ class _Reading:
         return part
 
     def _of_window(self, part: exp.Expr) -> bool:
-        """Every result is of one window anyway."""
+        """Return whether a column is one of the window, which every result has anyway."""
         if not isinstance(part, exp.Column) or self.columns.own(part) is not None:
             return False
         beginnings = ["", *(prefix.lower() for prefix in self.prefixes)]
@@ -153,17 +153,17 @@ class _Reading:
         return name
 
     def item(self, item: exp.Expr) -> exp.Expr:
-        """An item of the select list, under the name that it has without an alias."""
-        made = self.over(item)
+        """Return an item of the select list over results, under the name that it had."""
+        result = self.over(item)
         if isinstance(item, exp.Alias | exp.Star) or item.is_star:
-            return made
+            return result
         if isinstance(item, exp.Column):
-            plain = isinstance(made, exp.Column) and made.name == item.name
-            return made if plain else exp.alias_(made, item.name, quoted=True)
-        return exp.alias_(made, written(item), quoted=True)
+            plain = isinstance(result, exp.Column) and result.name == item.name
+            return result if plain else exp.alias_(result, item.name, quoted=True)
+        return exp.alias_(result, written(item), quoted=True)
 
     def over(self, tree: exp.Expr) -> exp.Expr:
-        """An expression over rows as one over results."""
+        """Return an expression over rows as one over results."""
         tree = tree.transform(self._placed_group) if self.grouped else tree.copy()
         tree = replaced(tree, self._own)
         return self.collected.without(tree)
@@ -173,7 +173,7 @@ class _Reading:
         return node if name is None else exp.column(name, quoted=True)
 
     def _own(self, column: exp.Column) -> exp.Expr | None:
-        """A column of a joined table under the name it has before windows are made."""
+        """Return a column of a joined table under its name among the rows; else None."""
         alone = len(column.parts) == 1
         if alone and (column.name in self.computed or column.name.casefold() in self.named):
             return None
@@ -187,34 +187,34 @@ class _Reading:
         if name.casefold() in taken:
             name = "_".join(part.name for part in column.parts)
         self.computed.setdefault(name, column.copy())
-        made = exp.column(name, quoted=True)
-        made.this.meta.update({"start": offset_of(column)})
-        return made
+        renamed = exp.column(name, quoted=True)
+        renamed.this.meta.update({"start": offset_of(column)})
+        return renamed
 
 
 def _check_stars(query: Query, select: exp.Select) -> None:
     for item in select.expressions:
         if item.is_star:
-            problem = "* cannot stand beside aggregates"
+            problem = "* is not allowed beside aggregates"
             expected = "the columns that results are grouped by"
             raise SqlError(problem, query.text, query.at(item), expected=expected)
 
 
 def _check_wid(query: Query, select: exp.Select, columns: Columns) -> None:
-    """A window's number is told from its end, which a prefix has renamed."""
+    """Raise if a query selects wid of windows with a prefix, which have none."""
     prefix = next(_prefixes(query, select), None)
     for column in select.find_all(exp.Column):
         if prefix and column.name.lower() == "wid" and columns.own(column) is None:
-            problem = "windows whose columns have a prefix tell no wid"
+            problem = "windows whose columns have a prefix have no wid"
             expected = f"{prefix}window_end"
             raise SqlError(problem, query.text, query.at(column), expected=expected)
 
 
 def _prefixes(query: Query, select: exp.Select) -> Iterator[str]:
-    """What the clauses of a SELECT put before the names of Muntin's own columns."""
-    found = (query.windowings.get(table.name) for table in select.find_all(exp.Table))
-    given = (windowing.arguments.get("prefix") for windowing in found if windowing is not None)
-    yield from (str(prefix) for prefix in given if prefix)
+    """Return the prefixes that the clauses of a SELECT give to the columns of windows."""
+    clauses = (query.windowings.get(table.name) for table in select.find_all(exp.Table))
+    prefixes = (clause.arguments.get("prefix") for clause in clauses if clause is not None)
+    yield from (str(prefix) for prefix in prefixes if prefix)
 
 
 def _of(select: exp.Select, part: str) -> list[exp.Expr]:
@@ -223,7 +223,7 @@ def _of(select: exp.Select, part: str) -> list[exp.Expr]:
 
 
 def _unaliased(tree: exp.Expr, items: Sequence[exp.Expr]) -> exp.Expr:
-    """HAVING may use names of the select list; over results it becomes a WHERE, which may not."""
+    """Replace names of the select list in HAVING: it becomes a WHERE, which may not use them."""
     named = {item.alias.casefold(): item.this for item in items if isinstance(item, exp.Alias)}
 
     def meant(column: exp.Column) -> exp.Expr | None:

@@ -1,4 +1,4 @@
-"""The part of a query that is Spark's: names replaced by DataFrames, text written by sqlglot."""
+"""Run Spark's part of a query: names replaced by DataFrames, text written by sqlglot."""
 
 from __future__ import annotations
 
@@ -9,50 +9,50 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from muntin.parser.dialect import written
-from muntin.planner.scope import Scope, rows_of
+from muntin.planner.relations import Scope, rows_of
 from muntin.spark.run_sql import select
 from muntin.spark.types import DataFrame
 
 
 @dataclass(frozen=True)
 class SparkPart:
-    """What Spark does of a query, and the names in it that stand for streams."""
+    """A part of a query that Spark does, and the names in it that are streams."""
 
     tree: exp.Expr
     streams: frozenset[str]
 
     @staticmethod
-    def of(tree: exp.Expr, scope: Scope, made: Mapping[str, DataFrame]) -> SparkPart:
-        return SparkPart(tree, _streams(tree, scope, made))
+    def of(tree: exp.Expr, scope: Scope, results: Mapping[str, DataFrame]) -> SparkPart:
+        return SparkPart(tree, _streams(tree, scope, results))
 
 
-def evaluate(tree: exp.Expr, scope: Scope, made: Mapping[str, DataFrame]) -> DataFrame:
-    """The result of a query over what its names stand for: ``made`` first, then the scope.
+def evaluate(tree: exp.Expr, scope: Scope, results: Mapping[str, DataFrame]) -> DataFrame:
+    """Return the result of a query over the DataFrames of its names: ``results``, then the scope.
 
-    Names of neither are left to Spark. Every DataFrame gets a name that nobody can have written.
+    Other names are left to Spark. Every DataFrame gets a unique name.
     """
     tree = tree.copy()
     run = f"muntin_{uuid.uuid4().hex}"
     tables: dict[str, DataFrame] = {}
     for node in list(tree.find_all(exp.Table)):
-        found = _found(node, scope, made)
-        if found is None:
+        df = _dataframe(node, scope, results)
+        if df is None:
             continue
         unique = f"{run}_{len(tables)}"
-        tables[unique] = found
+        tables[unique] = df
         _rename(node, unique)
     return select(scope.spark, written(tree), tables)
 
 
-def _streams(tree: exp.Expr, scope: Scope, made: Mapping[str, DataFrame]) -> frozenset[str]:
-    """The names of a query that stand for streams, those of its CTEs that read one among them."""
+def _streams(tree: exp.Expr, scope: Scope, results: Mapping[str, DataFrame]) -> frozenset[str]:
+    """Return the names of a query that are streams, also its CTEs that read one."""
     streams: set[str] = set()
     ctes = list(tree.find_all(exp.CTE))
     while True:
         known = len(streams)
         for node in tree.find_all(exp.Table):
-            found = _found(node, scope, made)
-            if found is not None and found.isStreaming:
+            df = _dataframe(node, scope, results)
+            if df is not None and df.isStreaming:
                 streams.add(full_name(node))
         for cte in ctes:
             if any(full_name(node) in streams for node in cte.this.find_all(exp.Table)):
@@ -65,17 +65,17 @@ def full_name(node: exp.Table) -> str:
     return ".".join(part.name for part in node.parts)
 
 
-def _found(node: exp.Table, scope: Scope, made: Mapping[str, DataFrame]) -> DataFrame | None:
-    """What a name stands for, if that is no CTE and not left to Spark."""
+def _dataframe(node: exp.Table, scope: Scope, results: Mapping[str, DataFrame]) -> DataFrame | None:
+    """Return the DataFrame of a name; None if it is a CTE or left to Spark."""
     name = full_name(node)
-    if name in made:
-        return made[name]
+    if name in results:
+        return results[name]
     kept = None if _is_cte(node, name) else scope.own(name)
     return None if kept is None else rows_of(kept)
 
 
 def _is_cte(node: exp.Table, name: str) -> bool:
-    """Whether a CTE hides what has its name. It is not known in itself, nor in those before it."""
+    """Return whether a name is that of a CTE, which is known neither in itself nor before it."""
     inside: exp.Expr = node
     while (parent := inside.parent) is not None:
         with_ = parent.args.get("with_") if not isinstance(inside, exp.With) else None
@@ -90,7 +90,7 @@ def _is_cte(node: exp.Table, name: str) -> bool:
 
 
 def _rename(node: exp.Table, unique: str) -> None:
-    """Another name for a relation, under the alias that it had."""
+    """Give a relation another name, under the alias that it had."""
     alias = node.alias_or_name
     for part in ("db", "catalog"):
         node.set(part, None)

@@ -1,4 +1,4 @@
-"""A query as a DataFrame: windows by Muntin, everything around them by Spark."""
+"""Translate a query to a DataFrame: Muntin does its windows and joins, Spark the rest."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from functools import partial
 
 from sqlglot import exp
 
+from muntin.parser.bracket import ARRIVAL, ROW_NUM
 from muntin.parser.errors import SqlError
 from muntin.parser.parse import parse_query
 from muntin.parser.statements import Alignment, Query, Windowing
-from muntin.parser.window_kinds import ARRIVAL, ROW_NUM
 from muntin.planner.errors import located
-from muntin.planner.joins import aligned
+from muntin.planner.joins import join_relations
 from muntin.planner.order_limit import ranked, split
-from muntin.planner.scope import Scope, rows_of
+from muntin.planner.relations import Scope, rows_of
 from muntin.planner.spark_sql import SparkPart, evaluate
 from muntin.planner.window_plans import PlannedWindows
-from muntin.planner.windowed_select import translate_core
+from muntin.planner.windowed_select import translate_select
 from muntin.spark.api.lookup import Probed
 from muntin.spark.api.plan import Plan
 from muntin.spark.plan.window_ids import with_wid
 from muntin.spark.types import DataFrame
 
-#: What is left to do with the rows of every micro-batch.
+#: What is done with the rows of every micro-batch.
 Finish = Callable[[DataFrame], DataFrame]
 Clause = Windowing | Alignment
 
 
 @dataclass(frozen=True, eq=False)
 class SinglePlan:
-    """The one plan that a query is about, and what makes its results of those of the plan."""
+    """The only plan of a query, and what turns its results into those of the query."""
 
     plan: Plan
     results: Finish
@@ -40,19 +40,19 @@ class SinglePlan:
 
 @dataclass(frozen=True, eq=False)
 class QueryAnswer:
-    """The results of a query, and the plans behind them by the names of their relations.
+    """The results of a query, and their plans by the names of relations.
 
-    ``relations`` has the clauses of these plans, those of subqueries among them. A plan that only
-    looks rows up in a table holds nothing. ``rest`` is what Spark does with the results of windows
-    and joins, or the whole query if it has none.
+    ``relations`` has the clauses of these plans, also those of subqueries. A plan that only looks
+    rows up in a table keeps nothing. ``rest`` is what Spark does with the results of windows and
+    joins, or the whole query if it has none.
 
-    A stream cannot be sorted. Where a query asks for an order, or for the first rows of every
-    window, ``finish`` does that with the rows of a micro-batch: a sink calls it on each.
+    A stream cannot be sorted. If a query has an order, or takes the first rows of every window,
+    ``finish`` does that with the rows of a micro-batch: a sink calls it on each.
 
-    ``alone`` is there where all rows come from one plan, whose refused rows can then be had.
+    ``alone`` is the plan of all rows if there is only one; its refused rows are then available.
     ``parts`` are all that Spark does: ``rest``, and what it does before windows are made, in CTEs
-    and in subqueries. ``behind`` are the plans that run, those of queries that it reads by name
-    among them.
+    and in subqueries. ``behind`` are the plans that run, also those of queries that it reads by
+    name.
     """
 
     query: Query
@@ -71,7 +71,7 @@ class QueryAnswer:
 
 
 def translate(query: Query, scope: Scope) -> QueryAnswer:
-    """The results of a query over the names of a scope."""
+    """Return the results of a query over the tables of a scope."""
     query = with_known_columns(query, scope)
     tree = query.tree.copy()
     with located(query):
@@ -80,23 +80,23 @@ def translate(query: Query, scope: Scope) -> QueryAnswer:
             return QueryAnswer(query, df, {}, {}, tree, parts=(part,))
         work = _Translation(query)
         scope = work.with_ctes(tree, scope)
-        made = work.cores(tree, scope)
-        return work.finished(tree, scope, made)
+        results = work.cores(tree, scope)
+        return work.finished(tree, scope, results)
 
 
 def with_known_columns(query: Query, scope: Scope) -> Query:
-    """The query read again where words with hyphens in it turn out to be columns."""
+    """Read the query again if words with hyphens in it are columns."""
     known = _hyphenated_columns(query, scope)
     if not known:
         return query
-    # Blanks in front keep every place where it is in the user's text.
+    # Blanks before it keep every place as it is in the user's text.
     blank = "".join(char if char == "\n" else " " for char in query.text[: query.start])
     text = blank + query.text[query.start : query.end]
     return replace(parse_query(text, known), text=query.text)
 
 
 def _hyphenated_columns(query: Query, scope: Scope) -> set[str]:
-    """Columns with hyphens, of the tables that a query names, that stand in it."""
+    """Return the columns with hyphens that a query names."""
     words = {word.casefold() for word in query.hyphenated}
     if not words:
         return set()
@@ -106,12 +106,12 @@ def _hyphenated_columns(query: Query, scope: Scope) -> set[str]:
 
 
 def tables_of(query: Query) -> Iterator[str]:
-    """The names of relations in a query; those of its CTEs are among them."""
+    """Return the names of relations in a query, also those of its CTEs."""
     for node in query.tree.find_all(exp.Table):
         if node.name not in {*query.windowings, *query.alignments}:
             yield ".".join(part.name for part in node.parts)
     named = [windowing.table for windowing in query.windowings.values()]
-    named += [side.table for one in query.alignments.values() for side in one.sides]
+    named += [side.table for join in query.alignments.values() for side in join.sides]
     for table in named:
         if isinstance(table, Query):
             yield from tables_of(table)
@@ -123,7 +123,7 @@ def tables_of(query: Query) -> Iterator[str]:
 
 @dataclass
 class _Translation:
-    """A query on its way: the plans that have been made, and what they are of."""
+    """A query while it is translated: its plans, and their clauses."""
 
     query: Query
     plans: dict[str, Plan | Probed] = field(default_factory=dict)
@@ -132,45 +132,46 @@ class _Translation:
     parts: list[SparkPart] = field(default_factory=list)
 
     def with_ctes(self, tree: exp.Expr, scope: Scope) -> Scope:
-        """CTEs become names of the scope, in their order, so that windows can be over them."""
+        """Add CTEs to the scope, in their order, so that windows can be over them."""
         with_ = tree.args.get("with_")
         if with_ is None:
             return scope
         if with_.args.get("recursive"):
-            problem = "a recursive WITH and windows cannot stand in one query"
+            problem = "a recursive WITH and windows are not allowed in one query"
             raise SqlError(problem, self.query.text, self.query.place)
         for cte in with_.expressions:
-            made = self.cores(cte.this, scope)
-            self.parts.append(SparkPart.of(cte.this, scope, made))
-            scope = scope.having(cte.alias, evaluate(cte.this, scope, made))
+            results = self.cores(cte.this, scope)
+            self.parts.append(SparkPart.of(cte.this, scope, results))
+            scope = scope.having(cte.alias, evaluate(cte.this, scope, results))
         tree.set("with_", None)
         return scope
 
     def cores(self, tree: exp.Expr, scope: Scope) -> dict[str, DataFrame]:
-        """The results of SELECTs over windows, and of joins, by the names that stand for them."""
+        """Return the results of SELECTs over windows, and of joins, by their names in the tree."""
         query, subquery = self.query, partial(self._subquery, scope)
-        made: dict[str, DataFrame] = {}
-        # Innermost first: a WHERE is Spark's before windows are made, and may ask for others.
+        results: dict[str, DataFrame] = {}
+        # Innermost first: Spark runs a WHERE before windows are made, and it may read others.
         for node in sorted(tree.find_all(exp.Table), key=_depth, reverse=True):
             if node.name in query.alignments:
-                met = aligned(query, query.alignments[node.name], scope, subquery)
-                made[node.name] = met.df
-                self._keep(query.alignments[node.name], met.by)
-                if isinstance(met.by, Plan):
-                    self.planned[node.name] = PlannedWindows(met.df, met.by)
+                join = query.alignments[node.name]
+                joined = join_relations(query, join, scope, subquery)
+                results[node.name] = joined.df
+                self._keep(join, joined.plan)
+                if isinstance(joined.plan, Plan):
+                    self.planned[node.name] = PlannedWindows(joined.df, joined.plan)
             elif node.name in query.windowings:
                 select = node.find_ancestor(exp.Select)
-                assert select is not None  # a relation stands in FROM
-                rows = translate_core(query, select, node, scope, subquery, made)
-                made[node.name] = rows.df
+                assert select is not None  # a relation is in FROM
+                rows = translate_select(query, select, node, scope, subquery, results)
+                results[node.name] = rows.df
                 self.parts += [] if rows.before is None else [rows.before]
                 if rows.plan is not None:
                     self._keep(query.windowings[node.name], rows.plan)
                     self.planned[node.name] = rows
-        return made
+        return results
 
     def _subquery(self, scope: Scope, inner: Query) -> DataFrame:
-        """The rows of a query that windows are over; its plans are plans of this query, too."""
+        """Return the rows of a subquery; its plans are plans of this query, too."""
         answer = translate(inner, scope)
         for name, plan in answer.plans.items():
             self._keep(answer.relations[name], plan)
@@ -181,60 +182,62 @@ class _Translation:
         return answer.df
 
     def _keep(self, clause: Clause, plan: Plan | Probed) -> None:
-        """Remember a plan by the alias of its relation, with a number if that is taken."""
+        """Keep a plan by the alias of its relation, with a number if the alias is taken."""
         names = (f"{clause.alias}_{n}" for n in itertools.count(2))
         name = next(n for n in itertools.chain([clause.alias], names) if n not in self.plans)
         self.plans[name] = plan
         self.relations[name] = clause
 
-    def finished(self, tree: exp.Expr, scope: Scope, made: Mapping[str, DataFrame]) -> QueryAnswer:
-        """The rest of the query by Spark; on a stream its order is left for micro-batches."""
+    def finished(
+        self, tree: exp.Expr, scope: Scope, results: Mapping[str, DataFrame]
+    ) -> QueryAnswer:
+        """Let Spark do the rest of the query; on a stream its order is left for micro-batches."""
         assert isinstance(tree, exp.Query)
         query = self.query
         if query.per_window:
-            tree = ranked(query, tree, made)
-        streaming = any(df.isStreaming for df in made.values())
+            tree = ranked(query, tree, results)
+        streaming = any(df.isStreaming for df in results.values())
         alone, parts = (
-            self._alone(tree, scope, made),
-            (*self.parts, SparkPart.of(tree, scope, made)),
+            self._alone(tree, scope, results),
+            (*self.parts, SparkPart.of(tree, scope, results)),
         )
         if not streaming or not (tree.args.get("order") or tree.args.get("limit")):
-            df = evaluate(tree, scope, made)
+            df = evaluate(tree, scope, results)
             return QueryAnswer(query, df, self.plans, self.relations, tree, None, alone, parts)
-        name, rest = split(query, tree, made)
+        name, rest = split(query, tree, results)
         finish = _finishing(rest, scope, name)
         return QueryAnswer(
-            query, made[name], self.plans, self.relations, rest, finish, alone, parts
+            query, results[name], self.plans, self.relations, rest, finish, alone, parts
         )
 
     def _alone(
-        self, tree: exp.Query, scope: Scope, made: Mapping[str, DataFrame]
+        self, tree: exp.Query, scope: Scope, results: Mapping[str, DataFrame]
     ) -> SinglePlan | None:
-        """The plan of a query that has one, and beside it nothing that streams."""
+        """Return the plan of a query that has one, and no other stream."""
         plans = [plan for plan in self.plans.values() if isinstance(plan, Plan)]
-        if len(plans) != 1 or len(made) != 1 or not {*made} <= {*self.planned}:
+        if len(plans) != 1 or len(results) != 1 or not {*results} <= {*self.planned}:
             return None
-        (name,) = made
-        if SparkPart.of(tree, scope, made).streams - {name}:
+        (name,) = results
+        if SparkPart.of(tree, scope, results).streams - {name}:
             return None
         planned, finish = self.planned[name], _finishing(tree, scope, name)
         plan = planned.plan
         assert plan is not None  # only those with a plan are kept
 
-        def results(rows: DataFrame) -> DataFrame:
+        def finished(rows: DataFrame) -> DataFrame:
             return finish(with_wid(plan.parts, rows) if planned.numbered else rows)
 
-        return SinglePlan(plan, results)
+        return SinglePlan(plan, finished)
 
 
 def _depth(node: exp.Expr) -> int:
-    """In how many SELECTs something stands."""
+    """Return the number of SELECTs around a node."""
     above = node.find_ancestor(exp.Select)
     return 0 if above is None else 1 + _depth(above)
 
 
 def _finishing(rest: exp.Query, scope: Scope, name: str) -> Finish:
-    """What Spark does with the results of windows, for those of a micro-batch."""
+    """Return what Spark does with the results of a micro-batch."""
 
     def finish(batch: DataFrame) -> DataFrame:
         return evaluate(rest, Scope(batch.sparkSession, scope.tables), {name: batch})

@@ -1,39 +1,45 @@
-"""Windows with their aggregates, as plans of the Python API."""
+"""Call the Python API for a stream clause: streams, windows, what fills them, and their plans.
+
+PATTR partitions the stream before windows are made; GROUP BY tells rows apart inside a window
+[Window-ids 3.2]. For windows over values both are the same. Where rows are counted they differ, and
+frames and sessions are always made for each key.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from muntin.aggregates.parse import Column, read_column
 from muntin.parser.errors import SqlError
-from muntin.parser.statements import Query, Windowing
+from muntin.parser.statements import Expression, FillClause, KindOfFrame, Query, Windowing
 from muntin.planner.aggregates import name_of, replaced
-from muntin.planner.columns import Columns
 from muntin.planner.errors import located, unknown_column
-from muntin.planner.grouping import Roles
-from muntin.planner.scope import Scope
+from muntin.planner.relations import Columns, Scope, Table, rows_of
 from muntin.planner.select import SelectParts
 from muntin.planner.spark_sql import SparkPart
-from muntin.planner.stream_calls import columns_of, filled, segmented
 from muntin.spark.api.combine import combine
+from muntin.spark.api.frame_kinds import KINDS
 from muntin.spark.api.frames import Frames
-from muntin.spark.api.plan import Plan
-from muntin.spark.api.segments import Filled
-from muntin.spark.api.stream import Stream
+from muntin.spark.api.segments import Filled, Segments
+from muntin.spark.api.stream import Stream, stream
 from muntin.spark.api.windows import Windowed
+from muntin.spark.columns import condition
+from muntin.spark.api.plan import Plan
 from muntin.spark.plan.window_ids import with_wid
 from muntin.spark.types import DataFrame
+from muntin.specs.disorder import Disorder
+from muntin.specs.frames.schemes import Schedule
 
 
 @dataclass(frozen=True, eq=False)
 class PlannedWindows:
-    """Results of windows, and the plan they come from; rows with their windows need no plan.
+    """Results of windows, and their plan; rows with their windows have none.
 
-    ``numbered`` says that the results have the numbers of windows beside what the plan tells.
-    ``before`` is what Spark does with rows before windows are made of them.
+    ``numbered`` says that the results also have the numbers of windows. ``before`` is what Spark
+    does with rows before windows are made.
     """
 
     df: DataFrame
@@ -43,17 +49,15 @@ class PlannedWindows:
 
     @staticmethod
     def of(plan: Plan, *, numbered: bool = False) -> PlannedWindows:
-        return PlannedWindows(
-            with_wid(plan.parts, plan.df) if numbered else plan.df, plan, numbered
-        )
+        return PlannedWindows(with_wid(plan.parts, plan.df) if numbered else plan.df, plan, numbered)
 
 
 @dataclass(frozen=True)
 class _Source:
-    """Rows that aggregates are of: the stream's own, or those that fill its windows."""
+    """Rows that aggregates take: the stream's own, or those that fill its windows."""
 
     columns: Columns
-    made: Windowed | Frames | Filled
+    windows: Windowed | Frames | Filled
 
 
 def planned(
@@ -61,76 +65,217 @@ def planned(
     windowing: Windowing,
     source: Stream,
     roles: Roles,
-    asked: SelectParts,
+    parts: SelectParts,
     scope: Scope,
 ) -> PlannedWindows:
-    """The results that a SELECT asks of windows."""
+    """Return the results of windows for a SELECT."""
     segments = segmented(query, windowing, source, roles.group)
     own = _Source(Columns(windowing.alias, source.df.columns), segments)
     fills = [
         _Source(Columns(fill.alias, columns_of(fill, scope)), filled(query, fill, segments, scope))
         for fill in windowing.fills
     ]
-    with located(query, windowing.place, windowing.places, asked.aggregates):
-        if not asked.aggregates:
-            return _rows(query, windowing, own, fills, asked)
-        plan = _plan(query, own, fills, asked)
-        numbered = "wid" in asked.names() and "wid" not in source.df.columns
+    with located(query, windowing, parts.aggregates):
+        if not parts.aggregates:
+            return _rows(query, windowing, own, fills, parts)
+        plan = _plan(query, own, fills, parts)
+        numbered = "wid" in parts.names() and "wid" not in source.df.columns
         return PlannedWindows.of(plan, numbered=numbered)
 
 
-def _plan(query: Query, own: _Source, fills: Sequence[_Source], asked: SelectParts) -> Plan:
-    """Every aggregate goes to the rows it is of; several plans over the same windows are one."""
+def _plan(query: Query, own: _Source, fills: Sequence[_Source], parts: SelectParts) -> Plan:
+    """Return one plan of all aggregates, each over the rows that it takes."""
     results: dict[int, list[Column]] = {}
     sources = [own, *fills]
-    for number, aggregate in enumerate(asked.aggregates):
+    for number, aggregate in enumerate(parts.aggregates):
         place = _source_of(query, aggregate, sources)
         result = _result(query, aggregate, sources[place], name_of(number))
         results.setdefault(place, []).append(result)
-    plans = [sources[place].made.plan(*columns) for place, columns in sorted(results.items())]
+    plans = [sources[place].windows.plan(*columns) for place, columns in sorted(results.items())]
     return plans[0] if len(plans) == 1 else combine(*plans)
 
 
 def _source_of(query: Query, aggregate: exp.Expr, sources: Sequence[_Source]) -> int:
-    """Whose rows an aggregate is of: those of the alias in it, else of what fills."""
+    """Return the rows that an aggregate takes: those of its alias, else those that fill."""
     aliases = [source.columns.alias.casefold() for source in sources]
-    said = {
+    named = {
         aliases.index(column.parts[0].name.casefold())
         for column in aggregate.find_all(exp.Column)
         if len(column.parts) > 1 and column.parts[0].name.casefold() in aliases
     }
-    if len(said) > 1:
-        problem = "an aggregate is of the rows of one relation"
+    if len(named) > 1:
+        problem = "an aggregate takes the rows of one relation"
         raise SqlError(problem, query.text, query.at(aggregate))
-    return said.pop() if said else len(sources) - 1
+    return named.pop() if named else len(sources) - 1
 
 
 def _result(query: Query, aggregate: exp.Expr, source: _Source, name: str) -> Column:
-    """The result column of an aggregate; raise where Muntin does not know it or its columns."""
+    """Return the result column of an aggregate; raise if it or one of its columns is unknown."""
     columns = source.columns
     for column in aggregate.find_all(exp.Column):
         if columns.own(column) is None and column.find_ancestor(exp.Lambda) is None:
             raise unknown_column(query, column.name, query.at(column), columns.names)
     bare = replaced(aggregate, columns.bare)
-    made = source.made
-    segments = made.segments if isinstance(made, Filled) else made
+    windows = source.windows
+    segments = windows.segments if isinstance(windows, Filled) else windows
     with located(query, query.at(aggregate)):
-        return read_column(bare, name, segments.beside_aggregates, made.source.functions)
+        return read_column(bare, name, segments.beside_aggregates, windows.source.functions)
 
 
 def _rows(
-    query: Query, windowing: Windowing, own: _Source, fills: Sequence[_Source], asked: SelectParts
+    query: Query, windowing: Windowing, own: _Source, fills: Sequence[_Source], parts: SelectParts
 ) -> PlannedWindows:
-    """Without aggregates: frames as they are, what fills them, or rows with their windows."""
+    """Return the results without aggregates: frames, what fills them, or rows with windows."""
     if fills:
-        made = fills[-1].made
-        assert isinstance(made, Filled)
-        return PlannedWindows.of(made.rows_plan())
-    if isinstance(own.made, Frames):
-        return PlannedWindows.of(own.made.plan())
+        filled_windows = fills[-1].windows
+        assert isinstance(filled_windows, Filled)
+        return PlannedWindows.of(filled_windows.rows_plan())
+    if isinstance(own.windows, Frames):
+        return PlannedWindows.of(own.windows.plan())
     if windowing.method not in ("window", "tumbling"):
         problem = "nothing is computed in these windows"
         expected = "an aggregate such as count(*)"
         raise SqlError(problem, query.text, windowing.place, expected=expected)
-    assert isinstance(own.made, Windowed)
-    return PlannedWindows(own.made.rows(explode=True), None)
+    assert isinstance(own.windows, Windowed)
+    return PlannedWindows(own.windows.rows(explode=True), None)
+
+
+#: Windows in which GROUP BY tells rows apart after they are taken, and PATTR before.
+_GROUPS_INSIDE = ("rows", "by_tuple")
+
+
+def described(
+    windowing: Windowing, table: Table, df: DataFrame, on: str, by: Sequence[str]
+) -> Stream:
+    """Return the stream of the windows: as it was declared, changed by the clause."""
+    source = redescribed(table, df, on, by, windowing.disorder)
+    schedule = windowing.arguments.get("schedule", source.schedule)
+    return replace(source, schedule=schedule if isinstance(schedule, Schedule) else None)
+
+
+def redescribed(
+    table: Table, df: DataFrame, on: str, by: Sequence[str], disorder: Disorder | None
+) -> Stream:
+    """Return rows as a stream; what is not given here is as it was declared."""
+    declared = table if isinstance(table, Stream) else None
+    if declared is None:
+        return stream(df, on, tuple(by), disorder)
+    source = stream(
+        df,
+        on,
+        tuple(by),
+        disorder or declared.disorder,
+        shards=declared.shards,
+        functions=declared.functions,
+        schedule=declared.schedule,
+    )
+    return replace(source, control=declared.control, clock=declared.clock)
+
+
+def check_disorder(query: Query, windowing: Windowing, source: Stream) -> None:
+    """Raise if a stream has no disorder, so that no window could be complete."""
+    arriving = windowing.method == "rows" and windowing.arguments.get("order") == "arrival"
+    declared = source.disorder is not None or source.control is not None
+    if source.df.isStreaming and not declared and not arriving:
+        problem = "this stream does not declare its disorder, so no window would ever close"
+        expected = (
+            "DISORDER ORDERED, DISORDER SLACK '10 seconds' or another, here or in CREATE STREAM"
+        )
+        raise SqlError(problem, query.text, windowing.place, expected=expected)
+
+
+def segmented(
+    query: Query, windowing: Windowing, source: Stream, group: Sequence[str]
+) -> Windowed | Frames:
+    """Return the windows or frames of a stream, still without aggregates."""
+    given = {name: value for name, value in windowing.arguments.items() if name != "schedule"}
+    with located(query, windowing):
+        arguments = {name: _value(name, value) for name, value in given.items()}
+        if group:
+            arguments["group"] = tuple(group)
+        windows = getattr(source, windowing.method)(**arguments)
+    assert isinstance(windows, Windowed | Frames)
+    return windows
+
+
+def filled(query: Query, fill: FillClause, segments: Segments, scope: Scope) -> Filled:
+    """Return windows or frames with the rows that fill them."""
+    other = scope.find(fill.table)
+    if other is None:
+        raise SqlError(f"there is no stream or table {fill.table}", query.text, fill.place)
+    if not isinstance(other, Stream) and other.isStreaming:
+        problem = f"{fill.table} does not declare its disorder, so no frame would ever be full"
+        expected = "a stream that CREATE STREAM or mt.stream(...) describes"
+        raise SqlError(problem, query.text, fill.place, expected=expected)
+    _check_keys(query, fill, segments, other)
+    arguments = {name: _value(name, value) for name, value in fill.arguments.items()}
+    with located(query, fill):
+        return segments.fill(other, **arguments)  # type: ignore[arg-type]
+
+
+def _check_keys(query: Query, fill: FillClause, segments: Segments, other: Table) -> None:
+    """Raise if filling rows without keys of their own lack columns named as the keys."""
+    if "key" in fill.arguments or isinstance(other, Stream):
+        return
+    missing = [key for key in segments.bare.keys if key not in other.columns]
+    if missing:
+        problem = f"{fill.table} has no column {missing[0]}, so it is not clear which rows match"
+        expected = f"MATCHING ({missing[0]} = its column), or MATCHING NONE"
+        raise SqlError(problem, query.text, fill.place, expected=expected)
+
+
+def columns_of(fill: FillClause, scope: Scope) -> list[str]:
+    """Return the columns of the filling rows."""
+    other = scope.find(fill.table)
+    return [] if other is None else rows_of(other).columns
+
+
+def _value(name: str, value: object) -> object:
+    """Return an argument as Python takes it: texts of expressions, a column for a gap."""
+    if isinstance(value, Expression):
+        return condition(value.text) if name == "gap" else value.text
+    if isinstance(value, KindOfFrame):
+        arguments = {key: _value(key, inner) for key, inner in value.arguments.items()}
+        return KINDS[value.word](**arguments)
+    return value
+
+
+@dataclass(frozen=True)
+class Roles:
+    """``by`` of the stream and ``group`` of its windows."""
+
+    by: tuple[str, ...]
+    group: tuple[str, ...] = ()
+
+
+def roles_of(
+    query: Query,
+    windowing: Windowing,
+    partition: Sequence[str] | None,
+    declared: Sequence[str],
+    groups: Sequence[str],
+) -> Roles:
+    """Return the roles of columns from PATTR, the declared keys, and GROUP BY.
+
+    Args:
+        query: The query, for its text.
+        windowing: The clause.
+        partition: PATTR, if there is one.
+        declared: BY of the stream.
+        groups: GROUP BY, or the plain columns of a select list without one.
+    """
+    if windowing.method in _GROUPS_INSIDE:
+        by = tuple(declared if partition is None else partition)
+        return Roles(by, tuple(name for name in groups if name not in by))
+    if windowing.method == "frames":
+        by = tuple(partition if partition is not None else declared or groups)
+        other_groups = [name for name in groups if name not in by]
+        if other_groups:
+            problem = f"frames are made for each {', '.join(by)}, so they cannot be grouped by"
+            expected = f"{other_groups[0]} in PATTR, or in an aggregate"
+            raise SqlError(
+                f"{problem} {other_groups[0]}", query.text, windowing.place, expected=expected
+            )
+        return Roles(by)
+    own = tuple(partition or ())
+    return Roles((*own, *(name for name in groups if name not in own)))

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from muntin.errors import MuntinError
-from muntin.parser.errors import SqlError, closest
+from muntin.parser.errors import Position, SqlError, closest
 from muntin.parser.parse import parse
-from muntin.parser.positions import Position
 from muntin.parser.statements import (
     ConnectorCall,
     CreateQuery,
@@ -25,7 +24,7 @@ from muntin.parser.statements import (
 )
 from muntin.planner.bounded import check_bounded
 from muntin.planner.explain import explained
-from muntin.planner.scope import Scope, Table
+from muntin.planner.relations import Scope, Table
 from muntin.planner.translate import QueryAnswer, tables_of, translate
 from muntin.session.catalog import Catalog, Declared, kind_of, refusal
 from muntin.session.triggers.trigger import ACTIONS

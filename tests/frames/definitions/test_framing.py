@@ -272,12 +272,12 @@ SLOTS = schedule(20)
         (
             DENSITY,
             {"missing": "satisfy"},
-            "density and missing=satisfy contradict each other: a missing row adds nothing to it",
+            "density and missing='satisfy' contradict each other: a missing row adds nothing to it",
         ),
         (
             CLUSTER,
             {"missing": "carry", "max_count": 5},
-            "density and missing=carry contradict each other",
+            "density and missing='carry' contradict each other",
         ),
         (
             DENSITY,
@@ -293,9 +293,13 @@ SLOTS = schedule(20)
         (
             REGION,
             {"missing": "carry"},
-            "region and missing=carry contradict each other: use 'break' or 'satisfy'",
+            "region and missing='carry' contradict each other: use 'break' or 'satisfy'",
         ),
-        (REGION, {"missing": "prev.x > 3"}, "region and missing=prev.x > 3 contradict each other"),
+        (
+            REGION,
+            {"missing": "prev.x > 3"},
+            "region and missing='prev.x > 3' contradict each other",
+        ),
         (
             CLUSTER,
             {},
@@ -305,7 +309,7 @@ SLOTS = schedule(20)
         (
             OWN,
             {"missing": "prev.x > 3"},
-            "Mine and missing=prev.x > 3 contradict each other: use 'break', 'satisfy' or 'carry'",
+            "Mine and missing='prev.x > 3' contradict each other: use 'break', 'satisfy' or ",
         ),
         (
             THRESHOLD,
@@ -320,22 +324,22 @@ SLOTS = schedule(20)
         (
             THRESHOLD,
             {"scheme": "advancing"},
-            "threshold and scheme=advancing contradict each other: its frames are disjoint",
+            "threshold and scheme='advancing' contradict each other: its frames are disjoint",
         ),
         (
             Boundary("x"),
             {"scheme": "cover"},
-            "boundary and scheme=cover contradict each other: its frames are partition or disjoint",
+            "boundary and scheme='cover' contradict each other: its frames are partition or ",
         ),
         (
             Trend("x", "flat"),
             {"scheme": adjacent(3)},
-            "trend and scheme=adjacent contradict each other: its frames are disjoint",
+            "trend and scheme='adjacent' contradict each other: its frames are disjoint",
         ),
         (
             CONTINUING,
             {"scheme": "unconstrained"},
-            "delta(start=...) and scheme=unconstrained contradict each other: its frames are ",
+            "delta(start=...) and scheme='unconstrained' contradict each other: its frames are ",
         ),
     ],
 )

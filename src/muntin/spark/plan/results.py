@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
 from muntin.aggregates.parse import numbered, placeholder
-from muntin.errors import ArgumentError
+from muntin.errors import ArgumentError, Mention
 from muntin.spark.columns import named
 from muntin.spark.exchange.refused_rows import RefusedColumns
 from muntin.spark.exchange.stream_driver import RESULTS, refused_tag, untagged
@@ -64,8 +64,9 @@ class ResultNames:
                 raise ArgumentError(
                     "prefix",
                     self.prefix,
-                    f"column {name!r} would clash with Muntin's own; give prefix='mt_' to rename "
-                    "Muntin's, or an alias to rename yours",
+                    f"column {name!r} would clash with Muntin's own; give ",
+                    Mention("prefix", "mt_"),
+                    " to rename Muntin's, or an alias to rename yours",
                 )
             if name in taken:
                 raise ArgumentError("agg", name, "two result columns have this name; add an alias")
@@ -117,9 +118,8 @@ class RenamedColumns:
         seen: set[str] = set()
         for _, name in self.columns:
             if name in seen:
-                raise ArgumentError(
-                    "prefix", "", f"column {name!r} would be there twice; give prefix='mt_'"
-                )
+                reason = f"column {name!r} would be there twice; give "
+                raise ArgumentError("prefix", "", reason, Mention("prefix", "mt_"))
             seen.add(name)
 
     def apply(self, flat: DataFrame) -> DataFrame:

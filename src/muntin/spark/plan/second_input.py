@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import types as spark_types
 
-from muntin.errors import ArgumentError, UnknownColumnError
+from muntin.errors import ArgumentError, Mention, UnknownColumnError
 from muntin.spark.plan.inputs import PlanInput, StreamInput, TypedInput
 from muntin.spark.requirements import setting
 from muntin.spark.types import progressing, to_arrow
@@ -154,8 +154,11 @@ def _pairs(
             raise ArgumentError(
                 "key",
                 None,
-                f"the other rows have no column {missing[0]!r}; name the one that matches "
-                f"(key={{{missing[0]!r}: '...'}}), or say key=() so that keys do not matter",
+                f"the other rows have no column {missing[0]!r}; name the one that matches (",
+                Mention("key", {missing[0]: "..."}),
+                "), or say ",
+                Mention("key", ()),
+                " so that keys do not matter",
             )
         names = keys
     else:
@@ -167,7 +170,8 @@ def _pairs(
             "key",
             list(names),
             f"the keys are {', '.join(keys) or 'none'}; name a column for each, or say which "
-            "match: key={'router': 'router_id'}",
+            "match: ",
+            Mention("key", {"router": "router_id"}),
         )
     return [(own, column_name("key", name)) for own, name in zip(keys, names, strict=True)]
 

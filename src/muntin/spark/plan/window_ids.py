@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
-from muntin.errors import ArgumentError, MuntinError
+from muntin.errors import ArgumentError, Mention, MuntinError
 from muntin.kernels.ticks import from_ticks, to_ticks
 from muntin.operators.windows.operator import Windows
 from muntin.spark.exchange.shipping import shipped
@@ -104,7 +104,8 @@ def rows_with_windows(plan: WindowPlan, *, explode: bool) -> DataFrame:
             raise ArgumentError(
                 "prefix",
                 plan.prefix,
-                f"the DataFrame has a column {name!r} already; give prefix='mt_'",
+                f"the DataFrame has a column {name!r} already; give ",
+                Mention("prefix", "mt_"),
             )
     fields = [spark_types.StructField(name, kind) for name, kind in added.items()]
     schema = spark_types.StructType([*plan.schema.fields, *fields])

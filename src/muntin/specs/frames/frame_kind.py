@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NoReturn, Protocol
 
-from muntin.errors import ArgumentError, ContradictionError
+from muntin.errors import ArgumentError, ContradictionError, Mention
 from muntin.specs.lengths import Length, Number, parse_length
 
 Span = Literal["maximal", "minimal"]
@@ -183,12 +183,12 @@ class Starting(FrameKind):
 
     def check(self, framing: FramingProperties) -> None:
         if framing.fragments is not None and self.start is not None and self.restart == "drop":
-            clash("fragments", "restart='drop'", "an open frame may yet be dropped")
+            clash("fragments", Mention("restart", "drop"), "an open frame may yet be dropped")
 
 
-def clash(word: str, other: str, why: str) -> NoReturn:
+def clash(one: Mention | str, other: Mention | str, *why: str | Mention) -> NoReturn:
     """Raise the error about two properties that contradict each other."""
-    raise ContradictionError(word, other, why)
+    raise ContradictionError(one, other, *why)
 
 
 def check_points(kind: FrameKind, framing: FramingProperties) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from muntin.errors import ArgumentError
+from muntin.errors import ArgumentError, Mention
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.frame_kind import MISSING, FrameKind, clash, shown, truth
 from muntin.specs.frames.schemes import Schedule, Scheme
@@ -186,9 +186,8 @@ class Framing:
         if not self.cut:
             return
         if not self._is_limited:
-            raise ArgumentError(
-                "cut", True, "a frame is cut at max_duration or max_count; give one"
-            )
+            limits = Mention("max_duration"), " or ", Mention("max_count")
+            raise ArgumentError("cut", True, "a frame is cut at ", *limits, "; give one")
         if self.overlapping:
             clash("cut", self._overlap_reason, "frames that overlap are not cut")
         if self.readings == "until_next" and self.max_duration is not None:
@@ -203,15 +202,18 @@ class Framing:
             clash("fragments", "longest", "which frame is the longest is known only at the end")
         if not self.cut and self._is_limited:
             word = "max_count" if self.max_duration is None else "max_duration"
-            clash("fragments", word, "an open frame may yet become too long; add cut=True")
+            why = "an open frame may yet become too long; add "
+            clash("fragments", word, why, Mention("cut", True))
         if self.overlapping:
             clash("fragments", self._overlap_reason, "frames that overlap are reported whole")
 
     def _check_reading(self) -> None:
         if self.readings == "interval" and self.until is None:
-            raise ArgumentError("readings", "interval", "it needs until=, the column that ends it")
+            reason = "it needs ", Mention("until", ...), ", the column that ends it"
+            raise ArgumentError("readings", "interval", *reason)
         if self.readings != "interval" and self.until is not None:
-            raise ArgumentError("until", self.until, "it goes with readings='interval'")
+            interval = Mention("readings", "interval")
+            raise ArgumentError("until", self.until, "it goes with ", interval)
         if self.readings == "interval" and self.schedule is not None:
             why = "either each row has its own end, or a schedule gives it one"
             clash("interval", "schedule", why)
@@ -223,12 +225,12 @@ class Framing:
     def _check_ties(self) -> None:
         chosen = self.ties in ("first", "last")
         if chosen and not self.tie_order:
-            raise ArgumentError(
-                "ties", self.ties, "give the columns that order rows that tie with tie_order="
-            )
+            reason = "give the columns that order rows that tie with "
+            raise ArgumentError("ties", self.ties, reason, Mention("tie_order", ...))
         if self.tie_order and not chosen:
             order = list(self.tie_order)
-            raise ArgumentError("tie_order", order, "it goes with ties='first' or ties='last'")
+            choices = Mention("ties", "first"), " or ", Mention("ties", "last")
+            raise ArgumentError("tie_order", order, "it goes with ", *choices)
         if self.combines_ties and self.readings == "interval":
             clash("ties", "interval", "rows that hold until different ends do not become one")
 
@@ -268,7 +270,7 @@ def _scheme(given: object, kind: FrameKind) -> Scheme:
     scheme = given if isinstance(given, Scheme) else Scheme(str(given))
     if scheme.name not in kind.schemes:
         word = kind.word if kind.start_condition is None else f"{kind.word}(start=...)"
-        clash(word, f"scheme={scheme.name}", f"its frames are {' or '.join(kind.schemes)}")
+        clash(word, Mention("scheme", scheme.name), f"its frames are {' or '.join(kind.schemes)}")
     return scheme
 
 

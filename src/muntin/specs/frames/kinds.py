@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
-from muntin.errors import ArgumentError
+from muntin.errors import ArgumentError, Mention
 from muntin.specs.frames.frame_kind import (
     FrameKind,
     FramingProperties,
@@ -159,7 +159,7 @@ class Delta(Starting):
     def check(self, framing: FramingProperties) -> None:
         super().check(framing)
         if self.span == "minimal" and not self.closes and framing.max_count == 1:
-            clash("span='minimal'", "max_count", "a value moves from one row to another")
+            clash(Mention("span", "minimal"), "max_count", "a value moves from one row to another")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from muntin.errors import ArgumentError
+from muntin.errors import ArgumentError, Mention
 from muntin.specs.frames.frame_kind import (
     MISSING,
     FrameKind,
@@ -146,7 +146,7 @@ class OwnKind(FrameKind):
 
     def check(self, framing: FramingProperties) -> None:
         if framing.missing not in MISSING:
-            missing = f"missing={shown(framing.missing)}"
+            missing = Mention("missing", shown(framing.missing))
             clash(self.name, missing, "use 'break', 'satisfy' or 'carry'")
 
 

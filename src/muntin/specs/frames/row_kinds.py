@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar, Literal
 
-from muntin.errors import ArgumentError
+from muntin.errors import ArgumentError, Mention
 from muntin.specs.frames.frame_kind import (
     FrameKind,
     FramingProperties,
@@ -104,7 +104,9 @@ class Cluster(FrameKind):
             raise ArgumentError(
                 "max_duration",
                 None,
-                "a density of p and rate needs it, or max_count: how long or large a frame may be",
+                "a density of p and rate needs it, or ",
+                Mention("max_count"),
+                ": how long or large a frame may be",
             )
         if framing.max_count == 1:
             clash("density", "max_count", "a cluster has at least two rows")
@@ -169,13 +171,17 @@ class Region(FrameKind):
         if framing.has_schedule:
             clash("region", "schedule", "its columns are the values of `on` themselves")
         if framing.missing not in ("break", "satisfy"):
-            clash("region", f"missing={shown(framing.missing)}", "use 'break' or 'satisfy'")
+            clash("region", Mention("missing", shown(framing.missing)), "use 'break' or 'satisfy'")
 
 
 def _check_no_missing(framing: FramingProperties) -> None:
     """Raise if missing rows are to count, which add nothing to a density."""
     if framing.missing != "break":
-        clash("density", f"missing={shown(framing.missing)}", "a missing row adds nothing to it")
+        clash(
+            "density",
+            Mention("missing", shown(framing.missing)),
+            "a missing row adds nothing to it",
+        )
     if framing.has_schedule:
         clash("density", "schedule", "a missing row adds nothing to it")
 
