@@ -57,11 +57,16 @@ class Together(dict[str, object]):
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument of a method, how its value is read, and the words that give it in a clause."""
+    """An argument of a method, how its value is read, and the words that give it in a clause.
+
+    ``inside`` is the word that gives it within the value of another argument, as BY does in
+    ``TIES FIRST BY seq``.
+    """
 
     name: str
     read: Reader
     words: tuple[str, ...] = ()
+    inside: str = ""
 
 
 @dataclass
@@ -345,10 +350,10 @@ def written_mention(mention: Mention, arguments: Sequence[Argument], *, by_name:
     value = mention.value
     quoted = known.read is text or by_name
     shown = _shown(value, quoted=quoted)
-    if by_name or not known.words:
+    word = known.words[0] if known.words else known.inside
+    if by_name or not word:
         return known.name if value is None or value is ... else f"{known.name} => {shown}"
-    plain = value is None or value is ... or value is True
-    return known.words[0] if plain else f"{known.words[0]} {shown}"
+    return word if value is None or value is ... or value is True else f"{word} {shown}"
 
 
 def _shown(value: object, *, quoted: bool) -> str:
