@@ -23,11 +23,11 @@ from muntin.planner.spark_sql import SparkPart
 from muntin.spark.api.combine import combine
 from muntin.spark.api.frame_kinds import KINDS
 from muntin.spark.api.frames import Frames
+from muntin.spark.api.plan import Plan
 from muntin.spark.api.segments import Filled, Segments
 from muntin.spark.api.stream import Stream, stream
 from muntin.spark.api.windows import Windowed
 from muntin.spark.columns import condition
-from muntin.spark.api.plan import Plan
 from muntin.spark.plan.window_ids import with_wid
 from muntin.spark.types import DataFrame
 from muntin.specs.disorder import Disorder
@@ -49,7 +49,9 @@ class PlannedWindows:
 
     @staticmethod
     def of(plan: Plan, *, numbered: bool = False) -> PlannedWindows:
-        return PlannedWindows(with_wid(plan.parts, plan.df) if numbered else plan.df, plan, numbered)
+        return PlannedWindows(
+            with_wid(plan.parts, plan.df) if numbered else plan.df, plan, numbered
+        )
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ A source whose columns are declared is not touched. Any other source is read for
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -47,13 +47,15 @@ class Check:
         self.text = ""
         self._sources = Sources(self.spark, self.session.catalog, self.folder)
 
-    def check(self, text: str) -> int:
+    def check(self, text: str, parsed: Sequence[Statement] | None = None) -> int:
         """Check every statement and return how many there are; errors go to ``mistakes``.
+
+        ``parsed`` are the statements, if the caller has parsed the text already.
 
         If a text cannot be parsed, nothing after that place can be checked.
         """
         self.text = self._sources.text = text
-        statements = parse(text)
+        statements = parse(text) if parsed is None else parsed
         declared = CreateStream | CreateTable | CreateQuery | CreateTrigger
         for statement in statements:
             if isinstance(statement, declared):

@@ -110,8 +110,10 @@ class Pipeline:
         self.session = SqlSession(self.spark, streaming=self.streaming)
         self.sources = Sources.serving(self.session, folder=self.folder)
 
-    def run(self, text: str) -> int:
+    def run(self, text: str, parsed: Sequence[Statement] | None = None) -> int:
         """Run a text and return how many of its statements had something to run.
+
+        ``parsed`` are its statements, if the caller has parsed the text already.
 
         Everything is declared first, so a trigger may come after its query and sees every row.
         Then everything is translated, and only then the first query starts: a mistake in the last
@@ -120,7 +122,7 @@ class Pipeline:
         """
         self.batch.begin()
         ran = 0
-        for statements in _between_drops(parse(text)):
+        for statements in _between_drops(parse(text) if parsed is None else parsed):
             self.declare(statements, text)
             steps = [self._step(statement, text) for statement in statements]
             for step in steps:

@@ -47,7 +47,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
         from muntin.session.check import Check
 
         check = Check(spark, Path(folder), streaming)
-        count = check.check(text)
+        count = check.check(text, statements)
     for mistake in check.mistakes:
         _report(mistake, json_lines=arguments["as_json"])
     if check.mistakes:

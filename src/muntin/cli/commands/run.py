@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +90,7 @@ def run_text(ctx: click.Context, text: str, arguments: Mapping[str, Any]) -> Non
             dead_letter=_letters(arguments, streaming),
             whole=True,
         )
-        _run(ctx, pipeline, text, output, arguments, progress)
+        _run(ctx, pipeline, partial(pipeline.run, text, statements), output, arguments, progress)
 
 
 def _trigger(arguments: Mapping[str, Any]) -> dict[str, object] | None:
@@ -109,7 +110,7 @@ def _letters(arguments: Mapping[str, Any], streaming: bool) -> Path | None:
 def _run(
     ctx: click.Context,
     pipeline: Pipeline,
-    text: str,
+    run: Callable[[], int],
     output: ResultOutput,
     arguments: Mapping[str, Any],
     progress: CommandProgress,
@@ -124,7 +125,7 @@ def _run(
             cancelling(pipeline.spark.interruptAll, output.say) as pressed,
             progress.during("Running", pipeline.batch.look),
         ):
-            ran = pipeline.run(text)
+            ran = run()
             batch = pipeline.batch.end()
             if pressed() and pipeline.running:
                 raise KeyboardInterrupt
