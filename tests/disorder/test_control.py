@@ -13,8 +13,8 @@ import pytest
 
 import muntin as mt
 from muntin.errors import ArgumentError
-from muntin.spark.exchange.messages import DATA, announce
-from muntin.spark.exchange.shard_labels import shard_label
+from muntin.spark.exchange.messages import DATA
+from muntin.spark.exchange.routing import announce, shard_label
 from muntin.specs.axis import Axis, Domain
 
 X, TS = Axis(Domain.INTEGER), Axis(Domain.TIMESTAMP)

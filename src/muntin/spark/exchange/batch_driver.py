@@ -10,7 +10,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from muntin.operators.protocol import InputBatch, MemoryState, Operator, Punctuation
-from muntin.spark.exchange.messages import InputRoute, Message, in_order, of_input, of_kind
+from muntin.spark.exchange.messages import Message, in_order, of_input, of_kind
+from muntin.spark.exchange.routing import InputRoute
 from muntin.spark.exchange.shipping import shipped
 
 _OUTPUT_ROWS = 200_000
@@ -76,11 +77,11 @@ class UndecodedTables(Sequence[pa.Table]):
         return self.messages[place].table()
 
 
-def refusals(lane: InputRoute, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def refusals(route: InputRoute, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Worker side: the rows that an operator refuses without knowing any other row."""
     for batch in batches:
-        rows = lane.punctuator.observe(pa.Table.from_batches([batch])).rows
-        refused = lane.map_side.route(rows).refused_rows
+        rows = route.punctuator.observe(pa.Table.from_batches([batch])).rows
+        refused = route.map_side.route(rows).refused_rows
         if refused is not None:
             yield from refused.to_batches()
 

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from muntin.operators.progress.progress import Progress
 from muntin.spark.columns import named
 from muntin.spark.exchange.messages import Message, control_of
-from muntin.spark.exchange.shard_labels import shard_label
+from muntin.spark.exchange.routing import shard_label
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,6 @@ from muntin.spark.exchange.messages import (
     PASSED,
     PUNCTUATIONS,
     TRAVELLING,
-    InputRoute,
     Message,
     control_of,
     count_of,
@@ -33,7 +32,7 @@ from muntin.spark.exchange.messages import (
     of_kind,
     refused_counts,
 )
-from muntin.spark.exchange.shard_labels import shard_label
+from muntin.spark.exchange.routing import InputRoute, shard_label
 from muntin.spark.exchange.shard_state import ChunkState, HeadState, ShardState
 from muntin.spark.exchange.shipping import shipped, shipped_processor
 from muntin.spark.exchange.stored_input import StoredInput
@@ -66,9 +65,9 @@ class ShardTask:
     """Everything a shard needs, in a form that can be pickled."""
 
     operator: Operator
-    lanes: tuple[InputRoute, ...]
+    routes: tuple[InputRoute, ...]
     fingerprint: Mapping[str, str]
-    preset: tuple[StoredInput, ...] = ()
+    stored_inputs: tuple[StoredInput, ...] = ()
 
 
 def run(messages: DataFrame, task: ShardTask) -> DataFrame:
@@ -117,23 +116,24 @@ def run_shard(
     state = ShardState(head, chunks, task.fingerprint)
     known = [
         message
-        for one in task.preset
+        for one in task.stored_inputs
         for message in one.due(shard, state.head.progress_of(one.source))
     ]
     messages = in_order([*_messages(shard, frames), *known])
     advanced = [
-        _advanced(lane, state, state.head.progress_of(lane.source), messages) for lane in task.lanes
+        _advanced(route, state, state.head.progress_of(route.source), messages)
+        for route in task.routes
     ]
     step = task.operator.step(
         state,
         [
-            _arrived(lane, shard, one, of_input(messages, lane.source))
-            for lane, one in zip(task.lanes, advanced, strict=True)
+            _arrived(route, shard, one, of_input(messages, route.source))
+            for route, one in zip(task.routes, advanced, strict=True)
         ],
     )
     changes = dict(step.changes)
-    for lane, one in zip(task.lanes, advanced, strict=True):
-        changes |= _scoped(state, lane.source).named(dict(one.changes))
+    for route, one in zip(task.routes, advanced, strict=True):
+        changes |= _scoped(state, route.source).named(dict(one.changes))
     written = state.write(changes, [one.progress for one in advanced], step.open_counts)
     yield _output(step, messages, {"state_bytes_written": written, **_gauges(state, advanced)})
 
@@ -150,11 +150,11 @@ def _scoped(state: State, source: int) -> ScopedState:
 
 
 def _advanced(
-    lane: InputRoute, state: State, progress: Progress, messages: Sequence[Message]
+    route: InputRoute, state: State, progress: Progress, messages: Sequence[Message]
 ) -> AdvancedShard:
     """How far an input is complete with a micro-batch."""
-    told = of_input(messages, control_of(lane.source))
-    mine = of_input(messages, lane.source)
+    told = of_input(messages, control_of(route.source))
+    mine = of_input(messages, route.source)
     heard = ProgressMessages(
         seen=[m.progress for m in mine],
         told=[m.progress for m in told if m.kind == "punctuation"],
@@ -163,13 +163,13 @@ def _advanced(
         everywhere=of_kind(mine, EVERYWHERE),
         keyed=of_kind(mine, KEYED),
     )
-    return lane.punctuator.advance(_scoped(state, lane.source), progress, heard)
+    return route.punctuator.advance(_scoped(state, route.source), progress, heard)
 
 
 def _arrived(
-    lane: InputRoute, shard: int, advanced: AdvancedShard, mine: Sequence[Message]
+    route: InputRoute, shard: int, advanced: AdvancedShard, mine: Sequence[Message]
 ) -> InputBatch:
-    counted = not lane.everywhere or shard == shard_label(0)
+    counted = not route.everywhere or shard == shard_label(0)
     partials, rows = of_kind(mine, "partial"), of_kind(mine, "rows")
     return InputBatch(partials, advanced.punctuation, rows, counted)
 

@@ -12,7 +12,8 @@ from muntin.operators.frames.kinds.aggregate import AggregateRowByRow
 from muntin.operators.frames.overlapping import OverlappingFrames
 from muntin.operators.windows.operator import Windows
 from muntin.operators.windows.panes import WORTH_COMBINING
-from muntin.spark.exchange.messages import DATA, InputRoute, routed
+from muntin.spark.exchange.messages import DATA
+from muntin.spark.exchange.routing import InputRoute, routed
 from muntin.spark.explain.state_of_plan import state_of
 from muntin.spark.plan.fill import FillPlan, FillSource
 from muntin.spark.plan.fill_from_table import TableFillPlan

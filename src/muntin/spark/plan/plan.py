@@ -12,8 +12,8 @@ from pyspark.sql import types as spark_types
 
 from muntin.operators.protocol import Operator
 from muntin.spark.exchange import batch_driver, stream_driver
-from muntin.spark.exchange.messages import InputRoute, announced, routed
 from muntin.spark.exchange.refused_rows import RefusedColumns
+from muntin.spark.exchange.routing import InputRoute, announced, routed
 from muntin.spark.exchange.shipping import shipped
 from muntin.spark.exchange.stored_input import StoredInput
 from muntin.spark.plan.inputs import PlanInput, StreamInput

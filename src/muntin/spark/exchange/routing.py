@@ -1,0 +1,275 @@
+"""Routing: the rows of a task become one message per shard, in Spark's Python workers.
+
+Spark hashes the shard column again (Murmur3, seed 42), so labels 0, 1, 2... would leave partitions
+empty. The hash of a 32-bit integer can be inverted: the label of shard ``i`` is the integer whose
+hash is ``i``, and it lands in partition ``i mod partitions``. Labels are the keys of the state, so
+they must not depend on the number of partitions; these do not.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import DataFrame
+
+from muntin.errors import ArgumentError
+from muntin.kernels.hashing import shard_of
+from muntin.operators.progress.slack import Punctuator
+from muntin.operators.protocol import MapSide, Operator
+from muntin.spark.exchange.messages import (
+    CONTROL_REFUSED,
+    DATA,
+    EVERYWHERE,
+    KEYED,
+    MESSAGE,
+    PASSED,
+    PAYLOAD_BYTES,
+    PUNCTUATIONS,
+    ROWS_AT_ONCE,
+    TRAVELLING,
+    Message,
+    as_batch,
+    control_of,
+    encode,
+)
+from muntin.spark.exchange.shipping import shipped
+from muntin.specs.axis import Axis, Domain
+
+_MASK = 0xFFFF_FFFF
+_SEED = 42
+
+
+@dataclass(frozen=True)
+class InputRoute:
+    """One input on its way to the shards: which it is, who sends it, and by which rule.
+
+    The rows of an input go to the shards of their keys, or ``everywhere``.
+    """
+
+    source: int
+    map_side: MapSide
+    shard_keys: tuple[str, ...]
+    punctuator: Punctuator
+    shards: int
+    everywhere: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        operator: Operator,
+        source: int,
+        punctuator: Punctuator,
+        shards: int,
+        everywhere: bool = False,
+    ) -> InputRoute:
+        """The route of an input of an operator."""
+        map_side, shard_keys = operator.map_sides[source], tuple(operator.shard_keys[source])
+        return cls(source, map_side, shard_keys, punctuator, shards, everywhere)
+
+
+def routed(prepared: DataFrame, route: InputRoute) -> DataFrame:
+    """The messages of a prepared DataFrame."""
+    return prepared.mapInArrow(shipped(__name__, "route", route), MESSAGE)
+
+
+def announced(control: DataFrame, axis: Axis, shards: int, source: int = DATA) -> DataFrame:
+    """The messages of the control rows of an input."""
+    worker = shipped(__name__, "announce", axis, shards, source)
+    return control.mapInArrow(worker, MESSAGE)
+
+
+def route(input_route: InputRoute, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Map side: what the rows of a task mean to each shard."""
+    sender = _Sender(input_route, _task())
+    for rows in _gather(batches):
+        yield from sender.take(rows)
+    yield from sender.finish()
+
+
+class _Sender:
+    """Splits what an operator routes by shard and numbers the messages of a task."""
+
+    def __init__(self, route: InputRoute, task: int) -> None:
+        self.route = route
+        self.labels = [shard_label(shard) for shard in range(route.shards)]
+        self.task = task
+        self.seq = 0
+        self.progress: int | None = None
+        self.pending: list[list[pa.Table]] = [[] for _ in range(route.shards)]
+        self.pending_bytes = 0
+
+    def take(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
+        observed = self.route.punctuator.observe(rows)
+        if observed.rows.num_rows:
+            yield from self._route(observed.rows)
+        if observed.punctuations:
+            yield as_batch([self._message(0, PUNCTUATIONS, n=observed.punctuations)])
+        if observed.everywhere is not None:
+            payload = encode(observed.everywhere, TRAVELLING)
+            shards = range(len(self.labels))
+            yield as_batch([self._message(s, EVERYWHERE, payload=payload) for s in shards])
+        for shard, mine in self._by_shard(observed.keyed):
+            yield from self._payloads(shard, KEYED, mine)
+
+    def _route(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
+        routed = self.route.map_side.route(rows)
+        self.progress = max(
+            (p for p in (self.progress, routed.progress) if p is not None), default=None
+        )
+        for shard, partial in self._by_shard(routed.partial):
+            self.pending[shard].append(partial)
+            self.pending_bytes += partial.nbytes
+        if routed.passed:
+            yield as_batch([self._message(0, PASSED, n=routed.passed)])
+        for reason, count in routed.refused.items():
+            yield as_batch([self._message(0, f"refused:{reason}", n=count)])
+        if routed.refused_rows is not None:
+            yield from self._payloads(0, "refused_rows", routed.refused_rows)
+        for shard, mine in self._by_shard(routed.rows):
+            yield from self._payloads(shard, "rows", mine)
+        if self.pending_bytes > PAYLOAD_BYTES * len(self.labels):
+            yield from self._flush()
+
+    def finish(self) -> Iterator[pa.RecordBatch]:
+        if self.seq or self.progress is not None:
+            yield from self._flush()
+            yield as_batch([self._message(s, "progress") for s in range(len(self.labels))])
+
+    def _by_shard(self, table: pa.Table | None) -> Iterator[tuple[int, pa.Table]]:
+        """A table cut by the shards of its keys."""
+        if table is None or table.num_rows == 0:
+            return
+        if len(self.labels) == 1 or self.route.everywhere:
+            yield from ((shard, table) for shard in range(len(self.labels)))
+            return
+        keys = [table[name].combine_chunks() for name in self.route.shard_keys]
+        shard = shard_of(keys, table.num_rows, len(self.labels))
+        # Numbers of 16 bits are sorted by radix, which is several times faster.
+        small = shard.astype(np.uint16) if len(self.labels) <= 2**16 else shard
+        order = np.argsort(small, kind="stable")
+        table, shard = table.take(pa.array(order)), shard[order]
+        cuts = [0, *(np.flatnonzero(np.diff(shard)) + 1).tolist(), len(shard)]
+        for start, end in itertools.pairwise(cuts):
+            yield int(shard[start]), table.slice(start, end - start)
+
+    def _flush(self) -> Iterator[pa.RecordBatch]:
+        for shard, tables in enumerate(self.pending):
+            if tables:
+                merged = tables[0] if len(tables) == 1 else self.route.map_side.merge(tables)
+                yield from self._payloads(shard, "partial", merged)
+                self.pending[shard] = []
+        self.pending_bytes = 0
+
+    def _payloads(self, shard: int, kind: str, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        pieces = max(1, -(-table.nbytes // PAYLOAD_BYTES))
+        size = -(-table.num_rows // pieces)
+        for start in range(0, table.num_rows, size):
+            piece = table.slice(start, size)
+            payload = encode(piece, TRAVELLING)
+            yield as_batch([self._message(shard, kind, n=piece.num_rows, payload=payload)])
+
+    def _message(
+        self, shard: int, kind: str, *, n: int = 0, payload: bytes | None = None
+    ) -> Message:
+        self.seq += 1
+        place = (self.labels[shard], self.route.source, self.task, self.seq)
+        return Message(*place, kind, self.progress, n, payload)
+
+
+def announce(
+    axis: Axis, shards: int, source: int, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Control rows (``kind``, ``value``) of an input as messages to every shard.
+
+    A row that cannot be read is counted and otherwise ignored: it stays in its source, so a query
+    that failed over it would fail again at every restart.
+    """
+    task, control = _task(), control_of(source)
+    labels = [shard_label(shard) for shard in range(shards)]
+    rows = (row for batch in batches for row in batch.to_pylist())
+    for seq, row in enumerate(rows, 1):
+        kind = row["kind"]
+        try:
+            tick = _tick_of(axis, kind, row["value"])
+        except ArgumentError:
+            yield as_batch([Message(labels[0], control, task, seq, CONTROL_REFUSED, n=1)])
+        else:
+            yield as_batch([Message(label, control, task, seq, kind, tick) for label in labels])
+
+
+def _tick_of(axis: Axis, kind: str | None, value: str | None) -> int | None:
+    match kind:
+        case "punctuation":
+            return axis.floor("punctuation", value)
+        case "clock":  # a moment, whatever the stream is ordered by
+            return Axis(Domain.TIMESTAMP, zone=axis.zone).point("clock", value)
+        case "end" | "none":
+            return None
+    raise ArgumentError("kind", kind, "it is 'punctuation', 'clock', 'end' or 'none'")
+
+
+def _gather(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    held: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        if batch.num_rows:
+            held.append(batch)
+            rows += batch.num_rows
+        if rows >= ROWS_AT_ONCE:
+            yield pa.Table.from_batches(held)
+            held, rows = [], 0
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def _task() -> int:
+    context = TaskContext.get()
+    return 0 if context is None else context.partitionId()
+
+
+def shard_label(shard: int) -> int:
+    """The 32-bit integer whose Spark hash is ``shard``.
+
+    >>> spark_hash(shard_label(5))
+    5
+    """
+    value = _undo_finalize(shard & _MASK)
+    value = (value - 0xE654_6B64) * pow(5, -1, 2**32) & _MASK
+    value = _rotate(value, 32 - 13) ^ _SEED
+    value = value * pow(0x1B87_3593, -1, 2**32) & _MASK
+    value = _rotate(value, 32 - 15)
+    value = value * pow(0xCC9E_2D51, -1, 2**32) & _MASK
+    return value - 2**32 if value >= 2**31 else value
+
+
+def spark_hash(value: int) -> int:
+    """Spark's ``hash`` of a 32-bit integer."""
+    mixed = (value & _MASK) * 0xCC9E_2D51 & _MASK
+    mixed = _rotate(mixed, 15) * 0x1B87_3593 & _MASK
+    state = _rotate(_SEED ^ mixed, 13)
+    state = (state * 5 + 0xE654_6B64) & _MASK
+    state ^= 4  # the length of the value in bytes
+    state ^= state >> 16
+    state = state * 0x85EB_CA6B & _MASK
+    state ^= state >> 13
+    state = state * 0xC2B2_AE35 & _MASK
+    state ^= state >> 16
+    return state - 2**32 if state >= 2**31 else state
+
+
+def _undo_finalize(state: int) -> int:
+    state ^= state >> 16
+    state = state * pow(0xC2B2_AE35, -1, 2**32) & _MASK
+    state ^= (state >> 13) ^ (state >> 26)
+    state = state * pow(0x85EB_CA6B, -1, 2**32) & _MASK
+    state ^= state >> 16
+    return state ^ 4
+
+
+def _rotate(value: int, by: int) -> int:
+    return (value << by | value >> (32 - by)) & _MASK
