@@ -137,7 +137,7 @@ WAY = [
         [
             "operators/windows/operator.py",
             "operators/windows/pane_store.py",
-            "operators/aggregation/combine.py",
+            "operators/aggregation/combine_accumulators.py",
             "kernels/sliding.py",
         ],
     ),

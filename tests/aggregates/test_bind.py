@@ -40,7 +40,7 @@ from muntin.expressions.spark_expressions import (
     Where,
 )
 from muntin.kernels.grouping import Groups
-from muntin.operators.aggregation.combine import combine
+from muntin.operators.aggregation.combine_accumulators import combine
 from muntin.reference import aggregates
 from tests.aggregates.rounding import MODERATE, mean_error, sum_error, variance_error, within
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from muntin.aggregates.accumulators import AccumulatorKind
 from muntin.kernels.grouping import Groups
 from muntin.kernels.numbers.decimals import as_integers, limbs_of_decimals, limbs_of_integers
-from muntin.operators.aggregation.combine import combine, slide
+from muntin.operators.aggregation.combine_accumulators import combine, slide
 from muntin.reference import aggregates
 from muntin.reference.aggregates import order
 

@@ -16,7 +16,7 @@ from muntin.aggregates.parse import parse_column
 from muntin.kernels.fenwick import weight_between
 from muntin.kernels.grouping import Groups
 from muntin.operators.aggregation import correlated as room
-from muntin.operators.aggregation.combine import combine, slide
+from muntin.operators.aggregation.combine_accumulators import combine, slide
 from muntin.reference.aggregates import order
 from tests.aggregates.correlations import Asked, call, correlated, tables, values
 from tests.thorough import examples

@@ -16,7 +16,7 @@ from muntin.aggregates.accumulators import OwnAccumulator
 from muntin.aggregates.own_aggregate import CheckedAggregate, OwnAggregate, checked
 from muntin.kernels.grouping import Groups
 from muntin.operators.aggregation import own_aggregate as own_module
-from muntin.operators.aggregation.combine import combine, gather, slide
+from muntin.operators.aggregation.combine_accumulators import combine, gather, slide
 from tests.aggregates.examples import Columns, Gathered, Ints, Longest, Squares
 from tests.thorough import examples
 

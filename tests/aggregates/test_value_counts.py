@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from muntin.aggregates.bind import bind
 from muntin.aggregates.definition import AggregateCall
 from muntin.kernels.grouping import Groups
-from muntin.operators.aggregation.combine import combine, slide
+from muntin.operators.aggregation.combine_accumulators import combine, slide
 from muntin.reference import aggregates as agg
 
 Pairs = list[tuple[int, Any]]

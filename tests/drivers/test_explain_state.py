@@ -8,7 +8,7 @@ import pytest
 from muntin.aggregates.bind import bind
 from muntin.aggregates.definition import AggregateCall
 from muntin.aggregates.parse import parse_column
-from muntin.spark.explain.state import KeptPart
+from muntin.spark.explain.state_profile import KeptPart
 
 COUNT = AggregateCall("count", "count(*)", (), (), ansi=True)
 

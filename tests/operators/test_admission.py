@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from muntin.kernels.arrays import NEVER
 from muntin.operators.common.admission import Admission, behind
-from muntin.operators.common.columns import original_names
+from muntin.operators.common.arrow_columns import original_names
 from muntin.operators.protocol import Punctuation
 from muntin.specs.axis import Axis, Domain
 

@@ -38,7 +38,7 @@ def session(
         return
     with tempfile.TemporaryDirectory(prefix="muntin-") as folder:
         with progress.during("Starting Spark"):
-            from muntin.spark.start.session import SessionSettings, start, warm
+            from muntin.spark.start.spark_session import SessionSettings, start, warm
 
             _import_after_fork("muntin.session.pipeline")
             log = options.log or Path(folder) / "spark.log"

@@ -19,7 +19,7 @@ from muntin.planner.translate import QueryAnswer
 from muntin.spark.api.lookup import Probed
 from muntin.spark.api.plan import Plan
 from muntin.spark.explain.explanation import Explanation
-from muntin.spark.explain.state import Bounded, StateProfile
+from muntin.spark.explain.state_profile import Bounded, StateProfile
 from muntin.spark.plan.fill import FillPlan
 from muntin.spark.plan.fill_from_table import TableFillPlan
 from muntin.spark.plan.join import JoinPlan

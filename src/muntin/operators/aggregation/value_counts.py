@@ -20,7 +20,7 @@ from muntin.kernels.grouping import Groups, add_by_group, key_and_pane
 from muntin.kernels.numbers.lists import lengths, lists
 from muntin.kernels.numbers.order_keys import RankedValues, ranked
 from muntin.kernels.sliding import slide_add
-from muntin.operators.common.columns import ints
+from muntin.operators.common.arrow_columns import ints
 
 Columns = Sequence[pa.Array]
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.hashing import shard_of
-from muntin.operators.common.columns import ints
+from muntin.operators.common.arrow_columns import ints
 from muntin.operators.protocol import Changes, State
 
 PENDING = "pending"

@@ -11,7 +11,7 @@ import pyarrow as pa
 from muntin.kernels.arrays import EVER, NEVER, Ints
 from muntin.kernels.ticks import order_of_ticks, ticks_of_order
 from muntin.operators.common.admission import Admission, behind
-from muntin.operators.common.columns import ints
+from muntin.operators.common.arrow_columns import ints
 from muntin.operators.protocol import InputBatch, Punctuation, RowCounts
 from muntin.specs.axis import Axis
 

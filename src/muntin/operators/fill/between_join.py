@@ -15,7 +15,7 @@ import pyarrow as pa
 from muntin.kernels.arrays import EVER, Ints, Mask
 from muntin.kernels.grouping import by_key_and_order
 from muntin.kernels.stretches import covered, members, stretches
-from muntin.operators.common.columns import ints
+from muntin.operators.common.arrow_columns import ints
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.fill.held_rows import INDEX, ROWS, HeldChunks
 from muntin.operators.fill.segments import Horizon

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.kernels.arrays import Ints, Mask
-from muntin.operators.common.columns import ints
+from muntin.operators.common.arrow_columns import ints
 from muntin.operators.protocol import Changes, State
 
 ROWS, INDEX = "rows", "index"

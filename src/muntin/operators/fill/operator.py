@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from muntin.kernels.arrays import NEVER, Ints
 from muntin.kernels.grouping import key_codes
-from muntin.operators.common.columns import ints, numbered
+from muntin.operators.common.arrow_columns import ints, numbered
 from muntin.operators.fill.between_join import BetweenJoin, MatchedRows, Probes
 from muntin.operators.fill.fragments import Fragments, OpenFills
 from muntin.operators.fill.segments import Horizon, OperatorSegments

@@ -12,7 +12,7 @@ import pyarrow as pa
 from muntin.kernels.arrays import EVER, NEVER, Ints
 from muntin.kernels.grouping import find_keys
 from muntin.kernels.ticks import order_of_ticks, to_ticks
-from muntin.operators.common.columns import key_fields
+from muntin.operators.common.arrow_columns import key_fields
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.protocol import Open, Operator, Punctuation, Step
 from muntin.specs.axis import Axis

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from muntin.kernels.ticks import from_order, to_ticks
 from muntin.operators.common.admission import Admission, behind
-from muntin.operators.common.columns import ints, key_fields
+from muntin.operators.common.arrow_columns import ints, key_fields
 from muntin.operators.protocol import InputBatch, OneInput, Routed, RowCounts, State, Step
 from muntin.specs.axis import Axis
 

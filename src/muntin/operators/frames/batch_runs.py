@@ -18,7 +18,7 @@ from muntin.kernels.arrays import Ints
 from muntin.kernels.frames.records import BREAKS, INTERVAL, NEVER, REAL, fresh
 from muntin.kernels.grouping import by_key_and_order, key_and_pane, key_codes
 from muntin.kernels.stretches import find_runs
-from muntin.operators.common.columns import ints, key_fields
+from muntin.operators.common.arrow_columns import ints, key_fields
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.frames.operator import FrameOperator, walked
 from muntin.operators.frames.ordered_rows import OrderedRows, lacking

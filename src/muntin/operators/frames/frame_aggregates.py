@@ -22,7 +22,7 @@ from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.frames.records import is_open
 from muntin.kernels.grouping import Groups
 from muntin.kernels.stretches import layers, members
-from muntin.operators.aggregation.combine import slide
+from muntin.operators.aggregation.combine_accumulators import slide
 from muntin.operators.frames.ordered_rows import OrderedRows, orders
 from muntin.operators.protocol import State
 from muntin.operators.windows.panes import Cells

@@ -11,7 +11,7 @@ import pyarrow as pa
 from muntin.kernels.arrays import EVER, Ints
 from muntin.kernels.frames.records import NEVER
 from muntin.kernels.grouping import by_key_and_order
-from muntin.operators.common.columns import key_fields
+from muntin.operators.common.arrow_columns import key_fields
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.frames.key_memory import KEYS, KeyBuckets, KeyMemory
 from muntin.operators.frames.operator import FrameOperator

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.frames.records import NEVER, STATE, fresh, is_open
+from muntin.operators.common.arrow_columns import ints
 from muntin.operators.common.buckets import BucketedTable, key_buckets
-from muntin.operators.common.columns import ints
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.protocol import Changes, ChunkKey, State
 

@@ -21,8 +21,8 @@ from muntin.kernels.frames.walk import walk
 from muntin.kernels.numbers.order_keys import order_doubles, tie_ranks
 from muntin.kernels.ticks import from_order, to_ticks
 from muntin.operators.common.admission import Admission, behind
+from muntin.operators.common.arrow_columns import key_fields
 from muntin.operators.common.buckets import PENDING, due, hold
-from muntin.operators.common.columns import key_fields
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.frames.arrow_kind import ArrowKind, Fields, kernel_record
 from muntin.operators.frames.frame_aggregates import OPEN_CELLS, FrameAggregates, JoinedCells

@@ -15,7 +15,7 @@ from muntin.expressions.values import Value, from_arrow, truth
 from muntin.kernels.arrays import Bytes, Ints, Mask
 from muntin.kernels.frames import records
 from muntin.kernels.frames.records import BREAKS, RowColumns, row_columns
-from muntin.operators.common.columns import ints
+from muntin.operators.common.arrow_columns import ints
 
 #: The columns that kernels look at, and their types.
 COLUMNS = {

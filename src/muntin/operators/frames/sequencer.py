@@ -13,7 +13,7 @@ from muntin.kernels.frames.records import BREAKS, NEVER, REAL, SATISFIES
 from muntin.kernels.frames.slots import fill_slots, follow_on
 from muntin.kernels.grouping import by_key_and_order
 from muntin.kernels.ticks import from_order, order_of_ticks
-from muntin.operators.common.columns import ints
+from muntin.operators.common.arrow_columns import ints
 from muntin.operators.frames.arrow_kind import ArrowKind
 from muntin.operators.frames.ordered_rows import (
     Bridge,

@@ -16,7 +16,7 @@ from muntin.expressions.values import Value, from_arrow, truth
 from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.grouping import Groups
 from muntin.kernels.numbers.order_keys import tie_ranks
-from muntin.operators.aggregation.combine import gather
+from muntin.operators.aggregation.combine_accumulators import gather
 from muntin.operators.frames.ordered_rows import orders
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.kernels.arrays import EVER, Ints, Mask
-from muntin.operators.common.columns import ints, key_fields
+from muntin.operators.common.arrow_columns import ints, key_fields
 from muntin.operators.common.completeness import Front, careful
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.fill.held_rows import INDEX, ROWS, reached

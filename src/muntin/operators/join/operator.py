@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.kernels.arrays import Ints, Mask
-from muntin.operators.common.columns import key_fields
+from muntin.operators.common.arrow_columns import key_fields
 from muntin.operators.common.completeness import Front, careful
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.fill.held_rows import reached

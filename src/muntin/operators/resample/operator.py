@@ -16,7 +16,7 @@ import pyarrow as pa
 from muntin.kernels.arrays import EVER, NEVER, Ints, Mask
 from muntin.kernels.grouping import key_and_pane
 from muntin.kernels.ticks import from_order, order_of_ticks, ticks_of_order
-from muntin.operators.common.columns import ints, key_fields
+from muntin.operators.common.arrow_columns import ints, key_fields
 from muntin.operators.common.completeness import Front
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.fill.held_rows import reached

@@ -19,8 +19,8 @@ from muntin.kernels.arrays import NEVER, Ints
 from muntin.kernels.grouping import key_and_pane
 from muntin.kernels.row_windows import stretches
 from muntin.kernels.ticks import to_ticks
-from muntin.operators.aggregation.combine import slide
-from muntin.operators.common.columns import ints
+from muntin.operators.aggregation.combine_accumulators import slide
+from muntin.operators.common.arrow_columns import ints
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.protocol import Changes, ChunkKey, State, open_rows
 from muntin.operators.rows.cut import Cutting, HeldRows, Progressed, Run

@@ -19,8 +19,8 @@ from muntin.kernels.arrays import EVER, NEVER, Ints, Mask
 from muntin.kernels.numbers.order_keys import tie_ranks
 from muntin.kernels.ticks import from_order, order_of_ticks
 from muntin.operators.common.admission import Admission, behind
+from muntin.operators.common.arrow_columns import ints, key_fields
 from muntin.operators.common.buckets import PENDING, due, hold
-from muntin.operators.common.columns import ints, key_fields
 from muntin.operators.common.keys import KeyedTables, places
 from muntin.operators.protocol import (
     Changes,

@@ -18,8 +18,8 @@ from muntin.aggregates.definition import AggregateCall
 from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.sliding import LANDMARK, LATCH, intervals
 from muntin.kernels.ticks import from_ticks
-from muntin.operators.aggregation.combine import slide
-from muntin.operators.common.columns import ints
+from muntin.operators.aggregation.combine_accumulators import slide
+from muntin.operators.common.arrow_columns import ints
 from muntin.operators.protocol import (
     InputBatch,
     OneInput,

@@ -18,8 +18,8 @@ import pyarrow as pa
 from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.grouping import key_and_pane
+from muntin.operators.common.arrow_columns import ints
 from muntin.operators.common.buckets import BucketedTable
-from muntin.operators.common.columns import ints
 from muntin.operators.protocol import Changes, InputBatch, RowCounts, State
 from muntin.operators.windows.closed_windows import FOREVER, Closing, Last
 from muntin.operators.windows.panes import Panes

@@ -19,10 +19,10 @@ from muntin.kernels.arrays import NEVER, Mask
 from muntin.kernels.grouping import Groups
 from muntin.kernels.row_windows import join_sessions
 from muntin.kernels.ticks import from_order, order_of_ticks, shift_order, to_ticks
-from muntin.operators.aggregation.combine import slide
+from muntin.operators.aggregation.combine_accumulators import slide
 from muntin.operators.common.admission import Admission, behind
+from muntin.operators.common.arrow_columns import ints
 from muntin.operators.common.buckets import BucketedTable, key_buckets
-from muntin.operators.common.columns import ints
 from muntin.operators.protocol import (
     Changes,
     InputBatch,

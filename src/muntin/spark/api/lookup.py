@@ -27,7 +27,7 @@ from muntin.aggregates.bind import parse_condition
 from muntin.errors import ArgumentError, ExpressionError
 from muntin.spark.columns import condition, problem
 from muntin.spark.explain.explanation import Explanation
-from muntin.spark.explain.state import BATCH, PROBES, StateProfile
+from muntin.spark.explain.state_profile import BATCH, PROBES, StateProfile
 from muntin.spark.plan.fill_from_table import plus
 from muntin.spark.plan.inputs import StreamInput
 from muntin.spark.plan.second_input import Key, matching, other_source, shared_axis

@@ -11,8 +11,8 @@ from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.parse import Column
 from muntin.errors import MuntinError
 from muntin.spark.explain.explanation import Explanation, explained
-from muntin.spark.explain.state import StateProfile
 from muntin.spark.explain.state_of_plan import state_of
+from muntin.spark.explain.state_profile import StateProfile
 from muntin.spark.plan.plan import PlanParts
 from muntin.spark.plan.results import TaggedOutput
 

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
-from muntin.operators.common.columns import original_names
+from muntin.operators.common.arrow_columns import original_names
 from muntin.operators.progress.progress import AdvancedShard, Progress, ProgressMessages
 from muntin.operators.protocol import REASONS, InputBatch, Operator, ScopedState, State, Step
 from muntin.spark.exchange.messages import (

@@ -7,7 +7,7 @@ from muntin.operators.rows.operator import RowWindowOperator
 from muntin.operators.rows.synopses import Synopses
 from muntin.operators.windows.operator import Windows
 from muntin.operators.windows.sessions import Sessions
-from muntin.spark.explain.state import BATCH, Bounded, KeptPart, StateProfile
+from muntin.spark.explain.state_profile import BATCH, Bounded, KeptPart, StateProfile
 from muntin.spark.plan.fill import FillPlan
 from muntin.spark.plan.fill_from_table import TableFillPlan
 from muntin.spark.plan.frames import FramePlan

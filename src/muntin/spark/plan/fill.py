@@ -11,7 +11,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import types as spark_types
 
 from muntin.errors import ArgumentError
-from muntin.operators.common.columns import key_fields
+from muntin.operators.common.arrow_columns import key_fields
 from muntin.operators.fill.operator import FillOperator
 from muntin.operators.fill.segments import OperatorSegments
 from muntin.operators.fill.source import FillInput, FillReach, Function, UserFunction

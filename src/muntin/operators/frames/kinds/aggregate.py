@@ -43,7 +43,7 @@ from muntin.kernels.frames.records import (
 )
 from muntin.kernels.frames.step import MOST
 from muntin.kernels.frames.walk import walk
-from muntin.operators.common.columns import key_fields
+from muntin.operators.common.arrow_columns import key_fields
 from muntin.operators.frames.arrow_kind import (
     ArrowKind,
     FrameOperatorInputs,

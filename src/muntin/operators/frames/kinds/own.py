@@ -33,7 +33,7 @@ from muntin.kernels.frames.records import (
     REAL,
 )
 from muntin.kernels.frames.step import MOST
-from muntin.operators.common.columns import key_fields
+from muntin.operators.common.arrow_columns import key_fields
 from muntin.operators.frames.arrow_kind import (
     ArrowKind,
     FrameOperatorInputs,

@@ -19,7 +19,7 @@ from muntin.kernels.frames.records import FINAL, FOUND
 from muntin.kernels.grouping import find_keys
 from muntin.kernels.numbers.decimals import from_words
 from muntin.kernels.numbers.order_keys import order_doubles
-from muntin.operators.common.columns import key_fields
+from muntin.operators.common.arrow_columns import key_fields
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.frames.arrow_kind import (
     ArrowKind,

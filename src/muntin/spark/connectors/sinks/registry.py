@@ -14,7 +14,15 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from muntin.spark.api.plan import Plan
 from muntin.spark.connectors.signature import Literal, Signature, named
-from muntin.spark.connectors.sinks import console, delta, files, kafka, memory, postgres, stdout
+from muntin.spark.connectors.sinks import (
+    console,
+    delta_lake,
+    files,
+    kafka,
+    memory,
+    postgres,
+    stdout,
+)
 from muntin.spark.connectors.sinks.protocol import Sink, SinkRequest
 from muntin.spark.queries.write import write
 
@@ -46,7 +54,7 @@ SINKS: Mapping[str, SinkType] = MappingProxyType(
             SinkType(memory.MEMORY, memory.to_memory, counts=True),
             SinkType(kafka.KAFKA, kafka.to_kafka),
             SinkType(postgres.POSTGRES, postgres.to_postgres),
-            SinkType(delta.DELTA, delta.to_delta),
+            SinkType(delta_lake.DELTA, delta_lake.to_delta),
         )
     }
 )

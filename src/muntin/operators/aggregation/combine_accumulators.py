@@ -24,7 +24,7 @@ from muntin.operators.aggregation.value_counts import (
     combine_counted,
     slide_collected,
 )
-from muntin.operators.common.columns import ints
+from muntin.operators.common.arrow_columns import ints
 
 Columns = Sequence[pa.Array]
 #: Reduces integers: for groups, or for stretches of sorted panes.

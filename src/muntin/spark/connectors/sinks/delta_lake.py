@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 
 from muntin.spark.connectors.signature import Parameter, Signature
 from muntin.spark.connectors.sinks.protocol import Sink, SinkRequest
-from muntin.spark.connectors.sources.delta import check_delta
+from muntin.spark.connectors.sources.delta_lake import check_delta
 
 DELTA = Signature("delta", (Parameter("path", str, required=True),), ("mergeSchema",))
 
