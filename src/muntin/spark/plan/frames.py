@@ -21,9 +21,11 @@ from muntin.expressions.nodes import Node, Slot
 from muntin.expressions.spark_expressions import Expression
 from muntin.expressions.types import check, no_aggregate
 from muntin.operators.frames.arrow_kind import FrameOperatorInputs
+from muntin.operators.frames.batch_runs import in_batch
 from muntin.operators.frames.build import build
 from muntin.operators.frames.operator import FrameOperator
 from muntin.operators.frames.ordered_rows import Bridge
+from muntin.operators.protocol import Operator
 from muntin.spark.columns import column, named
 from muntin.spark.plan.tied_rows import TieColumns
 from muntin.spark.plan.windows import WindowPlan
@@ -262,6 +264,10 @@ class FramePlan(WindowPlan):
     @cached_property
     def operator(self) -> FrameOperator:
         return build(self.framing, self.frame_types)
+
+    @property
+    def batch_operator(self) -> Operator:
+        return in_batch(self.operator)
 
     def check_streams(self) -> None:
         super().check_streams()

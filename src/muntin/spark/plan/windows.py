@@ -16,7 +16,6 @@ from muntin.aggregates.functions import Aggregate, slots_of
 from muntin.aggregates.parse import Column
 from muntin.expressions.spark_expressions import Expression, Name
 from muntin.operators.build import WindowOperatorInputs, build
-from muntin.operators.frames.batch_runs import in_batch
 from muntin.operators.protocol import Operator
 from muntin.spark.columns import column, named
 from muntin.spark.plan.inputs import PlanInput, StreamInput, TypedInput
@@ -208,7 +207,7 @@ class WindowPlan(TypedInput, PlanParts):
 
     @property
     def batch_operator(self) -> Operator:
-        return in_batch(self.operator)
+        return self.operator
 
     @property
     def finisher(self) -> ResultNames:
