@@ -9,7 +9,7 @@ ROOMS = [
     ("session", "names, running a text of SQL, outputs, triggers", BLUE),
     ("planner", "statements become plans; EXPLAIN; what is bounded", BLUE),
     ("spark", "drives operators; knows PySpark, as no room below does", GREEN),
-    ("operators", "step(state, inputs, punctuation): what computes", ORANGE),
+    ("operators", "step(state, inputs): what computes", ORANGE),
     ("aggregates", "what users ask of rows, and what a pane keeps of it", ORANGE),
     ("expressions", "expressions and conditions on Arrow tables", ORANGE),
     ("kernels", "Arrow columns and inner loops", ORANGE),

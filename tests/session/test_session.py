@@ -120,7 +120,7 @@ def test_the_plans_behind_a_query_are_its_own(session: SqlSession) -> None:
     session.sql("SELECT min(v) FROM line [TUMBLING 3]")
     (read, own) = session.answer(
         parse_query("SELECT max(s) FROM sums [TUMBLING 100 WATTR e]")
-    ).behind
+    ).running_plans
     assert "sum(v)" in str(read.explanation)
     assert "max(s)" in str(own.explanation)
 

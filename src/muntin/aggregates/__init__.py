@@ -1,1 +1,1 @@
-"""Aggregates: what users write, what panes keep of them, and how results are made of that."""
+"""Aggregates: what users write, what panes keep, and how results are computed from that."""

@@ -1,9 +1,9 @@
-"""What a pane keeps of its rows.
+"""Accumulators: what a pane keeps of its rows.
 
 Aggregates share a few kinds of accumulator: ``avg(x)``, ``sum(x)`` and ``count(x)`` of one query
-keep one sum of ``x`` and one count between them. An accumulator says which physical
-columns it has and lifts rows to them. The operator combines the columns of many panes, by the
-accumulator's kind alone.
+share one sum of ``x`` and one count. An accumulator names its physical columns and computes them
+for single rows (it *lifts* the rows). The operator combines the columns of many panes; it only
+needs the accumulator's kind for that.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from muntin.kernels.numbers.lists import lists
 
 
 class AccumulatorKind(StrEnum):
-    """How columns of several panes become one."""
+    """How the columns of several panes are combined."""
 
     ADD = "add"  # integers in limbs of 32 bits
     ADD_EXACTLY = "add exactly"  # double-doubles
@@ -37,7 +37,7 @@ class AccumulatorKind(StrEnum):
     COLLECTED = "collected"  # lists of places along ``on``, and lists of the values there
 
 
-#: How columns of several panes become one: a kind, a user's own way, or by keeping the rows.
+#: How the columns of several panes are combined: by a kind, a user's aggregate, or kept rows.
 Merging = AccumulatorKind | CheckedAggregate | KeptRowsType
 
 
@@ -50,7 +50,7 @@ class Accumulator:
 
     @property
     def kind(self) -> Merging:
-        """How columns of several panes become one."""
+        """How the columns of several panes are combined."""
         raise NotImplementedError
 
     @property
@@ -60,16 +60,16 @@ class Accumulator:
 
     @property
     def bounded(self) -> bool:
-        """Whether a pane keeps the same amount of it however many rows it has [Panes 3.2]."""
+        """Whether its size is the same for any number of rows in a pane [Panes 3.2]."""
         return True
 
     @property
     def needs_order(self) -> bool:
-        """Whether it depends on where along ``on`` a row lies within its pane."""
+        """Whether it depends on the order of the rows of a pane along ``on``."""
         return False
 
     def lift(self, slots: Sequence[pa.Array], order: Ints) -> list[pa.Array]:
-        """Return the columns of panes of one row each; ``order`` is where rows lie along ``on``."""
+        """Return the columns of panes of one row each; ``order`` has the rows' places in ``on``."""
         raise NotImplementedError
 
 
@@ -155,7 +155,7 @@ class Extreme(Accumulator):
 
 @dataclass(frozen=True)
 class FirstOrLast(Accumulator):
-    """The value at the least or the greatest ``on``; a second slot says which rows count."""
+    """The value at the least or the greatest ``on``; a second slot is true for rows that count."""
 
     latest: bool = False
 
@@ -228,7 +228,7 @@ class Collected(Accumulator):
 
 
 def _lists_of_present(column: pa.Array, parts: Sequence[pa.Array]) -> list[pa.Array]:
-    """Lists of one element for the rows that have a value, empty ones for the others."""
+    """Return a list for each row: of one element if the row has a value, else empty."""
     valid = pc.is_valid(column).to_numpy(zero_copy_only=False)
     return [lists(valid, part) for part in parts]
 
@@ -237,7 +237,9 @@ def _lists_of_present(column: pa.Array, parts: Sequence[pa.Array]) -> list[pa.Ar
 class OwnAccumulator(Accumulator):
     """What a user's own aggregate keeps of the arguments in the slots."""
 
-    own: CheckedAggregate | None = None  # after a field with a default, but always given
+    own: CheckedAggregate | None = (
+        None  # always set; a default only because the fields before it have one
+    )
 
     @property
     def kind(self) -> CheckedAggregate:
@@ -259,13 +261,13 @@ class OwnAccumulator(Accumulator):
 
 @dataclass(frozen=True)
 class KeptRows(Accumulator):
-    """The rows themselves, a list for each slot: what a correlated aggregate needs [CA-12]."""
+    """The rows themselves, as a list for each slot; a correlated aggregate needs them [CA-12]."""
 
     kept: KeptRowsType | None = None
 
     @property
     def kind(self) -> KeptRowsType:
-        assert self.kept is not None  # a default only because the fields before it have one
+        assert self.kept is not None  # it has a default only because the fields before it do
         return self.kept
 
     @property

@@ -1,4 +1,4 @@
-"""Every aggregate by its name, and by the names that SQL text has for it.
+"""Every aggregate by its name, and by its names in SQL text.
 
 :func:`bind` turns a call whose types are known into accumulators and a result. Workers import this
 module, so the parser, the sketches and the synopses are imported where they are first needed.
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 class OwnDefinition(Definition):
-    """A user's own aggregate, which is the option of the call."""
+    """A user's own aggregate; it is the only option of the call."""
 
     def bind(self, call: AggregateCall) -> BoundAggregate:
-        (given,) = call.options
-        assert isinstance(given, OwnAggregate)
-        own = checked(given, call.label, call.types)
+        (aggregate,) = call.options
+        assert isinstance(aggregate, OwnAggregate)
+        own = checked(aggregate, call.label, call.types)
         accumulator = OwnAccumulator(call.slots, None, own)
         return BoundAggregate((accumulator,), own.type, lambda columns: own.finish(columns[0]))
 
@@ -48,7 +48,7 @@ class CorrelatedDefinition(Definition):
 
     def bind(self, call: AggregateCall) -> BoundAggregate:
         (correlation,) = call.options
-        assert isinstance(correlation, Correlation)  # made so by the parser alone
+        assert isinstance(correlation, Correlation)  # only the parser makes such calls
         kept = KeptRowsType(correlation, call.types, call.ansi)
 
         def result(function: str, argument: int | None) -> pa.DataType:
@@ -58,12 +58,12 @@ class CorrelatedDefinition(Definition):
 
         check(kept.where, call.types, result, call.label)
         type_ = result(correlation.function, correlation.argument)
-        # The operator evaluates the condition where it makes windows; its column is the result.
+        # The operator evaluates the condition when it makes windows, so the column is the result.
         rows = KeptRows(call.slots, None, kept)
         return BoundAggregate((rows,), type_, lambda columns: columns[0][0])
 
 
-#: The aggregates that go through panes, by name.
+#: The aggregates that panes keep, by name.
 DEFINITIONS: Mapping[str, Definition] = {
     definition.name: definition
     for definition in (
@@ -96,7 +96,7 @@ def sql_aggregates() -> Mapping[str, Definition]:
 
 
 def bind(call: AggregateCall) -> BoundAggregate:
-    """The accumulators and the result of a call; raise where a type is not supported."""
+    """Return the accumulators and the result of a call; raise if a type is not supported."""
     if call.function not in DEFINITIONS and call.function in synopses():
         raise ArgumentError(
             "aggregates",
@@ -107,17 +107,17 @@ def bind(call: AggregateCall) -> BoundAggregate:
 
 
 def definition_of(function: str) -> Definition:
-    """The aggregate of a name; raise that there is none."""
-    found = DEFINITIONS.get(function) or synopses().get(function)
-    if found is None:
+    """Return the aggregate with a name; raise if there is none."""
+    definition = DEFINITIONS.get(function) or synopses().get(function)
+    if definition is None:
         known = (*DEFINITIONS, *synopses())
         hint = did_you_mean(function, known)
         raise ArgumentError("function", function, f"there is no such aggregate{hint}")
-    return found
+    return definition
 
 
 def aggregate_name(node: exp.Expr, own: Collection[str] = ()) -> str | None:
-    """The name of the aggregate that a part of sqlglot's tree calls; None if it calls none.
+    """Return the name of the aggregate that a node of sqlglot's tree calls, or None.
 
     ``own`` are the names of the user's own aggregates.
     """
@@ -146,7 +146,7 @@ def refuse_aggregates(tree: exp.Expr, text: str, why: str, own: Collection[str] 
 
 
 def parse_condition_tree(text: str) -> exp.Expr:
-    """Read a condition on rows; raise where it has an aggregate or an alias."""
+    """Read a condition on rows; raise if it has an aggregate or an alias."""
     from sqlglot import exp
 
     from muntin.expressions.dialect import parse_expression
@@ -168,6 +168,6 @@ def parse_condition(text: str) -> str:
 
 @cache
 def sql_nodes() -> Mapping[str, SqlNode]:
-    """How sqlglot reads calls of aggregates into nodes of its own, by the nodes' class names."""
+    """The special nodes that sqlglot parses aggregates into, by the names of their classes."""
     definitions = sql_aggregates().values()
     return {name: node for each in definitions for name, node in each.nodes.items()}

@@ -1,4 +1,4 @@
-"""``mt.correlated``: an aggregate of the rows that compare with an aggregate of their window."""
+"""``mt.correlated``: an aggregate over rows that meet a condition on their window's aggregates."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def correlated(
     ``mode="exact"`` keeps the rows of open windows and takes any condition, nested ones too.
     ``mode="focused"`` keeps ``buckets`` buckets around the limit (for sliding windows in each of
     ``intervals`` parts of the window) and estimates; ``bounds=True`` makes the result a struct of
-    ``estimate`` and the certain ``low`` and ``high``. ``strategy`` says how buckets move,
-    ``width`` how many standard errors around a mean they cover.
+    ``estimate`` and the certain ``low`` and ``high``. ``strategy`` is how buckets move, ``width``
+    is how many standard errors around a mean they cover.
 
     >>> print(correlated("count", where="duration >= avg(duration)"))
     count(*) FILTER (WHERE duration >= avg(duration))
@@ -55,11 +55,11 @@ def correlated(
         return exact
     if mode != "focused":
         raise ArgumentError("mode", mode, "give 'exact' or 'focused'")
-    found = focus_of(exact.correlation.where, where)
+    focused = focus_of(exact.correlation.where, where)
     focus = Focus(
         dependent=dependent,
-        aggregate=found.aggregate,
-        limits=found.limits,
+        aggregate=focused.aggregate,
+        limits=focused.limits,
         buckets=buckets,
         strategy=strategy,
         bounds=bounds,
@@ -67,14 +67,14 @@ def correlated(
         intervals=intervals,
         text=exact.correlation.text,
     )
-    value = _value(exact, exact.correlation, [exact.arguments[place] for place in found.plain])
+    value = _value(exact, exact.correlation, [exact.arguments[place] for place in focused.plain])
     return Correlated(
-        "focused", (AsDouble(exact.arguments[found.slot]), value), None, None, (focus,)
+        "focused", (AsDouble(exact.arguments[focused.slot]), value), None, None, (focus,)
     )
 
 
 def _value(exact: Aggregate, correlation: Correlation, plain: list[Expression]) -> Expression:
-    """What the histogram adds up for a row: its value, or 1; null where it does not count."""
+    """Return what the histogram adds for a row: its value or 1; null if the row does not count."""
     value: Expression = AsDouble(Sql("1"))
     if correlation.argument is not None:
         column = exact.arguments[correlation.argument]

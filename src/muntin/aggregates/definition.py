@@ -1,6 +1,6 @@
-"""What an aggregate is: the arguments it takes, what a pane keeps of them, and how it ends.
+"""The definition of an aggregate: its arguments, what a pane keeps of them, and its result.
 
-A :class:`Definition` is all that Muntin knows of one aggregate. Families of them are in
+A :class:`Definition` is all that Muntin knows of one aggregate. Families of definitions are in
 :mod:`~muntin.aggregates.sums`, :mod:`~muntin.aggregates.order` and
 :mod:`~muntin.aggregates.holistic`; :mod:`muntin.aggregates.bind` finds them by name.
 """
@@ -24,8 +24,9 @@ Finish = Callable[[Columns], pa.Array]
 class AggregateCall:
     """An aggregate with its types known, in a form that can be shipped to workers.
 
-    ``slots`` are the places of the expressions of :meth:`Definition.slots` among all slots of the
-    query, ``types`` their types, ``label`` what messages call it, ``options`` its constants.
+    ``slots`` are the places, among all slots of the query, of the expressions that
+    :meth:`Definition.slots` returns. ``types`` are the types of these slots, ``label`` is the name
+    in messages, and ``options`` are the constants.
     """
 
     function: str
@@ -37,11 +38,11 @@ class AggregateCall:
 
     @property
     def type(self) -> pa.DataType:
-        """The type of the first slot; of a row where there is none."""
+        """The type of the first slot; bigint if there is no slot."""
         return self.types[0] if self.types else pa.int64()
 
     def require(self, holds: bool, wanted: str) -> None:
-        """Raise that the argument has an unsupported type unless ``holds``."""
+        """Raise an error about the argument's type unless ``holds``."""
         if not holds:
             raise UnsupportedTypeError(
                 f"{self.label} needs {wanted}, but its argument is {self.type}"
@@ -50,9 +51,10 @@ class AggregateCall:
 
 @dataclass(frozen=True)
 class BoundAggregate:
-    """An aggregate ready to run: ``finish`` takes what each accumulator slid to, in turn.
+    """An aggregate that is ready to run.
 
-    That is its columns, one row per window; of a ``Counted`` one ``holistic.Bags``.
+    ``finish`` takes a list of columns for each accumulator, with one row per window. For a
+    ``Counted`` accumulator the list holds one ``holistic.Bags`` instead.
     """
 
     accumulators: tuple[Accumulator, ...]
@@ -61,7 +63,7 @@ class BoundAggregate:
 
 
 def slot_types(calls: Sequence[AggregateCall]) -> dict[int, pa.DataType]:
-    """The types of the slots that some calls look at, in order of their places."""
+    """Return the types of the slots that the calls read, by place and in order."""
     types = {
         slot: type_ for call in calls for slot, type_ in zip(call.slots, call.types, strict=True)
     }
@@ -70,9 +72,9 @@ def slot_types(calls: Sequence[AggregateCall]) -> dict[int, pa.DataType]:
 
 @dataclass(frozen=True)
 class SqlNode:
-    """How sqlglot reads a call into a node of its own: the name to show, and where arguments are.
+    """A call that sqlglot parses into a special node: its name, and the fields of its arguments.
 
-    ``parts`` are the node's fields for the arguments after the first.
+    ``parts`` are the node's fields that hold the arguments after the first.
     """
 
     name: str
@@ -93,12 +95,12 @@ class Definition:
 
     Attributes:
         name: Its name in labels and in :class:`AggregateCall`.
-        sql_names: The names under which SQL text may call it; none if it has no text.
-        nodes: sqlglot's classes for it, by name, where they differ from SQL's name.
+        sql_names: The names under which SQL text may call it; empty if SQL text cannot.
+        nodes: sqlglot's special nodes for it, by the name of their class.
         columns: How many expressions it takes.
-        constant: The constant that follows them.
+        constant: The constant that follows the expressions.
         takes_flag: Whether a TRUE or FALSE may follow, as in Spark.
-        correlates: Whether it may stand in a correlated aggregate: it needs no order of rows.
+        correlates: Whether a correlated aggregate may use it; it must not need the order of rows.
     """
 
     name: str
@@ -113,14 +115,14 @@ class Definition:
     def slots(
         self, arguments: tuple[Expression, ...], condition: Expression | None
     ) -> list[Expression]:
-        """What Spark evaluates for each row, with the FILTER condition applied."""
+        """Return what Spark evaluates for each row, with the FILTER condition applied."""
         return [where(condition, argument) for argument in arguments]
 
     def bind(self, call: AggregateCall) -> BoundAggregate:
-        """The accumulators and the result of a call; raise where a type is not supported."""
+        """Return the accumulators and the result of a call; raise if a type is not supported."""
         raise NotImplementedError
 
 
 def where(condition: Expression | None, value: Expression) -> Expression:
-    """The value where the condition is true, else null."""
+    """Return an expression: the value where the condition is true, else null."""
     return value if condition is None else Where(condition, value)

@@ -21,7 +21,7 @@ from muntin.expressions.spark_expressions import Both, Expression, Name, Native,
 class Aggregate:
     """An aggregate function, what it is applied to, and which rows it counts.
 
-    ``options`` are its constants, such as the share that a quantile asks for.
+    ``options`` are its constants, such as the share of a quantile.
     """
 
     function: str
@@ -43,7 +43,7 @@ class Aggregate:
         return self.filter_by(_condition_expression("condition", condition))
 
     def filter_by(self, condition: Expression) -> Aggregate:
-        """The same with an expression that has been parsed."""
+        """Count only rows where a parsed condition is true; see :meth:`filter`."""
         both = condition if self.condition is None else Both(self.condition, condition)
         return replace(self, condition=both)
 
@@ -73,7 +73,7 @@ class Correlated(Aggregate):
     @property
     def correlation(self) -> Correlation:
         (correlation,) = self.options
-        assert isinstance(correlation, Correlation)  # made so by the parser alone
+        assert isinstance(correlation, Correlation)  # only the parser makes a Correlated
         return correlation
 
     def __str__(self) -> str:
@@ -90,7 +90,7 @@ def count(column: Column = "*") -> Aggregate:
     >>> print(count(), count("speed"))
     count(*) count(speed)
     """
-    # Asked by type first: a PySpark Column answers == with a Column.
+    # The type is checked first, because == on a PySpark Column returns a Column.
     if (isinstance(column, str) and column == "*") or (isinstance(column, int) and column == 1):
         return Aggregate("count", ())
     return _of("count", column)
@@ -137,12 +137,12 @@ def stddev_pop(column: Column) -> Aggregate:
 
 
 def first(column: Column, *, ignore_nulls: bool = False) -> Aggregate:
-    """The value at the least ``on`` of the window; of equal ``on`` the least value, null first."""
+    """The value at the least ``on`` of the window; for equal ``on`` the least value, null first."""
     return _edge("first", column, ignore_nulls)
 
 
 def last(column: Column, *, ignore_nulls: bool = False) -> Aggregate:
-    """The value at the greatest ``on`` of the window; of equal ``on`` the greatest value."""
+    """The value at the greatest ``on`` of the window; for equal ``on`` the greatest value."""
     return _edge("last", column, ignore_nulls)
 
 
@@ -158,15 +158,15 @@ def weighted_avg(value: Column, weight: Column) -> Aggregate:
 
 
 def median(column: Column) -> Aggregate:
-    """The value in the middle, or the mean of the two there: ``quantile(column, 0.5)``."""
+    """The middle value, or the mean of the two middle values: ``quantile(column, 0.5)``."""
     return _of("median", column)
 
 
 def quantile(column: Column, share: float | Sequence[float]) -> Aggregate:
-    """The number below which a share of the values lies, exact, as Spark's ``percentile``.
+    """The number below which a share of the values lies; exact, like Spark's ``percentile``.
 
-    Between two values it is interpolated linearly; NaN is above every number. Several shares give
-    an array of doubles.
+    The result is interpolated linearly between two values. NaN is greater than every number.
+    Several shares give an array of doubles.
 
     >>> print(quantile("speed", 0.95), quantile("speed", [0.5, 0.95]))
     quantile(speed, 0.95) quantile(speed, array(0.5, 0.95))
@@ -175,7 +175,7 @@ def quantile(column: Column, share: float | Sequence[float]) -> Aggregate:
 
 
 def mode(column: Column) -> Aggregate:
-    """The most frequent value of any ordered type; of equally frequent ones the least."""
+    """The most frequent value of any ordered type; the least of equally frequent values."""
     return _of("mode", column)
 
 
@@ -185,23 +185,23 @@ def count_distinct(column: Column) -> Aggregate:
 
 
 def collect(column: Column) -> Aggregate:
-    """The values as an array in order of ``on``, those of equal ``on`` in their own order.
+    """The values as an array in order of ``on``; values with equal ``on`` are sorted.
 
-    Nulls are left out, as Spark's ``collect_list`` does, whose order is that of arrival.
+    Nulls are left out, as in Spark's ``collect_list``, which keeps the order of arrival.
     """
     return _of("collect", column)
 
 
 def collect_set(column: Column) -> Aggregate:
-    """The different values as an array in their own order; nulls are left out."""
+    """The different values as a sorted array; nulls are left out."""
     return _of("collect_set", column)
 
 
 def heavy_hitters(column: Column, share: float = 0.05) -> Aggregate:
     """The values that at least a share of the rows have [Panes, Query 4], with their counts.
 
-    An array of structs ``item``, ``count``, the most frequent first, equally frequent ones in
-    their own order. Rows without a value count neither for nor against.
+    The result is an array of structs ``item``, ``count``, the most frequent first; equally frequent
+    items are sorted. Rows without a value are ignored.
 
     >>> print(heavy_hitters("item"))
     heavy_hitters(item, 0.05)
@@ -239,10 +239,10 @@ def count_if(condition: object) -> Aggregate:
 
 def own(aggregate: OwnAggregate, *columns: Column) -> Aggregate:
     """A user's own aggregate over its arguments: ``mt.own(GeometricMean(), "price")``."""
-    given: object = aggregate
-    if not isinstance(given, OwnAggregate):
-        wanted = "an object, not the class" if isinstance(given, type) else "an object"
-        raise ArgumentError("aggregate", given, f"give {wanted}; its base is mt.OwnAggregate")
+    candidate: object = aggregate
+    if not isinstance(candidate, OwnAggregate):
+        wanted = "an object, not the class" if isinstance(candidate, type) else "an object"
+        raise ArgumentError("aggregate", candidate, f"give {wanted}; its base is mt.OwnAggregate")
     if not columns:
         raise ArgumentError("columns", columns, "name at least one column for it to look at")
     arguments = tuple(column_expression("columns", column) for column in columns)
@@ -260,20 +260,21 @@ def approx_count_distinct(column: Column, error: float = 0.02) -> Aggregate:
     >>> print(approx_count_distinct("user"))
     approx_count_distinct(user, error=0.02)
     """
-    from muntin.aggregates.sketches import ApproxCountDistinct  # which loads datasketches
+    from muntin.aggregates.sketches import ApproxCountDistinct  # here, since it loads datasketches
 
     return own(ApproxCountDistinct(error), column)
 
 
 def approx_quantile(column: Column, p: float | Sequence[float], error: float = 0.01) -> Aggregate:
-    """A value of about rank ``p``, or an array of them where ``p`` is several: a KLL sketch.
+    """A value of about rank ``p``, or an array of values if ``p`` is a list: a KLL sketch.
 
     ``error`` is a difference of ranks, from 0.00005 to 0.2: in a window of n values the answer for
     0.95 is one whose rank lies between 0.95 - error and 0.95 + error of n, in 99 of 100
-    answers. It says nothing of how far the values lie apart. The sketch chooses at random
-    what it keeps, so two runs may differ within that bound; a window of few values is exact,
-    and so are ``p`` 0 and 1. Numbers only; the answer is a double, without
-    interpolation. NaN is greater than every number, as in Spark; nulls do not count.
+    answers. It does not bound the difference between values. The sketch chooses at random
+    which values it keeps, so two runs may differ within that bound. The answer is exact in a
+    window of few values, and for ``p`` 0 and 1. The column must be a number; the answer is a
+    double, without interpolation. NaN is greater than every number, as in Spark; nulls do not
+    count.
 
     >>> print(approx_quantile("delay", 0.95))
     approx_percentile(delay, p=0.95, error=0.01)
@@ -302,17 +303,17 @@ def approx_top_k(column: Column, k: int = 5, error: float = 0.001) -> Aggregate:
 
 
 def slots_of(aggregate: Aggregate) -> list[Expression]:
-    """What Spark evaluates for an aggregate and each row, its condition already applied."""
+    """Return what Spark evaluates for each row, with the aggregate's condition applied."""
     return definition_of(aggregate.function).slots(aggregate.arguments, aggregate.condition)
 
 
 def ignoring_nulls(aggregate: Aggregate) -> Aggregate:
-    """The same aggregate over rows whose first argument is not null."""
+    """Return the same aggregate over rows whose first argument is not null."""
     return aggregate.filter_by(NotNull(aggregate.arguments[:1]))
 
 
 def _shown(constant: object) -> str:
-    """A constant as SQL writes it."""
+    """Return a constant as it is written in SQL."""
     if isinstance(constant, tuple):
         return f"array({', '.join(map(str, constant))})"
     return str(constant)
@@ -335,13 +336,15 @@ def column_expression(argument: str, given: Column) -> Expression:
     raise ArgumentError(argument, given, "it must be a column name or a PySpark Column")
 
 
-def _condition_expression(argument: str, given: object) -> Expression:
-    if isinstance(given, str) and given:
-        return Sql(parse_condition(given))
-    if _is_native(given):
-        return Native(given)
-    raise ArgumentError(argument, given, "it must be SQL text such as 'speed < 30', or a Column")
+def _condition_expression(argument: str, condition: object) -> Expression:
+    if isinstance(condition, str) and condition:
+        return Sql(parse_condition(condition))
+    if _is_native(condition):
+        return Native(condition)
+    raise ArgumentError(
+        argument, condition, "it must be SQL text such as 'speed < 30', or a Column"
+    )
 
 
-def _is_native(given: object) -> bool:
-    return type(given).__name__ == "Column" and callable(getattr(given, "alias", None))
+def _is_native(value: object) -> bool:
+    return type(value).__name__ == "Column" and callable(getattr(value, "alias", None))

@@ -1,7 +1,7 @@
 """Holistic aggregates: those that need every value of a window [Panes 3.2].
 
-What a pane keeps for them are its distinct values and their counts. All such aggregates of one
-column share it, and each makes its result of it.
+For them a pane keeps its distinct values and their counts. All such aggregates of one column share
+these, and each computes its result from them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from muntin.kernels.numbers.order_keys import orderable
 
 
 class Bags(Protocol):
-    """Values with their counts, one bag per window; answers name values by rank."""
+    """Values with their counts, one bag per window; methods return the ranks of values."""
 
     @property
     def distinct(self) -> pa.Array:
@@ -46,30 +46,33 @@ class Bags(Protocol):
         """How many distinct values each bag has."""
 
     def at(self, places: Ints) -> Ints:
-        """Ranks at some places, a row of them for each bag; a place an empty bag has is any."""
+        """Return the ranks at some places, one row for each bag; any rank for an empty bag."""
 
     def most_frequent(self, most: Ints, at_least: Ints) -> tuple[Ints, Ints, Ints]:
-        """For each bag how many values it gives; their ranks and counts, most frequent first."""
+        """Return how many values each bag gives, and their ranks and counts, most frequent first.
+
+        A bag gives up to ``most`` values, each of which occurs ``at_least`` so many times.
+        """
 
     def present(self) -> tuple[Ints, Ints]:
-        """For each bag how many distinct values it has; their ranks, in order."""
+        """Return how many distinct values each bag has, and their ranks in order."""
 
 
-#: The type of a result, and the column that is made of the bags.
+#: The type of a result, and the function that computes its column from the bags.
 Answer = tuple[pa.DataType, Callable[[Bags], pa.Array]]
 
 
 def quantile_shares(argument: str, given: object) -> float | tuple[float, ...]:
-    """Check a share of the way from the least value to the greatest, or several."""
+    """Check the share of a quantile (0 is the least value, 1 the greatest), or a list of them."""
     if isinstance(given, list | tuple) and given:
         return tuple(_share(argument, share, given) for share in given)
     return _share(argument, given, given)
 
 
-def _share(argument: str, share: object, given: object) -> float:
+def _share(argument: str, share: object, shown: object) -> float:
     number = _number(share)
     if number is None or not 0 <= number <= 1:
-        raise ArgumentError(argument, given, "it must be a number from 0 to 1, or a list of them")
+        raise ArgumentError(argument, shown, "it must be a number from 0 to 1, or a list of them")
     return number
 
 
@@ -85,14 +88,14 @@ def positive_count(argument: str, given: object) -> int:
     """Check a whole number from 1 up."""
     if isinstance(given, bool) or not isinstance(given, int) or given < 1:
         raise ArgumentError(argument, given, "it must be a whole number from 1 up")
-    # Nothing has more items than 64 bits count.
+    # A larger count would not fit 64 bits, and no window has as many items.
     return min(given, 2**62)
 
 
-def _number(given: object) -> float | None:
-    if isinstance(given, bool) or not isinstance(given, Real | Decimal):
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, Real | Decimal):
         return None
-    return float(given)
+    return float(value)
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ class Holistic(Definition):
         return BoundAggregate((counted,), result, lambda columns: finish(columns[0][0]))
 
     def answer(self, type_: pa.DataType, options: Sequence[Any]) -> Answer:
-        """The type of the result, and how it is made of the bags of the windows."""
+        """Return the type of the result, and the function that computes it from the bags."""
         raise NotImplementedError
 
 
@@ -175,7 +178,7 @@ DEFINITIONS = (
         ("quantile", "percentile"),
         constant=ConstantArgument("share", quantile_shares),
     ),
-    # The flag of mode asks Spark for the least of several, which the result always is here.
+    # In Spark the flag asks for the least of equally frequent values; here it is always the least.
     Mode("mode", ("mode",), takes_flag=True),
     CountDistinct("count_distinct", ("count_distinct",)),
     CollectSet("collect_set", ("collect_set",)),
@@ -202,14 +205,14 @@ def _quantiles(bags: Bags, shares: Sequence[float]) -> pa.Array:
 
 
 def _interpolated(bags: Bags, shares: Sequence[float]) -> Floats:
-    """Between the two values nearest to a share of the way, as Spark's ``percentile`` does."""
+    """Interpolate between the two values nearest to each share, as Spark's ``percentile`` does."""
     position = np.maximum(bags.sizes - 1, 0)[:, None].astype(np.float64) * np.array(shares)
     lower, higher = np.floor(position), np.ceil(position)
     ranks = bags.at(np.concatenate([lower, higher], axis=1).astype(np.int64))
     below, above = ranks[:, : len(shares)], ranks[:, len(shares) :]
-    numbers = np.append(_as_doubles(bags.distinct), np.nan)  # an empty bag may name one beyond
+    numbers = np.append(_as_doubles(bags.distinct), np.nan)  # an empty bag may give this rank
     with np.errstate(invalid="ignore", over="ignore"):
-        # In this order of operations Spark rounds.
+        # The order of operations is Spark's, so that results are rounded alike.
         between = numbers[below] + (position - lower) * (numbers[above] - numbers[below])
     return np.where(below == above, numbers[below], between)
 
@@ -217,17 +220,17 @@ def _interpolated(bags: Bags, shares: Sequence[float]) -> Floats:
 def _as_doubles(column: pa.Array) -> Floats:
     if pa.types.is_decimal(column.type):
         return as_doubles(column)
-    # Through NumPy, which rounds a large integer where Arrow would refuse it.
+    # NumPy rounds a large integer; Arrow would refuse it.
     doubles: Floats = column.to_numpy(zero_copy_only=False).astype(np.float64)
     return doubles
 
 
 def _mode(bags: Bags) -> pa.Array:
-    one = np.ones(len(bags.sizes), np.int64)
-    given, ranks, _ = bags.most_frequent(one, one)
-    place = np.cumsum(given) - 1
+    ones = np.ones(len(bags.sizes), np.int64)
+    lengths, ranks, _ = bags.most_frequent(ones, ones)
+    place = np.cumsum(lengths) - 1
     chosen = np.append(ranks, 0)[place]
-    return bags.distinct.take(pa.array(chosen, pa.int64(), mask=given == 0))
+    return bags.distinct.take(pa.array(chosen, pa.int64(), mask=lengths == 0))
 
 
 def _set(bags: Bags) -> pa.Array:
@@ -241,7 +244,7 @@ def _top_k(bags: Bags, k: int) -> pa.Array:
 
 
 def _heavy_hitters(bags: Bags, share: float) -> pa.Array:
-    """Items whose count is at least a share of all [Panes, Query 4], compared exactly."""
+    """Return the items whose count is at least a share of all [Panes, Query 4], exactly."""
     exact = exact_share(share)
     sizes, which = np.unique(bags.sizes, return_inverse=True)
     needed = [max(1, -(-exact.numerator * size // exact.denominator)) for size in sizes.tolist()]
@@ -250,7 +253,7 @@ def _heavy_hitters(bags: Bags, share: float) -> pa.Array:
 
 
 def exact_share(share: float) -> Fraction:
-    """A share as it is written: 0.07 of 100 rows is 7 rows, though the double is a bit more."""
+    """Return a share as written: 0.07 of 100 rows is 7 rows, though the double is a bit more."""
     return Fraction(Decimal(repr(share)))
 
 

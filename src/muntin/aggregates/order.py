@@ -1,4 +1,4 @@
-"""Aggregates that go by order: extremes of values, first and last along ``on``, and lists."""
+"""Aggregates that depend on order: extremes of values, first and last along ``on``, and lists."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ValueAtEdge(Definition):
     def slots(
         self, arguments: tuple[Expression, ...], condition: Expression | None
     ) -> list[Expression]:
-        # A null may be the first value, so the condition has a slot of its own.
+        # The first value may be null, so the condition needs a slot of its own.
         return [arguments[0]] if condition is None else [arguments[0], condition]
 
     def bind(self, call: AggregateCall) -> BoundAggregate:

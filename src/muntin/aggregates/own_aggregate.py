@@ -1,7 +1,7 @@
 """A user's own aggregate: a class that makes partial rows, merges them and finishes them.
 
-It runs where the built-in ones run: its partial rows are columns of a pane, they are made before
-the shuffle, travel, are kept in the state and become windows like any other [Panes 3.1].
+It runs like a built-in aggregate: its partial rows are columns of a pane [Panes 3.1]. They are made
+before the shuffle, kept in the state and merged into windows.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ class OwnAggregate:
 
     @property
     def name(self) -> str:
-        """What messages and result columns call it: the name of the class."""
+        """The name in messages and result columns: the name of the class."""
         return type(self).__name__
 
     def typed(self, types: Sequence[pa.DataType]) -> OwnAggregate:
-        """Return the aggregate for arguments of these types, if what it keeps depends on them."""
+        """Return the aggregate for arguments of these types, if its partials depend on them."""
         return self
 
     def result(self, types: Sequence[pa.DataType]) -> pa.DataType:
@@ -70,18 +70,18 @@ class OwnAggregate:
         raise NotImplementedError
 
     def partial(self, columns: Columns, groups: Ints, count: int) -> Columns:
-        """Return partial rows made of rows, one for each group.
+        """Return one partial row for each group of rows.
 
         ``groups`` has a number from 0 to ``count - 1`` for every row; no group is empty.
         """
         raise NotImplementedError
 
     def merge(self, partials: Columns, groups: Ints, count: int) -> Columns:
-        """Merge partial rows to one for each group."""
+        """Merge partial rows into one for each group."""
         raise NotImplementedError
 
     def remove(self, whole: Columns, part: Columns) -> Columns:
-        """Take ``part`` out of ``whole`` again, row by row; called if ``differential``."""
+        """Remove ``part`` from ``whole``, row by row; only called if ``differential``."""
         raise NotImplementedError
 
     def finish(self, partials: Columns) -> pa.Array:
@@ -114,27 +114,31 @@ class CheckedAggregate:
     def finish(self, partials: Columns) -> pa.Array:
         if len(partials[0]) == 0:
             return pa.array([], self.type)
-        made = called(self.label, "finish", self.own.finish, partials)
-        return self._array("finish", "the result", made, self.type, len(partials[0]))
+        result = called(self.label, "finish", self.own.finish, partials)
+        return self._array("finish", "the result", result, self.type, len(partials[0]))
 
-    def _partials(self, method: str, rows: int, *given: object) -> list[pa.Array]:
+    def _partials(self, method: str, rows: int, *arguments: object) -> list[pa.Array]:
         if rows == 0:
             return [pa.array([], type_) for type_ in self.partials]
-        made = called(self.label, method, getattr(self.own, method), *given)
-        if not isinstance(made, Sequence) or len(made) != len(self.partials):
-            got = f"{len(made)}" if isinstance(made, Sequence) else f"a {type(made).__name__}"
+        columns = called(self.label, method, getattr(self.own, method), *arguments)
+        if not isinstance(columns, Sequence) or len(columns) != len(self.partials):
+            got = (
+                f"{len(columns)}"
+                if isinstance(columns, Sequence)
+                else f"a {type(columns).__name__}"
+            )
             raise OwnAggregateError(
                 self.label, method, f"must return {len(self.partials)} columns, but returned {got}"
             )
         return [
             self._array(method, f"column {place}", column, type_, rows)
-            for place, (column, type_) in enumerate(zip(made, self.partials, strict=True))
+            for place, (column, type_) in enumerate(zip(columns, self.partials, strict=True))
         ]
 
     def _array(
-        self, method: str, what: str, given: object, type_: pa.DataType, rows: int
+        self, method: str, name: str, column: object, type_: pa.DataType, rows: int
     ) -> pa.Array:
-        array = pa.array(given) if isinstance(given, np.ndarray) else given
+        array = pa.array(column) if isinstance(column, np.ndarray) else column
         array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
         problem = None
         if not isinstance(array, pa.Array):
@@ -144,12 +148,12 @@ class CheckedAggregate:
         elif len(array) != rows:
             problem = f"has {len(array)} rows, not {rows}"
         if problem is not None:
-            raise OwnAggregateError(self.label, method, f"made a mistake: {what} {problem}")
+            raise OwnAggregateError(self.label, method, f"made a mistake: {name} {problem}")
         return array
 
 
 def checked(own: OwnAggregate, label: str, types: Sequence[pa.DataType]) -> CheckedAggregate:
-    """Return the aggregate for arguments of these types; raise where they are unsupported."""
+    """Return the aggregate for arguments of these types; raise if a type is not supported."""
     typed = called(label, "typed", own.typed, types)
     if not isinstance(typed, OwnAggregate):
         raise OwnAggregateError(label, "typed", "must return an OwnAggregate")
@@ -162,7 +166,7 @@ def checked(own: OwnAggregate, label: str, types: Sequence[pa.DataType]) -> Chec
 
 
 def called(label: str, method: str, function: Callable[..., object], *given: object) -> object:
-    """Call a user's method; raise an error that names the aggregate where it fails."""
+    """Call a user's method; if it fails, raise an error that names the aggregate."""
     try:
         return function(*given)
     except UnsupportedTypeError as error:
@@ -174,13 +178,14 @@ def called(label: str, method: str, function: Callable[..., object], *given: obj
 
 
 def described(own: OwnAggregate, arguments: Sequence[str]) -> str:
-    """``GeometricMean(price)``; public fields follow, as ``Trimmed(price, share=0.1)``.
+    """Return a call's text: ``GeometricMean(price)``, or ``Trimmed(price, share=0.1)`` with fields.
 
-    The same in every process: checkpoints are compared by it.
+    Only public fields are shown. The text is the same in every process, because checkpoints are
+    compared by it.
     """
-    given: object = own
-    if dataclasses.is_dataclass(given) and not isinstance(given, type):
-        fields = {field.name: getattr(own, field.name) for field in dataclasses.fields(given)}
+    aggregate: object = own
+    if dataclasses.is_dataclass(aggregate) and not isinstance(aggregate, type):
+        fields = {field.name: getattr(own, field.name) for field in dataclasses.fields(aggregate)}
     else:
         fields = dict(getattr(own, "__dict__", {}))
     written = [
@@ -195,7 +200,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def grouped_sum(values: pa.Array, groups: Ints, count: int) -> pa.Array:
-    """The sum of each group: bigint, double or a wide decimal; zero where all is null.
+    """The sum of each group: bigint, double or a wide decimal; zero if all values are null.
 
     >>> grouped_sum(pa.array([1, 2, None]), np.array([0, 0, 1]), 2).to_pylist()
     [3, 0]
@@ -209,17 +214,17 @@ def grouped_count(values: pa.Array, groups: Ints, count: int) -> pa.Array:
 
 
 def grouped_min(values: pa.Array, groups: Ints, count: int) -> pa.Array:
-    """The least value of each group; null where all is null; NaN only where all is NaN."""
+    """The least value of each group; null if all values are null, NaN only if all are NaN."""
     return _grouped("min", values, groups, count, None)
 
 
 def grouped_max(values: pa.Array, groups: Ints, count: int) -> pa.Array:
-    """The greatest value of each group; null where all is null; NaN only where all is NaN."""
+    """The greatest value of each group; null if all values are null, NaN only if all are NaN."""
     return _grouped("max", values, groups, count, None)
 
 
 def _grouped(how: str, values: pa.Array, groups: Ints, count: int, options: object) -> pa.Array:
-    # One null for each group before the values, so that groups come in order.
+    # One null for each group comes first, so that the groups are in order.
     filler = pa.nulls(count, values.type)
     table = pa.table(
         {
@@ -227,5 +232,5 @@ def _grouped(how: str, values: pa.Array, groups: Ints, count: int, options: obje
             "value": pa.chunked_array([filler, values]),
         }
     )
-    made = table.group_by("group", use_threads=False).aggregate([("value", how, options)])
-    return made[f"value_{how}"].combine_chunks()
+    aggregated = table.group_by("group", use_threads=False).aggregate([("value", how, options)])
+    return aggregated[f"value_{how}"].combine_chunks()

@@ -1,7 +1,8 @@
 """Aggregates from SQL: ``"max(speed) - min(speed) AS spread"``.
 
-The tree of the text shows which calls are Muntin's aggregates and what Spark is to evaluate. What
-an aggregate takes is in its :class:`~muntin.aggregates.definition.Definition`.
+In the tree of the text the parser finds the calls of Muntin's aggregates, and the expressions that
+Spark evaluates. A :class:`~muntin.aggregates.definition.Definition` lists the arguments of each
+aggregate.
 """
 
 from __future__ import annotations
@@ -50,16 +51,17 @@ from muntin.expressions.read import (
 )
 from muntin.expressions.spark_expressions import Expression, Name, Sql
 
-#: A user's own aggregates by the names that SQL text has for them.
+#: A user's own aggregates by their names in SQL text.
 Own = Mapping[str, OwnAggregate]
 _NONE: Own = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class Column:
-    """A result column: aggregates, and the SQL that combines them unless it is just one.
+    """A result column: its aggregates, and the SQL that combines them.
 
-    ``outer`` refers to the aggregates as ``placeholder(0)``, ``placeholder(1)`` and so on.
+    That SQL, ``outer``, refers to the aggregates as ``placeholder(0)``, ``placeholder(1)`` and so
+    on. It is None if the column is just one aggregate.
     """
 
     name: str
@@ -68,7 +70,7 @@ class Column:
 
 
 def placeholder(place: int) -> str:
-    """The name under which the text of a result column refers to one of its aggregates."""
+    """Return the name under which the SQL of a result column refers to one of its aggregates."""
     return f"__muntin_aggregate_{place}"
 
 
@@ -77,7 +79,7 @@ def _reserved(name: str) -> bool:
 
 
 def numbered(outer: str, first: int) -> str:
-    """The SQL of a result column, its aggregates numbered from ``first`` on.
+    """Return the SQL of a result column with its aggregates numbered from ``first`` on.
 
     >>> numbered("__muntin_aggregate_0 / __muntin_aggregate_1", 4)
     '__muntin_aggregate_4 / __muntin_aggregate_5'
@@ -91,7 +93,7 @@ def numbered(outer: str, first: int) -> str:
 
 
 def parse_column(text: str, known: Sequence[str], own: Own = _NONE) -> Column:
-    """Read one result column; ``known`` are the columns that may stand beside aggregates."""
+    """Read one result column; ``known`` are the columns it may use outside aggregates."""
     with nesting_limit(text):
         tree = parse_expression(text)
         if not isinstance(tree, exp.Alias) and re.search(r"\bas\s*$", text, re.IGNORECASE):
@@ -102,7 +104,7 @@ def parse_column(text: str, known: Sequence[str], own: Own = _NONE) -> Column:
 
 
 def read_column(tree: exp.Expr, name: str, known: Sequence[str], own: Own = _NONE) -> Column:
-    """A result column from the tree of a query, in which functions are names and arguments."""
+    """Read a result column from a query's tree, in which every call is a name and arguments."""
     text = written(tree)  # for messages
     with nesting_limit(text):
         body = understood(tree)
@@ -129,7 +131,7 @@ def own_functions(given: object) -> dict[str, OwnAggregate]:
 def _column_of(
     tree: exp.Expr, name: str, text: str, known: Sequence[str], own: Own = _NONE
 ) -> Column:
-    """A result column from the tree of an expression; ``text`` is what messages show."""
+    """Read a result column from the tree of an expression; messages show ``text``."""
     for taken in [*known, *(column.name for column in tree.find_all(exp.Column))]:
         if _reserved(taken):
             raise ExpressionError(
@@ -139,7 +141,7 @@ def _column_of(
     outer = _without_aggregates(tree, text, aggregates, own)
     if not aggregates:
         raise ExpressionError(f"there is no aggregate in it{_hint(tree, own)}", text)
-    names = {name.casefold() for name in known}  # Spark, too, does not look at case
+    names = {name.casefold() for name in known}  # Spark ignores case too
     for column in outer.find_all(exp.Column):
         if column.name.casefold() not in names and not _reserved(column.name):
             raise ExpressionError(
@@ -152,7 +154,7 @@ def _column_of(
     return Column(name, tuple(aggregates), written(outer))
 
 
-#: Comparisons of an aggregate with a number, and what they become the other way round.
+#: The signs of comparisons: as written, and with the sides swapped.
 _COMPARED: dict[type[exp.Expr], tuple[str, str]] = {
     exp.LT: ("<", ">"),
     exp.LTE: ("<=", ">="),
@@ -195,10 +197,10 @@ def _comparison(tree: exp.Expr, text: str, own: Own) -> tuple[Aggregate, str, De
 
 
 def parse_bridge(text: str, zone: str = "UTC") -> tuple[Node, list[str]]:
-    """Read a condition of which Spark gives the columns only (``"left.x > right.x"``).
+    """Read a condition for which Spark only delivers the columns (``"left.x > right.x"``).
 
     Returns the tree, in which columns are slots, and the columns as they were written. ``zone`` is
-    the session's, on whose clocks Spark's SQL reads timestamps.
+    the session's time zone, in which Spark's SQL reads timestamps.
     """
     with nesting_limit(text):
         return read_columnwise(parse_condition_tree(text), text, zone)
@@ -207,14 +209,14 @@ def parse_bridge(text: str, zone: str = "UTC") -> tuple[Node, list[str]]:
 def parse_two_rows(text: str, zone: str = "UTC") -> tuple[Node, list[OneRowExpression]]:
     """Read a condition on two rows (``"prev.x % 2 = 1 AND next.x > prev.x"``).
 
-    Returns the tree, in which everything on one of them alone is a slot, and what the slots are.
+    Returns the tree and its slots. Each part that reads only one of the rows is a slot.
     """
     with nesting_limit(text):
         return read_two_rows(parse_condition_tree(text), text, zone)
 
 
 def parse_correlated(dependent: Aggregate, text: str) -> Correlated:
-    """Read a condition on rows in which aggregates stand (``"x >= avg(x)"``)."""
+    """Read a condition on rows that contains aggregates (``"x >= avg(x)"``)."""
     with nesting_limit(text):
         tree = parse_expression(text)
         if isinstance(tree, exp.Alias):
@@ -225,7 +227,7 @@ def parse_correlated(dependent: Aggregate, text: str) -> Correlated:
                 "use the plain aggregate with .filter(...)",
                 text,
             )
-        # Written as the condition writes it, a column travels once.
+        # With the same text as in the condition, a column is sent once.
         arguments = tuple(map(_as_in_text, dependent.arguments))
         return _correlated(replace(dependent, arguments=arguments), tree, text)
 
@@ -238,7 +240,7 @@ def _as_in_text(expression: Expression) -> Expression:
 
 
 def _correlated(dependent: Aggregate, where: exp.Expr, text: str, own: Own = _NONE) -> Correlated:
-    """An aggregate over the rows that meet a condition in which aggregates stand."""
+    """Return an aggregate over the rows that meet a condition with aggregates in it."""
     _check_correlates(dependent, text)
     reader = ConditionReader(text, lambda tree: not has_aggregates(tree, own))
 
@@ -250,7 +252,7 @@ def _correlated(dependent: Aggregate, where: exp.Expr, text: str, own: Own = _NO
     argument = reader.place(dependent.arguments[0]) if dependent.arguments else None
     node = reader.node(where)
     if not reader.slots:
-        reader.place(Sql("TRUE"))  # a row must be kept as something, or it cannot be counted
+        reader.place(Sql("TRUE"))  # rows can only be counted if a column of them is kept
     label = f"{dependent} FILTER (WHERE {shown(where)})"
     correlation = Correlation(dependent.function, argument, node, len(reader.slots), label)
     return Correlated("correlated", tuple(reader.slots), dependent.condition, None, (correlation,))
@@ -283,7 +285,7 @@ def _check_correlates(aggregate: Aggregate, text: str) -> None:
 def _without_aggregates(
     tree: exp.Expr, text: str, aggregates: list[Aggregate], own: Own
 ) -> exp.Expr:
-    """The tree with placeholders in place of its aggregates, which are added to the list."""
+    """Return the tree with placeholders for its aggregates, and add these to the list."""
 
     def placed(node: exp.Expr) -> exp.Expr:
         aggregate = _aggregate(node, text, own)
@@ -396,7 +398,7 @@ def _arguments(node: exp.Expr) -> list[exp.Expr]:
 
 
 def _unnested(nodes: list[exp.Expr]) -> list[exp.Expr]:
-    """Without the parentheses around them: ``median((x))`` is ``median(x)``."""
+    """Remove the parentheses around nodes: ``median((x))`` is ``median(x)``."""
     return [node.unnest() for node in nodes]
 
 

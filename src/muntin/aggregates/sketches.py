@@ -1,9 +1,9 @@
 """Approximate aggregates: sketches of Apache DataSketches, kept by panes and merged by union.
 
-A sketch has a size whatever the number of rows, and sketches of two panes make the sketch of
-both. How far an answer may be off is documented with ``mt.approx_count_distinct`` and its relatives
-and, in numbers, in the docs (Sketches). A sketch is an own aggregate like any user's; only SQL text
-knows it by a name, see ``DEFINITIONS``.
+A sketch has a limited size for any number of rows, and the sketches of two panes can be merged. The
+error of an answer is documented with ``mt.approx_count_distinct`` and its relatives; measured
+errors are in the docs (Sketches). A sketch is an own aggregate like a user's. SQL text calls it by
+a name, see ``DEFINITIONS``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ALL = datasketches.frequent_items_error_type.NO_FALSE_NEGATIVES
 
 
 class _Sketch(OwnAggregate):
-    """Merging is the union of serialized sketches."""
+    """An aggregate whose partial rows are serialized sketches, merged by union."""
 
     partials: Sequence[pa.DataType] = (_BYTES,)
 
@@ -44,8 +44,8 @@ class _Sketch(OwnAggregate):
         blobs = partials[0].to_pylist()
         results = []
         for rows in by_group(groups, count):
-            some = [blobs[row] for row in rows]
-            results.append(some[0] if len(some) == 1 else self.union(some))
+            group = [blobs[row] for row in rows]
+            results.append(group[0] if len(group) == 1 else self.union(group))
         return [pa.array(results, _BYTES)]
 
     def union(self, blobs: Sequence[bytes]) -> bytes:
@@ -58,7 +58,7 @@ class _Sketch(OwnAggregate):
 
 @dataclass(frozen=True)
 class ApproxCountDistinct(_Sketch):
-    """HyperLogLog with the least of registers that suffice for ``error``."""
+    """HyperLogLog with the smallest number of registers that is enough for ``error``."""
 
     error: float
 
@@ -80,12 +80,12 @@ class ApproxCountDistinct(_Sketch):
     def partial(self, columns: Columns, groups: Ints, count: int) -> Columns:
         values, place, _, rows = tally(columns[0], groups, count)
         results = []
-        for some in rows:
+        for group in rows:
             sketch = hll_sketch(self.lg_k, _HLL_8)
-            for value in place[some].tolist():
-                given = values[value]
-                # Marked, because the sketch would take no notice of an empty text.
-                sketch.update(f".{given}" if isinstance(given, str) else given)
+            for value in place[group].tolist():
+                item = values[value]
+                # The dot is needed because the sketch ignores an empty text.
+                sketch.update(f".{item}" if isinstance(item, str) else item)
             results.append(sketch.serialize_compact())
         return [pa.array(results, _BYTES)]
 
@@ -99,8 +99,8 @@ class ApproxCountDistinct(_Sketch):
         return pa.array([self._estimate(blob) for blob in partials[0].to_pylist()], pa.int64())
 
     def _estimate(self, blob: bytes) -> int:
-        # A sketch that was never merged has a better estimate, of the order its values came in.
-        # Merged with itself it has the one that depends on the values alone.
+        # A sketch that was never merged has a better estimate, but that depends on the order of
+        # its values. Merged with itself, its estimate depends on the values alone.
         sketch, union = hll_sketch.deserialize(blob), hll_union(self.lg_k)
         union.update(sketch)
         union.update(sketch)
@@ -109,7 +109,7 @@ class ApproxCountDistinct(_Sketch):
 
 @dataclass(frozen=True)
 class ApproxQuantile(_Sketch):
-    """A KLL sketch of the doubles, and how many NaN there were, which are above them all."""
+    """A KLL sketch of the doubles, and the number of NaN, which are greater than every double."""
 
     p: float | tuple[float, ...]
     error: float
@@ -223,9 +223,9 @@ class ApproxTopK(_Sketch):
     def partial(self, columns: Columns, groups: Ints, count: int) -> Columns:
         values, place, times, rows = tally(columns[0], groups, count)
         results = []
-        for some in rows:
+        for group in rows:
             sketch = frequent_strings_sketch(self.lg_k)
-            for value, weight in zip(place[some].tolist(), times[some].tolist(), strict=True):
+            for value, weight in zip(place[group].tolist(), times[group].tolist(), strict=True):
                 sketch.update(str(values[value]), weight)
             results.append(_packed(sketch, 0))
         return [pa.array(results, _BYTES)]
@@ -239,15 +239,17 @@ class ApproxTopK(_Sketch):
         return _packed(sketch, lost)
 
     def finish(self, partials: Columns) -> pa.Array:
-        found, ends = [], [0]
+        entries, ends = [], [0]
         for blob in partials[0].to_pylist():
             sketch, lost = _unpacked(blob)
             items = sorted(sketch.get_frequent_items(_ALL), key=lambda item: (-item[1], item[0]))
-            found += [(name, n + lost, low, high + lost) for name, n, low, high in items[: self.k]]
-            ends.append(len(found))
+            entries += [
+                (name, n + lost, low, high + lost) for name, n, low, high in items[: self.k]
+            ]
+            ends.append(len(entries))
         assert self._item is not None
         type_ = self.result((self._item,))
-        names, *counts = ([row[part] for row in found] for part in range(4))
+        names, *counts = ([row[part] for row in entries] for part in range(4))
         items = decoded(names, self._item)
         columns = [items, *(pa.array(column, pa.int64()) for column in counts)]
         rows = pa.StructArray.from_arrays(columns, fields=list(type_.value_type))
@@ -255,10 +257,10 @@ class ApproxTopK(_Sketch):
 
 
 def _packed(sketch: frequent_strings_sketch, lost: int) -> bytes:
-    """A sketch, and by how much counts may be too small beyond what it says itself.
+    """Serialize a sketch with ``lost``, by which its counts may be too small in addition.
 
-    A sketch that has just thrown out all its values forgets how often they may have occurred when
-    it is written or merged (datasketches 5.2); that is kept beside it.
+    A sketch that has just dropped all its values forgets how often they may have occurred when it
+    is written or merged (datasketches 5.2). So that number is stored with it.
     """
     if sketch.is_empty():
         lost += sketch.get_upper_bound("")
@@ -271,7 +273,7 @@ def _unpacked(blob: bytes) -> tuple[frequent_strings_sketch, int]:
 
 @dataclass(frozen=True)
 class SketchDefinition(Definition):
-    """A sketch as SQL text calls it: how it is made of its constants, and how it is written."""
+    """A sketch in SQL text: ``make`` builds it from its constants, messages show ``usage``."""
 
     _: KW_ONLY
     make: Callable[..., OwnAggregate]
@@ -308,14 +310,14 @@ DEFINITIONS = (
 
 
 def shares_of(given: object) -> float | tuple[float, ...]:
-    """One share or several; the sketch checks them."""
+    """Return one share, or a tuple of several; the sketch checks them."""
     if isinstance(given, list | tuple):
         return tuple(given)
     return given  # type: ignore[return-value]  # checked by the sketch
 
 
-def _is_number(given: object) -> bool:
-    return isinstance(given, int | float) and not isinstance(given, bool)
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _check_error(error: float, least: float, most: float) -> None:

@@ -120,7 +120,7 @@ class Variance(Definition):
     def _finish(self, columns: Columns) -> pa.Array:
         counts, sums, squares = _counts(columns[0]), _pair(columns[1]), _pair(columns[2])
         n = counts.astype(np.float64)
-        # n * sum(x^2) - sum(x)^2 in double-double, so that a large mean does not drown it.
+        # n * sum(x^2) - sum(x)^2 in double-double, so that a large mean does not cost precision.
         spread = double_double.minus_square(double_double.times(squares, n), sums)
         free = n * (n - 1) if self.sample else n * n
         variance = np.maximum(double_double.divide(spread, free), 0.0)

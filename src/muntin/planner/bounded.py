@@ -15,7 +15,7 @@ from sqlglot import exp
 from muntin.parser.errors import SqlError
 from muntin.planner.aggregates import any_aggregate, known_aggregates
 from muntin.planner.spark_sql import SparkPart, full_name
-from muntin.planner.translate import QueryAnswer
+from muntin.planner.translate import TranslatedQuery
 from muntin.spark.api.lookup import Probed
 from muntin.spark.api.plan import Plan
 from muntin.spark.explain.explanation import Explanation
@@ -48,7 +48,7 @@ class Storage:
 
 
 def storage_of(plan: Plan | Probed | None) -> Storage:
-    """Return where rows of a plan go; without a plan every row is passed on or not."""
+    """Return where the rows of a plan go. Without a plan, rows pass a filter or do not."""
     if plan is None or isinstance(plan, Probed):
         return Storage("every row that passes", "empty", "empty", "the other rows")
     match plan.parts:
@@ -83,7 +83,7 @@ def _storage_of_windows(parts: PlanParts) -> Storage:
     )
 
 
-def state_profiles(answer: QueryAnswer) -> dict[str, StateProfile]:
+def state_profiles(answer: TranslatedQuery) -> dict[str, StateProfile]:
     """Return what is kept for every relation with windows, and by Spark around them."""
     profiles = {name: plan.state for name, plan in answer.plans.items()}
     kept = [profile for part in answer.parts if (profile := _kept_by_spark(part)) is not None]
@@ -92,7 +92,7 @@ def state_profiles(answer: QueryAnswer) -> dict[str, StateProfile]:
     return profiles
 
 
-def check_bounded(answer: QueryAnswer) -> None:
+def check_bounded(answer: TranslatedQuery) -> None:
     """Refuse a query on a stream whose state grows for ever, unless the user has said so."""
     refusal = refused(answer)
     if refusal is not None:
@@ -102,7 +102,7 @@ def check_bounded(answer: QueryAnswer) -> None:
         raise SqlError(problem, answer.query.text, answer.query.place, expected=expected)
 
 
-def refused(answer: QueryAnswer) -> tuple[str, StateProfile] | None:
+def refused(answer: TranslatedQuery) -> tuple[str, StateProfile] | None:
     """Return the relation for which a query is refused, and what would be kept for it."""
     if answer.query.unbounded or not answer.is_streaming:
         return None

@@ -8,12 +8,12 @@ from muntin.parser.dialect import written
 from muntin.parser.statements import Format
 from muntin.planner.bounded import refused, state_profiles, storage_of
 from muntin.planner.explain_graph import drawn, graph_of
-from muntin.planner.translate import QueryAnswer
+from muntin.planner.translate import TranslatedQuery
 from muntin.spark.api.lookup import Probed
 from muntin.spark.api.plan import Plan
 
 
-def explained(answer: QueryAnswer, format_: Format) -> str:
+def explained(answer: TranslatedQuery, format_: Format) -> str:
     """Return the plan of a query in words, or as SVG text."""
     if format_ == "svg":
         return drawn(graph_of(answer))
@@ -29,7 +29,7 @@ def _operator(plan: Plan | Probed) -> str:
     return f"{type(operator).__name__}{'' if cut is None else f' by {type(cut).__name__}'}"
 
 
-def _lines(answer: QueryAnswer) -> Iterator[str]:
+def _lines(answer: TranslatedQuery) -> Iterator[str]:
     profiles = state_profiles(answer)
     for name, plan in answer.plans.items():
         yield f"relation    {name}{', a stream' if plan.is_streaming else ', a batch'}"

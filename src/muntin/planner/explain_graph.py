@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from muntin.parser.dialect import written
 from muntin.parser.statements import Alignment, JoinSide, Windowing
-from muntin.planner.translate import Clause, QueryAnswer
+from muntin.planner.translate import Clause, TranslatedQuery
 from muntin.spark.api.lookup import Probed
 from muntin.spark.api.plan import Plan
 
@@ -45,7 +45,7 @@ class Graph:
         return number
 
 
-def graph_of(answer: QueryAnswer) -> Graph:
+def graph_of(answer: TranslatedQuery) -> Graph:
     """Return the graph of a query: relations, what fills them, windows, Spark's part, results."""
     graph = Graph()
     plans = answer.plans.items()
@@ -79,7 +79,7 @@ def _table(relation: Windowing | JoinSide) -> str:
     return relation.table if isinstance(relation.table, str) else f"({relation.alias})"
 
 
-def _plain_tables(answer: QueryAnswer) -> list[str]:
+def _plain_tables(answer: TranslatedQuery) -> list[str]:
     """Return the relations that Spark reads as they are."""
     names = [table.name for table in answer.rest.find_all(exp.Table)]
     ours = {*answer.query.windowings, *answer.query.alignments}

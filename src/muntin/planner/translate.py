@@ -39,7 +39,7 @@ class SinglePlan:
 
 
 @dataclass(frozen=True, eq=False)
-class QueryAnswer:
+class TranslatedQuery:
     """The results of a query, and their plans by the names of relations.
 
     ``relations`` has the clauses of these plans, also those of subqueries. A plan that only looks
@@ -51,8 +51,8 @@ class QueryAnswer:
 
     ``alone`` is the plan of all rows if there is only one; its refused rows are then available.
     ``parts`` are all that Spark does: ``rest``, and what it does before windows are made, in CTEs
-    and in subqueries. ``behind`` are the plans that run, also those of queries that it reads by
-    name.
+    and in subqueries. ``running_plans`` are the plans that run, with those of queries that it
+    reads by name.
     """
 
     query: Query
@@ -63,21 +63,21 @@ class QueryAnswer:
     finish: Finish | None = None
     alone: SinglePlan | None = None
     parts: tuple[SparkPart, ...] = ()
-    behind: tuple[Plan, ...] = ()
+    running_plans: tuple[Plan, ...] = ()
 
     @property
     def is_streaming(self) -> bool:
         return bool(self.df.isStreaming)
 
 
-def translate(query: Query, scope: Scope) -> QueryAnswer:
+def translate(query: Query, scope: Scope) -> TranslatedQuery:
     """Return the results of a query over the tables of a scope."""
     query = with_known_columns(query, scope)
     tree = query.tree.copy()
     with located(query):
         if not query.windowings and not query.alignments:
             df, part = evaluate(tree, scope, {}), SparkPart.of(tree, scope, {})
-            return QueryAnswer(query, df, {}, {}, tree, parts=(part,))
+            return TranslatedQuery(query, df, {}, {}, tree, parts=(part,))
         work = _Translation(query)
         scope = work.with_ctes(tree, scope)
         results = work.cores(tree, scope)
@@ -190,7 +190,7 @@ class _Translation:
 
     def finished(
         self, tree: exp.Expr, scope: Scope, results: Mapping[str, DataFrame]
-    ) -> QueryAnswer:
+    ) -> TranslatedQuery:
         """Let Spark do the rest of the query; on a stream its order is left for micro-batches."""
         assert isinstance(tree, exp.Query)
         query = self.query
@@ -203,10 +203,10 @@ class _Translation:
         )
         if not streaming or not (tree.args.get("order") or tree.args.get("limit")):
             df = evaluate(tree, scope, results)
-            return QueryAnswer(query, df, self.plans, self.relations, tree, None, alone, parts)
+            return TranslatedQuery(query, df, self.plans, self.relations, tree, None, alone, parts)
         name, rest = split(query, tree, results)
         finish = _finishing(rest, scope, name)
-        return QueryAnswer(
+        return TranslatedQuery(
             query, results[name], self.plans, self.relations, rest, finish, alone, parts
         )
 

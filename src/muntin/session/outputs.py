@@ -10,7 +10,7 @@ from muntin.errors import ArgumentError
 from muntin.parser.errors import SqlError, closest
 from muntin.parser.statements import ConnectorCall, CreateQuery, CreateTable, CreateTrigger
 from muntin.planner.select import GROUP
-from muntin.planner.translate import Finish, QueryAnswer, SinglePlan
+from muntin.planner.translate import Finish, SinglePlan, TranslatedQuery
 from muntin.session.session import SqlSession
 from muntin.session.sources import at_call
 from muntin.session.triggers.ledger import Ledger
@@ -131,7 +131,7 @@ def runs(query: CreateQuery, triggers: Sequence[CreateTrigger]) -> bool:
     return query.into is not None or query.late is not None or bool(triggers)
 
 
-def plan_with_late_rows(answer: QueryAnswer, late: ConnectorCall) -> SinglePlan:
+def plan_with_late_rows(answer: TranslatedQuery, late: ConnectorCall) -> SinglePlan:
     """Return the plan whose refused rows ``LATE INTO`` keeps; raise if there is not exactly one."""
     if answer.alone is not None:
         return answer.alone

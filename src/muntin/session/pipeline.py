@@ -43,7 +43,7 @@ from muntin.spark.queries.stop import StreamingQuery
 from muntin.spark.types import DataFrame, SparkSession
 
 #: The folders of runs: of queries, and of the queries that write malformed rows.
-_QUERIES, _LETTERS = "queries", "letters"
+_QUERIES, _MALFORMED = "queries", "letters"
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Pipeline:
     dead_letter: Path | None = None
     whole: bool = False
     running: list[RunningQuery] = field(default_factory=list)
-    letters: dict[str, StreamingQuery | None] = field(default_factory=dict)
+    malformed_queries: dict[str, StreamingQuery | None] = field(default_factory=dict)
     _selects: int = 0
 
     def __post_init__(self) -> None:
@@ -130,7 +130,7 @@ class Pipeline:
                     step.do()
             ran += sum(step is not None and step.counts for step in steps)
         if self.dead_letter is not None:
-            self._write_letters(self.dead_letter)
+            self._write_malformed(self.dead_letter)
         return ran
 
     def declare(self, statements: Sequence[Statement], text: str) -> None:
@@ -227,7 +227,7 @@ class Pipeline:
             rows, output.finish = single.plan, single.results
             refused = outputs.late(late, name)
         shown = into is None and not triggers
-        return _PreparedQuery(name, rows, output, refused, answer.behind, shown)
+        return _PreparedQuery(name, rows, output, refused, answer.running_plans, shown)
 
     def _start(self, prepared: _PreparedQuery) -> None:
         if not self.streaming:
@@ -284,15 +284,17 @@ class Pipeline:
             if counts.malformed and malformed is not None:
                 yield name, counts.malformed, malformed
 
-    def _write_letters(self, folder: Path) -> None:
+    def _write_malformed(self, folder: Path) -> None:
         """Write malformed rows to their folders; those of a stream by a query of their own."""
         for name, opened in self.sources.opened.items():
             rows = opened.malformed
-            if rows is not None and name not in self.letters:
-                checkpoint = self.folder / _LETTERS / name
-                known = self._stream_run(_LETTERS, name, checkpoint) if rows.isStreaming else None
+            if rows is not None and name not in self.malformed_queries:
+                checkpoint = self.folder / _MALFORMED / name
+                known = self._stream_run(_MALFORMED, name, checkpoint) if rows.isStreaming else None
                 put = open_sink(self.spark, "json", [str(folder / name)], {}, query=name, run=known)
-                self.letters[name] = run(rows, [put], checkpoint=checkpoint, trigger=self.trigger)
+                self.malformed_queries[name] = run(
+                    rows, [put], checkpoint=checkpoint, trigger=self.trigger
+                )
 
 
 def _between_drops(statements: Sequence[Statement]) -> Iterator[Sequence[Statement]]:

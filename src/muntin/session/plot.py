@@ -34,9 +34,9 @@ def draw_query(
     The default ``value`` of frames is the column that they were found in.
     """
     answer = session.answer(query)
-    framed = [frames for plan in answer.behind if (frames := _frames(plan)) is not None]
+    framed = [frames for plan in answer.running_plans if (frames := _frames(plan)) is not None]
     if not framed:
-        by = [name for plan in answer.behind for name in _by(plan)]
+        by = [name for plan in answer.running_plans for name in _by(plan)]
         lines = lines_of(answer.df, value, list(dict.fromkeys(by)))
         draw(lines, path, width=width, height=height, title=title)
         return

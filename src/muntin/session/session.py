@@ -25,7 +25,7 @@ from muntin.parser.statements import (
 from muntin.planner.bounded import check_bounded
 from muntin.planner.explain import explained
 from muntin.planner.relations import Scope, Table
-from muntin.planner.translate import QueryAnswer, tables_of, translate
+from muntin.planner.translate import TranslatedQuery, tables_of, translate
 from muntin.session.catalog import Catalog, Declared, kind_of, refusal
 from muntin.session.triggers.trigger import ACTIONS
 from muntin.spark.api.plan import Plan
@@ -85,25 +85,25 @@ class SqlSession:
             case CreateStream() | CreateTable() | CreateQuery() | CreateTrigger():
                 return self._created(statement, text)
 
-    def answer(self, query: Query) -> QueryAnswer:
+    def answer(self, query: Query) -> TranslatedQuery:
         """Translate a query; raises if its state is unbounded and the query does not allow it."""
         answer = self.translated(query)
         check_bounded(answer)
         return answer
 
-    def translated(self, query: Query) -> QueryAnswer:
+    def translated(self, query: Query) -> TranslatedQuery:
         """Translate a query, whether its state is bounded or not."""
         answer = translate(query, self._scope(query))
         names = dict.fromkeys(map(str.casefold, tables_of(query)))
         read = [plan for name in names for plan in self._plans.get(name, ())]
         own = [plan for plan in answer.plans.values() if isinstance(plan, Plan)]
-        return replace(answer, behind=(*read, *own))
+        return replace(answer, running_plans=(*read, *own))
 
     def rows(self, query: Query) -> DataFrame:
         """Return the results of a query as a DataFrame."""
         return self._unordered(query, self.answer(query))
 
-    def _unordered(self, query: Query, answer: QueryAnswer) -> DataFrame:
+    def _unordered(self, query: Query, answer: TranslatedQuery) -> DataFrame:
         if answer.finish is not None:
             problem = "a stream is sorted micro-batch by micro-batch, which a DataFrame cannot say"
             expected = "CREATE QUERY ... INTO a sink, or no ORDER BY"
@@ -130,7 +130,7 @@ class SqlSession:
         if isinstance(declared, CreateQuery):
             self._check_not_reading(declared, declared.query, {declared.name.casefold()})
             answer = self.answer(declared.query)
-            self._plans[declared.name.casefold()] = answer.behind
+            self._plans[declared.name.casefold()] = answer.running_plans
             return self._unordered(declared.query, answer)
         if self.open_source is None:
             raise MuntinError(f"nobody here opens {declared.source.name}(...)")

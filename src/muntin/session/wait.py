@@ -78,8 +78,8 @@ def is_active(pipeline: Pipeline) -> bool:
 
 
 def _queries(pipeline: Pipeline) -> Sequence[StreamingQuery]:
-    letters = [query for query in pipeline.letters.values() if query is not None]
-    return [*(running.query for running in pipeline.running), *letters]
+    malformed = [query for query in pipeline.malformed_queries.values() if query is not None]
+    return [*(running.query for running in pipeline.running), *malformed]
 
 
 def _progress(pipeline: Pipeline) -> dict[str, RunProgress]:
