@@ -1,4 +1,4 @@
-"""Which operator makes which windows."""
+"""Build the operator of a window specification."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from muntin.specs.row_windows import (
 )
 from muntin.specs.windows import Landmark, Latch, Unfinished, Window, WindowSpec
 
-#: Live state is cut into about this many buckets, so that a micro-batch rewrites little of it.
+#: The state is split into about this many buckets, so that a micro-batch rewrites few of them.
 _BUCKETS = 16
 
 
 @dataclass(frozen=True)
 class WindowOperatorInputs:
-    """Axis, types and policies: what an operator is made of, beside its windows.
+    """The axis, types and policies of an operator: everything except its windows.
 
-    ``behind`` is how far punctuation follows the rows, in ticks.
+    ``behind`` is the distance in ticks from the largest value seen down to the punctuation.
     """
 
     axis: Axis
@@ -54,7 +54,7 @@ class WindowOperatorInputs:
 
 
 def build(spec: WindowSpec | SequenceSpec, typed: WindowOperatorInputs) -> Operator:
-    """The operator of a specification."""
+    """Return the operator of a specification."""
     if any(call.function in synopses() for call in typed.calls):
         return _synopses(spec, typed)
     match spec:
@@ -115,7 +115,10 @@ def _ordered(
 
 
 def _synopses(spec: WindowSpec | SequenceSpec, typed: WindowOperatorInputs) -> Synopses:
-    """Synopses are fed in order, so their windows are made of rows that are held until final."""
+    """Return an operator that answers windows by synopses.
+
+    A synopsis takes its rows in order, so rows are held until their order is final.
+    """
     synopsis = next(call.function for call in typed.calls if call.function in synopses())
     cut: Cut
     origin, length = 0, None

@@ -1,10 +1,10 @@
-"""The step protocol: what an operator is to the drivers that run it.
+"""The step protocol: the interface between operators and the drivers that run them.
 
-    step(state, inputs) -> results, and what changes in the state
+    step(state, inputs) -> results and changes of the state
 
-An operator is a pure function over Arrow tables. It is given what has arrived, what is now known
-to be complete and what it remembered; it returns what it knows for sure and what it must
-remember. It knows nothing of Spark, files or time.
+An operator is a pure function over Arrow tables. A step is given the state, the rows that arrived
+and the punctuation, which tells up to where each input is complete. It returns the results that are
+now final and the changes of the state. An operator does not use Spark, files or the clock.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import pyarrow as pa
 from muntin.kernels.arrays import NEVER, Ints
 from muntin.kernels.grouping import find_keys
 
-#: A chunk of state: the name of a table, and a bucket of it.
+#: The key of a chunk of state: the name of a table, and the number of a bucket of it.
 ChunkKey = tuple[str, int]
-#: What a step wants remembered; None forgets a chunk.
+#: The chunks that a step writes; None deletes a chunk.
 Changes = dict[ChunkKey, pa.Table | None]
-#: Why rows are refused, in the order in which they are reported.
+#: The reasons for refusing a row, in the order in which they are reported.
 REASONS = (
     "late",
     "null_on",
@@ -41,11 +41,13 @@ REASONS = (
 
 @dataclass(frozen=True)
 class Punctuation:
-    """What is complete before and after a micro-batch: no more rows below these ticks.
+    """Up to where an input is complete: no more rows with a tick below ``before`` or ``after``.
 
-    ``largest`` is the largest tick of the whole input so far; ``ended`` says the input is over
-    after this micro-batch, ``over`` that it was over before it. ``by_key`` has the keys ``k0..``
-    that are ahead of the whole stream, with their own ``before`` and ``after``.
+    ``before`` holds before the micro-batch and ``after`` holds after it; None promises nothing.
+    ``largest`` is the largest tick of the whole input so far. ``over`` is true if the input ended
+    before this micro-batch, ``ended`` if it has ended after it. ``by_key`` has a row for every key
+    that is ahead of the whole stream: the key columns ``k0..`` and the key's own ``before`` and
+    ``after``.
     """
 
     before: int | None
@@ -57,37 +59,37 @@ class Punctuation:
 
     @property
     def latest(self) -> int:
-        """The furthest that any key is complete after the micro-batch; NEVER if none is."""
-        told = NEVER if self.after is None else self.after
+        """The greatest tick up to which any key is complete after the micro-batch, or NEVER."""
+        of_stream = NEVER if self.after is None else self.after
         if self.by_key is None or not self.by_key.num_rows:
-            return told
-        return max(told, int(self.by_key["after"].to_numpy().max()))
+            return of_stream
+        return max(of_stream, int(self.by_key["after"].to_numpy().max()))
 
     def of(self, keys: pa.Table) -> tuple[Ints, Ints]:
-        """What is complete before and after for each row of a table of keys; NEVER if nothing."""
+        """Return ``before`` and ``after`` for each row of a table of keys; NEVER for None."""
         stream = [NEVER if tick is None else tick for tick in (self.before, self.after)]
         before, after = (np.full(keys.num_rows, tick, np.int64) for tick in stream)
         if self.by_key is not None and self.by_key.num_rows:
             place = find_keys(keys, self.by_key.select(keys.column_names))
-            found = place >= 0
-            for own, column in ((before, "before"), (after, "after")):
-                told = self.by_key[column].to_numpy()[place[found]]
-                own[found] = np.maximum(own[found], told)
+            listed = place >= 0
+            for ticks, column in ((before, "before"), (after, "after")):
+                own_ticks = self.by_key[column].to_numpy()[place[listed]]
+                ticks[listed] = np.maximum(ticks[listed], own_ticks)
         return before, after
 
 
 class State(Protocol):
-    """What was remembered, in chunks that are read only when asked for."""
+    """The state of an operator, in chunks that are read only when they are needed."""
 
     def buckets(self, table: str) -> Sequence[int]:
-        """The buckets of a table that hold something."""
+        """Return the buckets of a table that have a chunk."""
 
     def read(self, table: str, bucket: int) -> pa.Table:
-        """One chunk."""
+        """Return the chunk of a bucket."""
 
 
 def forget(state: State, *names: str) -> Changes:
-    """Everything that tables hold is over."""
+    """Return the changes that delete all chunks of these tables."""
     return {(name, bucket): None for name in names for bucket in state.buckets(name)}
 
 
@@ -102,10 +104,13 @@ def open_rows(changes: Changes, table: str) -> dict[ChunkKey, int]:
 
 @dataclass(frozen=True)
 class Routed:
-    """What the map side sends for some rows: partial results, progress, and what it refused.
+    """What the map side makes of some rows: partial results, progress and refused rows.
 
-    Tables have the key columns ``k0..``, by which their rows go to shards. Rows that ``passed`` are
-    used without having to travel.
+    ``progress`` is the largest tick of the rows. ``refused`` counts the refused rows by reason, and
+    ``refused_rows`` has the rows themselves if they are wanted. ``rows`` has the original rows if
+    refused rows are wanted, because some of them may turn out to be late. Tables have the key
+    columns ``k0..``, which decide the shard of a row. ``passed`` counts rows that are used but need
+    not be sent.
     """
 
     partial: pa.Table
@@ -118,7 +123,7 @@ class Routed:
 
 @dataclass(frozen=True)
 class Open:
-    """Keys of which something is open, and the order that what is reported of it begins at."""
+    """Keys with something open, and for each key the order at which its open result begins."""
 
     keys: pa.Table
     since: Ints
@@ -126,9 +131,9 @@ class Open:
 
 @dataclass(frozen=True)
 class InputBatch:
-    """What a micro-batch brings of one input.
+    """The part of one input that a micro-batch brings to a shard.
 
-    Rows of an input that every shard gets are ``counted`` in one of them.
+    Some inputs are sent to every shard. Their rows are ``counted`` in one shard only.
     """
 
     partials: Sequence[pa.Table]
@@ -139,9 +144,11 @@ class InputBatch:
 
 @dataclass(frozen=True)
 class RowCounts:
-    """What became of the rows of one input.
+    """How many rows of one input were used and refused.
 
-    ``fallen`` are rows of this or an earlier step that are refused because of other rows.
+    ``between`` counts used rows that lie in no window. ``late_rows`` has the original rows that
+    were late. ``fallen`` has rows of this or an earlier step that are refused because of other
+    rows.
     """
 
     used: int = 0
@@ -153,9 +160,9 @@ class RowCounts:
 
 @dataclass(frozen=True)
 class Step:
-    """What a step knows for sure, what it wants remembered, and what became of each input.
+    """The results of a step, the changes of the state, and the row counts of each input.
 
-    ``open_counts`` is how much is open in the chunks that it changes: frames, or parts of windows.
+    ``open_counts`` has, for each changed chunk, how many frames or parts of windows are open in it.
     """
 
     results: pa.Table
@@ -167,19 +174,19 @@ class Step:
 
 
 class MapSide(Protocol):
-    """The map side of one input: what becomes of its rows before they travel."""
+    """The map side of one input: it prepares rows before they are sent to the shards."""
 
     def route(self, rows: pa.Table) -> Routed:
-        """Take rows in, refuse what has no place, combine what can be combined."""
+        """Refuse rows without a place on the axis, and combine the others where possible."""
 
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
-        """Make fewer partial rows of several tables."""
+        """Combine several partial tables into one with fewer rows."""
 
 
 class Operator(Protocol):
-    """A stateful operator with one input or several, as the drivers see it.
+    """A stateful operator with one input or several, as the drivers use it.
 
-    Inputs progress at different speeds, so each has its own punctuation.
+    Inputs progress at different speeds, so each input has its own punctuation.
     """
 
     @property
@@ -192,18 +199,18 @@ class Operator(Protocol):
 
     @property
     def shard_keys(self) -> Sequence[Sequence[str]]:
-        """For each input the key columns whose rows must meet in one shard."""
+        """For each input, the key columns that decide the shard of a row."""
 
     @property
     def may_refuse(self) -> bool:
         """True if a step may refuse rows because of other rows, as ``RowCounts.fallen``."""
 
     def step(self, state: State, inputs: Sequence[InputBatch]) -> Step:
-        """Take in what arrived of each input, report what is complete."""
+        """Take in the new rows of each input, and report the results that are now complete."""
 
 
 class OneInput:
-    """Base of operators with one input, which are their own map side."""
+    """Base class of operators with one input, which are their own map side."""
 
     @property
     def map_sides(self: MapSide) -> Sequence[MapSide]:
@@ -216,7 +223,7 @@ class OneInput:
 
 @dataclass
 class MemoryState:
-    """State in memory: for the batch driver, and for tests of the step function."""
+    """State in memory, for the batch driver and for tests of steps."""
 
     chunks: dict[ChunkKey, pa.Table] = field(default_factory=dict)
 
@@ -236,7 +243,7 @@ class MemoryState:
 
 @dataclass(frozen=True)
 class ScopedState:
-    """State under a prefix, so that two parts of an operator keep their tables apart."""
+    """State whose tables have a prefix, so that two parts of an operator can share a state."""
 
     state: State
     prefix: str
@@ -248,5 +255,5 @@ class ScopedState:
         return self.state.read(self.prefix + table, bucket)
 
     def named(self, changes: Changes) -> Changes:
-        """Changes under the names that the state itself has for the tables."""
+        """Return changes with the prefix added to the names of their tables."""
         return {(self.prefix + table, bucket): c for (table, bucket), c in changes.items()}

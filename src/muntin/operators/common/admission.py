@@ -1,4 +1,4 @@
-"""Which rows have a place on the axis, and why the others have none."""
+"""Admission: find the place of each row on the axis, and refuse rows that have none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ Reasons = npt.NDArray[np.object_]
 
 @dataclass(frozen=True)
 class AdmittedRows:
-    """Rows that have a place, with it, and what was refused."""
+    """The rows that have a place on the axis, with their ticks and orders.
+
+    ``counts`` and ``refused_rows`` describe the other rows.
+    """
 
     rows: pa.Table
     tick: Ints
@@ -31,41 +34,48 @@ class AdmittedRows:
     refused_rows: pa.Table | None
 
     def originals(self, key_names: Sequence[str]) -> pa.Table | None:
-        """The original rows by key and tick, where refused ones are wanted: some may be late."""
+        """Return the original rows with their keys and ticks, because some may be late.
+
+        Return None if refused rows are not wanted.
+        """
         names = original_names(self.rows)
         if not names:
             return None
-        found = self.rows.select([*key_names, *names])
-        return found.append_column("tick", pa.array(self.tick))
+        rows = self.rows.select([*key_names, *names])
+        return rows.append_column("tick", pa.array(self.tick))
 
     def partial(
         self, schema: pa.Schema, own: Mapping[str, pa.Array], *, with_originals: bool
     ) -> pa.Table:
-        """Rows on their way: where they lie, columns of the sender's ``own``, others as given."""
+        """Return the rows in the form in which they are sent, with the columns of ``schema``.
+
+        Ticks and orders come from the admission and the ``own`` columns from the caller. All others
+        are taken from the rows.
+        """
         columns = {"tick": pa.array(self.tick), "order": pa.array(self.order), **own}
-        for wanted in schema:
-            if wanted.name not in columns:
-                columns[wanted.name] = typed(self.rows, wanted.name, wanted.type)
-        made = pa.table({name: columns[name] for name in schema.names})
+        for column in schema:
+            if column.name not in columns:
+                columns[column.name] = typed(self.rows, column.name, column.type)
+        table = pa.table({name: columns[name] for name in schema.names})
         for name in original_names(self.rows) if with_originals else ():
-            made = made.append_column(name, self.rows[name])
-        return made
+            table = table.append_column(name, self.rows[name])
+        return table
 
     def routed(self, partial: pa.Table, originals: pa.Table | None) -> Routed:
-        """What the map side sends."""
+        """Return the output of the map side for these rows."""
         return Routed(partial, self.progress, self.counts, originals, self.refused_rows)
 
 
 @dataclass(frozen=True)
 class Admission:
-    """Rows need a value of ``on`` that the axis reaches, and not before the origin."""
+    """Admit rows whose ``on`` has a tick on the axis that is not before the origin."""
 
     axis: Axis
     lateness_type: pa.DataType
     origin: int | None = None
 
     def admit(self, rows: pa.Table, also: Reasons | None = None) -> AdmittedRows:
-        """Split rows; ``also`` has reasons found elsewhere, empty where there is none."""
+        """Split rows into admitted and refused; ``also`` has further reasons, or "" for none."""
         ticks = to_ticks(rows["on"].combine_chunks(), self.axis)
         placed = ticks.refusal == 0
         progress = int(ticks.tick[placed].max()) if placed.any() else None
@@ -78,13 +88,13 @@ class Admission:
         if also is not None:
             reasons = np.where(placed, also, reasons)
         reasons[placed & ~kept & (reasons == "")] = "before_origin"
-        found, counts = np.unique(reasons[~kept].astype(str), return_counts=True)
+        names, counts = np.unique(reasons[~kept].astype(str), return_counts=True)
         return AdmittedRows(
             rows=rows.filter(pa.array(kept)),
             tick=ticks.tick[kept],
             order=ticks.order[kept],
             progress=progress,
-            counts=dict(zip(found.tolist(), counts.tolist(), strict=True)),
+            counts=dict(zip(names.tolist(), counts.tolist(), strict=True)),
             refused_rows=self._refused(rows, ~kept, reasons),
         )
 
@@ -94,27 +104,29 @@ class Admission:
         return self.without_place(rows.filter(pa.array(refused)), reasons[refused])
 
     def without_place(self, rows: pa.Table, reasons: Reasons) -> pa.Table:
-        """Rows that are refused for another reason than lateness, as refused rows."""
+        """Return rows that are refused, but not for lateness, in the form of refused rows."""
         columns = {name: rows[name] for name in original_names(rows)}
         columns["reason"] = pa.array(reasons.tolist(), pa.string())
         columns["lateness"] = pa.nulls(rows.num_rows, self.lateness_type)
         return pa.table(columns)
 
     def late_rows(self, table: pa.Table, late: Mask, before: Ints) -> pa.Table:
-        """The original rows that came too late, and how far behind the punctuation."""
-        gone = table.select(original_names(table)).filter(pa.array(late))
+        """Return the late rows in their original columns, with the reason and the lateness."""
+        refused = table.select(original_names(table)).filter(pa.array(late))
         tick = ints(table["tick"])[late]
-        # A row can be refused without being behind: after the end of its stream.
-        far = np.maximum(before[late], tick) - tick
-        lateness = lengths_from_ticks(far, self.axis, self.lateness_type)
-        lateness = pc.if_else(pa.array(far > 0), lateness, None)
-        gone = gone.append_column("reason", pa.array(["late"] * gone.num_rows, pa.string()))
-        return gone.append_column("lateness", lateness)
+        # A row after the end of its stream is refused, but may lie above the punctuation.
+        distance = np.maximum(before[late], tick) - tick
+        lateness = lengths_from_ticks(distance, self.axis, self.lateness_type)
+        lateness = pc.if_else(pa.array(distance > 0), lateness, None)
+        refused = refused.append_column(
+            "reason", pa.array(["late"] * refused.num_rows, pa.string())
+        )
+        return refused.append_column("lateness", lateness)
 
     def late_among(
         self, rows: Sequence[pa.Table], key_names: Sequence[str], punctuation: Punctuation
     ) -> pa.Table | None:
-        """Of original rows by key and tick those that came too late; None where none are kept."""
+        """Return the late rows among original rows; None if there are no original rows."""
         if not rows:
             return None
         table = pa.concat_tables(rows)
@@ -123,7 +135,7 @@ class Admission:
 
 
 def behind(table: pa.Table, key_names: Sequence[str], punctuation: Punctuation) -> Mask:
-    """Rows below the punctuation of their key; all of them once the stream is over."""
+    """Mask of the rows below the punctuation of their key; all rows once the stream is over."""
     if punctuation.over:
         return np.ones(table.num_rows, np.bool_)
     before, _ = punctuation.of(table.select(key_names))

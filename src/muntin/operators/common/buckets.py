@@ -1,8 +1,9 @@
-"""Tables of state cut into chunks, so that a micro-batch reads and writes what it touches.
+"""Tables of state split into chunks, so that a micro-batch reads and writes few of them.
 
 A :class:`BucketedTable` keeps its rows by a number, such as a hash of their key. Rows that wait for
-punctuation are cut by tick: a chunk is named by the least tick in it, so which ones are due does
-not depend on how rows were cut into chunks. A slack may change when a query is started again.
+punctuation are split by tick. The name of such a chunk is the least tick in it. So which chunks are
+due does not depend on how the rows were split, which changes if a query is restarted with another
+slack.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from muntin.operators.common.arrow_columns import ints
 from muntin.operators.protocol import Changes, State
 
 PENDING = "pending"
-#: About so many rows are a chunk, unless fewer came; so many chunks are put together again.
+#: A chunk has about this many rows or fewer. More chunks than this are all read and split anew.
 _CHUNK_ROWS, _CHUNKS = 16_384, 256
-#: Keys are spread over so many chunks, so that few of them cost little to write. A prime: the
-#: keys of one shard have hashes that are equal modulo the number of shards.
+#: Keys are spread over this many chunks, so that a change of few keys is cheap to write. It is a
+#: prime, because the hashes of the keys of one shard are equal modulo the number of shards.
 _BUCKETS = 13
 
 
 def key_buckets(table: pa.Table, names: Sequence[str]) -> Ints:
-    """Return for each row the bucket that its key is kept in."""
+    """Return for each row the bucket of its key."""
     columns = [table[name].combine_chunks() for name in names]
     return shard_of(columns, table.num_rows, _BUCKETS).astype(np.int64)
 
@@ -41,7 +42,7 @@ class BucketedTable:
     name: str
 
     def load(self, schema: pa.Schema) -> pa.Table:
-        """All rows, bucket by bucket."""
+        """Return all rows, bucket by bucket."""
         buckets = sorted(self.state.buckets(self.name))
         chunks = [self.state.read(self.name, bucket) for bucket in buckets]
         return pa.concat_tables([schema.empty_table(), *chunks])
@@ -54,10 +55,10 @@ class BucketedTable:
         live: Mask | None = None,
         sparse: Collection[int] = (),
     ) -> Changes:
-        """Write the ``live`` rows of each changed bucket; a bucket without any is forgotten.
+        """Write the ``live`` rows of each changed bucket; delete a bucket without live rows.
 
-        ``bucket`` is that of each row. Buckets that may have become ``sparse`` are written if at
-        most half of their rows are live.
+        ``bucket`` has the bucket of each row. A ``sparse`` bucket is one that may have lost rows:
+        it is written if at most half of its rows are live.
         """
         known = set(self.state.buckets(self.name))
         changes: Changes = {}
@@ -75,20 +76,20 @@ class BucketedTable:
 
 
 def due(state: State, latest: int) -> Sequence[int]:
-    """Return the chunks with a row below a tick; all of them when they have become too many."""
+    """Return the chunks with a row below a tick; all chunks if there are too many of them."""
     chunks = sorted(state.buckets(PENDING))
     return chunks if len(chunks) > _CHUNKS else [least for least in chunks if least < latest]
 
 
 def hold(state: State, waiting: pa.Table, read: Sequence[int]) -> Changes:
-    """Keep rows that wait; the chunks that were ``read`` are among them or over."""
+    """Keep the ``waiting`` rows, which replace the chunks that were ``read``."""
     changes: Changes = dict.fromkeys([(PENDING, least) for least in read])
     if not waiting.num_rows:
         return changes
     tick = ints(waiting["tick"])
     place = np.argsort(tick, kind="stable")
     waiting, tick = waiting.take(pa.array(place)), tick[place]
-    # Rows of one tick stay together, or two chunks would have one name.
+    # Rows with equal ticks stay together, or two chunks would have the same name.
     chunk = np.searchsorted(tick, tick) // _CHUNK_ROWS
     starts = np.flatnonzero(np.diff(chunk, prepend=-1))
     unread = set(state.buckets(PENDING)).difference(read)

@@ -1,4 +1,4 @@
-"""What arrived of an input: rows that are in time, and up to where the input is complete."""
+"""The rows of an input that are in time, and up to where the input is complete."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from muntin.specs.axis import Axis
 def in_time(
     rows: pa.Table, arrived: InputBatch, key_names: Sequence[str], admission: Admission
 ) -> tuple[pa.Table, RowCounts]:
-    """The rows that are not late, and what became of all of them."""
+    """Return the rows that are not late, and the counts of used and late rows."""
     tick = ticks_of_order(ints(rows["order"]), admission.axis)
     placed = rows.select(key_names).append_column("tick", pa.array(tick))
     late = behind(placed, key_names, arrived.punctuation)
     kept = rows.filter(pa.array(~late)) if late.any() else rows
     if not arrived.counted:
         return kept, RowCounts()
-    gone = admission.late_among(arrived.rows, key_names, arrived.punctuation)
-    return kept, RowCounts(kept.num_rows, int(late.sum()), late_rows=gone)
+    late_rows = admission.late_among(arrived.rows, key_names, arrived.punctuation)
+    return kept, RowCounts(kept.num_rows, int(late.sum()), late_rows=late_rows)
 
 
 @dataclass(frozen=True)
 class Front:
-    """Up to where an input is complete, as orders: no row to come lies below.
+    """Up to where an input is complete, as an order: no more rows come below it.
 
-    NEVER where nothing is known, EVER once the input is over.
+    It is NEVER if nothing is known, and EVER once the input has ended.
     """
 
     axis: Axis
@@ -45,28 +45,29 @@ class Front:
         return self.punctuation.ended
 
     def before(self, keys: pa.Table) -> Ints:
-        """For each row of a table of keys what was complete before the step."""
+        """Return the front before the step for each row of a table of keys."""
         if self.punctuation.over:
             return np.full(keys.num_rows, EVER)
         return self._orders(self.punctuation.of(keys)[0])
 
     def after(self, keys: pa.Table) -> Ints:
-        """For each row of a table of keys what is complete after the step."""
+        """Return the front after the step for each row of a table of keys."""
         if self.punctuation.ended:
             return np.full(keys.num_rows, EVER)
         return self._orders(self.punctuation.of(keys)[1])
 
     def lifted(self, listed: pa.Table | None = None) -> tuple[Ints, Ints]:
-        """Where the step moves the front from and to: for keys of which nothing is known apart.
+        """Return where the front was before the step and is after it.
 
-        And then for those that are listed, which are those ahead of the others if not given.
+        The first entry is for keys without a punctuation of their own. The others are for the
+        ``listed`` keys, by default those ahead of the whole stream.
         """
-        told = self.punctuation
-        stream = Front(self.axis, replace(told, by_key=None))
-        nobody = pa.table({"": pa.nulls(1)}).select([])
-        low, high = stream.before(nobody), stream.after(nobody)
-        if listed is None and told.by_key is not None:
-            listed = told.by_key.drop_columns(["before", "after"])
+        punctuation = self.punctuation
+        stream = Front(self.axis, replace(punctuation, by_key=None))
+        no_key = pa.table({"": pa.nulls(1)}).select([])
+        low, high = stream.before(no_key), stream.after(no_key)
+        if listed is None and punctuation.by_key is not None:
+            listed = punctuation.by_key.drop_columns(["before", "after"])
         if listed is None or not listed.num_rows:
             return low, high
         return np.append(low, self.before(listed)), np.append(high, self.after(listed))
@@ -77,6 +78,6 @@ class Front:
 
 
 def careful(move: Callable[[Ints], Ints], order: Ints) -> Ints:
-    """Orders moved, except those that are beyond moving."""
+    """Apply ``move`` to orders, except to NEVER and EVER."""
     fixed = (order == NEVER) | (order == EVER)
     return np.where(fixed, order, move(np.where(fixed, 0, order)))

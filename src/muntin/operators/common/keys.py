@@ -1,4 +1,4 @@
-"""One numbering of the keys for everything that a step looks at."""
+"""One numbering of the keys of all tables that a step uses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from muntin.kernels.grouping import key_and_pane, key_codes
 
 @dataclass(frozen=True)
 class KeyedTables:
-    """Tables with key columns: the different keys, and for each row of each table its key."""
+    """The distinct keys of some tables, and for each row of each table the number of its key."""
 
     keys: pa.Table
     numbers: tuple[Ints, ...]
@@ -26,26 +26,29 @@ class KeyedTables:
     def of(cls, names: Sequence[str], tables: Sequence[pa.Table]) -> KeyedTables:
         rows = sum(table.num_rows for table in tables)
         if not names:
-            # No key at all: one order for everything.
-            one = pa.table({"": pa.nulls(1)}).select([])
-            return cls(one, tuple(np.zeros(table.num_rows, np.int64) for table in tables))
-        both = pa.concat_tables([table.select(names) for table in tables])
-        codes, size = key_codes([column.combine_chunks() for column in both.columns], rows)
+            # Without key columns, all rows have the same key.
+            no_columns = pa.table({"": pa.nulls(1)}).select([])
+            return cls(no_columns, tuple(np.zeros(table.num_rows, np.int64) for table in tables))
+        stacked = pa.concat_tables([table.select(names) for table in tables])
+        codes, size = key_codes([column.combine_chunks() for column in stacked.columns], rows)
         groups = key_and_pane(codes, size, np.zeros(rows, np.int64))
         cuts = np.cumsum([table.num_rows for table in tables])[:-1]
-        return cls(both.take(pa.array(groups.member)), tuple(np.split(groups.number, cuts)))
+        return cls(stacked.take(pa.array(groups.member)), tuple(np.split(groups.number, cuts)))
 
     def spread(self, table: int, values: pa.ChunkedArray, missing: int) -> Ints:
-        """A column of a table that has each key once, as an entry for every key."""
-        made = np.full(len(self), missing, np.int64)
-        made[self.numbers[table]] = values.to_numpy()
-        return made
+        """Return the column of a table with one row per key as an array with one entry per key.
+
+        Keys that are not in the table have the entry ``missing``.
+        """
+        entries = np.full(len(self), missing, np.int64)
+        entries[self.numbers[table]] = values.to_numpy()
+        return entries
 
 
 def places(key: Ints) -> Ints:
-    """Number the rows of each key from 0; the keys are sorted."""
+    """Number the rows of each key from 0; rows are sorted by key."""
     if not len(key):
         return key
     first = np.flatnonzero(np.diff(key, prepend=key[0] - 1))
-    counted: Ints = np.arange(len(key)) - np.repeat(first, np.diff(np.append(first, len(key))))
-    return counted
+    numbers: Ints = np.arange(len(key)) - np.repeat(first, np.diff(np.append(first, len(key))))
+    return numbers

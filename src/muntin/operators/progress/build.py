@@ -1,4 +1,4 @@
-"""From a disorder, as the user said it, to the rule in ticks that workers run."""
+"""Build the punctuator of a disorder rule, with lengths converted to ticks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ def punctuator(
     keys: Sequence[pa.DataType],
     values: Sequence[pa.DataType] = (),
 ) -> Punctuator:
-    """The rule of a stream whose keys, and columns of ``mt.each``, have these types."""
+    """Return the punctuator of a stream with a disorder rule.
+
+    ``keys`` has the types of its keys, ``values`` those of the columns of ``mt.each``.
+    """
     match disorder:
         case None:
             return Punctuator(None)
@@ -56,14 +59,14 @@ def _quiet(axis: Axis, idle: Idle) -> Quiet:
 
 
 def _expected(expect: Sequence[tuple[object, ...]], types: Sequence[pa.DataType]) -> pa.Table:
-    """The values that must be seen, as the columns ``v0..`` have them."""
+    """Return the expected values as a table with columns ``v0..``; raise if a type does not fit."""
     columns = {}
     for place, type_ in enumerate(types):
-        given = [value[place] for value in expect]
+        values = [value[place] for value in expect]
         try:
-            columns[f"v{place}"] = pa.array(given, type_)
+            columns[f"v{place}"] = pa.array(values, type_)
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
             raise ArgumentError(
-                "expect", given, f"they must be values of the column, which has type {type_}"
+                "expect", values, f"they must be values of the column, which has type {type_}"
             ) from error
     return pa.table(columns)

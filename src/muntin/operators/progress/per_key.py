@@ -1,7 +1,7 @@
-"""A punctuation for every key, or the least over the values of a column.
+"""A punctuation for every key, or the least punctuation over the values of a column.
 
-A shard keeps one row for every key that is ahead of the stream's own punctuation, for ever if the
-stream has none: a key that was forgotten and comes back with old rows would not be late.
+A shard keeps one row for every key that is ahead of the punctuation of the stream. If the stream
+has no punctuation, the rows are kept for ever: old rows of a forgotten key would not be late.
 """
 
 from __future__ import annotations
@@ -30,18 +30,22 @@ from muntin.specs.axis import Axis
 
 @dataclass(frozen=True)
 class Quiet:
-    """What becomes of a quiet one, in ticks and in microseconds; neither means it is waited for."""
+    """The rule for quiet keys, whose rows do not come.
+
+    A quiet key follows the lead of the stream at a distance of ``follow`` ticks, or reaches it once
+    it has been silent for ``clock`` microseconds. With neither, the stream waits for the key.
+    """
 
     follow: int | None = None
     clock: int | None = None
 
     def reach(self, own: Ints, heard: Ints, progress: Progress) -> Ints:
-        """Up to where each is complete: by its own rows, or as the furthest pulls it along."""
+        """Return up to where each key is complete, by its own rows or by this rule."""
         lead = progress.lead
         if lead is None:
             return own
         if self.clock is not None and progress.clock is not None and progress.since is not None:
-            # Who was last heard of before the clock first ticked counts from there.
+            # A key without rows since the clock began is silent since its first tick.
             since = np.where(heard == NEVER, progress.since, heard)
             silent = progress.clock - since >= self.clock
             own = np.where(silent, np.maximum(own, lead), own)
@@ -52,9 +56,9 @@ class Quiet:
 
 @dataclass(frozen=True)
 class Tracks:
-    """One row for each: its name, its own punctuation, and the clock when it was last heard of.
+    """One row per key: its name, its own punctuation, and the clock when its rows last came.
 
-    Whether one is silent follows from the clock, so a silent one costs no write.
+    Whether a key is silent is computed from the clock, so nothing is written for silent keys.
     """
 
     names: pa.Table
@@ -72,11 +76,11 @@ class Tracks:
         return cls(names, never, never)
 
     def table(self) -> pa.Table:
-        made = self.names.append_column("own", pa.array(self.own))
-        return made.append_column("heard", pa.array(self.heard))
+        table = self.names.append_column("own", pa.array(self.own))
+        return table.append_column("heard", pa.array(self.heard))
 
     def with_unheard(self, names: pa.Table) -> Tracks:
-        """With those that are not here yet."""
+        """Return the tracks with a row for each name that has none yet."""
         new = names.filter(pa.array(find_keys(names, self.names) < 0))
         if new.num_rows == 0:
             return self
@@ -90,21 +94,25 @@ class Tracks:
     def advance(
         self, names: pa.Table, reached: Ints, quiet: Quiet, before: Progress, after: Progress
     ) -> Moved:
-        """Take in how far some have come by their own rows."""
+        """Return the tracks after rows came: ``reached`` is where they bring each of ``names``."""
         known = self.with_unheard(names)
-        was = quiet.reach(known.own, known.heard, before).copy()
-        was[len(self.own) :] = NEVER  # nothing was known of those that are new
+        reached_before = quiet.reach(known.own, known.heard, before).copy()
+        reached_before[len(self.own) :] = NEVER  # new keys had no punctuation
         place = find_keys(names, known.names)
         own, heard = known.own.copy(), known.heard.copy()
-        own[place] = np.maximum(was[place], reached)
+        own[place] = np.maximum(reached_before[place], reached)
         heard[place] = NEVER if after.clock is None else after.clock
         moved = Tracks(known.names, own, heard)
-        return Moved(moved, place, was, quiet.reach(own, heard, after))
+        return Moved(moved, place, reached_before, quiet.reach(own, heard, after))
 
 
 @dataclass(frozen=True)
 class Moved:
-    """Tracks after a micro-batch: whose rows came, and each one's punctuation before and after."""
+    """Tracks after a micro-batch.
+
+    ``place`` has the places of the keys whose rows came, ``before`` and ``after`` the punctuation
+    of each key.
+    """
 
     tracks: Tracks
     place: Ints
@@ -117,7 +125,10 @@ KEYS = "punctuator:keys"
 
 @dataclass(frozen=True)
 class PerKeyPunctuator(Punctuator):
-    """Each key is ``slack`` ticks behind its own largest; ``quiet`` says who pulls it along."""
+    """The punctuation of each key is ``slack`` ticks below the key's largest value.
+
+    ``quiet`` is the rule for keys whose rows do not come.
+    """
 
     axis: Axis
     keys: tuple[pa.DataType, ...]
@@ -151,15 +162,17 @@ class PerKeyPunctuator(Punctuator):
         return AdvancedShard(after, punctuation(progress, after, by_key), changes)
 
     def _heard(self, heard: ProgressMessages, held: list[pa.Table]) -> tuple[pa.Table, Ints]:
-        """The keys whose rows came, and up to where each is complete by them."""
+        """Return the keys whose rows came, and up to where these rows make each key complete."""
         if not heard.keyed:
             return held[0].slice(0, 0).drop_columns(["own", "heard"]), np.empty(0, np.int64)
-        told = pa.concat_tables(heard.keyed)
-        names, ticks = greatest_of_keys(told.drop_columns(["tick"]), told["tick"].to_numpy())
+        messages = pa.concat_tables(heard.keyed)
+        names, ticks = greatest_of_keys(
+            messages.drop_columns(["tick"]), messages["tick"].to_numpy()
+        )
         return names, ticks - (self.slack or 0)
 
     def _ahead(self, moved: Moved, before: Progress, after: Progress) -> pa.Table | None:
-        """The keys that are further than the stream itself."""
+        """Return the keys ahead of the stream with their punctuation; None if there are none."""
         ahead = (moved.before > _tick(before.reached)) | (moved.after > _tick(after.reached))
         if not ahead.any():
             return None
@@ -167,10 +180,10 @@ class PerKeyPunctuator(Punctuator):
         return table.append_column("after", pa.array(moved.after)).filter(pa.array(ahead))
 
     def _remember(self, state: State, moved: Moved, after: Progress) -> Changes:
-        """Write the buckets of keys whose rows came, and those that are mostly out of date."""
+        """Write the buckets of keys whose rows came, and buckets that have become sparse."""
         table = moved.tracks.table()
         bucket = key_buckets(table, moved.tracks.names.column_names)
-        # Where the clock counts, a key behind the stream may yet be pulled further than it.
+        # With a clock, a key below the punctuation of the stream may still overtake it.
         forget = self.quiet.clock is None
         kept = (moved.tracks.own > _tick(after.reached)) | (not forget)
         touched = set(np.unique(bucket[moved.place]).tolist())
@@ -179,7 +192,7 @@ class PerKeyPunctuator(Punctuator):
 
 
 def told_by(names: pa.Table, ticks: Ints) -> pa.Table | None:
-    """What the shards of keys hear: the greatest tick of each."""
+    """Return the largest tick of each key as a message; None if there are no ticks."""
     if len(ticks) == 0:
         return None
     names, ticks = greatest_of_keys(names, ticks)
@@ -195,7 +208,7 @@ VALUES = "punctuator:values"
 
 @dataclass(frozen=True)
 class PerValuePunctuator(Punctuator):
-    """The least, over the values seen and those expected, of what each is complete up to."""
+    """The punctuation is the least over all values that were seen or are expected."""
 
     axis: Axis
     expected: pa.Table
@@ -213,8 +226,10 @@ class PerValuePunctuator(Punctuator):
         after = progress.after(heard, self.slack)
         held = [state.read(VALUES, bucket) for bucket in state.buckets(VALUES)]
         tracks = Tracks.of(held[0]) if held else Tracks.unheard(self.expected)
-        told = pa.concat_tables(heard.everywhere) if heard.everywhere else self._nothing
-        names, ticks = greatest_of_keys(told.drop_columns(["tick"]), told["tick"].to_numpy())
+        messages = pa.concat_tables(heard.everywhere) if heard.everywhere else self._nothing
+        names, ticks = greatest_of_keys(
+            messages.drop_columns(["tick"]), messages["tick"].to_numpy()
+        )
         moved = tracks.with_unheard(self.expected).advance(
             names, ticks - (self.slack or 0), self.quiet, progress, after
         )

@@ -1,4 +1,4 @@
-"""What a shard remembers of a stream's progress, and what a micro-batch tells it."""
+"""The progress of a stream as a shard remembers it, and the messages that advance it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from muntin.operators.protocol import ChunkKey, Punctuation
 
 @dataclass(frozen=True)
 class ObservedRows:
-    """What the map side makes of some rows.
+    """The output of a punctuator's map side.
 
-    ``rows`` are data, ``everywhere`` goes to every shard, ``keyed`` (with columns ``k0..``) to the
-    shards of its keys, and ``punctuations`` counts the rows that are punctuation.
+    ``rows`` are the data. ``everywhere`` is sent to every shard, ``keyed`` (with columns ``k0..``)
+    to the shards of its keys. ``punctuations`` counts the rows that are punctuation.
     """
 
     rows: pa.Table
@@ -26,7 +26,11 @@ class ObservedRows:
 
 @dataclass(frozen=True)
 class ProgressMessages:
-    """What a micro-batch says: largest ticks of the tasks, control rows, and what was observed."""
+    """The messages of a micro-batch about progress.
+
+    ``seen`` has the largest ticks of the tasks. ``told``, ``clock`` and ``ended`` come from control
+    rows. ``everywhere`` and ``keyed`` come from the punctuator's map side.
+    """
 
     seen: Sequence[int | None] = ()
     told: Sequence[int | None] = ()
@@ -38,11 +42,11 @@ class ProgressMessages:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a stream has come, in ticks; small, because it is written in every micro-batch.
+    """How far a stream has progressed, in ticks; small, because every micro-batch writes it.
 
-    ``reached`` is the punctuation of the whole stream and ``lead`` the largest value minus the
-    slack. Both are kept, not derived, so that they never go back: not by a larger slack after a
-    restart either. ``clock`` is the latest and ``since`` the first tick of the clock.
+    ``reached`` is the punctuation of the whole stream. ``lead`` is the largest value minus the
+    slack. Both are stored and not derived, so that they never go back, even if a restart brings a
+    larger slack. ``clock`` is the latest tick of the clock and ``since`` is its first.
     """
 
     largest: int | None = None
@@ -53,7 +57,7 @@ class Progress:
     ended: bool = False
 
     def after(self, heard: ProgressMessages, slack: int | None) -> Progress:
-        """With what a micro-batch says, except what the rule itself concludes."""
+        """Return the progress after a micro-batch, before the disorder rule is applied."""
         largest = greatest([self.largest, *heard.seen])
         clock = greatest([self.clock, *heard.clock])
         lead = None if slack is None or largest is None else largest - slack
@@ -67,13 +71,13 @@ class Progress:
         )
 
     def reaching(self, tick: int | None) -> Progress:
-        """Complete up to a tick as well."""
+        """Return this progress with ``reached`` at or above a tick."""
         return replace(self, reached=greatest([self.reached, tick]))
 
 
 @dataclass(frozen=True)
 class AdvancedShard:
-    """Where a micro-batch leaves a shard, and what changes in what the rule remembers."""
+    """The progress and punctuation of a shard after a micro-batch, and changes of its state."""
 
     progress: Progress
     punctuation: Punctuation
@@ -81,7 +85,7 @@ class AdvancedShard:
 
 
 def punctuation(before: Progress, after: Progress, by_key: pa.Table | None = None) -> Punctuation:
-    """What operators are told of a step from one progress to the next."""
+    """Return the punctuation of a step from one progress to the next."""
     return Punctuation(
         before=before.reached,
         after=after.reached,
@@ -93,5 +97,5 @@ def punctuation(before: Progress, after: Progress, by_key: pa.Table | None = Non
 
 
 def greatest(values: Iterable[int | None]) -> int | None:
-    """The greatest value that there is."""
+    """Return the greatest value that is not None; None if there is none."""
     return max((value for value in values if value is not None), default=None)

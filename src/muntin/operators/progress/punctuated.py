@@ -1,7 +1,7 @@
-"""Rows of the stream that are punctuation: what the source itself promises [Window-ids 5.1].
+"""Rows of the stream that are punctuation, promised by the source itself [Window-ids 5.1].
 
-Spark evaluates the condition; rows come with a column ``p``. A row without a place on the axis
-(null, NaN) promises nothing: it is left among the rows, and refused like any other.
+Spark evaluates the condition into a column ``p``. A marked row without a place on the axis (null or
+NaN) promises nothing. It stays among the rows and is refused like any other.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from muntin.specs.axis import Axis
 
 @dataclass(frozen=True)
 class MarkPunctuator(Punctuator):
-    """Marks that speak for the whole stream."""
+    """Marked rows are punctuation for the whole stream."""
 
     axis: Axis
 
@@ -37,38 +37,38 @@ class MarkPunctuator(Punctuator):
         data, marks, ticks = separate(rows, self.axis)
         if not marks.num_rows:
             return ObservedRows(data)
-        told = pa.table({"tick": pa.array([int(ticks.max())], pa.int64())})
-        return ObservedRows(data, everywhere=told, punctuations=marks.num_rows)
+        largest = pa.table({"tick": pa.array([int(ticks.max())], pa.int64())})
+        return ObservedRows(data, everywhere=largest, punctuations=marks.num_rows)
 
     @property
     def in_batch(self) -> Punctuator:
-        """Marks are not data in a batch either."""
+        """The same rule: in a batch, marked rows are not data either."""
         return self
 
     def advance(self, state: State, progress: Progress, heard: ProgressMessages) -> AdvancedShard:
         after = progress.after(heard, self.slack)
-        told = [tick for table in heard.everywhere for tick in table["tick"].to_pylist()]
-        after = after.reaching(greatest(told))
+        marks = [tick for table in heard.everywhere for tick in table["tick"].to_pylist()]
+        after = after.reaching(greatest(marks))
         return AdvancedShard(after, punctuation(progress, after))
 
 
 @dataclass(frozen=True)
 class KeyMarkPunctuator(PerKeyPunctuator):
-    """Marks that speak for their own key."""
+    """Marked rows are punctuation for their own key."""
 
     def observe(self, rows: pa.Table) -> ObservedRows:
         data, marks, ticks = separate(rows, self.axis)
-        told = told_by(self.names_of(marks), ticks)
-        return ObservedRows(data, keyed=told, punctuations=marks.num_rows)
+        message = told_by(self.names_of(marks), ticks)
+        return ObservedRows(data, keyed=message, punctuations=marks.num_rows)
 
     @property
     def in_batch(self) -> Punctuator:
-        """Marks are not data in a batch either."""
+        """The same rule: in a batch, marked rows are not data either."""
         return self
 
 
 def separate(rows: pa.Table, axis: Axis) -> tuple[pa.Table, pa.Table, Ints]:
-    """Data, punctuation, and the ticks of the punctuation."""
+    """Split rows into data and punctuation; also return the ticks of the punctuation."""
     marked = np.flatnonzero(rows["p"].fill_null(False).to_numpy())
     data = rows.drop_columns(["p"])
     if len(marked) == 0:

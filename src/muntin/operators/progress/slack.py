@@ -1,4 +1,4 @@
-"""Slack: punctuation follows the largest value seen, by a length or by a number of rows."""
+"""Slack: punctuation follows the largest value seen, at a length or a number of rows."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from muntin.specs.axis import Axis
 
 @dataclass(frozen=True)
 class Punctuator:
-    """``slack`` ticks behind the largest value seen; None follows control messages alone.
+    """Punctuation ``slack`` ticks below the largest value seen.
 
-    The other rules are made from this one.
+    With ``slack`` None only control messages bring punctuation. The other rules are subclasses.
     """
 
     slack: int | None
 
     def observe(self, rows: pa.Table) -> ObservedRows:
-        """Map side: every task tells its largest tick anyway, and that is all this rule needs."""
+        """Map side: return the rows, because every task sends its largest tick anyway."""
         return ObservedRows(rows)
 
     @property
     def in_batch(self) -> Punctuator:
-        """What a batch does of it: nothing, because its end is its only punctuation."""
+        """The rule in a batch: no punctuation before the end of input."""
         return Punctuator(None)
 
     def advance(self, state: State, progress: Progress, heard: ProgressMessages) -> AdvancedShard:
-        """Take in what a micro-batch says; the punctuation takes effect at its end."""
+        """Take in the messages of a micro-batch; the punctuation takes effect at its end."""
         after = progress.after(heard, self.slack)
         after = after.reaching(after.lead)
         return AdvancedShard(after, punctuation(progress, after))
@@ -50,7 +50,10 @@ TOP = "punctuator:ticks"
 
 @dataclass(frozen=True)
 class RowSlackPunctuator(Punctuator):
-    """Tasks send their ``rows`` + 1 largest ticks to every shard, which keeps as many."""
+    """The punctuation is the least of the ``rows`` + 1 largest ticks.
+
+    Tasks send that many ticks to every shard, and a shard keeps that many.
+    """
 
     rows: int
     axis: Axis
@@ -63,8 +66,8 @@ class RowSlackPunctuator(Punctuator):
         held = [state.read(TOP, bucket) for bucket in state.buckets(TOP)]
         if not heard.everywhere:
             return AdvancedShard(after, punctuation(progress, after))
-        told = pa.concat_tables([*held, *heard.everywhere])["tick"].to_numpy()
-        top = self._top(told)
+        ticks = pa.concat_tables([*held, *heard.everywhere])["tick"].to_numpy()
+        top = self._top(ticks)
         if len(top) > self.rows:
             after = after.reaching(int(top.min()))
         changes = {(TOP, 0): pa.table({"tick": top})}
