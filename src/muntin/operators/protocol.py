@@ -45,9 +45,9 @@ class Punctuation:
 
     ``before`` holds before the micro-batch and ``after`` holds after it; None promises nothing.
     ``largest`` is the largest tick of the whole input so far. ``over`` is true if the input ended
-    before this micro-batch, ``ended`` if it has ended after it. ``by_key`` has a row for every key
-    that is ahead of the whole stream: the key columns ``k0..`` and the key's own ``before`` and
-    ``after``.
+    before this micro-batch, ``ended`` if it has ended by the end of it. ``by_key`` has a row for
+    every key that is ahead of the whole stream: the key columns ``k0..`` and the key's own
+    ``before`` and ``after``.
     """
 
     before: int | None

@@ -1,4 +1,4 @@
-"""Making one pane of many: what each kind of accumulator does when groups or stretches merge."""
+"""Combining accumulators: over the groups of a table, or over stretches of sorted panes."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from muntin.operators.aggregation.value_counts import (
 from muntin.operators.common.arrow_columns import ints
 
 Columns = Sequence[pa.Array]
-#: Reduces integers: for groups, or for stretches of sorted panes.
+#: A function that reduces integers to one per group, or to one per stretch of panes.
 Reduce = Callable[[Ints], Ints]
 
 
 def gather(accumulator: Accumulator, slots: Columns, order: Ints, groups: Groups) -> list[pa.Array]:
-    """One row per group, from the rows themselves."""
+    """Return one row of an accumulator per group, from the rows themselves."""
     if isinstance(accumulator, OwnAccumulator):
-        # Many rows at once: a partial row for each of them may cost far more than the value.
+        # All rows at once, because one partial row per row may be much larger than the value.
         arguments = [slots[slot] for slot in accumulator.slots]
         return accumulator.kind.partial(arguments, groups.number, len(groups))
     return combine(accumulator.kind, accumulator.lift(slots, order), groups)
 
 
 def combine(kind: Merging, columns: Columns, groups: Groups) -> list[pa.Array]:
-    """One row per group."""
+    """Return one row of an accumulator per group, from partial rows."""
     if isinstance(kind, CheckedAggregate):
         return kind.merge(columns, groups.number, len(groups))
     if isinstance(kind, KeptRowsType):
@@ -61,9 +61,9 @@ def combine(kind: Merging, columns: Columns, groups: Groups) -> list[pa.Array]:
         return sums
 
     def least(values: Ints) -> Ints:
-        found = np.full(len(groups), NOTHING)
-        least_by_group(groups.number, values, found)
-        return found
+        minima = np.full(len(groups), NOTHING)
+        least_by_group(groups.number, values, minima)
+        return minima
 
     if kind in (AccumulatorKind.EARLIEST, AccumulatorKind.LATEST):
         return _edge_of_groups(kind, columns, groups, least)
@@ -71,9 +71,9 @@ def combine(kind: Merging, columns: Columns, groups: Groups) -> list[pa.Array]:
 
 
 def slide(kind: Merging, columns: Columns, low: Ints, high: Ints) -> list[pa.Array | Stretches]:
-    """One row per stretch ``[low, high)``; both ends only move forward.
+    """Return one row per stretch ``[low, high)``; both ends only move forward.
 
-    Of counted values no columns are made: there is one object that answers for all stretches.
+    For counted values it returns one object that answers questions about all stretches.
     """
     if isinstance(kind, CheckedAggregate):
         return slide_own(kind, columns, low, high)
@@ -89,9 +89,9 @@ def slide(kind: Merging, columns: Columns, low: Ints, high: Ints) -> list[pa.Arr
         return slide_collected(columns, low, high)
 
     def least(values: Ints) -> Ints:
-        found = np.empty(len(low), np.int64)
-        slide_least(values, low, high, found)
-        return found
+        minima = np.empty(len(low), np.int64)
+        slide_least(values, low, high, minima)
+        return minima
 
     if kind in (AccumulatorKind.EARLIEST, AccumulatorKind.LATEST):
         return _edge(kind, columns, least)
@@ -104,27 +104,27 @@ def _reduce(kind: AccumulatorKind, columns: Columns, add: Reduce, least: Reduce)
         return [pa.array(limb) for limb in (settle(limbs) if len(limbs) > 1 else limbs)]
     keys = order_keys(columns[0])
     if kind is AccumulatorKind.GREATEST:
-        # Complement reverses the order of integers exactly, also of the least one.
-        turned = ~keys.key
+        # The complement reverses the order of all integers, including the least one.
+        reversed_keys = ~keys.key
         if columns[0].null_count:
-            turned[~keys.valid] = NOTHING
-        found = least(turned)
-        some = _some(keys.valid, add, found)
-        return [keys.restore(~found, some)]
-    found = least(keys.key)
-    some = _some(keys.valid, add, found)
-    return [keys.restore(found, some)]
+            reversed_keys[~keys.valid] = NOTHING
+        extremes = least(reversed_keys)
+        exists = _some(keys.valid, add, extremes)
+        return [keys.restore(~extremes, exists)]
+    extremes = least(keys.key)
+    exists = _some(keys.valid, add, extremes)
+    return [keys.restore(extremes, exists)]
 
 
-def _some(valid: npt.NDArray[np.bool_], add: Reduce, found: Ints) -> npt.NDArray[np.bool_]:
-    """Where a reduction saw a value at all."""
+def _some(valid: npt.NDArray[np.bool_], add: Reduce, reduced: Ints) -> npt.NDArray[np.bool_]:
+    """Mask of the groups or stretches that have a value."""
     if len(valid) and valid.all():
-        return np.ones(len(found), np.bool_)
+        return np.ones(len(reduced), np.bool_)
     return add(valid.astype(np.int64)) > 0
 
 
 def _edge(kind: AccumulatorKind, columns: Columns, least: Reduce) -> list[pa.Array]:
-    """The pair (tick, value) that comes first or last; a null tick is no pair."""
+    """Return the first or last pair (tick, value); a pair with a null tick is ignored."""
     tick, value = columns
     keys = order_keys(value)
     present = order_keys(tick)
@@ -132,11 +132,11 @@ def _edge(kind: AccumulatorKind, columns: Columns, least: Reduce) -> list[pa.Arr
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     rank = ~rank if kind is AccumulatorKind.LATEST else rank
-    found = least(np.where(present.valid, rank, NOTHING))
-    absent = found == NOTHING
-    place = np.where(absent, 0, ~found if kind is AccumulatorKind.LATEST else found)
+    edge_rank = least(np.where(present.valid, rank, NOTHING))
+    absent = edge_rank == NOTHING
+    place = np.where(absent, 0, ~edge_rank if kind is AccumulatorKind.LATEST else edge_rank)
     if not len(order):
-        return [pa.nulls(len(found), tick.type), pa.nulls(len(found), value.type)]
+        return [pa.nulls(len(edge_rank), tick.type), pa.nulls(len(edge_rank), value.type)]
     rows = pa.array(order[place], pa.int64(), mask=absent)
     return [tick.take(rows), value.take(rows)]
 
@@ -144,7 +144,7 @@ def _edge(kind: AccumulatorKind, columns: Columns, least: Reduce) -> list[pa.Arr
 def _edge_of_groups(
     kind: AccumulatorKind, columns: Columns, groups: Groups, least: Reduce
 ) -> list[pa.Array]:
-    """As :func:`_edge`, but ranks only the rows at their group's edge, not all of them."""
+    """Return the same as :func:`_edge` for groups, ranking only the rows with the edge tick."""
     keys = order_keys(columns[0])
     ticks = ~keys.key if kind is AccumulatorKind.LATEST else keys.key
     ticks = np.where(keys.valid, ticks, NOTHING)
@@ -153,9 +153,9 @@ def _edge_of_groups(
     few = Groups(np.ascontiguousarray(groups.number[candidates]), groups.member)
 
     def least_of_few(values: Ints) -> Ints:
-        found = np.full(len(few), NOTHING)
-        least_by_group(few.number, values, found)
-        return found
+        minima = np.full(len(few), NOTHING)
+        least_by_group(few.number, values, minima)
+        return minima
 
     return _edge(kind, [column.take(pa.array(candidates)) for column in columns], least_of_few)
 

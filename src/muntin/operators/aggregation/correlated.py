@@ -1,8 +1,8 @@
-"""Correlated aggregates, exactly: over the rows that panes keep [CA-12].
+"""Exact correlated aggregates, over the rows that panes keep [CA-12].
 
-The rows of a window are a stretch of all rows. Inner aggregates are made window by window from
-the innermost out; a condition that compares a slot with the window's own value is then a question
-about ranks, which a Fenwick tree answers without looking at every row of every window. Any other
+The rows of a window are a stretch of all rows. Inner aggregates are computed for every window, from
+the innermost outwards. A condition that compares a slot with a value of the window selects a range
+of ranks, and a Fenwick tree adds these up without visiting every row of every window. Any other
 condition is evaluated over the rows of each window.
 """
 
@@ -29,9 +29,9 @@ from muntin.kernels.grouping import Groups
 from muntin.kernels.numbers.decimals import settle
 
 Columns = Sequence[pa.Array]
-#: How many rows are looked at together where every window's rows are.
+#: How many rows are evaluated at once if a condition is evaluated for each window.
 AT_ONCE = 1_000_000
-#: Comparisons whose rows lie between two ranks.
+#: Comparisons that select the rows between two ranks.
 _BETWEEN_RANKS = ("<", "<=", ">", ">=", "=")
 
 
@@ -46,7 +46,7 @@ class Slide(Protocol):
 
 
 def keep(columns: Columns, groups: Groups) -> list[pa.Array]:
-    """Lists of the same group joined, in the order in which they come."""
+    """Join the lists of each group, in the order of the rows."""
     order = np.argsort(groups.number, kind="stable")
     lengths = pc.list_value_length(columns[0]).to_numpy(zero_copy_only=False)
     sizes = np.zeros(len(groups), np.int64)
@@ -80,28 +80,28 @@ class KeptRowWindows:
         combine: Combine,
         slide: Slide,
     ) -> KeptRowWindows:
-        """From panes: stretches of panes become stretches of rows."""
+        """Return windows over rows, given windows as stretches of panes."""
         lengths = pc.list_value_length(columns[0]).to_numpy(zero_copy_only=False)
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         rows = [column.flatten() for column in columns]
         return cls(kind, rows, starts[low], starts[high], combine, slide)
 
     def result(self) -> pa.Array:
-        """The dependent aggregate of each window."""
-        asked = self.kind.correlation
-        return self.aggregate(Inner(asked.function, asked.argument, self.kind.where))
+        """Return the dependent aggregate of each window."""
+        correlation = self.kind.correlation
+        return self.aggregate(Inner(correlation.function, correlation.argument, self.kind.where))
 
     def aggregate(self, asked: Inner) -> pa.Array:
-        """One value per window."""
+        """Return an aggregate of each window, computed at most once."""
         if asked not in self.made:
             bound = self._bound(asked)
             if asked.where is None:
-                made = self._sliding(asked, bound)
+                values = self._sliding(asked, bound)
             elif (ranges := self._ranges(asked, bound)) is not None:
-                made = self._between(asked, bound, ranges)
+                values = self._between(asked, bound, ranges)
             else:
-                made = self._expanded(asked, asked.where, bound)
-            self.made[asked] = made
+                values = self._expanded(asked, asked.where, bound)
+            self.made[asked] = values
         return self.made[asked]
 
     def _bound(self, asked: Inner) -> BoundAggregate:
@@ -125,24 +125,27 @@ class KeptRowWindows:
         return bound.finish(slid)
 
     def _windowed(self, node: Node) -> Value:
-        """A value that does not differ between the rows of a window."""
+        """Evaluate an expression that has one value per window."""
         return evaluate(node, self._no_slot, lambda inner: from_arrow(self.aggregate(inner)))
 
     def _no_slot(self, place: int) -> Value:
         raise AssertionError(f"slot {place} differs from row to row")
 
     def _ranges(self, asked: Inner, bound: BoundAggregate) -> _Ranges | None:
-        """The condition as a range of one slot, if it is one and sums are of integers."""
+        """Return the condition as a range of one slot; None if it is not one.
+
+        Also return None if the aggregate is not a sum of integers.
+        """
         assert asked.where is not None
         if any(accumulator.kind is not AccumulatorKind.ADD for accumulator in bound.accumulators):
             return None
         parts = conjuncts(asked.where)
         plain = tuple(part.place for part in parts if isinstance(part, Slot))
         limits = [limit_of(part) for part in parts if not isinstance(part, Slot)]
-        found = [limit for limit in limits if limit is not None and limit[1] in _BETWEEN_RANKS]
-        if not found or len(found) < len(limits) or len({slot for slot, _, _ in found}) > 1:
+        usable = [limit for limit in limits if limit is not None and limit[1] in _BETWEEN_RANKS]
+        if not usable or len(usable) < len(limits) or len({slot for slot, _, _ in usable}) > 1:
             return None
-        return _Ranges(found[0][0], tuple((sign, node) for _, sign, node in found), plain)
+        return _Ranges(usable[0][0], tuple((sign, node) for _, sign, node in usable), plain)
 
     def _between(self, asked: Inner, bound: BoundAggregate, ranges: _Ranges) -> pa.Array:
         values = from_arrow(self.slots[ranges.slot])
@@ -150,16 +153,16 @@ class KeptRowWindows:
         for place in ranges.plain:
             counts = counts & truth(from_arrow(self.slots[place])).true
         own, _ = comparable(values, values)
-        distinct, one, ranks = np.unique(own, return_index=True, return_inverse=True)
+        distinct, example, ranks = np.unique(own, return_index=True, return_inverse=True)
         rank: Ints = np.where(counts, ranks, -1).astype(np.int64)
         first = np.zeros(len(self.low), np.int64)
         last = np.full(len(self.low), len(distinct), np.int64)
         for sign, limit in ranges.limits:
             threshold = self._windowed(limit)
-            # Against a double, integers compare as doubles: coarser, but in the same order.
+            # Integers compare with a double as doubles, which keeps their order.
             keys, edges = comparable(values, threshold)
             exists = validity(threshold)
-            for at, side in _edges_of(sign, keys[one], edges):
+            for at, side in _edges_of(sign, keys[example], edges):
                 if side > 0:
                     first = np.maximum(first, np.where(exists, at, len(distinct)))
                 else:
@@ -171,7 +174,7 @@ class KeptRowWindows:
     ) -> list[list[pa.Array]]:
         column = self._argument(asked)
         order = np.zeros(len(column), np.int64)
-        made = []
+        accumulated = []
         for accumulator in bound.accumulators:
             sums = []
             for part in accumulator.lift([column], order):
@@ -179,13 +182,13 @@ class KeptRowWindows:
                 out = np.empty(len(first), np.int64)
                 weight_between(rank, weight, self.low, self.high, first, last, ranks, out)
                 sums.append(out)
-            made.append([pa.array(s) for s in (settle(sums) if len(sums) > 1 else sums)])
-        return made
+            accumulated.append([pa.array(s) for s in (settle(sums) if len(sums) > 1 else sums)])
+        return accumulated
 
     def _expanded(self, asked: Inner, where: Node, bound: BoundAggregate) -> pa.Array:
-        """Every row once for every window that holds it, a bounded number at a time."""
+        """Evaluate the condition for every row of every window, a bounded number at a time."""
         column = self._argument(asked)
-        made = [pa.array([], bound.type)]
+        results = [pa.array([], bound.type)]
         for start, stop in self._portions():
             sizes = self.high[start:stop] - self.low[start:stop]
             ends = np.cumsum(sizes)
@@ -199,8 +202,8 @@ class KeptRowWindows:
             parts = [
                 self.combine(a.kind, a.lift([taken], order), groups) for a in bound.accumulators
             ]
-            made.append(bound.finish(parts))
-        return pa.concat_arrays(made)
+            results.append(bound.finish(parts))
+        return pa.concat_arrays(results)
 
     def _holds(self, where: Node, row: Ints, window: Ints) -> npt.NDArray[np.bool_]:
         def slot(place: int) -> Value:
@@ -209,11 +212,11 @@ class KeptRowWindows:
         def inner(asked: Inner) -> Value:
             return from_arrow(self.aggregate(asked).take(pa.array(window)))
 
-        found = truth(evaluate(where, slot, inner))
-        return np.ascontiguousarray(np.broadcast_to(found.true, row.shape))
+        held = truth(evaluate(where, slot, inner))
+        return np.ascontiguousarray(np.broadcast_to(held.true, row.shape))
 
     def _portions(self) -> Iterator[tuple[int, int]]:
-        """Windows that together hold not many more rows than are looked at together."""
+        """Yield ranges of windows that together hold about ``AT_ONCE`` rows or fewer."""
         ends = np.cumsum(self.high - self.low)
         start = 0
         while start < len(ends):
@@ -225,7 +228,7 @@ class KeptRowWindows:
 
 @dataclass(frozen=True)
 class _Ranges:
-    """Which rows count: those of a slot within limits, where plain conditions hold."""
+    """The rows whose slot is within the limits and for which the ``plain`` slots are true."""
 
     slot: int
     limits: tuple[tuple[str, Node], ...]
@@ -233,11 +236,11 @@ class _Ranges:
 
 
 def _edges_of(sign: str, distinct: Ints, edges: Ints) -> Iterator[tuple[Ints, int]]:
-    """Ranks where a comparison begins to hold (1) and where it ceases to (-1)."""
+    """Yield the ranks at which a comparison begins (1) or ceases (-1) to hold."""
 
     def at(side: str) -> Ints:
-        found: Ints = np.searchsorted(distinct, edges, side)  # type: ignore[call-overload]
-        return found.astype(np.int64)
+        ranks: Ints = np.searchsorted(distinct, edges, side)  # type: ignore[call-overload]
+        return ranks.astype(np.int64)
 
     if sign in (">=", "="):
         yield at("left"), 1

@@ -1,8 +1,8 @@
-"""Panes that keep values: how their lists merge, and windows over them that keep no copy.
+"""Panes that keep values: how their lists merge, and windows over them without copies.
 
-A window of many panes would have long lists, and neighbouring windows nearly the same ones. So a
-window is not made of them: it is a stretch of the panes' entries, and questions about all windows
-are answered in one walk along them.
+The lists of a window of many panes would be long, and those of neighbouring windows nearly equal.
+So a window is only a stretch of the entries of the panes, and a question about all windows is
+answered in one pass over the entries.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Columns = Sequence[pa.Array]
 
 
 def combine_counted(columns: Columns, groups: Groups) -> list[pa.Array]:
-    """Distinct values of each group in order, and their counts added up."""
+    """Return the distinct values of each group in order, and their summed counts."""
     values, group = ranked(columns[0].flatten()), np.repeat(groups.number, lengths(columns[0]))
     cells = key_and_pane(group, len(groups), values.rank)
     counts = np.zeros(len(cells), np.int64)
@@ -37,7 +37,7 @@ def combine_counted(columns: Columns, groups: Groups) -> list[pa.Array]:
 
 
 def combine_collected(columns: Columns, groups: Groups) -> list[pa.Array]:
-    """The values of each group in order of their places, those at one place in their own order."""
+    """Return the values of each group by place, and by value where places are equal."""
     places, values = (column.flatten() for column in columns)
     group = np.repeat(groups.number, lengths(columns[0]))
     order = pa.array(np.lexsort((ranked(values).rank, ints(places), group)))
@@ -46,7 +46,7 @@ def combine_collected(columns: Columns, groups: Groups) -> list[pa.Array]:
 
 
 def slide_collected(columns: Columns, low: Ints, high: Ints) -> list[pa.Array]:
-    """The values of each stretch in order, copied: that is what was asked for."""
+    """Return copies of the values of each stretch in order: the copies are the result."""
     places, values = (column.flatten() for column in columns)
     ends = _ends(columns[0])
     first, sizes = ends[low], ends[high] - ends[low]
@@ -56,7 +56,7 @@ def slide_collected(columns: Columns, low: Ints, high: Ints) -> list[pa.Array]:
     falls = (place[1:] < place[:-1]) | ((place[1:] == place[:-1]) & (rank[1:] < rank[:-1]))
     inside = np.append(0, np.cumsum(falls))
     if len(place) and (inside[ends[high] - 1] > inside[np.minimum(first, len(place) - 1)]).any():
-        # Rows of one place that were ordered by something else than their value.
+        # Rows with equal places may be sorted by something other than their values.
         entry = entry[np.lexsort((rank[entry], place[entry], window))]
     chosen = pa.array(entry)
     return [lists(sizes, places.take(chosen)), lists(sizes, values.take(chosen))]
@@ -64,7 +64,7 @@ def slide_collected(columns: Columns, low: Ints, high: Ints) -> list[pa.Array]:
 
 @dataclass(frozen=True)
 class Stretches:
-    """The counted values of stretches of panes; a ``muntin.aggregates.holistic.Bags``."""
+    """The counted values of stretches of panes; implements ``muntin.aggregates.holistic.Bags``."""
 
     values: pa.Array
     counts: pa.Array
@@ -105,9 +105,9 @@ class Stretches:
         starts = np.append(0, np.cumsum(np.minimum(most, self.distinct_counts)))
         rank, count = np.zeros(starts[-1], np.int64), np.zeros(starts[-1], np.int64)
         value_counts.slide_frequent(*self._entries, self._leaves, starts, at_least, rank, count)
-        found = count > 0
-        running = np.append(0, np.cumsum(found))
-        return np.diff(running[starts]), rank[found], count[found]
+        filled = count > 0
+        running = np.append(0, np.cumsum(filled))
+        return np.diff(running[starts]), rank[filled], count[filled]
 
     def present(self) -> tuple[Ints, Ints]:
         starts = np.append(0, np.cumsum(self.distinct_counts))
@@ -121,5 +121,5 @@ class Stretches:
 
 
 def _ends(column: pa.Array) -> Ints:
-    """Where the entries of each row begin among all, and the number of them."""
+    """Return where the entries of each row begin among all entries, and then their number."""
     return np.append(0, np.cumsum(lengths(column)))

@@ -65,7 +65,7 @@ class Sequenced(OneInput):
     ties: tuple[pa.DataType, ...] = ()
 
     def __getstate__(self) -> dict[str, object]:
-        # What is derived holds closures and is derived again where this arrives.
+        # Cached properties hold closures and are not pickled; the receiver computes them again.
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Which windows a punctuation has closed: of the whole stream, and of the keys ahead of it."""
+"""The windows that punctuation has closed: for the whole stream, and for keys ahead of it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from muntin.operators.protocol import Punctuation
 from muntin.specs.axis import TICK_LIMIT
 from muntin.specs.windows import Edges
 
-#: The last closed window of every row, or one for all of them.
+#: The last closed window: one number per row, or one number for all rows.
 Last = int | Ints
-#: Beyond every window; small enough that panes of it fit 64 bits.
+#: A number above every window; it is small enough that the numbers of its panes fit 64 bits.
 FOREVER = 2**60
 
 
 @dataclass(frozen=True)
 class Closing:
-    """The last windows closed before and after a step; far below all windows where none is.
+    """The last windows that are closed before and after a step; ``-FOREVER`` if none is closed.
 
-    As long as no key is ahead of the stream these are two numbers, and cost nothing per row.
+    If no key is ahead of the stream, these are two numbers and need no work per row.
     """
 
     edges: Edges
@@ -32,43 +32,43 @@ class Closing:
 
     @cached_property
     def by_key(self) -> bool:
-        """Whether some key is ahead of the stream."""
+        """True if some key is ahead of the stream."""
         keys = self.punctuation.by_key
         return keys is not None and keys.num_rows > 0 and not self.punctuation.over
 
     @cached_property
     def closed(self) -> int:
-        """Of the whole stream, before the step."""
+        """The last window of the whole stream that was closed before the step."""
         if self.punctuation.over:
             return self._last_of_all(None)
         return self._last(self.punctuation.before)
 
     @cached_property
     def closing(self) -> int:
-        """Of the whole stream, after the step."""
+        """The last window of the whole stream that is closed after the step."""
         if self.punctuation.ended:
             return max(self.closed, self._last_of_all(self.punctuation.largest))
         return max(self.closed, self._last(self.punctuation.after))
 
     def of(self, rows: pa.Table) -> tuple[Last, Last]:
-        """Before and after the step, for each row of a table that has the keys."""
+        """Return the last window closed before and after the step, for each row of a table."""
         if not self.by_key:
             return self.closed, self.closing
         return self._of_ticks(*self.punctuation.of(rows.select(self._names.column_names)))
 
     def panes(self) -> Sequence[tuple[int, int]]:
-        """Stretches of panes that hold what the step closes or no longer needs."""
-        found = [(self.closed, self.closing)] if self.closing > self.closed else []
+        """Return ranges of panes: those of windows that close, or that no open window needs."""
+        ranges = [(self.closed, self.closing)] if self.closing > self.closed else []
         if self.by_key:
             closed, closing = self._of_ticks(*self.punctuation.of(self._names))
             moved = closing > closed
             pairs = {*zip(closed[moved].tolist(), closing[moved].tolist(), strict=True)}
-            found += sorted(pairs)
-        return [(self._start(closed), self._end(closing)) for closed, closing in found]
+            ranges += sorted(pairs)
+        return [(self._start(closed), self._end(closing)) for closed, closing in ranges]
 
     @property
     def _names(self) -> pa.Table:
-        assert self.punctuation.by_key is not None  # asked only where there are keys
+        assert self.punctuation.by_key is not None  # used only if some key is ahead
         return self.punctuation.by_key.drop_columns(["before", "after"])
 
     def _of_ticks(self, before: Ints, after: Ints) -> tuple[Ints, Ints]:
@@ -77,7 +77,10 @@ class Closing:
         return closed, np.maximum(closing, self.closing) if self.punctuation.ended else closing
 
     def _last_of_all(self, largest: int | None) -> int:
-        """At the end: landmark windows are reported up to the first that ends beyond the input."""
+        """Return the last window to close at the end of input.
+
+        Landmark windows are reported up to the first that ends after the largest value.
+        """
         if self.edges.landmark and largest is not None:
             return self.edges.last_closed(largest) + 1
         return FOREVER
@@ -86,12 +89,12 @@ class Closing:
         return -FOREVER if tick is None else self.edges.last_closed(tick)
 
     def _lasts(self, ticks: Ints) -> Ints:
-        # No row is below the least tick, so what is complete there need not be told apart.
+        # No row lies below the least tick, so lower punctuations all have the same effect.
         wids = (np.maximum(ticks, -TICK_LIMIT) - self.edges.origin) // self.edges.slide - 1
         return np.where(ticks == NEVER, -FOREVER, wids)
 
     def _start(self, closed: int) -> int:
-        """The first pane that a window behind ``closed`` needs."""
+        """Return the first pane of the windows after ``closed``."""
         return closed if self.edges.landmark else self.edges.start_pane(closed + 1)
 
     def _end(self, closing: int) -> int:

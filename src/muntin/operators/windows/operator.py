@@ -1,8 +1,8 @@
 """Windows over values, by panes [Panes 3.1; Window-ids 5.2].
 
-Rows become panes on the map side: one row of accumulators per key and pane. A pane store merges
-those that arrive with those it keeps, and the operator makes windows of them when punctuation says
-that they are complete.
+The map side combines rows into panes: one row of accumulators per key and pane. A pane store merges
+new panes with those it keeps. The operator makes a window from its panes when punctuation says that
+the window is complete.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from muntin.specs.windows import Edges, Unfinished
 class Windows(OneInput):
     """Sliding, tumbling and landmark windows with their aggregates.
 
-    Results have the keys ``k0..``, the bounds of the window and ``r0..``, one for each call.
+    Results have the keys ``k0..``, the bounds of the window and one column ``r0..`` per call.
     """
 
     axis: Axis
@@ -53,7 +53,7 @@ class Windows(OneInput):
     panes_per_bucket: int = 1
 
     def __getstate__(self) -> dict[str, object]:
-        # What is derived holds closures and is derived again where this arrives.
+        # Cached properties hold closures and are not pickled; the receiver computes them again.
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @cached_property
@@ -67,16 +67,16 @@ class Windows(OneInput):
 
     @cached_property
     def result_schema(self) -> pa.Schema:
-        made = [*self.panes.key_fields]
-        made += [pa.field(name, self.bound_type) for name in ("window_start", "window_end")]
+        columns = [*self.panes.key_fields]
+        columns += [pa.field(name, self.bound_type) for name in ("window_start", "window_end")]
         if self.unfinished == "flag":
-            made.append(pa.field("complete", pa.bool_()))
+            columns.append(pa.field("complete", pa.bool_()))
         results = enumerate(self.panes.bound)
-        return pa.schema([*made, *(pa.field(f"r{place}", b.type) for place, b in results)])
+        return pa.schema([*columns, *(pa.field(f"r{place}", b.type) for place, b in results)])
 
     @cached_property
     def lateness_type(self) -> pa.DataType:
-        """How late a row came: a length of time, or a number like those of the column."""
+        """The type of the lateness of a row: a duration, or the type of the bounds."""
         return pa.duration("us") if self.axis.domain.temporal else self.bound_type
 
     @property
@@ -84,11 +84,11 @@ class Windows(OneInput):
         return (self.panes.key_names,)
 
     def route(self, rows: pa.Table) -> Routed:
-        """Map side: rows to panes."""
+        """Map side: combine rows into panes."""
         return self.panes.route(rows)
 
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
-        """One row per key and pane."""
+        """Combine partial tables into one row per key and pane."""
         return self.panes.merge(partials)
 
     def step(self, state: State, inputs: Sequence[InputBatch]) -> Step:
@@ -103,9 +103,10 @@ class Windows(OneInput):
         )
 
     def close(self, cells: Cells, seen: WindowPanes, punctuation: Punctuation) -> pa.Table:
-        """The windows that close now and hold a row, made of the panes of a store.
+        """Return the windows that close now and hold a row, made from the panes of a store.
 
-        ``cells`` has the layout of the panes: more accumulators than needed, where windows share.
+        ``cells`` is the layout of the panes. If windows share panes, it has the accumulators of all
+        of them.
         """
         panes, ends = seen.panes, seen.ends
         if not np.any(ends.closing > ends.closed):
@@ -125,11 +126,11 @@ class Windows(OneInput):
         if self.edges.landmark:
             slides = LATCH if self.edges.latch else LANDMARK
         bounds = ends.closed + 1, np.ascontiguousarray(ends.closing)
-        given = ends.starts, ints(panes["pane"]), self.edges.panes_per_slide, slides, *bounds
+        arguments = ends.starts, ints(panes["pane"]), self.edges.panes_per_slide, slides, *bounds
         none = np.empty(0, np.int64)
-        found = intervals(*given, none, none, none, none)
-        filled = [np.empty(found, np.int64) for _ in range(4)]
-        intervals(*given, *filled)
+        count = intervals(*arguments, none, none, none, none)
+        filled = [np.empty(count, np.int64) for _ in range(4)]
+        intervals(*arguments, *filled)
         return filled[0], filled[1], filled[2], filled[3]
 
     def _finish(
@@ -142,14 +143,16 @@ class Windows(OneInput):
             for accumulator, parts in cells.by_accumulator(columns[len(self.keys) + 1 :])
             if accumulator in wanted
         }
-        made = [column.take(pa.array(row)) for column in columns[: len(self.keys)]]
+        arrays = [column.take(pa.array(row)) for column in columns[: len(self.keys)]]
         ends = self.edges.origin + (wid + 1) * self.edges.slide
-        made += [from_ticks(self._starts(ends), self.axis, self.bound_type)]
-        made += [from_ticks(ends, self.axis, self.bound_type)]
+        arrays += [from_ticks(self._starts(ends), self.axis, self.bound_type)]
+        arrays += [from_ticks(ends, self.axis, self.bound_type)]
         if self.unfinished == "flag":
-            made.append(pa.nulls(len(wid), pa.bool_()))
-        made += [bound.finish([slid[a] for a in bound.accumulators]) for bound in self.panes.bound]
-        return pa.Table.from_arrays(made, schema=self.result_schema)
+            arrays.append(pa.nulls(len(wid), pa.bool_()))
+        arrays += [
+            bound.finish([slid[a] for a in bound.accumulators]) for bound in self.panes.bound
+        ]
+        return pa.Table.from_arrays(arrays, schema=self.result_schema)
 
     def _starts(self, ends: Ints) -> Ints:
         if self.edges.landmark and not self.edges.latch:
@@ -158,7 +161,7 @@ class Windows(OneInput):
         return np.maximum(starts, self.edges.origin) if self.edges.clipped else starts
 
     def _complete(self, wid: Ints, punctuation: Punctuation) -> Mask:
-        """Windows are complete unless the input ended before they did."""
+        """Mask of the windows that ended before the end of input."""
         if not punctuation.ended or punctuation.largest is None:
             return np.ones(len(wid), np.bool_)
         ends = self.edges.origin + (wid + 1) * self.edges.slide

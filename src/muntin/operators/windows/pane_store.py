@@ -1,9 +1,9 @@
-"""The pane store: which panes are kept, where, and until when; windows read it.
+"""The pane store: which panes are kept, where, and until when; windows are made from it.
 
-A store takes partial tables in, refuses panes whose windows are closed, keeps the others in buckets
-of panes and forgets those that no open window reaches. Every row of a pane belongs to the same
-windows, so lateness is decided per pane. Several windows may read one store: its panes then lie
-between the edges of all of them, and each window sees them under its own numbers.
+A store takes in partial tables and refuses panes whose windows are closed. It keeps the others in
+buckets of panes, and deletes panes that no open window needs. All rows of a pane belong to the same
+windows, so lateness is decided per pane. Several windows may share a store. Its panes then lie
+between the edges of all windows, and each window has its own numbers for them.
 """
 
 from __future__ import annotations
@@ -27,21 +27,24 @@ from muntin.specs.disorder import Late
 from muntin.specs.windows import Edges
 
 PANES = "panes"
-#: A chunk without columns whose bucket is the number of panes in a bucket of PANES.
+#: A chunk without columns; its bucket number is how many panes a bucket of PANES has.
 LAYOUT = "layout"
 _NO_COLUMNS = pa.table({})
 
 
 @dataclass(frozen=True)
 class KeyEnds:
-    """The keys of sorted panes: where each begins, and its last windows closed and closing."""
+    """For each key of sorted panes: where it begins, and its last closed windows.
+
+    ``closed`` are those closed before the step, ``closing`` those closed after it.
+    """
 
     starts: Ints
     closed: Ints
     closing: Ints
 
     def of(self, shown: Mask) -> KeyEnds:
-        """The same for some of the panes, and the keys that have any of them."""
+        """Return the same for the panes in a mask, without keys that have none of them."""
         before = np.concatenate([[0], np.cumsum(shown)])
         starts: Ints = before[self.starts]
         some = np.diff(starts) > 0
@@ -51,9 +54,10 @@ class KeyEnds:
 
 @dataclass(frozen=True)
 class WindowPanes:
-    """What one window sees of a store after a step: panes under its own numbers, sorted by key.
+    """The panes of a store after a step, as one window numbers them, sorted by key.
 
-    ``before_origin`` counts rows that other windows use and that lie before this one's origin.
+    ``before_origin`` counts rows that lie before the origin of this window and that other windows
+    use.
     """
 
     panes: pa.Table
@@ -64,7 +68,7 @@ class WindowPanes:
 
 @dataclass(frozen=True)
 class StoreStep:
-    """What each window sees after a step, and what changes in the state."""
+    """The panes of each window after a step, and the changes of the state."""
 
     windows: tuple[WindowPanes, ...]
     changes: Changes
@@ -72,7 +76,7 @@ class StoreStep:
 
 @dataclass(frozen=True)
 class _Taken:
-    """What became of rows that arrived in one window, and which panes it may still use."""
+    """The counts of new rows for one window, and a mask of the panes that it may still use."""
 
     rows: RowCounts
     before_origin: int
@@ -81,10 +85,10 @@ class _Taken:
 
 @dataclass(frozen=True)
 class PaneStore:
-    """Panes in the state, with what is refused for lateness and what is kept.
+    """Keeps panes in the state, and refuses those that are late.
 
-    A store that several windows read takes late rows generously: what is late for one window may
-    be in time for another.
+    A store that several windows share takes late rows generously: a row that is late for one window
+    may be in time for another.
     """
 
     panes: Panes
@@ -99,14 +103,14 @@ class PaneStore:
 
     @cached_property
     def edges(self) -> tuple[Edges, ...]:
-        """The edges of each window that reads the store."""
+        """The edges of each window that uses the store."""
         return self.panes.edges.windows
 
     def step(self, state: State, batch: InputBatch) -> StoreStep:
-        """Take in what arrived, and give each window what it may close."""
+        """Take in new panes, and return for each window the panes that it may close."""
         layout = state.buckets(LAYOUT)
         if layout and layout[0] != self.panes_per_bucket:
-            # Written under another slack, which sets the size of buckets.
+            # The state was written with another slack, which sets the size of buckets.
             return replace(self, panes_per_bucket=layout[0]).step(state, batch)
         closings = [Closing(edges, batch.punctuation) for edges in self.edges]
         arrived = self.panes.merge(batch.partials)
@@ -129,7 +133,7 @@ class PaneStore:
         return StoreStep(tuple(views), changes)
 
     def _view(self, panes: pa.Table, edges: Edges, ends: KeyEnds, taken: _Taken) -> WindowPanes:
-        """The panes that a window may hold, under its numbers."""
+        """Return the panes of a window, with the numbers that it gives them."""
         if len(self.edges) == 1:
             return WindowPanes(panes, ends, taken.rows)
         number = self.panes.edges.numbers(edges, ints(panes["pane"]))
@@ -143,7 +147,7 @@ class PaneStore:
     def _loaded(
         self, state: State, closings: Sequence[Closing], touched: Sequence[int]
     ) -> set[int]:
-        """The buckets that rows fell into, and those with panes of windows that close."""
+        """Return the stored buckets with new rows or with panes of windows that close."""
         remembered = state.buckets(PANES)
         loaded = set(remembered) & set(touched)
         for closing in closings:
@@ -157,11 +161,11 @@ class PaneStore:
         return first < end and start < first + self.panes_per_bucket
 
     def _ends(self, panes: pa.Table, closing: Closing) -> KeyEnds:
-        """Where each key begins, and its last windows closed before and after."""
+        """Return where each key begins, and its last windows closed before and after the step."""
         if not closing.by_key and closing.closed == closing.closing:
-            # Nothing closes, for nobody: the keys need not be told apart.
-            one = np.array([closing.closed])
-            return KeyEnds(np.array([0, panes.num_rows]), one, one)
+            # No window of any key closes, so all panes can count as one key.
+            last_closed = np.array([closing.closed])
+            return KeyEnds(np.array([0, panes.num_rows]), last_closed, last_closed)
         codes, _ = self.panes.codes(panes)
         starts = np.flatnonzero(np.diff(codes, prepend=-1)).astype(np.int64)
         names = panes.select(self.panes.key_names)
@@ -170,28 +174,28 @@ class PaneStore:
         return KeyEnds(np.append(starts, len(codes)), closed, after)
 
     def _take(self, arrived: pa.Table, closing: Closing, batch: InputBatch) -> _Taken:
-        """What becomes of panes that arrived in one window."""
+        """Count the rows of new panes for one window, and find the panes that it may use."""
         edges = closing.edges
         pane, rows = self.panes.edges.numbers(edges, ints(arrived["pane"])), ints(arrived["a0_0"])
         closed, _ = closing.of(arrived)
         outside = before_origin(edges, pane)
-        idle = in_no_window(edges, pane)
+        unused = in_no_window(edges, pane)
         late = self._late(edges, pane, closed) & ~outside
         used, refused, between = (
-            int(rows[those].sum()) for those in (~late & ~outside, late, ~late & idle & ~outside)
+            int(rows[mask].sum()) for mask in (~late & ~outside, late, ~late & unused & ~outside)
         )
         originals = self._late_rows(batch, closing) if batch.rows else None
         counts = RowCounts(used, refused, between, originals)
-        return _Taken(counts, int(rows[outside].sum()), ~late & ~idle)
+        return _Taken(counts, int(rows[outside].sum()), ~late & ~unused)
 
     def _on_time(self, panes: pa.Table, usable: Sequence[Mask], closing: Closing) -> pa.Table:
-        """The panes that may still enter a window."""
+        """Return the panes that some window may still use."""
         some = np.logical_or.reduce(usable)
         panes = panes if some.all() else panes.filter(pa.array(some))
         return self._moved(panes, closing) if closing.edges.landmark else panes
 
     def _moved(self, panes: pa.Table, closing: Closing) -> pa.Table:
-        """A late row of a generous landmark window enters the windows that are still open."""
+        """Move late panes of a generous landmark window into its first open window."""
         closed, _ = closing.of(panes)
         least = -FOREVER + 1 if closing.edges.latch else 0
         if not np.any(np.greater_equal(closed, least)):
@@ -201,7 +205,10 @@ class PaneStore:
         return self.panes.merge([panes.set_column(place, "pane", pa.array(pane))])
 
     def _late(self, edges: Edges, pane: Ints, closed: Last) -> Mask:
-        """Refused for lateness: all windows of the pane are closed, or one where that is enough."""
+        """Mask of the late panes.
+
+        A pane is late if all its windows are closed, or if one is and ``late`` is "consistent".
+        """
         if isinstance(closed, int) and closed >= FOREVER:
             return np.ones(len(pane), np.bool_)
         if self.late == "consistent":
@@ -212,7 +219,7 @@ class PaneStore:
         return (_last_wids(edges, pane) <= closed) & ~in_no_window(edges, pane)
 
     def _late_rows(self, batch: InputBatch, closing: Closing) -> pa.Table:
-        """The original rows that were refused, and how far behind the punctuation they came."""
+        """Return the original rows that were refused as late, with their lateness."""
         table = pa.concat_tables(batch.rows)
         closed, _ = closing.of(table)
         before, _ = closing.punctuation.of(table.select(self.panes.key_names))
@@ -223,8 +230,8 @@ class PaneStore:
     def _buckets(self, pane: Ints) -> list[int]:
         buckets = pane // self.panes_per_bucket
         groups = key_and_pane(np.zeros(len(pane), np.int64), 1, buckets)
-        found: list[int] = buckets[groups.member].tolist()
-        return found
+        numbers: list[int] = buckets[groups.member].tolist()
+        return numbers
 
     def _remember(
         self,
@@ -235,7 +242,7 @@ class PaneStore:
         loaded: set[int],
         touched: Sequence[int],
     ) -> Changes:
-        """Write the buckets that rows fell into, forget those that no open window reaches."""
+        """Write the buckets with new rows, and delete those that no open window needs."""
         if self.edges[0].landmark:
             return self._remember_landmark(panes, ends[0], loaded, touched)
         needed = min(
@@ -246,13 +253,13 @@ class PaneStore:
         sparse: set[int] = set()
         live: Mask | None = None
         if closings[0].by_key:
-            # Where keys move by themselves, old panes of some lie among live ones of others.
+            # Keys progress at different speeds, so a bucket may hold live and outdated panes.
             sparse = loaded
             first = [self._needed(e, own) for e, own in zip(self.edges, ends, strict=True)]
             live = pane >= np.minimum.reduce(first)
         near = pane >= needed
         if not near.all():
-            # Few of many panes, so that what follows costs what is kept, not what arrived.
+            # Drop outdated panes first, so that the cost of what follows depends on the kept panes.
             panes, pane = panes.filter(pa.array(near)), pane[near]
             live = None if live is None else live[near]
         over = {b for b in state.buckets(PANES) if (b + 1) * self.panes_per_bucket <= needed}
@@ -263,13 +270,13 @@ class PaneStore:
         return changes | table.write(panes, bucket_of, changed, live, sparse - over)
 
     def _needed(self, edges: Edges, ends: KeyEnds) -> Ints:
-        """For each pane the first that open windows of its key may need."""
+        """Return for each pane the first pane that open windows of its key need."""
         return np.repeat(self.panes.edges.needed(edges, ends.closing), np.diff(ends.starts))
 
     def _remember_landmark(
         self, panes: pa.Table, ends: KeyEnds, loaded: set[int], touched: Sequence[int]
     ) -> Changes:
-        """Landmark windows only grow: what is closed is kept as one pane a key."""
+        """Write landmark windows, which only grow: all closed panes of a key become one."""
         place = panes.schema.get_field_index("pane")
         closing = np.repeat(ends.closing, np.diff(ends.starts))
         pane = np.maximum(ints(panes["pane"]), closing)
@@ -282,13 +289,13 @@ class PaneStore:
 
 
 def before_origin(edges: Edges, pane: Ints) -> Mask:
-    """Panes before the origin of windows that are clipped to it."""
+    """Mask of the panes before the origin, if windows are clipped to it."""
     outside: Mask = pane < 0 if edges.clipped else np.zeros(len(pane), np.bool_)
     return outside
 
 
 def in_no_window(edges: Edges, pane: Ints) -> Mask:
-    """Panes before the origin, or in the gaps of a slide that is longer than the range."""
+    """Mask of the panes before the origin, or in the gaps between windows shorter than a slide."""
     outside = before_origin(edges, pane)
     if edges.landmark or edges.range >= edges.slide:
         return outside
@@ -297,7 +304,7 @@ def in_no_window(edges: Edges, pane: Ints) -> Mask:
 
 
 def _last_wids(edges: Edges, pane: Ints) -> Ints:
-    """The last window that holds each pane."""
+    """Return the last window that holds each pane."""
     if edges.panes_per_slide == 1:
         return pane + (edges.whole_slides - 1)
     return edges.whole_slides + (pane - 1) // 2

@@ -1,7 +1,7 @@
-"""Panes: what rows become before the shuffle, and how partial tables merge [Panes 3.1].
+"""Panes: what rows are combined into before the shuffle, and how partial tables merge [Panes 3.1].
 
-A pane is one row of accumulators per key and stretch between two window edges. Panes are made on
-the map side, travel, and are kept; windows are made of them elsewhere.
+A pane is one row of accumulators per key and stretch between two window edges. The map side makes
+panes, sends them, and the pane store keeps them. Windows are made from panes elsewhere.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from muntin.specs.axis import TICK_LIMIT, Axis
 from muntin.specs.windows import Edges
 
 _Number = TypeVar("_Number", int, Ints)
-#: Combining pays where it leaves at most this share of the rows; else rows travel as they are.
+#: Rows are combined if at most this share of them is left; else they are sent as they are.
 WORTH_COMBINING = 0.8
 
 
@@ -36,9 +36,10 @@ WORTH_COMBINING = 0.8
 class PaneEdges:
     """Where panes begin: at the edges of one window specification, or of several.
 
-    The panes of one have the numbers that it gives them. The panes of several lie between the edges
-    of all, and are numbered by the ticks at which they begin; each specification has numbers of its
-    own for them too. Landmark windows keep what is closed as one pane, so they share none.
+    The panes of one specification have the numbers that it gives them. The panes of several lie
+    between the edges of all of them, and their numbers are the ticks at which they begin. Each
+    specification also has its own numbers for these panes. A landmark window keeps everything that
+    is closed as one pane, so it cannot share panes.
 
     >>> minutes, days = Edges(5, 2, 0, False), Edges(7, 7, 3, False)
     >>> PaneEdges((minutes, days)).panes_of(np.array([1, 2, 3, 4])).tolist()
@@ -55,13 +56,13 @@ class PaneEdges:
 
     @property
     def origin(self) -> int | None:
-        """The tick before which no window has rows; None if there is none."""
+        """The tick before which no window has rows; None if a window is not clipped."""
         if not all(edges.clipped for edges in self.windows):
             return None
         return min(edges.origin for edges in self.windows)
 
     def panes_of(self, tick: Ints) -> Ints:
-        """The pane of each tick."""
+        """Return the pane of each tick."""
         if len(self.windows) == 1:
             return _numbers(self.windows[0], tick)
         starts = [_begins(edges, _numbers(edges, tick)) for edges in self.windows]
@@ -69,17 +70,17 @@ class PaneEdges:
         return latest
 
     def numbers(self, window: Edges, pane: Ints) -> Ints:
-        """The numbers that a window has for panes."""
+        """Return the numbers that a window specification gives to panes."""
         return pane if len(self.windows) == 1 else _numbers(window, pane)
 
     def first(self, window: Edges, number: int) -> int:
-        """The first pane that has a number of a window."""
+        """Return the first pane to which a window specification gives a number."""
         return number if len(self.windows) == 1 else _begins(window, number)
 
     def needed(self, window: Edges, closing: Ints) -> Ints:
-        """The first panes that windows after the ``closing`` ones hold."""
+        """Return the first pane of the windows after each of the ``closing`` windows."""
         if len(self.windows) > 1:
-            # No row is beyond these windows, and their ticks fit 64 bits.
+            # All rows lie within these windows, and the ticks of these windows fit 64 bits.
             least, most = (
                 (tick - window.origin) // window.slide for tick in (-TICK_LIMIT, TICK_LIMIT)
             )
@@ -89,7 +90,7 @@ class PaneEdges:
 
 
 def _numbers(edges: Edges, tick: Ints) -> Ints:
-    """The numbers of panes as :meth:`Edges.pane` gives them."""
+    """Return the number of the pane of each tick, as :meth:`Edges.pane` does for one tick."""
     slides, offset = np.divmod(tick - edges.origin, edges.slide)
     if edges.panes_per_slide == 1:
         return slides
@@ -98,7 +99,7 @@ def _numbers(edges: Edges, tick: Ints) -> Ints:
 
 
 def _begins(edges: Edges, number: _Number) -> _Number:
-    """The ticks at which panes of a window begin."""
+    """Return the tick at which a pane of a window begins."""
     if edges.panes_per_slide == 1:
         return edges.origin + number * edges.slide
     return edges.origin + number // 2 * edges.slide + number % 2 * edges.start_offset
@@ -108,8 +109,8 @@ def _begins(edges: Edges, number: _Number) -> _Number:
 class Cells:
     """Rows of accumulators, one for each key and number.
 
-    They have the keys ``k0..``, ``pane`` (the number) and the columns of the accumulators, of which
-    the first counts rows. What the number means, who makes cells says.
+    The columns are the keys ``k0..``, ``pane`` (the number) and those of the accumulators. The
+    first accumulator counts rows. The user of cells defines what the number means.
     """
 
     keys: tuple[pa.DataType, ...]
@@ -121,7 +122,7 @@ class Cells:
 
     @cached_property
     def accumulators(self) -> tuple[Accumulator, ...]:
-        """The accumulators of all calls, each once; the first counts the rows of a pane."""
+        """The accumulators of all calls without repetition; the first counts the rows of a pane."""
         wanted = [a for bound in self.bound for a in bound.accumulators]
         return tuple(dict.fromkeys([Count(()), *wanted]))
 
@@ -136,14 +137,14 @@ class Cells:
     @cached_property
     def schema(self) -> pa.Schema:
         """The columns of a partial table."""
-        made = [*self.key_fields, pa.field("pane", pa.int64())]
+        columns = [*self.key_fields, pa.field("pane", pa.int64())]
         for place, accumulator in enumerate(self.accumulators):
             for part, type_ in enumerate(accumulator.columns):
-                made.append(pa.field(f"a{place}_{part}", type_))
-        return pa.schema(made)
+                columns.append(pa.field(f"a{place}_{part}", type_))
+        return pa.schema(columns)
 
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
-        """One row per key and number, keys together and numbers in order."""
+        """Combine partial tables into one row per key and number, sorted by both."""
         if len({tuple(p.column_names) for p in partials}) > 1:
             partials = [p if p.schema == self.schema else self._lifted(p) for p in partials]
         table = pa.concat_tables(partials) if partials else self.schema.empty_table()
@@ -162,39 +163,39 @@ class Cells:
     def _lift(
         self, keys: Sequence[pa.Array], order: Ints, panes: Ints, slots: Sequence[pa.Array]
     ) -> list[pa.Array]:
-        """Rows as panes of one row each."""
+        """Return rows as panes of one row each, as arrays."""
         parts = [part for a in self.accumulators for part in a.lift(slots, order)]
         return [*keys, pa.array(panes), *parts]
 
     def _lifted(self, rows: pa.Table) -> pa.Table:
-        """Rows that travelled as they are."""
+        """Return rows that were sent as they are as panes of one row each."""
         panes = ints(rows["pane"])
         return self.lifted(rows, ints(rows["order"]) if self._needs_order else panes, panes)
 
     def lifted(self, rows: pa.Table, order: Ints, panes: Ints) -> pa.Table:
-        """Rows as panes of one row each, given their order and their panes."""
+        """Return rows as panes of one row each, given their order and their panes."""
         keys = [rows[name].combine_chunks() for name in self.key_names]
         slots = [rows[f"s{place}"].combine_chunks() for place in self.slot_types]
         return pa.Table.from_arrays(self._lift(keys, order, panes, slots), schema=self.schema)
 
     @cached_property
     def nothing(self) -> pa.Table:
-        """One pane without any row."""
+        """A pane without rows."""
         nulls = [pa.nulls(1, type_) for type_ in (*self.keys, pa.int64())]
         slots = [pa.nulls(0, type_) for type_ in self.slot_types.values()]
         none = Groups(np.empty(0, np.int64), np.zeros(1, np.int64))
-        made = [gather(a, slots, none.number, none) for a in self.accumulators]
-        columns = [*nulls, *(part for parts in made for part in parts)]
+        accumulated = [gather(a, slots, none.number, none) for a in self.accumulators]
+        columns = [*nulls, *(part for parts in accumulated for part in parts)]
         return pa.Table.from_arrays(columns, schema=self.schema)
 
     def columns_of(self, call: int) -> list[str]:
-        """The columns in which a pane keeps the first accumulator of a call."""
+        """Return the columns that hold the first accumulator of a call."""
         place = self.accumulators.index(self.bound[call].accumulators[0])
         return [name for name in self.schema.names if name.startswith(f"a{place}_")]
 
     @cached_property
     def _needs_order(self) -> bool:
-        """Whether an accumulator looks at where in a pane a row lies."""
+        """True if an accumulator uses the order of the rows within a pane."""
         return any(accumulator.needs_order for accumulator in self.accumulators)
 
     @cached_property
@@ -202,13 +203,13 @@ class Cells:
         return slot_types(self.calls)
 
     def grouped(self, columns: Sequence[pa.Array], groups: Groups) -> pa.Table:
-        """One row per group: its key and pane, and its accumulators combined."""
+        """Return one row per group: its key, its pane, and its combined accumulators."""
         member = pa.array(groups.member)
         fixed = len(self.keys) + 1
-        made = [column.take(member) for column in columns[:fixed]]
+        arrays = [column.take(member) for column in columns[:fixed]]
         for accumulator, parts in self.by_accumulator(columns[fixed:]):
-            made += combine(accumulator.kind, parts, groups)
-        return pa.Table.from_arrays(made, schema=self.schema)
+            arrays += combine(accumulator.kind, parts, groups)
+        return pa.Table.from_arrays(arrays, schema=self.schema)
 
     def by_accumulator(
         self, columns: Sequence[pa.Array]
@@ -223,10 +224,10 @@ class Cells:
 
 @dataclass(frozen=True)
 class Panes(Cells):
-    """Rows to partial tables: cells whose number is that of a pane.
+    """Cells whose numbers are panes, and the map side that makes them from rows.
 
-    Rows come with columns ``on``, ``k0..`` (keys) and ``s0..`` (slots of the calls),
-    and, when refused rows are wanted, ``o0..`` (the original columns).
+    Rows have the columns ``on``, ``k0..`` (keys), ``s0..`` (slots of the calls) and, if refused
+    rows are wanted, ``o0..`` (the original columns).
     """
 
     axis: Axis
@@ -235,7 +236,7 @@ class Panes(Cells):
 
     @cached_property
     def admission(self) -> Admission:
-        """Rows before the origin are refused where windows are clipped to it."""
+        """Refuses rows before the origin if the windows are clipped to it."""
         return Admission(self.axis, self.lateness_type, self.edges.origin)
 
     def route(self, rows: pa.Table) -> Routed:
@@ -248,7 +249,7 @@ class Panes(Cells):
         return admitted.routed(partial, originals)
 
     def _combined(self, rows: pa.Table, order: Ints, panes: Ints) -> pa.Table:
-        """Panes, or the rows as they are where a pane holds about one row."""
+        """Return panes, or the rows as they are if most panes would hold one row."""
         keys = [typed(rows, n, t) for n, t in zip(self.key_names, self.keys, strict=True)]
         slots = {f"s{p}": typed(rows, f"s{p}", t) for p, t in self.slot_types.items()}
         codes, size = key_codes(keys, rows.num_rows)
@@ -258,7 +259,7 @@ class Panes(Cells):
             sent = {**named, "pane": pa.array(panes), **slots}
             return pa.table({**sent, "order": pa.array(order)} if self._needs_order else sent)
         member = pa.array(groups.member)
-        made = [column.take(member) for column in (*keys, pa.array(panes))]
+        arrays = [column.take(member) for column in (*keys, pa.array(panes))]
         for accumulator in self.accumulators:
-            made += gather(accumulator, list(slots.values()), order, groups)
-        return pa.Table.from_arrays(made, schema=self.schema)
+            arrays += gather(accumulator, list(slots.values()), order, groups)
+        return pa.Table.from_arrays(arrays, schema=self.schema)

@@ -1,7 +1,7 @@
 """Session windows: rows of a key that follow each other within a gap.
 
-A row alone is a session from its ``on`` to its ``on`` plus gap. Sessions that touch are one, in
-whatever order they come, so what is kept is one row of accumulators for every open session.
+A single row is a session from its ``on`` to its ``on`` plus the gap. Sessions that touch are
+joined, in whatever order they arrive. So the state has one row of accumulators per open session.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ SESSIONS = "sessions"
 
 @dataclass(frozen=True)
 class Sessions(OneInput):
-    """Sessions of each key with their aggregates.
+    """The sessions of each key with their aggregates.
 
-    Rows come with ``on``, the keys ``k0..``, the slots ``s0..`` and, where rows bring their own
-    gap, ``reach``: the value up to which a row holds its session open.
+    Rows have ``on``, the keys ``k0..`` and the slots ``s0..``. If rows have their own gaps, the
+    column ``reach`` has the value up to which a row keeps its session open.
     """
 
     axis: Axis
@@ -55,12 +55,12 @@ class Sessions(OneInput):
     lateness_type: pa.DataType
 
     def __getstate__(self) -> dict[str, object]:
-        # What is derived holds closures and is derived again where this arrives.
+        # Cached properties hold closures and are not pickled; the receiver computes them again.
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @cached_property
     def cells(self) -> Cells:
-        """Sessions are numbered by their start."""
+        """Cells of sessions; the number of a session is its start."""
         return Cells(self.keys, self.calls)
 
     @cached_property
@@ -75,17 +75,17 @@ class Sessions(OneInput):
 
     @cached_property
     def result_schema(self) -> pa.Schema:
-        made = [*self.cells.key_fields]
-        made += [pa.field(name, self.bound_type) for name in ("window_start", "window_end")]
+        columns = [*self.cells.key_fields]
+        columns += [pa.field(name, self.bound_type) for name in ("window_start", "window_end")]
         results = enumerate(self.cells.bound)
-        return pa.schema([*made, *(pa.field(f"r{place}", b.type) for place, b in results)])
+        return pa.schema([*columns, *(pa.field(f"r{place}", b.type) for place, b in results)])
 
     @property
     def shard_keys(self) -> Sequence[Sequence[str]]:
         return (self.cells.key_names,)
 
     def route(self, rows: pa.Table) -> Routed:
-        """Map side: rows with their place and reach; whether they are late is not known yet."""
+        """Map side: return rows with their place and reach; shards decide which are late."""
         reasons = None
         if self.gap is None:
             reasons = self._without_gap(rows)
@@ -100,7 +100,7 @@ class Sessions(OneInput):
         return admitted.routed(partial, admitted.originals(self.cells.key_names))
 
     def _without_gap(self, rows: pa.Table) -> npt.NDArray[np.object_]:
-        """Rows whose gap is null or not above zero, as Spark leaves them out."""
+        """Return "no_gap" for rows whose gap is null or not above zero; Spark drops these too."""
         on = to_ticks(rows["on"].combine_chunks(), self.axis)
         reach = to_ticks(rows["reach"].combine_chunks(), self.axis)
         none = (reach.refusal != 0) | (reach.order <= on.order)
@@ -119,9 +119,9 @@ class Sessions(OneInput):
         _, complete = punctuation.of(sessions.select(self.cells.key_names))
         closed = np.ones(sessions.num_rows, np.bool_)
         if not punctuation.ended:
-            # A row just at the end would still join, so the end itself must be complete.
-            told = order_of_ticks(complete, self.axis)
-            closed = (complete != NEVER) & (ints(sessions["reach"]) < told)
+            # A row exactly at the end still joins, so punctuation must be above the end.
+            front = order_of_ticks(complete, self.axis)
+            closed = (complete != NEVER) & (ints(sessions["reach"]) < front)
         late_rows = self.admission.late_among(only.rows, self.cells.key_names, punctuation)
         changes = self._remember(state, sessions, changed, closed)
         return Step(
@@ -136,7 +136,7 @@ class Sessions(OneInput):
         return self.cells.lifted(rows, order, order).append_column("reach", rows["reach"])
 
     def _join(self, tables: Sequence[pa.Table], new_rows: int) -> tuple[pa.Table, Mask]:
-        """Sessions joined where they touch, and which of them have a new row."""
+        """Join sessions that touch; return them and a mask of those with a new row."""
         parts = pa.concat_tables(tables)
         new = np.arange(parts.num_rows) >= parts.num_rows - new_rows
         codes, _ = self.cells.codes(parts)
@@ -144,12 +144,12 @@ class Sessions(OneInput):
         parts, codes, new = parts.take(pa.array(order)), codes[order], new[order]
         number = np.empty(len(codes), np.int64)
         end = np.empty(len(codes), np.int64)
-        found = join_sessions(codes, ints(parts["pane"]), ints(parts["reach"]), number, end)
-        member = np.searchsorted(number, np.arange(found)).astype(np.int64)
+        count = join_sessions(codes, ints(parts["pane"]), ints(parts["reach"]), number, end)
+        member = np.searchsorted(number, np.arange(count)).astype(np.int64)
         columns = [column.combine_chunks() for column in parts.columns[:-1]]
         sessions = self.cells.grouped(columns, Groups(number, member))
-        sessions = sessions.append_column("reach", pa.array(end[:found]))
-        changed = np.zeros(found, np.bool_)
+        sessions = sessions.append_column("reach", pa.array(end[:count]))
+        changed = np.zeros(count, np.bool_)
         changed[number[new]] = True
         return sessions, changed
 
@@ -160,14 +160,14 @@ class Sessions(OneInput):
             accumulator: slide(accumulator.kind, parts, each, each + 1)
             for accumulator, parts in self.cells.by_accumulator(columns[len(self.keys) + 1 : -1])
         }
-        made = columns[: len(self.keys)]
+        arrays = columns[: len(self.keys)]
         for bound in ("pane", "reach"):
-            made.append(from_order(ints(closed[bound]), self.axis, self.bound_type))
-        made += [b.finish([kept[a] for a in b.accumulators]) for b in self.cells.bound]
-        return pa.Table.from_arrays(made, schema=self.result_schema)
+            arrays.append(from_order(ints(closed[bound]), self.axis, self.bound_type))
+        arrays += [b.finish([kept[a] for a in b.accumulators]) for b in self.cells.bound]
+        return pa.Table.from_arrays(arrays, schema=self.result_schema)
 
     def _remember(self, state: State, sessions: pa.Table, changed: Mask, closed: Mask) -> Changes:
-        """Sessions are in the bucket of their key; only buckets with a change are written."""
+        """Write the buckets with a changed or closed session; the key decides the bucket."""
         bucket = key_buckets(sessions, self.cells.key_names)
         written = set(bucket[changed | closed].tolist())
         return BucketedTable(state, SESSIONS).write(sessions, bucket, written, ~closed)
