@@ -2,8 +2,8 @@
 
 The rows of a window are a stretch of all rows. Inner aggregates are computed for every window, from
 the innermost outwards. A condition that compares a slot with a value of the window selects a range
-of ranks, and a Fenwick tree adds these up without visiting every row of every window. Any other
-condition is evaluated over the rows of each window.
+of ranks. A Fenwick tree adds up the rows in this range without visiting every row of every window.
+Any other condition is evaluated over the rows of each window.
 """
 
 from __future__ import annotations

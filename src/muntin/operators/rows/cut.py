@@ -1,8 +1,8 @@
-"""Where windows over rows begin and end: the part that differs between their kinds.
+"""Cuts: where windows over rows begin and end, for each kind of window.
 
-An operator (:mod:`muntin.operators.rows.operator`) hands over the rows that have become final, in
-order; a cut numbers them, so that rows with equal numbers are always in the same windows, and
-tells the windows that are now known as stretches of numbers.
+An operator (:mod:`muntin.operators.rows.operator`) gives a cut the rows that have become final, in
+order. The cut numbers the rows: rows with equal numbers are always in the same windows. It returns
+the windows that are now known, as stretches of numbers.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from muntin.specs.windows import Edges
 
 @dataclass(frozen=True)
 class Run:
-    """Rows that became final in a step, key by key and in order within a key.
+    """Rows that became final in a step, sorted by key and by order within a key.
 
-    ``key`` points into arrays that have one entry a key, ``marks`` are the columns that a cut
-    asked the map side for.
+    ``key`` is an index into arrays with one entry per key. ``marks`` are the columns ``m0..`` that
+    the cut added on the map side.
     """
 
     key: Ints
@@ -40,7 +40,7 @@ class Run:
         return len(self.key)
 
     def last_of_ties(self) -> Mask:
-        """Where the next row has another key or order."""
+        """Mask of the rows before a row with another key or order."""
         last: Mask = np.ones(len(self), np.bool_)
         last[:-1] = (self.key[1:] != self.key[:-1]) | (self.order[1:] != self.order[:-1])
         return last
@@ -48,10 +48,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Progressed:
-    """What is known of every key: how many rows it has had, and up to where it is complete.
+    """For every key: how many rows it has had, and up to where it is complete.
 
-    ``memory`` is what was remembered before this step, its count of rows as ``n``; ``largest`` is
-    the order of the largest value of the whole input.
+    ``memory`` has what was remembered before this step, with the count of rows as ``n``.
+    ``largest`` is the order of the largest value of the whole input, ``largest_tick`` its tick.
     """
 
     counted: Ints
@@ -64,7 +64,7 @@ class Progressed:
 
 @dataclass(frozen=True)
 class HeldRows:
-    """Rows of earlier steps that are still needed, and those of this one, key by key by rank."""
+    """Rows of this and earlier steps that are still needed, sorted by key and rank."""
 
     key_starts: Ints
     rank: Ints
@@ -73,11 +73,11 @@ class HeldRows:
 
 @dataclass(frozen=True)
 class Cutting:
-    """Windows, key by key, and what a cut remembers.
+    """The windows that a cut found, sorted by key, and what the cut remembers.
 
-    Window ``i`` of key ``key[i]`` holds the cells numbered ``[low, high)`` and is reported as
-    ``start`` and ``end``. Cells below ``needed`` of a key are forgotten; those below ``settled``
-    will always be together from now on. Keys that are ``done`` can be forgotten themselves.
+    Window ``i`` of key ``key[i]`` holds the cells numbered ``[low, high)`` and is reported with the
+    bounds ``start`` and ``end``. Cells of a key below ``needed`` are deleted. Cells below
+    ``settled`` will be in the same windows from now on. Keys that are ``done`` can be deleted.
     """
 
     key: Ints
@@ -97,49 +97,49 @@ class Cut(ABC):
 
     @property
     def memory(self) -> tuple[str, ...]:
-        """What is remembered of a key, as whole numbers; NEVER before there is anything."""
+        """The names of the integers that are remembered per key; each is NEVER at first."""
         return ()
 
     @property
     def remembers(self) -> bool:
-        """Whether a key is remembered when it has no cells left."""
+        """True if a key is remembered after its last cell is deleted."""
         return True
 
     @property
     def marks(self) -> int:
-        """How many columns ``m0..`` rows bring for the cut."""
+        """How many columns ``m0..`` the cut adds to rows."""
         return 0
 
     def mark(self, rows: pa.Table) -> tuple[pa.Table, Reasons | None]:
-        """Map side: rows with those columns, and why some rows have no place."""
+        """Map side: return rows with the columns ``m0..``, and the reasons for refusing rows."""
         return rows, None
 
     @property
     def may_refuse(self) -> bool:
-        """Whether rows may turn out to break what the kind of window asks for."""
+        """True if :meth:`refuse` may refuse rows."""
         return False
 
     def refuse(self, run: Run, keys: Progressed) -> Mask | None:
-        """Rows that break what the kind of window asks for."""
+        """Return a mask of the rows that break the order which the windows rely on."""
         return None
 
     @property
     def holds_rows(self) -> bool:
-        """Whether :meth:`windows` looks at the rows that are held."""
+        """True if :meth:`windows` uses the held rows."""
         return False
 
     @abstractmethod
     def number(self, run: Run, keys: Progressed) -> Ints:
-        """The cell of each row; NEVER for a row in no window."""
+        """Return the cell of each row; NEVER for a row in no window."""
 
     @abstractmethod
     def windows(self, run: Run, keys: Progressed, held: HeldRows | None) -> Cutting:
-        """The windows that are known now and were not before."""
+        """Return the windows that are known now and were not known before."""
 
 
 @dataclass(frozen=True)
 class RankCut(Cut):
-    """Row windows: RANGE and SLIDE counted in ranks, with panes of ranks."""
+    """Row windows: RANGE and SLIDE count ranks, and panes are stretches of ranks."""
 
     edges: Edges
     axis: Axis
@@ -150,7 +150,7 @@ class RankCut(Cut):
         return self.within is not None
 
     def number(self, run: Run, keys: Progressed) -> Ints:
-        """Panes; single rows where a window may begin anywhere."""
+        """Return the pane of each row, or its rank if a window may begin at any row."""
         if self.within is not None:
             return run.rank
         slides, offset = np.divmod(run.rank, self.edges.slide)
@@ -183,7 +183,7 @@ class RankCut(Cut):
         return last
 
     def _panes(self, edge: Ints) -> Ints:
-        """The first pane at or behind an edge of a window, which is an edge of a pane."""
+        """Return the first pane at or after a window edge, which is a pane edge."""
         slides, offset = np.divmod(edge, self.edges.slide)
         if self.edges.panes_per_slide == 1:
             return slides
@@ -191,7 +191,7 @@ class RankCut(Cut):
         return panes
 
     def _within(self, keys: Progressed, held: HeldRows, key: Ints, start: Ints, end: Ints) -> Ints:
-        """The first rank of each window that is not too far behind its last row."""
+        """Return the first rank of each window that is at most ``within`` before its end."""
         assert self.within is not None
         last = np.minimum(end, keys.counted[key]) - 1
         place = held.key_starts[key] + (last - held.rank[held.key_starts[key]])
@@ -203,7 +203,7 @@ class RankCut(Cut):
 
 @dataclass(frozen=True)
 class TupleCut(Cut):
-    """A window ``(v - range, v]`` at every n-th row; rows with equal ``on`` share one."""
+    """A window ``(v - range, v]`` at every n-th row; rows with equal ``on`` share one window."""
 
     range: int
     every: int
@@ -233,7 +233,7 @@ class TupleCut(Cut):
 
 
 def spread(first: Ints, last: Ints) -> tuple[Ints, Ints]:
-    """Every whole number from ``first[k]`` to ``last[k]``, with its ``k``."""
+    """Return every integer from ``first[k]`` to ``last[k]``, with its ``k``."""
     count = np.maximum(last - first + 1, 0)
     key = np.repeat(np.arange(len(first)), count)
     within = np.arange(len(key)) - np.repeat(np.cumsum(count) - count, count)
@@ -241,14 +241,14 @@ def spread(first: Ints, last: Ints) -> tuple[Ints, Ints]:
 
 
 def first_of_each(key: Ints, order: Ints) -> Mask:
-    """Where sorted pairs begin a new value."""
+    """Mask of the first of each run of equal pairs; pairs are sorted."""
     first: Mask = np.ones(len(key), np.bool_)
     first[1:] = (key[1:] != key[:-1]) | (order[1:] != order[:-1])
     return first
 
 
 def greatest_of_ties(run: Run, values: Ints) -> Ints:
-    """The greatest value among rows of equal key and order, once for each such pair."""
+    """Return the greatest value for each distinct pair of key and order."""
     if not len(run):
         return values
     first = np.flatnonzero(first_of_each(run.key, run.order))
@@ -257,19 +257,19 @@ def greatest_of_ties(run: Run, values: Ints) -> Ints:
 
 
 def reach_back(keys: Progressed, axis: Axis, length: int) -> Ints:
-    """How far back the windows of rows still to come can reach, per key."""
+    """Return for each key the lowest order that windows of later rows can reach."""
     if keys.ended:
         return np.full(len(keys.complete), EVER)
-    # Two ticks to spare: on doubles a difference is rounded, by less than that.
+    # Add two ticks, because a difference of doubles is rounded by less than that.
     length += 2
     return order_of_ticks(np.maximum(keys.complete, NEVER + length) - length, axis)
 
 
 @dataclass(frozen=True)
 class SlideCut(Cut):
-    """A window ``(v - range, v]`` where the slide attribute passes an edge.
+    """A window ``(v - range, v]`` ends where the slide attribute passes a slide edge.
 
-    Marks: the order of the slide attribute, and in which of its slides it lies.
+    The marks of a row are the order of its slide attribute, and the number of its slide.
     """
 
     range: int
@@ -287,7 +287,7 @@ class SlideCut(Cut):
         return 2
 
     def mark(self, rows: pa.Table) -> tuple[pa.Table, Reasons | None]:
-        """Where the slide attribute stands; a row without one is refused."""
+        """Add the marks; refuse rows whose slide attribute is null."""
         ticks = to_ticks(rows["slide_on"].combine_chunks(), self.slide_axis)
         stretch = (ticks.tick - self.slide_origin) // self.slide
         rows = rows.append_column("m0", pa.array(ticks.order))
@@ -299,7 +299,7 @@ class SlideCut(Cut):
         return True
 
     def refuse(self, run: Run, keys: Progressed) -> Mask | None:
-        """A slide attribute that falls while the range attribute rises."""
+        """Return a mask of the rows whose slide attribute falls while ``on`` rises."""
         kept = np.empty(len(run), np.int64)
         never_falling(run.key, run.order, run.marks[0], keys.memory["risen"], kept)
         fallen: Mask = kept == 0
@@ -312,7 +312,7 @@ class SlideCut(Cut):
         last = run.last_of_ties()
         risen, slide = keys.memory["risen"].copy(), keys.memory["slide"].copy()
         latest = keys.memory["last"].copy()
-        # Of rows with equal `on` the greatest slide attribute counts.
+        # Rows with equal `on` count with their greatest slide attribute.
         np.maximum.at(risen, run.key, run.marks[0])
         known = np.flatnonzero(latest != NEVER)
         key = np.concatenate([known, run.key[last]])

@@ -1,4 +1,4 @@
-"""Windows from the latest landmark on [CA-3]: given or found in the data."""
+"""A cut for windows that begin at the latest landmark [CA-3], given or found in the data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ Values = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class _Segments:
-    """Stretches from a landmark to the next, key by key; ``until`` is EVER where none is known."""
+    """Segments from a landmark to the next one, sorted by key.
+
+    ``until`` is the next landmark; EVER if it is not known.
+    """
 
     key: Ints
     landmark: Ints
@@ -30,10 +33,10 @@ class _Segments:
 
 @dataclass(frozen=True)
 class LandmarkCut(Cut):
-    """From a landmark to the next: a window a slide, or one in all.
+    """Windows from a landmark up to the next one: one per slide, or a single one.
 
-    ``points`` are landmarks given in ticks; without any the column ``starts`` says which rows are.
-    What is remembered of a key is its landmark, the next window to report and its last row.
+    ``points`` are given landmarks in ticks. Without them, the column ``starts`` marks the rows that
+    are landmarks. A key remembers its landmark, the next window to report and its last row.
     """
 
     points: tuple[int, ...]
@@ -49,21 +52,21 @@ class LandmarkCut(Cut):
         return 0 if self.points else 1
 
     def mark(self, rows: pa.Table) -> tuple[pa.Table, Reasons | None]:
-        """Which rows are landmarks, where the data says."""
+        """Add a mark to rows that are landmarks, unless landmarks are given."""
         if self.points:
             return rows, None
         starts = rows["starts"].combine_chunks().fill_null(False)
         return rows.append_column("m0", starts.cast(pa.int64())), None
 
     def number(self, run: Run, keys: Progressed) -> Ints:
-        """Rows are told apart by ``on``; those before any landmark are in no window."""
+        """Return the order of each row; rows before the first landmark are in no window."""
         return np.where(self._landmark_of(run, keys) == NEVER, NEVER, run.order)
 
     def windows(self, run: Run, keys: Progressed, held: HeldRows | None) -> Cutting:
         segments = self._segments(run, keys)
         latest = keys.memory["last"].copy()
         np.maximum.at(latest, run.key, run.order)
-        # The largest value is known to the tick; on doubles a key's own row may be beyond it.
+        # The largest value is exact to a tick only, so a double of this key may exceed it.
         largest = np.maximum(latest, keys.largest)[segments.key]
         closed = segments.until <= order_of_ticks(keys.complete, self.axis)[segments.key]
         if keys.ended:
@@ -96,7 +99,7 @@ class LandmarkCut(Cut):
         )
 
     def _landmark_of(self, run: Run, keys: Progressed) -> Ints:
-        """The latest landmark at or before each row, NEVER where there is none."""
+        """Return the latest landmark at or before each row; NEVER if there is none."""
         if self.points:
             points = order_of_ticks(np.array(self.points, np.int64), self.axis)
             place = np.searchsorted(points, run.order, side="right") - 1
@@ -105,14 +108,14 @@ class LandmarkCut(Cut):
             return run.order
         row = np.arange(len(run))
         start = np.maximum.accumulate(np.where(run.marks[0] == 1, row, -1))
-        # A landmark also holds for rows with its own `on` that were sorted before it.
-        behind = np.flatnonzero(run.last_of_ties())
-        start = start[behind[np.searchsorted(behind, row)]]
-        mine = (start >= 0) & (run.key[start] == run.key)
-        return np.where(mine, run.order[start], keys.memory["landmark"][run.key])
+        # A landmark also applies to rows with the same `on` that are sorted before it.
+        last_of_tie = np.flatnonzero(run.last_of_ties())
+        start = start[last_of_tie[np.searchsorted(last_of_tie, row)]]
+        same_key = (start >= 0) & (run.key[start] == run.key)
+        return np.where(same_key, run.order[start], keys.memory["landmark"][run.key])
 
     def _segments(self, run: Run, keys: Progressed) -> _Segments:
-        """What is open from before, then what the rows open."""
+        """Return the segments that are open from earlier steps, and those that the rows begin."""
         known = np.flatnonzero(keys.memory["landmark"] != NEVER)
         landmark = self._landmark_of(run, keys)
         opens = first_of_each(run.key, landmark) & (landmark != NEVER)
@@ -135,7 +138,7 @@ class LandmarkCut(Cut):
     def _last_window(
         self, segments: _Segments, keys: Progressed, closed: Mask, largest: Ints
     ) -> Ints:
-        """The last window of each stretch that can be reported."""
+        """Return the last window of each segment that can be reported."""
         if self.slide is None:
             reported = closed | keys.ended
             last: Ints = np.where(reported, 0, -1)
@@ -146,7 +149,7 @@ class LandmarkCut(Cut):
             complete = order_of_ticks(keys.complete, self.axis)[segments.key]
             reached = np.maximum(complete, segments.landmark)
             whole = self._window_of(segments.landmark, reached) - 1
-        # The last window before the next landmark is cut there, unless one ends just there.
+        # The next landmark cuts the last window before it, unless that window ends exactly there.
         cut = self._window_of(
             segments.landmark, np.where(closed, segments.until, segments.landmark)
         )
@@ -155,7 +158,7 @@ class LandmarkCut(Cut):
         return np.where(closed, at_next, whole)
 
     def _settled(self, segments: _Segments, following: Ints, still: Mask, keys: Progressed) -> Ints:
-        """Up to where the rows of an open stretch are in all its windows to come."""
+        """Return the order below which rows of an open segment are in all its later windows."""
         key = segments.key[still]
         if self.slide is None:
             return order_of_ticks(keys.complete, self.axis)[key]
@@ -165,20 +168,20 @@ class LandmarkCut(Cut):
         return order_doubles(order) if self.axis.domain is Domain.DOUBLE else order
 
     def _length(self) -> float:
-        """The slide: a whole number of ticks, or on doubles the double nearest to it."""
+        """Return the slide in ticks, or on doubles the nearest double."""
         assert self.slide is not None
         length: float = self.slide / 10**self.axis.digits
         return length if self.axis.domain is Domain.DOUBLE else self.slide
 
     def _window_of(self, landmark: Ints, order: Ints) -> Ints:
-        """The window of a stretch in which a value comes in."""
+        """Return the first window of a segment that holds a value."""
         if self.slide is None:
             return np.zeros(len(landmark), np.int64)
-        found = (self._values(order) - self._values(landmark)) // self._length()
-        wid = found.astype(np.int64)
+        quotient = (self._values(order) - self._values(landmark)) // self._length()
+        wid = quotient.astype(np.int64)
         if self.axis.domain is not Domain.DOUBLE:
             return wid
-        # The quotient is rounded, so it may be one off; what counts is where windows end.
+        # The quotient of doubles is rounded and may be off by one, so compare with window ends.
         wid = np.where(self._ends(landmark, wid) <= order, wid + 1, wid)
         return np.where(self._ends(landmark, wid - 1) > order, wid - 1, wid)
 

@@ -1,4 +1,4 @@
-"""Windows over values for operators that take the rows of a key in order."""
+"""A cut for windows over values, for operators that take the rows of a key in order."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from muntin.specs.windows import Edges
 
 @dataclass(frozen=True)
 class ValueCut(Cut):
-    """Sliding, tumbling and landmark windows, told once all their rows are final.
+    """Sliding, tumbling and landmark windows, reported once all their rows are final.
 
-    Cells are numbered by ticks. What is remembered of a key is the next window to report and
-    its last row, whose windows may still be to come.
+    Cells are numbered by ticks. A key remembers the next window to report and its last row, because
+    some windows of that row may not be reported yet.
     """
 
     edges: Edges
@@ -41,10 +41,10 @@ class ValueCut(Cut):
         low = self._low(end)
         latest = keys.memory["last"].copy()
         np.maximum.at(latest, run.key, run.tick)
-        told = (closing != NEVER) & (closing != EVER)
-        following = np.where(told, closing + told, closing)  # EVER has none
-        needed = self._low(edges.origin + (np.where(told, following, 0) + 1) * edges.slide)
-        needed = np.where(told, needed, closing)
+        known = (closing != NEVER) & (closing != EVER)
+        following = np.where(known, closing + known, closing)  # nothing follows EVER
+        needed = self._low(edges.origin + (np.where(known, following, 0) + 1) * edges.slide)
+        needed = np.where(known, needed, closing)
         if keys.ended:
             needed = np.full(len(closing), EVER)
         return Cutting(
@@ -55,24 +55,24 @@ class ValueCut(Cut):
             end=order_of_ticks(end, self.axis),
             complete=end <= keys.largest_tick if keys.ended else np.ones(len(end), np.bool_),
             needed=needed,
-            # Rows to come are in later windows than those of a last row that nobody needs.
+            # If the last row is not needed, later rows are in later windows only.
             done=latest < needed,
             memory={"next": following, "last": latest},
         )
 
     def _closing(self, keys: Progressed) -> Ints:
-        """The last window of each key that can be told."""
+        """Return the last window of each key that can be reported."""
         if keys.ended:
             last = EVER
             if self.edges.landmark and keys.largest_tick != NEVER:
                 last = self.edges.last_closed(keys.largest_tick) + 1
             return np.full(len(keys.complete), last, np.int64)
-        told = keys.complete != NEVER
-        reached = np.where(told, keys.complete, 0) - self.edges.origin
+        known = keys.complete != NEVER
+        reached = np.where(known, keys.complete, 0) - self.edges.origin
         closing = reached // self.edges.slide - 1
         following = keys.memory["next"]
         reported = np.where(following == NEVER, NEVER, following - 1)
-        return np.where(told, np.maximum(closing, reported), NEVER)
+        return np.where(known, np.maximum(closing, reported), NEVER)
 
     def _low(self, end: Ints) -> Ints:
         if self.edges.landmark:
@@ -81,10 +81,11 @@ class ValueCut(Cut):
         return np.maximum(low, self.edges.origin) if self.edges.clipped else low
 
     def _windows_of_rows(self, run: Run, keys: Progressed) -> tuple[Ints, Ints, Ints]:
-        """For each row the windows that hold it and no earlier row of its key.
+        """For each row, return the windows that hold it and no earlier row of its key.
 
-        Windows never end before those of an earlier row, so every window is told once. The last
-        row of an earlier step comes first, with its windows that are still to come.
+        Windows of a row never end before those of an earlier row, so each window is found once. The
+        last row of an earlier step comes first, with those of its windows that are not reported
+        yet.
         """
         edges = self.edges
         known = np.flatnonzero(keys.memory["last"] != NEVER)

@@ -1,9 +1,9 @@
 """Windows over the rows of a key in their order, by cells.
 
-Rows whose order is final are lifted into cells (rows that will always be in the same windows
-share one) and a cut tells which stretches of cells are windows. Both ends of these stretches only
-move forward, so the same constant-time kernels slide over them as over panes. How this compares
-with the bins of [Window-ids 6] is in docs/decisions/0009-rows-held-until-final.md.
+Rows whose order is final are lifted into cells; rows that will always be in the same windows share
+a cell. A cut returns which stretches of cells are windows. Both ends of these stretches only move
+forward, so the constant-time kernels that slide over panes slide over cells too.
+docs/decisions/0009-rows-held-until-final.md compares this with the bins of [Window-ids 6].
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from muntin.operators.rows.ordered_rows import Sequenced
 from muntin.operators.windows.panes import Cells
 
 CELLS = "cells"
-#: Cells are appended as one more chunk a step; so many chunks become one again.
+#: A step appends its cells as one more chunk. At this many chunks, they are rewritten as one.
 _CHUNKS = 32
 
 
 @dataclass(frozen=True)
 class RowWindowOperator(Sequenced):
-    """Windows that a cut makes of the rows of each key, with their aggregates."""
+    """Windows that a cut makes from the rows of each key, with their aggregates."""
 
     @cached_property
     def cells(self) -> Cells:
-        """Cells have the numbers that a cut gives."""
+        """Cells whose numbers come from the cut."""
         return Cells(self.keys, self.calls)
 
     @cached_property
@@ -69,7 +69,7 @@ class RowWindowOperator(Sequenced):
         return self._results(live, key, cutting, len(keyed)), changes, cutting, between
 
     def _lift(self, run: Run, final: pa.Table, keys: Progressed) -> tuple[pa.Table, Ints, int]:
-        """Rows as cells, combined where they share one, and their keys; and rows in no window."""
+        """Return rows as cells, the keys of the cells, and how many rows are in no window."""
         number = self.cut.number(run, keys)
         inside = np.flatnonzero(number != NEVER)
         if len(inside) < len(run):
@@ -87,27 +87,30 @@ class RowWindowOperator(Sequenced):
     def _live(
         self, keyed: KeyedTables, cells: pa.Table, keys: Progressed, new: pa.Table, new_key: Ints
     ) -> tuple[pa.Table, Ints]:
-        """Cells that a window may still need, old and new, by key and number; and their keys."""
+        """Return the cells that a window may still need, by key and number; and their keys."""
         needed = keys.memory["needed"][keyed.numbers[2]]
         live = np.flatnonzero(ints(cells["pane"]) >= needed)
         old = cells.drop_columns(["chunk"]).take(pa.array(live))
-        both = pa.concat_tables([old, new])
+        stacked = pa.concat_tables([old, new])
         key = np.concatenate([keyed.numbers[2][live], new_key])
-        codes, size = self.cells.codes(both)
-        groups = key_and_pane(codes, size, ints(both["pane"]))
-        if len(groups) == both.num_rows:
-            return both.take(pa.array(groups.member)), key[groups.member]
-        columns = [column.combine_chunks() for column in both.columns]
+        codes, size = self.cells.codes(stacked)
+        groups = key_and_pane(codes, size, ints(stacked["pane"]))
+        if len(groups) == stacked.num_rows:
+            return stacked.take(pa.array(groups.member)), key[groups.member]
+        columns = [column.combine_chunks() for column in stacked.columns]
         return self.cells.grouped(columns, groups), key[groups.member]
 
     def _held(self, live: pa.Table, key: Ints, keys: int) -> HeldRows | None:
-        """The rows of each key by rank, where the cut looks at them; cells then are single rows."""
+        """Return the rows of each key by rank; None if the cut does not use them.
+
+        Every cell is then a single row.
+        """
         if not self.cut.holds_rows:
             return None
         rank = ints(live["pane"])
         place = np.lexsort((rank, key))
         starts = np.searchsorted(key[place], np.arange(keys + 1))
-        # The first call keeps the `on` of a cell's first row.
+        # The first accumulator of the first call has the `on` of the cell's first row.
         on = live[self.cells.columns_of(0)[1]].combine_chunks().take(pa.array(place))
         return HeldRows(starts.astype(np.int64), rank[place], to_ticks(on, self.axis).order)
 
@@ -120,7 +123,7 @@ class RowWindowOperator(Sequenced):
         new_key: Ints,
         cutting: Cutting,
     ) -> Changes:
-        """New cells are one more chunk; a chunk is forgotten when no key needs a cell of it."""
+        """Write new cells as one more chunk, and delete chunks with no cell that a key needs."""
         needed = ints(cells["pane"]) >= cutting.needed[cell_key]
         in_use = set(ints(cells["chunk"])[needed].tolist())
         chunks = state.buckets(CELLS)
@@ -131,7 +134,7 @@ class RowWindowOperator(Sequenced):
         return changes
 
     def _rewrite(self, state: State, live: pa.Table, key: Ints, cutting: Cutting) -> Changes:
-        """All cells as one chunk, those that will always be together as one."""
+        """Write all cells as one chunk; cells that will always be together become one."""
         number = ints(live["pane"])
         kept = number >= cutting.needed[key]
         live, number, key = live.filter(pa.array(kept)), number[kept], key[kept]
@@ -147,7 +150,7 @@ class RowWindowOperator(Sequenced):
         return changes
 
     def _results(self, live: pa.Table, key: Ints, cutting: Cutting, keys: int) -> pa.Table:
-        """The windows of every group that hold a cell."""
+        """Return the windows of every group that hold a cell."""
         if not len(cutting.key) or not live.num_rows:
             return self.result_schema.empty_table()
         codes, _ = self.cells.codes(live)
@@ -158,15 +161,15 @@ class RowWindowOperator(Sequenced):
             accumulator: slide(accumulator.kind, parts, low, high)
             for accumulator, parts in self.cells.by_accumulator(columns[len(self.keys) + 1 :])
         }
-        made = [column.take(pa.array(starts[row])) for column in columns[: len(self.keys)]]
-        made += [self.bound(bound[window]) for bound in (cutting.start, cutting.end)]
+        arrays = [column.take(pa.array(starts[row])) for column in columns[: len(self.keys)]]
+        arrays += [self.bound(bound[window]) for bound in (cutting.start, cutting.end)]
         results = [b.finish([slid[a] for a in b.accumulators]) for b in self.cells.bound]
         hidden = 2 if self.by_rank else 0
-        made += results[:hidden]
+        arrays += results[:hidden]
         complete = cutting.complete[window]
         if self.unfinished == "flag":
-            made.append(pa.array(complete))
-        table = pa.Table.from_arrays([*made, *results[hidden:]], schema=self.result_schema)
+            arrays.append(pa.array(complete))
+        table = pa.Table.from_arrays([*arrays, *results[hidden:]], schema=self.result_schema)
         return table.filter(pa.array(complete)) if self.unfinished == "drop" else table
 
     def _stretches(
@@ -174,9 +177,9 @@ class RowWindowOperator(Sequenced):
     ) -> tuple[Ints, Ints, Ints, Ints]:
         key_windows = np.searchsorted(cutting.key, np.arange(keys + 1)).astype(np.int64)
         ends = np.append(starts, live.num_rows)
-        given = ends, run_key, ints(live["pane"]), key_windows, cutting.low, cutting.high
+        arguments = ends, run_key, ints(live["pane"]), key_windows, cutting.low, cutting.high
         none = np.empty(0, np.int64)
-        found = stretches(*given, none, none, none, none)
-        filled = [np.empty(found, np.int64) for _ in range(4)]
-        stretches(*given, *filled)
+        count = stretches(*arguments, none, none, none, none)
+        filled = [np.empty(count, np.int64) for _ in range(4)]
+        stretches(*arguments, *filled)
         return filled[0], filled[1], filled[2], filled[3]

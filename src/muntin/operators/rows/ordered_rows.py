@@ -1,6 +1,6 @@
 """Rows of a key in their order: held until punctuation has passed them, then ranked.
 
-What is made of them then is for the operators that build on this: windows over cells
+Subclasses compute results from the ranked rows: windows over cells
 (:mod:`muntin.operators.rows.operator`), or synopses (:mod:`muntin.operators.rows.synopses`).
 """
 
@@ -43,12 +43,12 @@ MEMORY = "memory"
 
 @dataclass(frozen=True)
 class Sequenced(OneInput):
-    """Windows that a cut makes of the rows of each key, whatever is computed in them.
+    """Base class of windows that a cut makes from the rows of each key.
 
-    Rows come with ``on``, the keys ``k0..``, what the cut looks at, ``t0..`` (what breaks ties)
-    and the slots ``s0..``. The first ``ranked_keys`` keys say which rows are in one
-    order; the others are groups inside a window. Where ``by_rank`` the bounds of windows are
-    ranks, and the first two calls are the ``on`` of a window's first and last row.
+    Rows have ``on``, the keys ``k0..``, the columns that the cut uses, ``t0..`` (which break ties)
+    and the slots ``s0..``. Rows are ordered within the first ``ranked_keys`` keys; the other keys
+    are groups inside a window. If ``by_rank``, the bounds of windows are ranks, and the first two
+    calls are the ``on`` of the first and last row of a window.
     """
 
     axis: Axis
@@ -70,7 +70,7 @@ class Sequenced(OneInput):
 
     @cached_property
     def slot_types(self) -> dict[int, pa.DataType]:
-        """The types of the slots that calls look at."""
+        """The types of the slots that calls use."""
         return slot_types(self.calls)
 
     @cached_property
@@ -92,18 +92,18 @@ class Sequenced(OneInput):
 
     @cached_property
     def by_names(self) -> list[str]:
-        """The keys within which rows have an order."""
+        """The keys within which rows are ordered."""
         return self.key_names[: self.ranked_keys]
 
     @cached_property
     def row_schema(self) -> pa.Schema:
-        """The columns of a row on its way."""
+        """The columns of a row as it is sent."""
         whole = pa.int64()
-        made = [*self.key_fields, *(pa.field(name, whole) for name in ("tick", "order"))]
-        made += [pa.field(f"m{place}", whole) for place in range(self.cut.marks)]
-        made += [pa.field(f"t{place}", type_) for place, type_ in enumerate(self.ties)]
-        made += [pa.field(f"s{place}", type_) for place, type_ in self.slot_types.items()]
-        return pa.schema(made)
+        columns = [*self.key_fields, *(pa.field(name, whole) for name in ("tick", "order"))]
+        columns += [pa.field(f"m{place}", whole) for place in range(self.cut.marks)]
+        columns += [pa.field(f"t{place}", type_) for place, type_ in enumerate(self.ties)]
+        columns += [pa.field(f"s{place}", type_) for place, type_ in self.slot_types.items()]
+        return pa.schema(columns)
 
     @cached_property
     def memory_schema(self) -> pa.Schema:
@@ -112,20 +112,24 @@ class Sequenced(OneInput):
 
     @cached_property
     def memory_names(self) -> tuple[str, ...]:
-        """What is remembered of a key: its rows so far, which cells it needs, and the cut's own."""
+        """The columns of the memory of a key, besides the key itself.
+
+        ``n`` is its count of rows so far and ``needed`` the first cell it needs. The others belong
+        to the cut.
+        """
         return ("n", "needed", *self.cut.memory)
 
     @cached_property
     def result_schema(self) -> pa.Schema:
         types = [*self.result_types]
-        made = [*self.key_fields]
+        columns = [*self.key_fields]
         bound_type = pa.int64() if self.by_rank else self.bound_type
-        made += [pa.field(name, bound_type) for name in ("window_start", "window_end")]
+        columns += [pa.field(name, bound_type) for name in ("window_start", "window_end")]
         if self.by_rank:
-            made += [pa.field("on_start", types.pop(0)), pa.field("on_end", types.pop(0))]
+            columns += [pa.field("on_start", types.pop(0)), pa.field("on_end", types.pop(0))]
         if self.unfinished == "flag":
-            made.append(pa.field("complete", pa.bool_()))
-        return pa.schema([*made, *(pa.field(f"r{p}", type_) for p, type_ in enumerate(types))])
+            columns.append(pa.field("complete", pa.bool_()))
+        return pa.schema([*columns, *(pa.field(f"r{p}", type_) for p, type_ in enumerate(types))])
 
     @property
     def shard_keys(self) -> Sequence[Sequence[str]]:
@@ -136,14 +140,14 @@ class Sequenced(OneInput):
         return self.cut.may_refuse
 
     def route(self, rows: pa.Table) -> Routed:
-        """Map side: rows with their place on the axis; they cannot be combined yet."""
+        """Map side: find the place of each row on the axis; rows cannot be combined yet."""
         rows, reasons = self.cut.mark(rows)
         admitted = self.admission.admit(rows, reasons)
         partial = admitted.partial(self.row_schema, {}, with_originals=self.may_refuse)
         return admitted.routed(partial, admitted.originals(self.key_names))
 
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
-        """The rows of several tables, in the order of the tables: that is their arrival."""
+        """Concatenate tables; the order of the tables is the order of arrival."""
         if not partials:
             return self.row_schema.empty_table()
         return pa.concat_tables(partials, promote_options="default")
@@ -174,11 +178,11 @@ class Sequenced(OneInput):
         return Step(results, changes, (counts,), open_counts=self.open_counts(changes))
 
     def open_counts(self, changes: Changes) -> Mapping[ChunkKey, int]:
-        """Count what is open in the chunks that changed."""
+        """Return how much is open in each changed chunk."""
         return {}
 
     def _kept(self, state: State) -> pa.Table:
-        """What is kept of rows that are final, with the keys."""
+        """Return the stored results of final rows, with their keys."""
         raise NotImplementedError
 
     def _report(
@@ -190,12 +194,12 @@ class Sequenced(OneInput):
         final: pa.Table,
         keys: Progressed,
     ) -> tuple[pa.Table, Changes, Cutting, int]:
-        """The windows that are known now, what is kept from now on, and rows in no window."""
+        """Return the new windows, changes of the state, the cutting, and the rows in no window."""
         raise NotImplementedError
 
     @property
     def _at_once(self) -> bool:
-        """Rows ranked by arrival are final when they arrive, and never late."""
+        """True if rows are ranked by arrival: they are final on arrival, and never late."""
         return self.by_rank and self.order == "arrival"
 
     def _late(self, table: pa.Table, punctuation: Punctuation) -> Mask:
@@ -211,7 +215,7 @@ class Sequenced(OneInput):
     def _pool(
         self, state: State, arrived: pa.Table, punctuation: Punctuation
     ) -> tuple[pa.Table, Sequence[int]]:
-        """What arrived, then what waits in chunks with a row that may be final now."""
+        """Return new rows and waiting rows that may be final, and the chunks that were read."""
         chunks = due(state, EVER if punctuation.ended else punctuation.latest)
         arrived = arrived.append_column("rank", pa.array(np.zeros(arrived.num_rows, np.int64)))
         held = [state.read(PENDING, chunk) for chunk in chunks]
@@ -219,7 +223,7 @@ class Sequenced(OneInput):
 
     @staticmethod
     def read(state: State, table: str, schema: pa.Schema) -> pa.Table:
-        """All chunks of a table, with the chunk of each row."""
+        """Return all chunks of a table, with the chunk number of each row."""
         chunks = [schema.empty_table().append_column("chunk", pa.array([], pa.int64()))]
         for bucket in sorted(state.buckets(table)):
             rows = state.read(table, bucket)
@@ -235,7 +239,11 @@ class Sequenced(OneInput):
         arrived: int,
         punctuation: Punctuation,
     ) -> tuple[Run, pa.Table, pa.Table, Progressed]:
-        """The rows whose order is final, in that order; the others, which wait."""
+        """Split rows into those whose order is final and those that wait.
+
+        Return the final rows as a run and as a table in that order, the waiting rows, and the
+        progress of each key.
+        """
         memory = {
             name: keyed.spread(0, remembered[name], 0 if name == "n" else NEVER)
             for name in self.memory_names
@@ -247,7 +255,7 @@ class Sequenced(OneInput):
             rank[by_key] = counted[key[by_key]] + places(key[by_key])
             np.add.at(counted, key[:arrived], 1)
         _, complete = punctuation.of(keyed.keys)
-        # No row is so far down; from there on lengths can be taken away without leaving 64 bits.
+        # No row lies below the limit, and subtracting a length from it does not leave 64 bits.
         complete = np.where(complete == NEVER, NEVER, np.maximum(complete, -self.axis.limit))
         if punctuation.ended or self._at_once:
             final = np.ones(len(key), np.bool_)
@@ -268,7 +276,7 @@ class Sequenced(OneInput):
         return Run(key, order, rank, tick, marks), pool, waiting, keys
 
     def _sorted(self, rows: pa.Table, key: Ints) -> Ints:
-        """Key by key, by ``on`` and what breaks ties; or by arrival."""
+        """Return the order of rows by key, ``on`` and ties; or by key and arrival."""
         if self._at_once:
             return np.argsort(key, kind="stable").astype(np.int64)
         ties = [tie_ranks(rows[f"t{p}"].combine_chunks()) for p in range(len(self.ties))]
@@ -277,12 +285,12 @@ class Sequenced(OneInput):
     def _refuse(
         self, run: Run, final: pa.Table, keys: Progressed
     ) -> tuple[Run, pa.Table, pa.Table | None]:
-        """Rows that break the order a cut relies on come out again, as refused rows."""
+        """Remove rows that break the order which the cut relies on; return them as refused rows."""
         refused = self.cut.refuse(run, keys)
         if refused is None or not refused.any():
             return run, final, None
-        why = np.full(int(refused.sum()), "slide_on_fell", object)
-        fallen = self.admission.without_place(final.filter(pa.array(refused)), why)
+        reasons = np.full(int(refused.sum()), "slide_on_fell", object)
+        fallen = self.admission.without_place(final.filter(pa.array(refused)), reasons)
         kept = np.flatnonzero(~refused)
         marks = tuple(mark[kept] for mark in run.marks)
         run = Run(run.key[kept], run.order[kept], run.rank[kept], run.tick[kept], marks)

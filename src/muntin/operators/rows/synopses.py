@@ -1,7 +1,7 @@
 """Windows over the rows of a key in their order, by synopses [EH-1, CA-14].
 
-What is kept of rows whose order is final is not cells but one synopsis for each aggregate and
-key, which is fed and then asked about every window that a cut tells.
+The state has one synopsis per aggregate and key, not cells. A step feeds it the rows whose order is
+final, and then asks it about every window that a cut returns.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ SYNOPSES = "synopses"
 
 @dataclass(frozen=True)
 class Synopses(Sequenced):
-    """Windows that a cut makes of the rows of each key, answered by synopses.
+    """Windows that a cut makes from the rows of each key, answered by synopses.
 
-    ``kinds`` has one for each call; ``within`` the ticks before a window's end that a call asks
-    about, where that is not all of it. Slots are doubles.
+    ``kinds`` has the kind of synopsis of each call. ``within`` has, for each call, how many ticks
+    before the end of a window it covers; None covers the whole window. Slots are doubles.
     """
 
     kinds: tuple[SynopsisKind, ...] = ()
@@ -41,7 +41,7 @@ class Synopses(Sequenced):
 
     @cached_property
     def _schema(self) -> pa.Schema:
-        """A key, the last row it was fed, and a dump for each call."""
+        """The columns of the state: the key, the last row that was fed, and a dump per call."""
         dumps = [pa.field(f"d{place}", pa.binary()) for place in range(len(self.kinds))]
         return pa.schema([*self.key_fields, pa.field("fed", pa.int64()), *dumps])
 
@@ -85,7 +85,7 @@ class Synopses(Sequenced):
         columns: dict[int, Floats],
         cutting: Cutting,
     ) -> tuple[list[Floats], list[bytes]]:
-        """The answers of one call to all windows, and what its synopses remember."""
+        """Return the answers of one call for all windows, and the dumps of its synopses."""
         kind, values = self.kinds[place], [columns[slot] for slot in self.calls[place].slots]
         within = self.within[place]
         low = cutting.low if within is None else np.maximum(cutting.low, cutting.high - within)
@@ -100,11 +100,11 @@ class Synopses(Sequenced):
         for turn, key in enumerate(touched.tolist()):
             old = row_of.get(key)
             synopsis = kind.new() if old is None else kind.load(stored[old].as_py())
-            mine = slice(rows[turn], rows_end[turn])
+            fed_rows = slice(rows[turn], rows_end[turn])
             questions = slice(asked[turn], asked_end[turn])
             answer = synopsis.run(
-                np.ascontiguousarray(number[mine]),
-                [column[mine] for column in values],
+                np.ascontiguousarray(number[fed_rows]),
+                [column[fed_rows] for column in values],
                 np.ascontiguousarray(low[questions]),
                 np.ascontiguousarray(cutting.high[questions]),
             )
@@ -117,11 +117,11 @@ class Synopses(Sequenced):
 
     def _results(self, keyed: KeyedTables, cutting: Cutting, answers: list[pa.Array]) -> pa.Table:
         row = pa.array(cutting.key)
-        made = [keyed.keys[name].take(row).combine_chunks() for name in self.key_names]
-        made += [self.bound(cutting.start), self.bound(cutting.end)]
+        arrays = [keyed.keys[name].take(row).combine_chunks() for name in self.key_names]
+        arrays += [self.bound(cutting.start), self.bound(cutting.end)]
         if self.unfinished == "flag":
-            made.append(pa.array(cutting.complete))
-        table = pa.Table.from_arrays([*made, *answers], schema=self.result_schema)
+            arrays.append(pa.array(cutting.complete))
+        table = pa.Table.from_arrays([*arrays, *answers], schema=self.result_schema)
         return table.filter(pa.array(cutting.complete)) if self.unfinished == "drop" else table
 
     def _remember(
@@ -134,16 +134,16 @@ class Synopses(Sequenced):
         dumps: dict[str, list[bytes]],
         cutting: Cutting,
     ) -> Changes:
-        """The synopses of keys that rows came for or that were asked; others stay as they are."""
+        """Write the synopses of keys with new rows or windows; others are not changed."""
         quiet = ~np.isin(keyed.numbers[2], touched)
         columns = {name: keyed.keys[name].take(pa.array(touched)) for name in self.key_names}
         columns["fed"] = pa.array(fed[touched])
         columns |= {name: pa.array(dumped, pa.binary()) for name, dumped in dumps.items()}
         old = held.drop_columns(["chunk"]).filter(pa.array(quiet))
-        both = pa.concat_tables([old, pa.table(columns, schema=self._schema)])
+        stacked = pa.concat_tables([old, pa.table(columns, schema=self._schema)])
         key = np.concatenate([keyed.numbers[2][quiet], touched])
-        live = ints(both["fed"]) >= cutting.needed[key]
-        bucket = key_buckets(both, self.key_names)
+        live = ints(stacked["fed"]) >= cutting.needed[key]
+        bucket = key_buckets(stacked, self.key_names)
         changed = set(bucket[len(bucket) - len(touched) :].tolist())
         changed |= set(bucket[~live].tolist())
-        return BucketedTable(state, SYNOPSES).write(both, bucket, changed, live)
+        return BucketedTable(state, SYNOPSES).write(stacked, bucket, changed, live)

@@ -161,7 +161,10 @@ class Windows(OneInput):
         return np.maximum(starts, self.edges.origin) if self.edges.clipped else starts
 
     def _complete(self, wid: Ints, punctuation: Punctuation) -> Mask:
-        """Mask of the windows that ended before the end of input."""
+        """Mask of the windows that are complete.
+
+        A window is not complete if the input has ended and the window ends after its largest value.
+        """
         if not punctuation.ended or punctuation.largest is None:
             return np.ones(len(wid), np.bool_)
         ends = self.edges.origin + (wid + 1) * self.edges.slide

@@ -236,7 +236,7 @@ class Panes(Cells):
 
     @cached_property
     def admission(self) -> Admission:
-        """Refuses rows before the origin if the windows are clipped to it."""
+        """The admission; it refuses rows before the origin if the windows are clipped to it."""
         return Admission(self.axis, self.lateness_type, self.edges.origin)
 
     def route(self, rows: pa.Table) -> Routed:

@@ -1,4 +1,4 @@
-"""The batch driver: the same messages, one step per shard to the end of input."""
+"""The batch driver: the same messages as in a stream, and one step per shard."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _OUTPUT_ROWS = 200_000
 
 
 def run(messages: DataFrame, operator: Operator, schema: StructType) -> DataFrame:
-    """The results of all shards."""
-    # No number of partitions: adaptive execution makes few of them where there is little data.
+    """Return the results of all shards."""
+    # Without a number of partitions, adaptive execution makes few of them for little data.
     sharded = messages.repartition("shard")
     return sharded.mapInArrow(shipped(__name__, "run_shards", operator), schema)
 
 
 def fallen(messages: DataFrame, operator: Operator, source: int, schema: StructType) -> DataFrame:
-    """The rows of an input that turn out to break an order which the windows rely on."""
+    """Return the rows of an input that break an order which the windows rely on."""
     sharded = messages.repartition("shard")
     return sharded.mapInArrow(shipped(__name__, "run_fallen", operator, source), schema)
 
@@ -33,33 +33,33 @@ def fallen(messages: DataFrame, operator: Operator, source: int, schema: StructT
 def run_fallen(
     operator: Operator, source: int, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Worker side: what the shards of one partition refuse after looking at all their rows."""
+    """Worker side: yield the rows that the shards of a partition refuse because of other rows."""
     for messages in _by_shard(batches):
-        found = operator.step(MemoryState(), _arrived(operator, messages)).rows[source].fallen
-        if found is not None:
-            yield from found.to_batches()
+        refused = operator.step(MemoryState(), _arrived(operator, messages)).rows[source].fallen
+        if refused is not None:
+            yield from refused.to_batches()
 
 
 def run_shards(operator: Operator, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Worker side: the shards of one partition, one after the other."""
+    """Worker side: run the shards of a partition, one after the other."""
     for messages in _by_shard(batches):
         step = operator.step(MemoryState(), _arrived(operator, messages))
         yield from step.results.to_batches(max_chunksize=_OUTPUT_ROWS)
 
 
 def _arrived(operator: Operator, messages: Sequence[Message]) -> list[InputBatch]:
-    """All of every input of a shard, to the end."""
-    made = []
+    """Return the whole of every input of a shard, up to its end."""
+    inputs = []
     for source in range(len(operator.map_sides)):
-        mine = of_input(messages, source)
-        seen = [message.progress for message in mine if message.progress is not None]
+        own = of_input(messages, source)
+        seen = [message.progress for message in own if message.progress is not None]
         end = Punctuation(None, None, max(seen, default=None), ended=True)
-        made.append(InputBatch(of_kind(mine, "partial"), end, UndecodedTables(mine, "rows")))
-    return made
+        inputs.append(InputBatch(of_kind(own, "partial"), end, UndecodedTables(own, "rows")))
+    return inputs
 
 
 class UndecodedTables(Sequence[pa.Table]):
-    """The tables of one kind of messages, decoded when they are looked at: few need them."""
+    """The tables of one kind of messages, decoded on access, because few operators need them."""
 
     def __init__(self, messages: Sequence[Message], kind: str) -> None:
         self.messages = [message for message in messages if message.kind == kind]
@@ -78,7 +78,7 @@ class UndecodedTables(Sequence[pa.Table]):
 
 
 def refusals(route: InputRoute, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Worker side: the rows that an operator refuses without knowing any other row."""
+    """Worker side: yield the rows that the map side of an operator refuses."""
     for batch in batches:
         rows = route.punctuator.observe(pa.Table.from_batches([batch])).rows
         refused = route.map_side.route(rows).refused_rows
@@ -87,7 +87,7 @@ def refusals(route: InputRoute, batches: Iterator[pa.RecordBatch]) -> Iterator[p
 
 
 def _by_shard(batches: Iterator[pa.RecordBatch]) -> Iterator[list[Message]]:
-    """The messages of each shard; gathered here, because a sort in the JVM copies payloads."""
+    """Yield the messages of each shard, gathered here because a sort in the JVM copies payloads."""
     held: dict[int, list[Message]] = {}
     for batch in batches:
         for row in batch.to_pylist():

@@ -1,8 +1,8 @@
-"""Messages: rows of the exchange between the map side and the shards.
+"""Messages: the rows that the map side sends to the shards.
 
-A message is a row of a small Spark DataFrame: which shard it is for, where it comes from (so that
-the receiver can put messages in the same order every time), how far its sender has progressed, and
-an Arrow IPC payload. Every task sends its progress to every shard.
+A message is a row of a small Spark DataFrame. It has the shard that it is for, its sender (so that
+the receiver can always sort messages in the same order), the progress of the sender, and an Arrow
+IPC payload. Every task sends its progress to every shard.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ _SCHEMA = pa.schema(
         ("payload", pa.binary()),
     ]
 )
-#: Inputs are numbered from 0; below that is what controls them.
+#: Inputs are numbered from 0; negative numbers are their control inputs.
 DATA = 0
-#: Kinds of messages from a punctuator's map side: how many rows are punctuation, what every shard
-#: hears, and what the shard of a key hears.
+#: Kinds of messages from a punctuator's map side: the count of rows that are punctuation, tables
+#: for every shard, and tables for the shards of their keys.
 PUNCTUATIONS, EVERYWHERE, KEYED = "punctuations", "everywhere", "keyed"
-#: How many rows are used without having to travel.
+#: The kind of a message with the count of rows that are used but not sent.
 PASSED = "passed"
-#: Control rows that say nothing a stream could follow.
+#: The kind of a message that counts control rows which cannot be read.
 CONTROL_REFUSED = "control_refused"
-#: Rows taken together on the map side: enough that combining pays, little enough for memory.
+#: Rows that the map side combines at once: many, but few enough for memory.
 ROWS_AT_ONCE = 1_000_000
-#: A payload is cut at about this size.
+#: A payload has at most about this size.
 PAYLOAD_BYTES = 32 * 2**20
-#: Payloads are copied several times on their way, which costs more than to pack them.
+#: Payloads are copied several times, which costs more than compressing them.
 TRAVELLING = "lz4"
 
 
 @dataclass(frozen=True)
 class Message:
-    """One row of the exchange."""
+    """One row of the exchange between the map side and the shards."""
 
     shard: int
     input: int
@@ -77,12 +77,12 @@ def decode(payload: bytes) -> pa.Table:
 
 
 def control_of(source: int) -> int:
-    """The input of the messages that control an input."""
+    """Return the number of the control input of an input."""
     return -1 - source
 
 
 def in_order(messages: Iterable[Message]) -> list[Message]:
-    """Control first, then by input, task and sequence: the same order however they arrived."""
+    """Sort messages by input (control first), task and sequence number."""
     return sorted(messages, key=lambda m: (m.input, m.task, m.seq))
 
 

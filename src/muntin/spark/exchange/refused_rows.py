@@ -12,30 +12,31 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from muntin.spark.columns import named
 
-#: What is said of a refused row beside its columns.
+#: The columns that refused rows have besides their own.
 _SAID = ("reason", "lateness")
 
 
 @dataclass(frozen=True)
 class RefusedColumns:
-    """The columns that refused rows of each input have; a plain value, sent to sinks.
+    """The columns of the refused rows of each input; a plain value that is sent to sinks.
 
-    Those of one input are its own. Those of several stand in one DataFrame with the column
-    ``input``, which names theirs; a column that an input does not have is null.
+    The refused rows of one input have its own columns. Those of several inputs are in one
+    DataFrame, whose column ``input`` has the name of the input. A column that an input does not
+    have is null.
     """
 
     names: tuple[str, ...]
     schemas: tuple[StructType, ...]
 
     def together(self, rows: Sequence[DataFrame]) -> DataFrame:
-        """The refused rows of all inputs, in their order."""
+        """Return the refused rows of all inputs as one DataFrame."""
         if len(rows) == 1:
             return rows[0]
-        made = [
+        frames = [
             df.select(F.lit(name).alias("input"), *self._columns(schema))
             for name, schema, df in zip(self.names, self.schemas, rows, strict=True)
         ]
-        return reduce(DataFrame.unionByName, made)
+        return reduce(DataFrame.unionByName, frames)
 
     def _columns(self, schema: StructType) -> list[Column]:
         return [
@@ -47,12 +48,12 @@ class RefusedColumns:
 
     @property
     def _fields(self) -> list[StructField]:
-        """Every column once, as text where two inputs have it with different types."""
-        found: dict[str, StructField] = {}
+        """Every column once; as text if two inputs have it with different types."""
+        by_name: dict[str, StructField] = {}
         for schema in self.schemas:
             for field in schema.fields:
-                known = found.setdefault(field.name, StructField(field.name, field.dataType))
+                known = by_name.setdefault(field.name, StructField(field.name, field.dataType))
                 if known.dataType != field.dataType:
-                    found[field.name] = StructField(field.name, StringType())
-        said = [found.pop(name) for name in _SAID]
-        return [*found.values(), *said]
+                    by_name[field.name] = StructField(field.name, StringType())
+        about_refusal = [by_name.pop(name) for name in _SAID]
+        return [*by_name.values(), *about_refusal]

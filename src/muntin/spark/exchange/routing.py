@@ -1,9 +1,9 @@
-"""Routing: the rows of a task become one message per shard, in Spark's Python workers.
+"""Routing: Spark's Python workers turn the rows of a task into messages to the shards.
 
-Spark hashes the shard column again (Murmur3, seed 42), so labels 0, 1, 2... would leave partitions
-empty. The hash of a 32-bit integer can be inverted: the label of shard ``i`` is the integer whose
-hash is ``i``, and it lands in partition ``i mod partitions``. Labels are the keys of the state, so
-they must not depend on the number of partitions; these do not.
+Spark hashes the shard column again (Murmur3, seed 42), so the labels 0, 1, 2... would leave
+partitions empty. The hash of a 32-bit integer can be inverted. The label of shard ``i`` is the
+integer whose hash is ``i``, so the shard is in partition ``i mod partitions``. Labels are the keys
+of the state, so they must not depend on the number of partitions, and these labels do not.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ _SEED = 42
 
 @dataclass(frozen=True)
 class InputRoute:
-    """One input on its way to the shards: which it is, who sends it, and by which rule.
+    """How one input is sent to the shards: its number, its map side and its punctuator.
 
-    The rows of an input go to the shards of their keys, or ``everywhere``.
+    Rows go to the shards of their keys or, if ``everywhere``, to every shard.
     """
 
     source: int
@@ -67,24 +67,24 @@ class InputRoute:
         shards: int,
         everywhere: bool = False,
     ) -> InputRoute:
-        """The route of an input of an operator."""
+        """Return the route of an input of an operator."""
         map_side, shard_keys = operator.map_sides[source], tuple(operator.shard_keys[source])
         return cls(source, map_side, shard_keys, punctuator, shards, everywhere)
 
 
 def routed(prepared: DataFrame, route: InputRoute) -> DataFrame:
-    """The messages of a prepared DataFrame."""
+    """Return the messages of a prepared DataFrame."""
     return prepared.mapInArrow(shipped(__name__, "route", route), MESSAGE)
 
 
 def announced(control: DataFrame, axis: Axis, shards: int, source: int = DATA) -> DataFrame:
-    """The messages of the control rows of an input."""
+    """Return the messages of the control rows of an input."""
     worker = shipped(__name__, "announce", axis, shards, source)
     return control.mapInArrow(worker, MESSAGE)
 
 
 def route(input_route: InputRoute, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Map side: what the rows of a task mean to each shard."""
+    """Map side: turn the rows of a task into messages to the shards."""
     sender = _Sender(input_route, _task())
     for rows in _gather(batches):
         yield from sender.take(rows)
@@ -92,7 +92,7 @@ def route(input_route: InputRoute, batches: Iterator[pa.RecordBatch]) -> Iterato
 
 
 class _Sender:
-    """Splits what an operator routes by shard and numbers the messages of a task."""
+    """Splits the output of an operator's map side by shard, and numbers the messages of a task."""
 
     def __init__(self, route: InputRoute, task: int) -> None:
         self.route = route
@@ -113,8 +113,8 @@ class _Sender:
             payload = encode(observed.everywhere, TRAVELLING)
             shards = range(len(self.labels))
             yield as_batch([self._message(s, EVERYWHERE, payload=payload) for s in shards])
-        for shard, mine in self._by_shard(observed.keyed):
-            yield from self._payloads(shard, KEYED, mine)
+        for shard, part in self._by_shard(observed.keyed):
+            yield from self._payloads(shard, KEYED, part)
 
     def _route(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
         routed = self.route.map_side.route(rows)
@@ -130,8 +130,8 @@ class _Sender:
             yield as_batch([self._message(0, f"refused:{reason}", n=count)])
         if routed.refused_rows is not None:
             yield from self._payloads(0, "refused_rows", routed.refused_rows)
-        for shard, mine in self._by_shard(routed.rows):
-            yield from self._payloads(shard, "rows", mine)
+        for shard, part in self._by_shard(routed.rows):
+            yield from self._payloads(shard, "rows", part)
         if self.pending_bytes > PAYLOAD_BYTES * len(self.labels):
             yield from self._flush()
 
@@ -141,7 +141,7 @@ class _Sender:
             yield as_batch([self._message(s, "progress") for s in range(len(self.labels))])
 
     def _by_shard(self, table: pa.Table | None) -> Iterator[tuple[int, pa.Table]]:
-        """A table cut by the shards of its keys."""
+        """Split a table by the shards of its keys."""
         if table is None or table.num_rows == 0:
             return
         if len(self.labels) == 1 or self.route.everywhere:
@@ -149,7 +149,7 @@ class _Sender:
             return
         keys = [table[name].combine_chunks() for name in self.route.shard_keys]
         shard = shard_of(keys, table.num_rows, len(self.labels))
-        # Numbers of 16 bits are sorted by radix, which is several times faster.
+        # NumPy sorts 16-bit numbers by radix, which is several times faster.
         small = shard.astype(np.uint16) if len(self.labels) <= 2**16 else shard
         order = np.argsort(small, kind="stable")
         table, shard = table.take(pa.array(order)), shard[order]
@@ -184,10 +184,10 @@ class _Sender:
 def announce(
     axis: Axis, shards: int, source: int, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Control rows (``kind``, ``value``) of an input as messages to every shard.
+    """Turn control rows (``kind``, ``value``) of an input into messages to every shard.
 
-    A row that cannot be read is counted and otherwise ignored: it stays in its source, so a query
-    that failed over it would fail again at every restart.
+    A row that cannot be read is counted and otherwise ignored. It stays in its source, so a query
+    that failed because of it would fail again at every restart.
     """
     task, control = _task(), control_of(source)
     labels = [shard_label(shard) for shard in range(shards)]
@@ -206,7 +206,7 @@ def _tick_of(axis: Axis, kind: str | None, value: str | None) -> int | None:
     match kind:
         case "punctuation":
             return axis.floor("punctuation", value)
-        case "clock":  # a moment, whatever the stream is ordered by
+        case "clock":  # always a timestamp, for any type of `on`
             return Axis(Domain.TIMESTAMP, zone=axis.zone).point("clock", value)
         case "end" | "none":
             return None
@@ -233,7 +233,7 @@ def _task() -> int:
 
 
 def shard_label(shard: int) -> int:
-    """The 32-bit integer whose Spark hash is ``shard``.
+    """Return the 32-bit integer whose Spark hash is ``shard``.
 
     >>> spark_hash(shard_label(5))
     5
@@ -248,7 +248,7 @@ def shard_label(shard: int) -> int:
 
 
 def spark_hash(value: int) -> int:
-    """Spark's ``hash`` of a 32-bit integer."""
+    """Return Spark's ``hash`` of a 32-bit integer."""
     mixed = (value & _MASK) * 0xCC9E_2D51 & _MASK
     mixed = _rotate(mixed, 15) * 0x1B87_3593 & _MASK
     state = _rotate(_SEED ^ mixed, 13)

@@ -1,7 +1,7 @@
-"""State of a shard in Spark's state store: Arrow tables in chunks of at most a megabyte.
+"""State of a shard in Spark's state store: Arrow tables in parts of at most a megabyte.
 
-A head (a small JSON text) says which chunks there are; a chunk is read when a step asks for it
-and written when a step changed it, so that a micro-batch costs what it touches.
+A head (a small JSON text) lists the chunks. A chunk is read when a step needs it and written when a
+step changes it, so a micro-batch does not pay for chunks that it does not touch.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from muntin.operators.protocol import ChunkKey
 from muntin.spark.exchange.messages import decode, encode
 
 CHUNK_BYTES = 2**20
-#: How state is laid out. Raise it when a new layout cannot read an old one.
+#: The version of the layout of the state. Raise it if new code cannot read the old layout.
 FORMAT = 3
 
 
@@ -40,9 +40,10 @@ class ChunkState(Protocol):
 
 @dataclass
 class Head:
-    """What a shard knows of itself: its query, its progress, the parts of every chunk.
+    """The head of a shard: the fingerprint of its query, its progress, and its chunks.
 
-    ``held`` is how much is open in a chunk, for those who watch; nothing depends on it.
+    ``parts`` has the number of parts of each chunk. ``held`` has how much is open in each chunk; it
+    is only reported, and nothing depends on it.
     """
 
     fingerprint: Mapping[str, str]
@@ -75,16 +76,16 @@ class Head:
             )
         parts = {(name, bucket): count for name, bucket, count, *_ in stored["chunks"]}
         held = {(name, bucket): sum(more) for name, bucket, _, *more in stored["chunks"]}
-        progress = tuple(_progress(one) for one in stored["progress"])
+        progress = tuple(_progress(entry) for entry in stored["progress"])
         return cls(stored["fingerprint"], progress, parts, held)
 
     def progress_of(self, source: int) -> Progress:
-        """How far an input has come."""
+        """Return the progress of an input."""
         return self.progress[source] if source < len(self.progress) else Progress()
 
 
 def _progress(stored: Mapping[str, Any]) -> Progress:
-    """What a version with more or fewer fields wrote; what it did not know, it had not seen."""
+    """Return a stored progress; unknown fields are ignored, and missing ones have the defaults."""
     known = {field.name for field in fields(Progress)}
     return Progress(**{name: value for name, value in stored.items() if name in known})
 
@@ -119,9 +120,10 @@ class ShardState:
         progress: Sequence[Progress],
         open_counts: Mapping[ChunkKey, int],
     ) -> int:
-        """Store what changed, and the progress of each input; return the bytes written.
+        """Store the changes and the progress of each input; return the number of bytes written.
 
-        ``open_counts`` is how much is open in the chunks that changed, 0 where it has none.
+        ``open_counts`` has how much is open in each changed chunk; a chunk that is not in it counts
+        0.
         """
         written = 0
         for (table, bucket), chunk in changes.items():
@@ -143,7 +145,7 @@ class ShardState:
 
 
 def check_fingerprint(stored: Mapping[str, str], current: Mapping[str, str]) -> None:
-    """Refuse state that another query wrote, and say what differs.
+    """Raise if another query wrote the state; the message lists the differences.
 
     >>> check_fingerprint({"window": "RANGE 1 minute"}, {"window": "RANGE 2 minutes"})
     Traceback (most recent call last):

@@ -1,13 +1,13 @@
-"""Bringing Muntin to the workers of a cluster, without anybody installing it there.
+"""Shipping: Muntin reaches the workers of a cluster without being installed there.
 
-Files added to a session do not reach every worker that a stream uses. What
-does is the function itself: PySpark pickles nested functions by value. So every function sent to
-workers carries the package as an archive, and loads it before it does anything else: a Muntin that
-is installed there and is the same to the byte is preferred, else the archive is unpacked once per
-machine to a folder named by its digest, where Numba can cache what it compiles.
+Files added to a session do not reach every worker of a stream. A function does, because PySpark
+pickles nested functions by value. So every function that is sent to workers carries the package as
+an archive, and loads it first. If the same Muntin, equal to the byte, is installed on the worker,
+that one is used. Otherwise the archive is unpacked once per machine into a folder named by its
+digest, where Numba can cache compiled code.
 
-Arguments travel as bytes inside the function, because they need Muntin to be read. PySpark's
-pickler writes classes of a program or a notebook by value, so a user's own aggregate comes along.
+Arguments are sent as bytes inside the function, because reading them needs Muntin. PySpark's
+pickler writes classes of a program or a notebook by value, so a user's own aggregate is sent too.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from pyspark import cloudpickle
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 Batches = Iterator[pa.RecordBatch]
-#: The rooms that no worker imports, and that stay at home: those above ``spark``, those for tests,
-#: and the parts of ``spark`` that only a driver runs.
+#: The packages that are not sent, because no worker imports them: those above ``spark``, those for
+#: tests, and the parts of ``spark`` that only a driver runs.
 AT_HOME = (
     "cli",
     "engine",
@@ -63,20 +63,20 @@ def package() -> tuple[str, bytes]:
             digest.update(name.encode() + b"\0" + content)
             # A fixed date, so that equal sources make equal archives.
             archive.writestr(zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0)), content)
-    # Every query and every task carries these bytes, and sources are much like each other: they
-    # take half as much compressed together as one by one.
+    # Every query and every task carries these bytes. Sources are similar to each other, so they
+    # are half as large compressed together as compressed one by one.
     return digest.hexdigest()[:16], bz2.compress(buffer.getvalue())
 
 
 def _is_in(path: Path, folders: tuple[Path, ...]) -> bool:
-    """True for a module that lies in one of the folders, or is one of them as a single file."""
+    """True for a module in one of the folders, or for a module with the name of a folder."""
     return any(folder in path.parents or path == folder.with_suffix(".py") for folder in folders)
 
 
 def loader() -> Callable[[], None]:
-    """A function that makes this very Muntin importable wherever it is called.
+    """Return a function that makes exactly this Muntin importable wherever it is called.
 
-    It must refer to nothing of this module: where it runs there may be no Muntin yet.
+    The function must not refer to this module, because Muntin may be missing where it runs.
     """
     digest, archive = package()
 
@@ -94,8 +94,8 @@ def loader() -> Callable[[], None]:
         if folder.stat(follow_symlinks=False).st_uid != user:
             raise PermissionError(f"{folder} belongs to somebody else; remove it")
         with zip_files.ZipFile(BytesIO(compressed.decompress(archive))) as packed:
-            # File by file, because what cleans temporary folders may have left a part of it, and
-            # each in one move, because other workers unpack the same or import from it already.
+            # Check each file, because a cleaner of temporary folders may have deleted some of them.
+            # Replace each file in one move, because other workers may be unpacking or importing it.
             for entry in packed.infolist():
                 path = folder / entry.filename
                 if path.is_file() and path.stat().st_size == entry.file_size:
@@ -111,9 +111,9 @@ def loader() -> Callable[[], None]:
         import importlib
         import sys
 
-        # A worker serves many calls, each with a copy of this function, and may only look once:
-        # hashing the sources costs more than most calls. What remembers that cannot be a module of
-        # Muntin, because which Muntin this process imports is the question; `sys` is in all.
+        # A worker serves many calls, each with a copy of this function. Hashing the sources costs
+        # more than most calls, so a worker does it once and notes the digest in `sys`. A module of
+        # Muntin cannot hold the note, because it is not decided yet which Muntin is imported.
         if getattr(sys, "_muntin_loaded", None) == digest:
             return
         try:
@@ -131,7 +131,7 @@ def loader() -> Callable[[], None]:
 
 
 def shipped(module: str, function: str, *arguments: object) -> Callable[[Batches], Batches]:
-    """A function over Arrow batches that runs ``module.function(arguments..., batches)``."""
+    """Return a function over Arrow batches that runs ``module.function(arguments..., batches)``."""
     load = loader()
     packed: bytes = cloudpickle.dumps(arguments)  # type: ignore[no-untyped-call]
 
@@ -147,9 +147,10 @@ def shipped(module: str, function: str, *arguments: object) -> Callable[[Batches
 
 
 def shipped_processor(module: str, function: str, *arguments: object) -> StatefulProcessor:
-    """A stateful processor that runs ``function(arguments..., head, chunks, shard, rows)``.
+    """Return a stateful processor that runs ``function(arguments..., head, chunks, shard, rows)``.
 
-    ``init`` uses PySpark alone: the driver-side worker that calls it never gets shipped files.
+    ``init`` uses only PySpark, because the driver-side worker that calls it never gets shipped
+    files.
     """
     load = loader()
     packed: bytes = cloudpickle.dumps(arguments)  # type: ignore[no-untyped-call]

@@ -1,8 +1,7 @@
-"""An input that is there before a stream starts: it travels with the query, not through it.
+"""A stored input: an input that is complete before the stream starts, and is sent with the query.
 
-The frames of a table are few beside the rows that will fill them. Each shard takes its own in its
-first micro-batch, together with the news that there will be no more, and keeps them as it keeps all
-that waits.
+A table has few frames compared with the rows that will fill them. Each shard takes its frames in
+its first micro-batch, together with the end of this input, and keeps them in its state.
 """
 
 from __future__ import annotations
@@ -21,32 +20,32 @@ from muntin.spark.exchange.routing import shard_label
 
 @dataclass(frozen=True)
 class StoredInput:
-    """The messages of an input for each shard."""
+    """The messages of an input to each shard."""
 
     source: int
     messages: Mapping[int, Sequence[Message]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, source: int, routed: DataFrame, shards: int) -> StoredInput:
-        """Collect what the map side makes of a batch."""
+        """Collect the messages that the map side makes from a batch."""
         held: dict[int, list[Message]] = {
             label: [Message(label, control_of(source), 0, 0, "end")]
             for label in (shard_label(shard) for shard in range(shards))
         }
         for row in routed.collect():
-            told = row.asDict()
-            payload = None if told["payload"] is None else bytes(told["payload"])
-            held[told["shard"]].append(Message(**{**told, "payload": payload}))
+            fields = row.asDict()
+            payload = None if fields["payload"] is None else bytes(fields["payload"])
+            held[fields["shard"]].append(Message(**{**fields, "payload": payload}))
         return cls(source, held)
 
     def due(self, shard: int, progress: Progress) -> Iterator[Message]:
-        """What a shard has to hear, unless it has."""
+        """Yield the messages to a shard, unless it has taken them already."""
         if not progress.ended:
             yield from self.messages[shard]
 
 
 def digest(df: DataFrame) -> str:
-    """What rows are there, whatever their order: a checkpoint is about these and no others."""
+    """Return a text that identifies the rows in any order: a checkpoint belongs to these rows."""
     hashed = F.xxhash64(*(named(name) for name in df.columns)).cast("decimal(38,0)")
     count, total = df.select(F.count(F.lit(1)), F.sum(hashed)).collect()[0]
     return f"{count} rows, {total}"

@@ -1,4 +1,4 @@
-"""The stream driver: one call per shard and micro-batch, state in RocksDB."""
+"""The stream driver: one call per shard and micro-batch, with the state in RocksDB."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ COUNTS = (
     "results",
     "state_bytes_written",
 )
-#: How it stands after a micro-batch: what is open over all shards, the largest ``on`` of the first
-#: input, and up to where all shards are complete; both in ticks.
+#: Numbers that each shard reports after a micro-batch: how much is open and, for the first input,
+#: the largest tick and the tick up to which it is complete.
 GAUGES = ("open", "largest", "reached")
 TAGGED = ", ".join(
     ["tag STRING", "payload BINARY", *(f"{name} BIGINT" for name in (*COUNTS, *GAUGES))]
@@ -62,7 +62,7 @@ _OUTPUT_ROWS = 500_000
 
 @dataclass(frozen=True)
 class ShardTask:
-    """Everything a shard needs, in a form that can be pickled."""
+    """Everything that a shard needs, in a form that can be pickled."""
 
     operator: Operator
     routes: tuple[InputRoute, ...]
@@ -71,7 +71,7 @@ class ShardTask:
 
 
 def run(messages: DataFrame, task: ShardTask) -> DataFrame:
-    """Tagged output: result and refused payloads, and counts."""
+    """Return the tagged output: payloads of results and refused rows, and counts."""
     return messages.groupBy("shard").transformWithStateInPandas(
         statefulProcessor=shipped_processor(__name__, "run_shard", task),
         outputStructType=TAGGED,
@@ -81,14 +81,14 @@ def run(messages: DataFrame, task: ShardTask) -> DataFrame:
 
 
 def counted(tagged: DataFrame, name: str) -> DataFrame:
-    """The same DataFrame, its counts in the progress of the query under ``name``."""
+    """Return the same DataFrame; its counts are in the progress of the query under ``name``."""
     sums: list[Column] = [F.sum(count).alias(count) for count in (*COUNTS, "open")]
     gauges = [F.max("largest").alias("largest"), F.min("reached").alias("reached")]
     return tagged.observe(name, *sums, *gauges)
 
 
 def refused_tag(source: int) -> str:
-    """The tag of the refused rows of an input."""
+    """Return the tag of the refused rows of an input."""
     return f"{REFUSED}:{source}"
 
 
@@ -99,7 +99,7 @@ def untagged(tagged: DataFrame, tag: str, schema: StructType) -> DataFrame:
 
 
 def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Worker side: payloads back to rows."""
+    """Worker side: decode payloads into rows."""
     for batch in batches:
         for payload in batch.column("payload"):
             yield from decode(payload.as_py()).to_batches()
@@ -112,14 +112,14 @@ def run_shard(
     shard: int,
     frames: Iterator[pd.DataFrame],
 ) -> Iterator[pd.DataFrame]:
-    """Worker side: one micro-batch of one shard."""
+    """Worker side: run one micro-batch of one shard."""
     state = ShardState(head, chunks, task.fingerprint)
-    known = [
+    stored_messages = [
         message
-        for one in task.stored_inputs
-        for message in one.due(shard, state.head.progress_of(one.source))
+        for stored in task.stored_inputs
+        for message in stored.due(shard, state.head.progress_of(stored.source))
     ]
-    messages = in_order([*_messages(shard, frames), *known])
+    messages = in_order([*_messages(shard, frames), *stored_messages])
     advanced = [
         _advanced(route, state, state.head.progress_of(route.source), messages)
         for route in task.routes
@@ -127,14 +127,16 @@ def run_shard(
     step = task.operator.step(
         state,
         [
-            _arrived(route, shard, one, of_input(messages, route.source))
-            for route, one in zip(task.routes, advanced, strict=True)
+            _arrived(route, shard, shard_progress, of_input(messages, route.source))
+            for route, shard_progress in zip(task.routes, advanced, strict=True)
         ],
     )
     changes = dict(step.changes)
-    for route, one in zip(task.routes, advanced, strict=True):
-        changes |= _scoped(state, route.source).named(dict(one.changes))
-    written = state.write(changes, [one.progress for one in advanced], step.open_counts)
+    for route, shard_progress in zip(task.routes, advanced, strict=True):
+        changes |= _scoped(state, route.source).named(dict(shard_progress.changes))
+    written = state.write(
+        changes, [shard_progress.progress for shard_progress in advanced], step.open_counts
+    )
     yield _output(step, messages, {"state_bytes_written": written, **_gauges(state, advanced)})
 
 
@@ -145,50 +147,50 @@ def _gauges(state: ShardState, advanced: Sequence[AdvancedShard]) -> dict[str, i
 
 
 def _scoped(state: State, source: int) -> ScopedState:
-    """Where the rule of an input remembers what it heard."""
+    """Return the part of the state in which the punctuator of an input keeps its tables."""
     return ScopedState(state, f"{source}:" if source else "")
 
 
 def _advanced(
     route: InputRoute, state: State, progress: Progress, messages: Sequence[Message]
 ) -> AdvancedShard:
-    """How far an input is complete with a micro-batch."""
-    told = of_input(messages, control_of(route.source))
-    mine = of_input(messages, route.source)
+    """Return the progress and punctuation of an input after a micro-batch."""
+    control = of_input(messages, control_of(route.source))
+    data = of_input(messages, route.source)
     heard = ProgressMessages(
-        seen=[m.progress for m in mine],
-        told=[m.progress for m in told if m.kind == "punctuation"],
-        clock=[m.progress for m in told if m.kind == "clock"],
-        ended=any(m.kind == "end" for m in told),
-        everywhere=of_kind(mine, EVERYWHERE),
-        keyed=of_kind(mine, KEYED),
+        seen=[m.progress for m in data],
+        told=[m.progress for m in control if m.kind == "punctuation"],
+        clock=[m.progress for m in control if m.kind == "clock"],
+        ended=any(m.kind == "end" for m in control),
+        everywhere=of_kind(data, EVERYWHERE),
+        keyed=of_kind(data, KEYED),
     )
     return route.punctuator.advance(_scoped(state, route.source), progress, heard)
 
 
 def _arrived(
-    route: InputRoute, shard: int, advanced: AdvancedShard, mine: Sequence[Message]
+    route: InputRoute, shard: int, advanced: AdvancedShard, messages: Sequence[Message]
 ) -> InputBatch:
     counted = not route.everywhere or shard == shard_label(0)
-    partials, rows = of_kind(mine, "partial"), of_kind(mine, "rows")
+    partials, rows = of_kind(messages, "partial"), of_kind(messages, "rows")
     return InputBatch(partials, advanced.punctuation, rows, counted)
 
 
 def _messages(shard: int, frames: Iterator[pd.DataFrame]) -> Iterator[Message]:
     for frame in frames:
         for row in frame.to_dict("records"):
-            told = None if pd.isna(row["progress"]) else int(row["progress"])
+            progress = None if pd.isna(row["progress"]) else int(row["progress"])
             place = (int(row["input"]), int(row["task"]), int(row["seq"]))
-            yield Message(shard, *place, row["kind"], told, int(row["n"]), row["payload"])
+            yield Message(shard, *place, row["kind"], progress, int(row["n"]), row["payload"])
 
 
 def _output(
-    step: Step, messages: Sequence[Message], stands: Mapping[str, int | None]
+    step: Step, messages: Sequence[Message], gauges: Mapping[str, int | None]
 ) -> pd.DataFrame:
-    """Counts, results and refused rows, told apart by their tags."""
+    """Return counts, results and refused rows as rows with tags."""
     none: dict[str, int | None] = {**dict.fromkeys(COUNTS, 0), **dict.fromkeys(GAUGES)}
     rows: list[dict[str, object]] = [
-        {"tag": "counts", "payload": None, **none, **_counts(step, messages), **stands}
+        {"tag": "counts", "payload": None, **none, **_counts(step, messages), **gauges}
     ]
     tables = [
         (RESULTS, step.results.slice(start, _OUTPUT_ROWS))
@@ -198,9 +200,9 @@ def _output(
         tables += [(refused_tag(source), table) for table in _refused(step, messages, source)]
     for tag, table in tables:
         rows.append({"tag": tag, "payload": encode(table, TRAVELLING), **none})
-    made = pd.DataFrame(rows, columns=["tag", "payload", *COUNTS, *GAUGES])
-    # Nulls would make doubles of them.
-    return made.astype(dict.fromkeys(GAUGES, "Int64"))
+    output = pd.DataFrame(rows, columns=["tag", "payload", *COUNTS, *GAUGES])
+    # Pandas would turn integers with nulls into doubles.
+    return output.astype(dict.fromkeys(GAUGES, "Int64"))
 
 
 def _counts(step: Step, messages: Sequence[Message]) -> dict[str, int]:
@@ -225,11 +227,14 @@ def _counts(step: Step, messages: Sequence[Message]) -> dict[str, int]:
 
 
 def _refused(step: Step, messages: Sequence[Message], source: int) -> list[pa.Table]:
-    """The refused rows of an input: on the way, because they were late, or because of others."""
+    """Return the refused rows of an input.
+
+    They were refused on the map side, as late, or because of other rows.
+    """
     counts = step.rows[source]
-    found = of_kind(of_input(messages, source), "refused_rows")
+    tables = of_kind(of_input(messages, source), "refused_rows")
     if counts.late_rows is not None and counts.late_rows.num_rows:
-        found.append(counts.late_rows)
+        tables.append(counts.late_rows)
     if counts.fallen is not None and original_names(counts.fallen):
-        found.append(counts.fallen)
-    return found
+        tables.append(counts.fallen)
+    return tables
