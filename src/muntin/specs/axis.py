@@ -22,11 +22,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from muntin.errors import ArgumentError, UnsupportedTypeError
 from muntin.specs.lengths import Duration, Length, Number
 
-#: Ticks beyond this are refused rather than risked: sums of a tick and a range must fit 64 bits.
+#: Ticks beyond this are refused: the sum of a tick and a range must fit 64 bits.
 TICK_LIMIT = 2**62
 #: The same for dates, which are 32-bit days.
 DATE_TICK_LIMIT = 2**30
-#: Up to here neighbouring ticks are different doubles, whatever the decimals: they are 1/tick of
+#: Up to here neighbouring ticks are different doubles, whatever the decimals: ticks are 1/tick of
 #: their value apart, and doubles at most 1/2**52.
 DOUBLE_TICK_LIMIT = 2**52
 #: 10**22 is the largest power of ten that is a double, so edges divide exactly up to here.
@@ -120,9 +120,10 @@ class Axis:
     def default_origin(self, length: int) -> int:
         """Return the tick where windows are anchored when no origin is given.
 
-        The Unix epoch or zero; for lengths of whole days on zoned timestamps it is the epoch's
-        midnight in the session's time zone. A day is 24 hours: where clocks change in summer, days
-        begin an hour later then; on a column without zone they begin at midnight all year.
+        This is the Unix epoch or zero. For lengths of whole days on timestamps with a zone it is
+        the epoch's midnight in the session's time zone. A day is 24 hours, so in a zone with summer
+        time days begin an hour later in summer. On a column without a zone they begin at midnight
+        all year.
         """
         if self.domain is Domain.TIMESTAMP and length % _DAY == 0:
             midnight = _EPOCH.replace(tzinfo=self._zone)
@@ -130,7 +131,7 @@ class Axis:
         return 0
 
     def point(self, argument: str, given: object) -> int:
-        """Return a point on the axis (an origin, a punctuation) from what people write."""
+        """Return the tick of a point (an origin, a punctuation) that a user wrote."""
         try:
             ticks = self._point(given)
         except (TypeError, ValueError, ArithmeticError):
@@ -145,7 +146,7 @@ class Axis:
         return ticks
 
     def floor(self, argument: str, given: object) -> int:
-        """Return the largest tick not above a point: how far a punctuation completes windows."""
+        """Return the largest tick not above a point; a punctuation completes windows up to it."""
         if self.domain.temporal:
             return self.point(argument, given)
         try:
@@ -154,7 +155,7 @@ class Axis:
             number = Decimal("NaN")
         if not number.is_finite():
             raise ArgumentError(argument, given, "it must be a finite number")
-        if number and number.adjusted() > _DIGITS:  # never as a fraction: it could fill the memory
+        if number and number.adjusted() > _DIGITS:  # as a Fraction it could fill the memory
             return -self.limit if number < 0 else self.limit
         if number and number.adjusted() < -2 * _DIGITS:
             number = Decimal(1).scaleb(-2 * _DIGITS).copy_sign(number)
@@ -163,21 +164,21 @@ class Axis:
         tick = math.floor(exact * 10**self.digits) if tick is None else tick
         return max(-self.limit, min(self.limit, tick))
 
-    def _point(self, given: object) -> int:
-        if isinstance(given, str) and self.domain.temporal:
-            given = datetime.fromisoformat(given)
-        if isinstance(given, datetime):
-            return self._instant(given)
-        if isinstance(given, date):
-            return self._instant(datetime(given.year, given.month, given.day))
-        if self.domain.temporal or isinstance(given, bool):
-            raise TypeError(given)
-        number = Decimal(repr(given) if isinstance(given, float) else str(given))
+    def _point(self, point: object) -> int:
+        if isinstance(point, str) and self.domain.temporal:
+            point = datetime.fromisoformat(point)
+        if isinstance(point, datetime):
+            return self._instant(point)
+        if isinstance(point, date):
+            return self._instant(datetime(point.year, point.month, point.day))
+        if self.domain.temporal or isinstance(point, bool):
+            raise TypeError(point)
+        number = Decimal(repr(point) if isinstance(point, float) else str(point))
         scaled = Fraction(number) * Fraction(10**self.digits)
         if scaled.denominator != 1 or (
             self.domain is Domain.DOUBLE and self.digits > DOUBLE_DIGITS
         ):
-            raise ValueError(given)
+            raise ValueError(point)
         return scaled.numerator
 
     def _instant(self, moment: datetime) -> int:
@@ -196,14 +197,14 @@ class Axis:
 
     @property
     def _zone(self) -> tzinfo:
-        """The time zone by its region, or by its offset, which Spark takes as well."""
+        """The time zone, given as a region or as an offset; Spark takes both."""
         offset = _OFFSET.fullmatch(self.zone)
         try:
             if offset is None:
                 return UTC if self.zone == "Z" else ZoneInfo(self.zone)
             sign, hours, minutes, seconds = offset.groups(default="0")
-            behind = timedelta(hours=int(hours), minutes=int(minutes), seconds=int(seconds))
-            return timezone(-behind if sign == "-" else behind)
+            distance = timedelta(hours=int(hours), minutes=int(minutes), seconds=int(seconds))
+            return timezone(-distance if sign == "-" else distance)
         except (ZoneInfoNotFoundError, ValueError):
             raise ArgumentError(
                 "spark.sql.session.timeZone",
@@ -213,12 +214,12 @@ class Axis:
 
     @property
     def fixed_offset(self) -> int | None:
-        """How far the zone is ahead of UTC, in microseconds; None where clocks may change."""
+        """The zone's distance ahead of UTC in microseconds; None if its clocks may change."""
         offset = None if isinstance(self._zone, ZoneInfo) else self._zone.utcoffset(None)
         return None if offset is None else offset // timedelta(microseconds=1)
 
     def value(self, tick: int) -> datetime | date | int | Decimal | float:
-        """Return the column's value at a tick; for doubles the nearest one."""
+        """Return the column's value at a tick; on a double column the nearest double."""
         match self.domain:
             case Domain.TIMESTAMP:
                 return _EPOCH_UTC + timedelta(microseconds=tick)
@@ -229,7 +230,7 @@ class Axis:
             case Domain.INTEGER:
                 return tick
             case Domain.DECIMAL:
-                # Built from its digits, because Decimal arithmetic rounds as the context says.
+                # Built from digits, because Decimal arithmetic rounds as its context tells it to.
                 return Decimal((int(tick < 0), Decimal(abs(tick)).as_tuple().digits, -self.digits))
             case Domain.DOUBLE:
                 nearest: float = tick / 10**self.digits  # correctly rounded: both are integers
@@ -238,7 +239,7 @@ class Axis:
     def tick(self, value: object) -> int | None:
         """Return the tick of a value: the largest whose :meth:`value` does not exceed it.
 
-        ``None`` for values that have no place on the axis: null, NaN, infinities and what lies
+        Return ``None`` for values without a place on the axis: null, NaN, infinities and values
         beyond :attr:`limit`.
         """
         if value is None:
@@ -246,7 +247,7 @@ class Axis:
         if isinstance(value, float):
             return self._double_tick(value)
         if isinstance(value, Decimal):
-            # Fraction, because Decimal arithmetic rounds at 28 digits and columns have 38.
+            # A Fraction, because Decimal arithmetic rounds at 28 digits and columns have 38.
             tick = math.floor(Fraction(value) * 10**self.digits)
         elif isinstance(value, int):
             tick = value * 10**self.digits

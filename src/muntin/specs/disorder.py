@@ -1,9 +1,9 @@
-"""How much disorder a stream has, and what becomes of rows that come too late.
+"""How much disorder a stream has, and what happens to rows that come too late.
 
-A punctuation ``x`` says that no more rows below ``x`` will come [Window-ids 5.1]. The
-disorder of a stream is the rule that makes punctuation from the rows seen so far; section 7 of
-the paper lists them: slack by time and by count, order within each sensor, and punctuation that
-the source sends.
+A punctuation ``x`` says that no more rows below ``x`` will come [Window-ids 5.1]. The disorder of
+a stream is the rule that derives punctuation from the rows seen so far. Section 7 of the paper
+lists such rules: slack by time and by count, order within each sensor, and punctuation that the
+source sends.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from muntin.specs.idle import Clock, Follow, Idle, Wait, idle_rule
 from muntin.specs.lengths import Length, Number, parse_length
 
 Late = Literal["generous", "consistent"]
-#: The most positions that ``slack(rows=)`` takes: every shard keeps so many values.
+#: The largest ``slack(rows=)``: every shard keeps this many values.
 MOST_ROWS = 100_000
-#: What ``mt.stream`` takes as ``disorder``, for the messages that ask for one.
+#: The values that ``mt.stream`` takes as ``disorder``, for error messages.
 CHOICES = (
     "mt.ordered(), mt.slack('10 seconds'), mt.slack(rows=100), mt.punctuated('condition'), "
     "mt.per_key('10 seconds'), mt.each('sensor', '10 seconds') or mt.per_partition()"
@@ -28,14 +28,14 @@ CHOICES = (
 
 @dataclass(frozen=True)
 class Disorder:
-    """The rule by which a stream punctuates itself; made by ``ordered``, ``slack`` and the others.
+    """The rule by which a stream punctuates itself; ``ordered``, ``slack`` and others return one.
 
-    ``late`` says what a row may still do when some of its windows have closed: ``generous``
-    counts it in those that are open, ``consistent`` in none [Window-ids 8].
+    ``late`` decides about a row of which some windows have closed: ``generous`` counts it in those
+    that are open, ``consistent`` in none [Window-ids 8].
     """
 
     late: Late
-    #: Names the rule; a checkpoint belongs to one.
+    #: The name of the rule; a checkpoint belongs to one rule.
     kind: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
@@ -44,12 +44,12 @@ class Disorder:
 
     @property
     def lengths(self) -> tuple[Length, ...]:
-        """The lengths along ``on`` that the rule has."""
+        """The rule's own lengths along ``on``."""
         return ()
 
     @property
     def finest(self) -> Length | None:
-        """The length with the most decimals, which an axis must be fine enough for."""
+        """The length with the most decimals; an axis must be fine enough for it."""
         return max(
             self.lengths,
             key=lambda length: length.digits if isinstance(length, Number) else 0,
@@ -63,7 +63,7 @@ class Disorder:
 
     @property
     def state_kind(self) -> str:
-        """What of the rule must not change between runs on one checkpoint."""
+        """The part of the rule that must not change between runs on one checkpoint."""
         return self.kind
 
     def resolved(self, columns: Sequence[str]) -> Disorder:
@@ -73,7 +73,7 @@ class Disorder:
 
 @dataclass(frozen=True)
 class Slack(Disorder):
-    """Rows come at most ``slack`` behind the largest value seen; None means not behind at all."""
+    """Rows come at most ``slack`` below the largest value seen; None means in order."""
 
     slack: Length | None = None
     kind: ClassVar[str] = "slack"
@@ -107,10 +107,10 @@ class RowSlack(Disorder):
         return f"slack {self.rows} rows"
 
 
-# Not compared by value: two PySpark columns cannot be.
+# Compared by identity, because two PySpark columns cannot be compared.
 @dataclass(frozen=True, eq=False)
 class Punctuated(Disorder):
-    """Rows where a condition holds are punctuation, for all keys or for their own."""
+    """Rows for which a condition holds are punctuation, for all keys or for their own."""
 
     where: object = None
     key: bool = False
@@ -133,7 +133,7 @@ class Punctuated(Disorder):
 
 @dataclass(frozen=True)
 class _Within(Disorder):
-    """Order, give or take ``slack``, holds within each of many."""
+    """Order holds, up to ``slack``, within each key, sensor or partition."""
 
     slack: Length | None = None
     idle: Idle = field(default_factory=Wait)
@@ -151,7 +151,7 @@ class _Within(Disorder):
         return "ordered" if self.slack is None else f"slack {self.slack}"
 
     def _idle_kind(self) -> str:
-        # Who is silent is found again from the clock, so its length is part of the state.
+        # The clock decides again who is silent after a restart, so its length is part of the state.
         return str(self.idle) if isinstance(self.idle, Clock) else type(self.idle).__name__.lower()
 
 
@@ -169,7 +169,7 @@ class PerKey(_Within):
 
 @dataclass(frozen=True)
 class Each(_Within):
-    """Order holds within each value of some columns; the least over the values counts."""
+    """Order holds within each value of some columns; the least progress of all values counts."""
 
     columns: tuple[str, ...] = ()
     expect: tuple[tuple[object, ...], ...] = ()
@@ -186,7 +186,7 @@ class Each(_Within):
 
 @dataclass(frozen=True)
 class PerPartition(_Within):
-    """:class:`Each` over Kafka's columns, which a DataFrame has or has not."""
+    """:class:`Each` over Kafka's columns ``topic`` (if the DataFrame has it) and ``partition``."""
 
     def resolved(self, columns: Sequence[str]) -> Disorder:
         names = ("topic", "partition") if "topic" in columns else ("partition",)
@@ -197,7 +197,7 @@ class PerPartition(_Within):
 
 
 def ordered(*, late: Late = "generous") -> Disorder:
-    """Return the stream comes in order of ``on``, across micro-batches.
+    """Declare that the stream comes in order of ``on``, across micro-batches.
 
     A row below the largest value of an earlier micro-batch is late; inside one micro-batch the
     order does not matter.
@@ -211,13 +211,13 @@ def ordered(*, late: Late = "generous") -> Disorder:
 def slack(length: object = None, *, rows: int | None = None, late: Late = "generous") -> Disorder:
     """Declare that rows come at most ``length``, or ``rows`` rows, after the others.
 
-    By length: behind the largest ``on`` of the stream so far. Windows close that much later. A
-    row whose clock runs ahead moves the punctuation with it, so choose the slack by what the
-    source promises and watch ``late`` in the query's progress.
+    By length: a row's ``on`` is at most ``length`` below the largest ``on`` of the stream so far.
+    Windows close that much later. A row whose clock runs ahead moves the punctuation with it, so
+    choose the slack that the source promises and watch ``late`` in the query's progress.
 
-    By rows, as Aurora's BSort [Window-ids 7.2]: at most ``rows`` rows with a larger ``on`` came
-    before it. The punctuation is the (rows + 1)-th largest value seen; one wrong clock does not
-    move it far.
+    By rows, as Aurora's BSort [Window-ids 7.2]: at most ``rows`` rows with a larger ``on`` come
+    before a row. The punctuation is the (rows + 1)-th largest value seen, so one wrong clock does
+    not move it far.
 
     >>> print(slack("10 seconds"))
     slack 10 seconds
@@ -235,10 +235,10 @@ def punctuated(where: object, *, key: bool = False, late: Late = "generous") -> 
     """Declare that rows for which a condition holds are punctuation and not data.
 
     Args:
-        where: SQL text or a PySpark column. The ``on`` of such a row says that no more rows below
-            it will come. The row itself enters no window.
-        key: Whether it speaks for the row's own key only, and not for all of the stream.
-        late: What becomes of late rows: ``generous`` or ``consistent``.
+        where: SQL text or a PySpark column. The ``on`` of such a row promises that no more rows
+            below it will come. The row itself enters no window.
+        key: Whether it holds only for the row's own key, and not for the whole stream.
+        late: What happens to late rows: ``generous`` or ``consistent``.
 
     >>> print(punctuated("kind = 'mark'", key=True))
     punctuated where kind = 'mark', for its key
@@ -249,8 +249,8 @@ def punctuated(where: object, *, key: bool = False, late: Late = "generous") -> 
 def per_key(slack: object = None, *, idle: Idle = Wait(), late: Late = "generous") -> Disorder:  # noqa: B008  (frozen)
     """Declare that every key is in order, give or take ``slack``, whatever the others do.
 
-    A window of a key closes by the rows of that key alone; ``idle`` says what becomes of a key
-    that goes quiet: ``mt.wait()``, ``mt.follow("5 minutes")`` or ``mt.clock("30 seconds")``.
+    The rows of a key alone close its windows. ``idle`` decides what happens to a key that goes
+    quiet: ``mt.wait()``, ``mt.follow("5 minutes")`` or ``mt.clock("30 seconds")``.
 
     >>> print(per_key("10 seconds", idle=Wait()))
     slack 10 seconds per key, quiet keys wait
@@ -266,13 +266,13 @@ def each(
     expect: Sequence[object] = (),
     late: Late = "generous",
 ) -> Disorder:
-    """Order holds within each value of some columns, such as a sensor; they need not be keys.
+    """Declare that rows are in order within each value of some columns, such as a sensor.
 
-    The stream is complete up to the least, over the values seen, of the largest ``on`` of each
-    minus the slack. A value that has not been seen yet is not known and holds nothing back, and
-    its first rows may be late: ``expect`` lists values that must be seen before anything closes
-    (tuples where there are several columns). ``idle`` is as in :func:`per_key`, and goes for
-    expected values too.
+    The columns need not be keys. Each value seen has its largest ``on`` minus the slack; the stream
+    is complete up to the least of these. A value that has not been seen yet holds nothing back, so
+    its first rows may be late. ``expect`` lists values that must be seen before anything closes
+    (tuples if there are several columns). ``idle`` is as in :func:`per_key`, and also applies to
+    expected values.
 
     >>> print(each("sensor", "10 seconds", expect=["north", "south"]))
     slack 10 seconds within each sensor, 2 expected, quiet ones wait
@@ -304,7 +304,7 @@ def per_partition(
 
 
 def disorder_or_none(given: object) -> Disorder | None:
-    """Return what ``mt.stream`` takes as ``disorder``."""
+    """Return the ``disorder`` argument of ``mt.stream``; raise if it is not a rule."""
     if given is None or isinstance(given, Disorder):
         return given
     raise ArgumentError("disorder", given, f"it is {CHOICES}, or None for batch")

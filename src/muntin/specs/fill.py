@@ -1,7 +1,7 @@
 """Filling: which rows of a source belong to a frame or a window [Frames 2 and 4.5].
 
-A frame is a pair of bounds. It is filled with the rows, of whatever stream or table, that lie
-between them. A fill says how far beyond them, inside of them or away from them they lie.
+A frame is a pair of bounds. It is filled with the rows of any stream or table that lie between
+them. A fill may extend the bounds, shrink them or shift them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from muntin.specs.axis import Axis, Domain
 from muntin.specs.lengths import Length, parse_length
 from muntin.specs.windows import Context, digits_for
 
-#: What happens to a frame or window without filling rows.
+#: What happens to a frame or window without filling rows: it is reported, or dropped.
 Empty = Literal["keep", "drop"]
 
 
@@ -27,16 +27,16 @@ class Edge:
     end: bool = True
 
 
-#: A frame from its first to its last row; one between the rows around it; up to the next row.
+#: CLOSED has both bounds inside, OPEN none, HALF_OPEN only the start, LEFT_OPEN only the end.
 CLOSED, OPEN, HALF_OPEN, LEFT_OPEN = Edge(), Edge(False, False), Edge(True, False), Edge(False)
 
 
 @dataclass(frozen=True)
 class Filling:
-    """From ``start - before`` to ``end + after``, both moved by each of ``shift``.
+    """Fill with rows from ``start - before`` to ``end + after``, both moved by each ``shift``.
 
-    ``shrink`` takes so much away at both ends. Of a frame that is reported in fragments, ``before``
-    belongs to the first and ``after`` to the last.
+    ``shrink`` moves both bounds inwards. If a frame is reported in fragments, ``before`` applies to
+    the first fragment and ``after`` to the last.
     """
 
     before: object = None
@@ -45,22 +45,22 @@ class Filling:
     shift: object = None
     empty: Empty = "keep"
     shifts: tuple[Length | None, ...] = field(init=False)
-    #: The shifts as they were written, which is how results tell them apart.
+    #: The shifts as the user wrote them; in results they name the shift of a row.
     labels: tuple[str, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("before", "after", "shrink"):
             object.__setattr__(self, name, _length(name, getattr(self, name)))
         many = isinstance(self.shift, list | tuple)
-        given: Sequence[object] = self.shift if many else [self.shift]  # type: ignore[assignment]
-        if not given:
+        shifts: Sequence[object] = self.shift if many else [self.shift]  # type: ignore[assignment]
+        if not shifts:
             raise ArgumentError("shift", self.shift, "name at least one, such as '-7 days'")
-        lengths = tuple(None if one is None else parse_length("shift", one) for one in given)
+        lengths = tuple(None if shift is None else parse_length("shift", shift) for shift in shifts)
         if len(set(lengths)) != len(lengths):
             raise ArgumentError("shift", self.shift, "it names a length twice")
         object.__setattr__(self, "shifts", lengths)
-        pairs = zip(given, lengths, strict=True)
-        written = tuple(one.strip() if isinstance(one, str) else str(n) for one, n in pairs)
+        pairs = zip(shifts, lengths, strict=True)
+        written = tuple(shift.strip() if isinstance(shift, str) else str(n) for shift, n in pairs)
         object.__setattr__(self, "labels", written)
         object.__setattr__(self, "shift", lengths if many else lengths[0])
         if self.shrink is not None and (self.before is not None or self.after is not None):
@@ -78,17 +78,17 @@ class Filling:
     @property
     def lengths(self) -> tuple[Length, ...]:
         """Every length that an axis must reach."""
-        given = (self.before, self.after, self.shrink, *self.shifts)
-        return tuple(length for length in given if length is not None)  # type: ignore[misc]
+        lengths = (self.before, self.after, self.shrink, *self.shifts)
+        return tuple(length for length in lengths if length is not None)  # type: ignore[misc]
 
     def __str__(self) -> str:
-        said = [
+        parts = [
             f"{word.upper()} {getattr(self, word)}"
             for word in ("before", "after", "shrink")
             if getattr(self, word) is not None
         ]
         moved = ", ".join(str(length) for length in self.shifts if length is not None)
-        return " ".join([*said, *([f"SHIFT {moved}"] if moved else [])]) or "as it is"
+        return " ".join([*parts, *([f"SHIFT {moved}"] if moved else [])]) or "as it is"
 
 
 def _length(argument: str, given: object) -> Length | None:
@@ -105,10 +105,10 @@ def _length(argument: str, given: object) -> Length | None:
 
 @dataclass(frozen=True)
 class StoredFramesSpec:
-    """Frames that were found before: ``on`` is where they begin, ``end`` where they end.
+    """Frames from a table: ``on`` is the column where they begin, ``end`` where they end.
 
-    Results call these ``names``: what was found may have been windows. They begin with the columns
-    ``first``, if that is given.
+    ``names`` are these two columns in results, because windows can be stored as well. If ``first``
+    is given, results begin with those columns.
     """
 
     on: str
@@ -119,7 +119,7 @@ class StoredFramesSpec:
 
     @property
     def context(self) -> Context:
-        """FCA: which frames there are is known from rows alone."""
+        """FCA: only the rows tell which frames there are."""
         return Context.FCA
 
     def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:

@@ -1,7 +1,7 @@
-"""What becomes of a key, or a value, from which nothing comes any more.
+"""What happens to the windows of a key, or a value, from which no more rows come.
 
-Where order holds within each key (or sensor, or partition), a quiet one says nothing of how far
-it has come. Somebody has to decide whether its windows wait.
+Where order holds within each key (or sensor, or partition), a quiet key does not show how far it
+has come. The user decides whether its windows wait.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from muntin.specs.lengths import Duration, Length, parse_length
 
 @dataclass(frozen=True)
 class Wait:
-    """A quiet one is waited for, as long as it takes."""
+    """The stream waits for a quiet key, as long as it takes."""
 
     def __str__(self) -> str:
         return "wait"
@@ -22,7 +22,7 @@ class Wait:
 
 @dataclass(frozen=True)
 class Follow:
-    """Nobody stays more than ``length`` behind the furthest."""
+    """No key stays more than ``length`` behind the furthest key."""
 
     length: Length
 
@@ -32,7 +32,7 @@ class Follow:
 
 @dataclass(frozen=True)
 class Clock:
-    """Who is silent for ``length`` by the clock follows the furthest from then on."""
+    """A key that is silent for ``length`` by the clock follows the furthest key from then on."""
 
     length: Duration
 
@@ -44,7 +44,7 @@ Idle = Wait | Follow | Clock
 
 
 def wait() -> Wait:
-    """Return the windows of a quiet key stay open until it speaks again.
+    """Keep the windows of a quiet key open until its next row.
 
     >>> print(wait())
     wait
@@ -65,7 +65,7 @@ def follow(length: object) -> Follow:
 
 
 def clock(length: object) -> Clock:
-    """Let a key from which nothing came for ``length`` by the clock follow the furthest key.
+    """Let a key that is silent for ``length`` by the clock follow the furthest key.
 
     The clock comes as rows (``mt.heartbeat``), so that a stream can be replayed.
 
@@ -79,7 +79,7 @@ def clock(length: object) -> Clock:
 
 
 def idle_rule(given: object) -> Idle:
-    """Return what ``per_key`` and ``each`` take as ``idle``."""
+    """Return the ``idle`` argument of ``per_key`` and ``each``; raise if it is not a rule."""
     if isinstance(given, Wait | Follow | Clock):
         return given
     raise ArgumentError(

@@ -16,7 +16,7 @@ HOWS: tuple[How, ...] = get_args(How)
 
 
 def checked(argument: str, given: object, choices: Sequence[str]) -> str:
-    """One of some words, or an error that lists them."""
+    """Return one of some words; raise an error that lists them if it is another."""
     if isinstance(given, str) and given in choices:
         return given
     listed = ", ".join(map(repr, choices[:-1])) + f" or {choices[-1]!r}"
@@ -93,7 +93,7 @@ def distance(argument: str, given: object) -> Length:
 
 
 def comparable(axis: Axis, value: Any) -> Any:
-    """Return a value of ``on`` as something that can be compared: a tick, or the double itself."""
+    """Return a value of ``on`` in a form that can be compared: a tick, or the double itself."""
     if axis.domain is Domain.DOUBLE:
         return float(value)
     tick = axis.tick(value)
@@ -102,11 +102,11 @@ def comparable(axis: Axis, value: Any) -> Any:
 
 
 def moved(axis: Axis, value: Any, ticks: int) -> Any:
-    """Return a value moved by so many ticks; doubles are added as doubles."""
-    made = comparable(axis, value)
-    if not isinstance(made, float):
-        return made + ticks
-    return made + ticks / 10**axis.digits if ticks else made
+    """Return a value moved by a number of ticks; doubles are added as doubles."""
+    place = comparable(axis, value)
+    if not isinstance(place, float):
+        return place + ticks
+    return place + ticks / 10**axis.digits if ticks else place
 
 
 #: On which side of a left row its partner lies.
@@ -117,8 +117,8 @@ Towards = Literal["backward", "forward", "nearest"]
 class Asof:
     """The nearest right row at or before a left row, at or after it, or on either side.
 
-    Where both sides are equally near it is the one before. A partner is at most ``tolerance``
-    away, if that is given; unless ``exact`` it never lies where the left row lies.
+    If both sides are equally near, it is the row before. A partner is at most ``tolerance`` away,
+    if that is given. Unless ``exact``, a row with the same value is no partner.
 
     >>> print(Asof("5 minutes", "nearest", exact=False))
     ASOF NEAREST TOLERANCE 5 minutes NOT EXACT
@@ -131,13 +131,13 @@ class Asof:
     def __init__(
         self, tolerance: object = None, direction: object = "backward", exact: bool = True
     ) -> None:
-        given = None if tolerance is None else distance("tolerance", tolerance)
-        object.__setattr__(self, "tolerance", given)
+        length = None if tolerance is None else distance("tolerance", tolerance)
+        object.__setattr__(self, "tolerance", length)
         object.__setattr__(self, "direction", checked("direction", direction, get_args(Towards)))
         if not isinstance(exact, bool):
             raise ArgumentError("exact", exact, "it is True or False")
         object.__setattr__(self, "exact", exact)
-        if given is not None and not given.positive and not exact:
+        if length is not None and not length.positive and not exact:
             raise ArgumentError(
                 "tolerance", tolerance, "with exact=False nothing is so near; it is more than zero"
             )
@@ -149,17 +149,17 @@ class Asof:
 
     @property
     def backward(self) -> bool:
-        """True if it looks at rows before a left row."""
+        """True if rows before a left row may be partners."""
         return self.direction != "forward"
 
     @property
     def forward(self) -> bool:
-        """True if it looks at rows after a left row."""
+        """True if rows after a left row may be partners."""
         return self.direction != "backward"
 
     @property
     def waits_for_ever(self) -> bool:
-        """True if a row may wait as long as its key is silent, because nothing ends its look."""
+        """True if a row may wait as long as its key is silent: no tolerance ends its wait."""
         return self.forward and self.tolerance is None
 
     def __str__(self) -> str:
@@ -197,7 +197,7 @@ class Zipper:
         return (self.every,) if origin is None else (self.every, origin)
 
     def intervals(self, axis: Axis) -> tuple[int, int]:
-        """Return how long an interval is and where one begins, in ticks."""
+        """Return the length of an interval and the start of one, in ticks."""
         every = axis.length("every", self.every)
         if self.origin is None:
             return every, axis.default_origin(every)
@@ -206,9 +206,9 @@ class Zipper:
     def near(self, axis: Axis, left: Any, right: Any) -> bool:
         """Return True if two values lie in the same interval."""
         every, origin = self.intervals(axis)
-        one, other = axis.tick(left), axis.tick(right)
-        assert one is not None and other is not None  # such rows are refused on arrival
-        return (one - origin) // every == (other - origin) // every
+        left_tick, right_tick = axis.tick(left), axis.tick(right)
+        assert left_tick is not None and right_tick is not None  # such rows are refused on arrival
+        return (left_tick - origin) // every == (right_tick - origin) // every
 
     def __str__(self) -> str:
         origin = "" if self.origin is None else f" ORIGIN {self.origin}"

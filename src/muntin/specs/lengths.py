@@ -35,7 +35,7 @@ _CALENDAR = {"month", "quarter", "year", "decade", "century"}
 _DAY = _MICROSECONDS["day"]
 #: The most digits a column can have, before or after the decimal point.
 _COLUMN_DIGITS = 38
-#: Wide enough for every number that is let in, whatever context the caller has set.
+#: Wide enough for every number that is accepted, whatever context the caller has set.
 _EXACT = Context(prec=2 * _COLUMN_DIGITS)
 _TERM = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([a-zA-Z]+)\s*")
 
@@ -78,7 +78,7 @@ class Number:
     def digits(self) -> int:
         """The number of digits after the decimal point."""
         exponent = self.value.normalize(_EXACT).as_tuple().exponent
-        assert isinstance(exponent, int)  # parse_length lets only finite numbers in
+        assert isinstance(exponent, int)  # parse_length accepts only finite numbers
         return max(0, -exponent)
 
     @property
@@ -97,7 +97,7 @@ Length = Duration | Number
 
 
 def parse_length(argument: str, given: object) -> Length:
-    """Read a length from what people write.
+    """Return the length that a user wrote as text, number or timedelta.
 
     >>> print(parse_length("range", "1 hour 30 minutes"))
     90 minutes
@@ -120,7 +120,7 @@ def parse_length(argument: str, given: object) -> Length:
 
 
 def positive_length(argument: str, given: object) -> Length:
-    """Return a length above zero, which is what ranges and slides must be."""
+    """Return a length above zero, as ranges and slides must be."""
     length = parse_length(argument, given)
     if not length.positive:
         raise ArgumentError(

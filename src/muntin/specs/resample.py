@@ -1,7 +1,7 @@
-"""Resampling: values at instants of one's own choice, made of the rows around them [AU-8].
+"""Resampling: values at chosen instants, made of the rows around them [AU-8].
 
-The specification is a frozen value that checks itself; :class:`ResampleReference` is its meaning,
-by looking at every row for every instant.
+The specification is a frozen value that checks itself. :mod:`muntin.reference.resample` defines
+its meaning: it looks at every row for every instant.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from muntin.specs.join import checked
 from muntin.specs.lengths import Length, positive_length
 from muntin.specs.windows import Context, digits_for, origin_length
 
-#: How a value is made of the rows around an instant.
+#: How a value is computed from the rows around an instant.
 Method = Literal["linear", "previous", "nearest"]
 
 
 @dataclass(frozen=True)
 class Resampling:
-    """Instants every so often, or those of another stream where ``every`` is not given.
+    """Instants on a grid of ``every``, or those of another stream if ``every`` is None.
 
-    At an instant ``previous`` has the last row at or before it, ``nearest`` the nearer one (the
-    earlier, if both are as near), and ``linear`` lies on the line between the two. It is a gap
-    where there are no such rows, or they are more than ``max_gap`` away; of ``linear``, from each
-    other.
+    At an instant, ``previous`` has the value of the last row at or before it, and ``nearest`` that
+    of the nearer row (the earlier one, if both are equally near). ``linear`` has the value on the
+    line between the two rows. Without such rows the instant is a gap. It is also a gap if the row
+    is more than ``max_gap`` away, or for ``linear`` if the two rows are that far apart.
 
     >>> print(Resampling("1 minute", max_gap="5 minutes"))
     RESAMPLE LINEAR EVERY 1 minute MAX GAP 5 minutes
@@ -45,11 +45,11 @@ class Resampling:
         origin: object = None,
         max_gap: object = None,
     ) -> None:
-        given = None if every is None else positive_length("every", every)
+        step = None if every is None else positive_length("every", every)
         far = None if max_gap is None else positive_length("max_gap", max_gap)
-        if given is None and origin is not None:
+        if step is None and origin is not None:
             raise ArgumentError("origin", origin, "instants of another stream have none")
-        object.__setattr__(self, "every", given)
+        object.__setattr__(self, "every", step)
         object.__setattr__(self, "how", checked("how", how, get_args(Method)))
         object.__setattr__(self, "origin", origin)
         object.__setattr__(self, "max_gap", far)
@@ -57,11 +57,11 @@ class Resampling:
     @property
     def lengths(self) -> tuple[Length, ...]:
         """Every length that an axis must reach."""
-        found = (self.every, self.max_gap, origin_length(self.origin))
-        return tuple(length for length in found if length is not None)
+        lengths = (self.every, self.max_gap, origin_length(self.origin))
+        return tuple(length for length in lengths if length is not None)
 
     def grid(self, axis: Axis) -> Grid | None:
-        """Return the instants that are every so often."""
+        """Return the grid of instants; None if another stream has them."""
         if self.every is None:
             return None
         return grid(axis, self.every, self.origin)
@@ -77,7 +77,8 @@ class Resampling:
 class Instants:
     """Instants to be filled with the rows around them.
 
-    On a grid between a key's first and last row or, where ``every`` is not given, where rows lie.
+    They lie on a grid between a key's first and last row. If ``every`` is None, they lie where the
+    rows lie.
     """
 
     on: str
@@ -86,12 +87,12 @@ class Instants:
 
     @property
     def context(self) -> Context:
-        """FCA: which instants there are is known from rows alone."""
+        """FCA: only the rows tell which instants there are."""
         return Context.FCA
 
     @property
     def edge(self) -> Edge:
-        """Rows at both ends of what surrounds an instant belong to it."""
+        """Both rows that surround an instant belong to it."""
         return CLOSED
 
     def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
@@ -100,7 +101,7 @@ class Instants:
         return Axis(domain, digits, zone)
 
     def grid(self, axis: Axis) -> Grid | None:
-        """Return where they lie, unless the rows have their own places."""
+        """Return the grid of the instants; None if they lie where the rows lie."""
         return None if self.every is None else grid(axis, self.every, self.origin)
 
     def __str__(self) -> str:

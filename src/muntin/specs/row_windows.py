@@ -25,8 +25,8 @@ class RowWindow:
     """RANGE and SLIDE counted in rows [Window-ids 3.2, Q2 and Q4].
 
     Ranks count from 0 within the partition. Window ``w`` holds the ranks
-    ``[max(0, (w + 1) * slide - range), (w + 1) * slide)``; with ``within`` only those of its rows
-    whose ``on`` is above that of its last row less ``within``.
+    ``[max(0, (w + 1) * slide - range), (w + 1) * slide)``. With ``within`` it holds only those of
+    these rows whose ``on`` is above the ``on`` of its last row minus ``within``.
 
     >>> print(RowWindow(1000, 10, "ts"))
     RANGE 1000 rows SLIDE 10 rows WATTR rank(ts)
@@ -58,12 +58,12 @@ class RowWindow:
 
     @property
     def context(self) -> Context:
-        """FCF by arrival; by ``on`` any later row may still push a row's rank up: FCU."""
+        """FCF by arrival. FCU by ``on``, because any later row may still push a row's rank up."""
         return Context.FCF if self.order == "arrival" else Context.FCU
 
     @property
     def edges(self) -> Edges:
-        """The windows laid on the ranks."""
+        """The windows as edges on the ranks."""
         return Edges(self.range, self.slide, origin=0, clipped=True)
 
     def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
@@ -147,7 +147,7 @@ class SlideOnWindow:
         return Axis(domain, digits, zone)
 
     def slide_origin(self, axis: Axis) -> int:
-        """Return where the slide attribute is cut from, as a tick of its axis."""
+        """Return the tick from which the slide attribute is cut."""
         if self.origin is not None:
             return axis.point("origin", self.origin)
         return axis.default_origin(axis.length("slide", self.slide))
@@ -163,8 +163,8 @@ class SlideOnWindow:
 class Landmarks:
     """Windows that start at the latest landmark: at given values, or where a condition holds.
 
-    From a landmark to the next there is a window for every ``slide`` that has passed, the last
-    of them ending at the next landmark; without a slide there is just that last one.
+    Between two landmarks there is a window for every ``slide`` that has passed; the last of them
+    ends at the next landmark. Without a slide there is only that last window.
     """
 
     on: str
@@ -193,7 +193,7 @@ class Landmarks:
 
     @property
     def context(self) -> Context:
-        """CF where landmarks are given; else earlier rows tell which landmark is a row's: FCF."""
+        """CF if landmarks are given. Else FCF, because earlier rows decide a row's landmark."""
         return Context.CF if self.origins else Context.FCF
 
     def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
@@ -218,7 +218,7 @@ class Landmarks:
 class Session:
     """Rows that follow each other within a gap: ``[first, last + gap)``, as Spark's.
 
-    ``gap`` is a length for all rows, or None where every row brings its own.
+    ``gap`` is a length for all rows, or None if every row has its own.
     """
 
     on: str
@@ -233,7 +233,7 @@ class Session:
 
     @property
     def context(self) -> Context:
-        """FCU: how far a session goes is for later rows to tell."""
+        """FCU: later rows decide how far a session goes."""
         return Context.FCU
 
     def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
@@ -261,7 +261,7 @@ def row_count(argument: str, given: object) -> int:
 
 
 def row_order(given: object) -> Order:
-    """By which order rows are ranked."""
+    """Return the order by which rows are ranked; raise if there is no such order."""
     if given == "on":
         return "on"
     if given == "arrival":

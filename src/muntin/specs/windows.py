@@ -1,7 +1,7 @@
 """Windows over values: what the user asked for, checked on construction.
 
-A specification is a frozen value. It knows nothing of a DataFrame; :meth:`Window.edges` lays it
-on the axis of a column and gives the integers that every driver computes with.
+A specification is a frozen value and knows nothing of a DataFrame. :meth:`Window.edges` lays it on
+the axis of a column and returns the integers that every driver computes with.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Unfinished = Literal["keep", "drop", "flag"]
 
 
 class Context(Enum):
-    """What ``wids`` must know beside the row itself [Window-ids 4].
+    """What ``wids`` must know besides the row itself [Window-ids 4].
 
     >>> Context.CF.forward_context_free
     True
@@ -33,7 +33,7 @@ class Context(Enum):
 
     @property
     def forward_context_free(self) -> bool:
-        """Context free windows are forward-context free as well; FCB and FCU are kinds of FCA."""
+        """True for CF as well, which is a kind of FCF; FCB and FCU are kinds of FCA."""
         return self in (Context.CF, Context.FCF)
 
 
@@ -42,11 +42,11 @@ class Edges:
     """The edges of a window specification in ticks, and the panes between them.
 
     Window ``w`` is ``[start(w), end(w))``. Pane edges are the windows' own edges, so a slide has
-    one pane when SLIDE divides RANGE and two otherwise, and every row of a pane belongs to the
-    same windows [Panes 3.1]; docs/decisions/0002 says why not by the gcd.
+    one pane if SLIDE divides RANGE and two otherwise, and every row of a pane belongs to the same
+    windows [Panes 3.1]. docs/decisions/0002 explains why panes are not cut by the gcd.
 
     A ``latch`` is a landmark window without a beginning: it holds all rows up to its end, and is
-    reported where its last slide has one.
+    reported if its last slide has a row.
     """
 
     range: int
@@ -62,19 +62,19 @@ class Edges:
 
     @property
     def whole_slides(self) -> int:
-        """How many whole slides fit in the range."""
+        """The number of whole slides that fit in the range."""
         return self.range // self.slide
 
     @property
     def panes_per_window(self) -> int:
-        """How many panes a window holds (of a landmark window: how many it gains a slide)."""
+        """The number of panes of a window; for a landmark window, those it gains per slide."""
         if self.landmark:
             return 1
         return self.end_pane(0) - self.start_pane(0)
 
     @property
     def start_offset(self) -> int:
-        """Where in a slide windows start; 0 when they start where others end."""
+        """The place in a slide where windows start; 0 if they start where others end."""
         return 0 if self.landmark else -self.range % self.slide
 
     def end(self, wid: int) -> int:
@@ -93,7 +93,7 @@ class Edges:
         return 2 * slide + (offset >= self.start_offset)
 
     def end_pane(self, wid: int) -> int:
-        """Return the first pane behind a window."""
+        """Return the first pane after a window."""
         return (wid + 1) * self.panes_per_slide
 
     def start_pane(self, wid: int) -> int:
@@ -109,7 +109,7 @@ class Edges:
         return pane // self.panes_per_slide
 
     def last_wid(self, pane: int) -> int | None:
-        """The last window that holds a pane: below the first where none does, None if endless."""
+        """Return the last window with a pane: below the first if there is none, None if endless."""
         if self.landmark:
             return None
         if self.panes_per_slide == 1:
@@ -117,7 +117,7 @@ class Edges:
         return self.whole_slides + (pane - 1) // 2
 
     def last_closed(self, punctuation: int) -> int:
-        """The last window that a punctuation closes: its end is not beyond the punctuation."""
+        """Return the last window that a punctuation closes: its end is at most the punctuation."""
         return (punctuation - self.origin) // self.slide - 1
 
 
@@ -125,8 +125,8 @@ class Edges:
 class Window:
     """RANGE, SLIDE and WATTR [Window-ids 3.2]: ``[end - range, end)`` every ``slide``.
 
-    Without an origin windows run over all integers from the epoch or zero; with one they start
-    there: starts are clipped to it and rows before it are refused.
+    Without an origin, windows are counted from the epoch or zero, in both directions. With an
+    origin they start there: starts are clipped to it and rows before it are refused.
 
     >>> Window(range="5 minutes", slide="1 minute", on="ts").context.name
     'CF'
@@ -153,7 +153,7 @@ class Window:
 
     @classmethod
     def tumbling(cls, length: object, on: str, origin: object = None) -> Window:
-        """RANGE equals SLIDE: every row lies in exactly one window."""
+        """Return windows with RANGE equal to SLIDE, so that every row lies in exactly one."""
         positive_length("length", length)
         return cls(length, length, on, origin)
 
@@ -169,12 +169,12 @@ class Window:
 
     def edges(self, axis: Axis) -> Edges:
         slide = axis.length("slide", self.slide)
-        given = self.origin is not None
+        has_origin = self.origin is not None
         return Edges(
             range=axis.length("range", self.range),
             slide=slide,
-            origin=axis.point("origin", self.origin) if given else axis.default_origin(slide),
-            clipped=given,
+            origin=axis.point("origin", self.origin) if has_origin else axis.default_origin(slide),
+            clipped=has_origin,
         )
 
     def __str__(self) -> str:
@@ -184,7 +184,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Landmark:
-    """Windows that all start at one landmark and end a slide later each: ``[landmark, ...)``."""
+    """Windows that all start at one landmark; each ends a slide later than the one before."""
 
     slide: Length
     on: str
@@ -220,7 +220,7 @@ class Landmark:
 
 @dataclass(frozen=True)
 class Latch:
-    """Tumbling windows that carry on what they know: each holds all rows up to its end [AV-10].
+    """Tumbling windows that keep earlier rows: each holds all rows up to its end [AV-10].
 
     >>> print(Latch("1 hour", "ts"))
     LATCH 1 hour WATTR ts
@@ -265,7 +265,7 @@ def column_name(argument: str, given: object) -> str:
 
 
 def column_names(argument: str, given: object) -> tuple[str, ...]:
-    """Return columns that were named: one, several, or none."""
+    """Return the names of columns: one, several, or none."""
     if given is None:
         return ()
     names = (given,) if isinstance(given, str) else given
@@ -275,7 +275,7 @@ def column_names(argument: str, given: object) -> tuple[str, ...]:
 
 
 def unfinished_policy(given: object) -> Unfinished:
-    """Return what happens to windows whose end lies beyond the data when the input ends."""
+    """Return the policy for windows whose end lies beyond the data when the input ends."""
     if given not in ("keep", "drop", "flag"):
         raise ArgumentError("unfinished", given, "it is 'keep', 'drop' or 'flag'")
     return given
@@ -289,8 +289,8 @@ def digits_for(domain: Domain, scale: int, *lengths: Length | None) -> int:
 
 
 def origin_length(origin: object) -> Length | None:
-    """Return an origin that is a number, whose decimals the axis must have, as a length."""
+    """Return an origin that is a number as a length, because the axis must have its decimals."""
     try:
         return parse_length("origin", origin)
     except ArgumentError:
-        return None  # a timestamp; Axis.point reads it, or says what is wrong with it
+        return None  # a timestamp; Axis.point reads it, or raises

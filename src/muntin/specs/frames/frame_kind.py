@@ -25,7 +25,7 @@ MISSING = ("break", "satisfy", "carry")
 
 @dataclass(frozen=True)
 class Operand:
-    """Something that a kind reads of every row: the argument it came as, and what was given."""
+    """A thing that a kind reads from every row: its argument's name, and the user's value."""
 
     argument: str
     given: object
@@ -192,7 +192,7 @@ def clash(one: Mention | str, other: Mention | str, *why: str | Mention) -> NoRe
 
 
 def check_points(kind: FrameKind, framing: FramingProperties) -> None:
-    """Raise where a kind whose rows are points, and whose frames end by themselves, refuses."""
+    """Raise if a property contradicts a kind that takes rows as points and ends its own frames."""
     if framing.cut:
         clash("cut", kind.word, f"{kind.word} decides itself where a frame ends")
     if framing.fragments is not None:

@@ -1,8 +1,8 @@
-"""A framing: a kind of frame with its local conditions, its scheme and how rows are read.
+"""A framing: a kind of frame with its local conditions, its scheme, and how rows are read.
 
 [Frames 4.1 and 4.2] has the conditions and schemes; its appendices A, C and F add what practice
-needs. Everything checks itself on construction; two properties that contradict each other are
-refused with the two words that clash.
+needs. A framing checks itself on construction. If two properties contradict each other, the error
+names both.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from muntin.specs.windows import Context, column_name, digits_for
 
 Bounds = Literal["conservative", "liberal"]
 Readings = Literal["point", "until_next", "interval"]
-#: How rows that tie become one: one of them, or a value of each column.
+#: How rows that tie become one: by choosing one of them, or by a value of each column.
 TIE_VALUES = ("mean", "max", "min", "sum")
 
 
@@ -71,24 +71,26 @@ class Framing:
             raise ArgumentError(
                 "kind", kind, "it is made by mt.threshold, mt.boundary, mt.delta and the like"
             )
-        put = object.__setattr__
-        put(self, "kind", kind)
-        put(self, "on", column_name("on", on))
-        put(self, "min_duration", _length("min_duration", min_duration))
-        put(self, "max_duration", _length("max_duration", max_duration))
-        put(self, "min_count", _count("min_count", min_count))
-        put(self, "max_count", _count("max_count", max_count))
-        put(self, "cut", truth("cut", cut))
-        put(self, "scheme", _scheme(scheme, kind))
-        put(self, "longest", truth("longest", longest))
-        put(self, "fragments", _length("fragments", fragments))
-        put(self, "missing", _missing(missing))
-        put(self, "bounds", _one_of("bounds", bounds, ("conservative", "liberal")))
-        put(self, "ties", _ties(ties))
-        put(self, "tie_order", _names("tie_order", tie_order))
-        put(self, "readings", _one_of("readings", readings, ("point", "until_next", "interval")))
-        put(self, "until", None if until is None else column_name("until", until))
-        put(self, "schedule", schedule)
+        set_field = object.__setattr__
+        set_field(self, "kind", kind)
+        set_field(self, "on", column_name("on", on))
+        set_field(self, "min_duration", _length("min_duration", min_duration))
+        set_field(self, "max_duration", _length("max_duration", max_duration))
+        set_field(self, "min_count", _count("min_count", min_count))
+        set_field(self, "max_count", _count("max_count", max_count))
+        set_field(self, "cut", truth("cut", cut))
+        set_field(self, "scheme", _scheme(scheme, kind))
+        set_field(self, "longest", truth("longest", longest))
+        set_field(self, "fragments", _length("fragments", fragments))
+        set_field(self, "missing", _missing(missing))
+        set_field(self, "bounds", _one_of("bounds", bounds, ("conservative", "liberal")))
+        set_field(self, "ties", _ties(ties))
+        set_field(self, "tie_order", _names("tie_order", tie_order))
+        set_field(
+            self, "readings", _one_of("readings", readings, ("point", "until_next", "interval"))
+        )
+        set_field(self, "until", None if until is None else column_name("until", until))
+        set_field(self, "schedule", schedule)
         self._check()
 
     @property
@@ -152,7 +154,7 @@ class Framing:
         return " ".join(words)
 
     def _check(self) -> None:
-        """Raise where two properties contradict each other, those of the kind last."""
+        """Raise if two properties contradict each other; the kind checks last."""
         self._check_limits()
         self._check_minimal()
         self._check_cut()
@@ -172,7 +174,7 @@ class Framing:
                 clash(least, most, f"{low} is more than {high}")
 
     def _check_minimal(self) -> None:
-        """A minimal frame meets its condition with its last row, and not before."""
+        """Raise if a minimal frame would be reported before it meets its condition."""
         if self.kind.span != "minimal":
             return
         if self.cut and self._is_limited:
@@ -298,7 +300,7 @@ def _ties(given: object) -> object:
         return tuple(sorted((column_name("ties", c), str(how)) for c, how in given.items()))
     if given in ("fail", "first", "last", *TIE_VALUES):
         return given
-    if isinstance(given, tuple):  # as a framing keeps it
+    if isinstance(given, tuple):  # the form in which a framing keeps it
         return given
     known = ", ".join(("fail", "first", "last", *TIE_VALUES))
     raise ArgumentError("ties", given, f"it is one of {known}, or {{column: one of the last four}}")

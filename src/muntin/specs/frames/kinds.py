@@ -167,8 +167,8 @@ class Crossing(Starting):
     """Frames that end where an aggregate of their rows crosses a limit: ``sum(vehicles) >= 100``.
 
     ``<`` and ``<=`` ask for maximal frames: the row that crosses opens the next frame. ``>`` and
-    ``>=`` ask for minimal frames: the row that crosses is the last one inside. ``aggregate`` is
-    the aggregate as the parser read it.
+    ``>=`` ask for minimal frames: the row that crosses is the last one inside. ``aggregate`` is the
+    parsed aggregate.
     """
 
     aggregate: object
@@ -241,7 +241,7 @@ class Crossing(Starting):
 class Trend(FrameKind):
     """Maximal runs of at least two rows in which a value rises, falls or stays.
 
-    Unless it is ``strict``, a rise or a fall goes on where neighbours are equal.
+    Unless it is ``strict``, a rise or a fall continues where neighbours are equal.
     """
 
     value: object

@@ -1,7 +1,7 @@
 """A user's own framing function: open, update, close [Frames 4.4, Definition 5].
 
-It runs where the built-in kinds run. Rows come key by key in their order. Missing rows and the
-local conditions are dealt with around it, and what it remembers is part of the checkpoint.
+It runs where the built-in kinds run. It gets the rows of a key in their order. The operator around
+it handles missing rows and the local conditions, and its state is part of the checkpoint.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from muntin.specs.frames.frame_kind import (
 class FramingFunction:
     """The base of a user's own framing function, run row by row.
 
-    ``columns`` are what it looks at: names of columns, or SQL text. A row in which one of them is
+    ``columns`` are the columns that it reads: names, or SQL text. A row in which one of them is
     null is a missing row. ``state`` is an empty dictionary when a frame opens. It may hold numbers,
-    text and booleans, and lists and dictionaries (keyed by text) of them. Anything that would not
-    be the same after it is written to a checkpoint is refused.
+    text and booleans, and lists and dictionaries (keyed by text) of them. Anything that a
+    checkpoint would not restore exactly is refused.
 
     >>> class Dropping(FramingFunction):
     ...     '''From a row until the level has fallen by ten.'''
@@ -48,12 +48,12 @@ class FramingFunction:
     'Dropping'
     """
 
-    #: The columns it looks at.
+    #: The columns that it reads.
     columns: Sequence[str] = ()
 
     @property
     def name(self) -> str:
-        """The name in messages: that of the class."""
+        """The name in messages, which is that of the class."""
         return type(self).__name__
 
     def open(self, row: Mapping[str, Any], state: dict[str, Any]) -> bool:
@@ -94,14 +94,14 @@ class CompiledFraming:
     'Rising'
     """
 
-    #: The columns it looks at: numbers and booleans.
+    #: The columns that it reads: numbers and booleans.
     columns: Sequence[str] = ()
     #: How many numbers it remembers about an open frame.
     numbers: int = 0
 
     @property
     def name(self) -> str:
-        """The name in messages: that of the class."""
+        """The name in messages, which is that of the class."""
         return type(self).__name__
 
     @staticmethod
@@ -120,7 +120,7 @@ class CompiledFraming:
         return False
 
 
-#: Either form.
+#: A framing function of either form.
 OwnFraming = FramingFunction | CompiledFraming
 
 

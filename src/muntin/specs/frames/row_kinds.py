@@ -1,4 +1,4 @@
-"""Kinds that look back at rows: dense in time, or in a second attribute [Frames, appendix H]."""
+"""Kinds that look back at rows: dense in time, or along a second attribute [Frames, appendix H]."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Cluster(FrameKind):
     """Rows so close together that chance would rarely bring them [Frames, appendix H].
 
     Given its first row, ``k`` rows within a duration ``d`` have the chance ``P(N >= k - 1)``, where
-    N is Poisson with mean ``rate * d / per``. Of clusters that overlap the least likely is a frame.
+    N is Poisson with mean ``rate * d / per``. Of overlapping clusters the least likely is a frame.
     """
 
     p: float
@@ -117,7 +117,7 @@ class Region(FrameKind):
     """Maximal rectangles of ``on`` and a second attribute in which a condition holds.
 
     ``along`` is the second attribute (a milepost), and ``min_extent`` the least extent of a region
-    along it. Regions overlap; ``prefer`` decides which of overlapping ones are reported.
+    along it. Regions may overlap; ``prefer`` decides which of these are reported.
     """
 
     where: object
@@ -175,7 +175,7 @@ class Region(FrameKind):
 
 
 def _check_no_missing(framing: FramingProperties) -> None:
-    """Raise if missing rows are to count, which add nothing to a density."""
+    """Raise if missing rows should count: they add nothing to a density."""
     if framing.missing != "break":
         clash(
             "density",
@@ -187,7 +187,7 @@ def _check_no_missing(framing: FramingProperties) -> None:
 
 
 def _between(argument: str, given: object, below: float | None, expected: str) -> float:
-    """Return a number above zero and, if there is such a bound, below it; else raise."""
+    """Return a number above zero and below the bound, if there is one; raise otherwise."""
     usable = isinstance(given, int | float) and not isinstance(given, bool)
     number = float(str(given)) if usable else 0.0
     if not number > 0 or (below is not None and number >= below):

@@ -1,4 +1,4 @@
-"""How the frames of a framing lie to each other: a scheme by its name [Frames 4.2]."""
+"""How the frames of a framing lie relative to each other: schemes by name [Frames 4.2]."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from muntin.specs.lengths import Length, parse_length, positive_length
 
 @dataclass(frozen=True)
 class Scheme:
-    """How frames of a framing lie to each other [Frames 4.2], by name and what it needs.
+    """How the frames of a framing lie relative to each other [Frames 4.2].
 
     >>> Scheme("adjacent", overlap="10 seconds").name
     'adjacent'
@@ -90,5 +90,5 @@ class Schedule:
 
 
 def schedule(every: object, origin: object = None) -> Schedule:
-    """One row is due in every slot of this length, counted from an origin (default: the epoch)."""
+    """Declare that one row is due in every slot of this length, from an origin or the epoch."""
     return Schedule(every, origin)
