@@ -1,8 +1,8 @@
-"""The between-join: probes that ask for the rows of a key from one order to another.
+"""The between-join: each probe asks for the rows of a key between two orders.
 
-Rows are held until nobody can ask for them any more: no probe that waits, and by the horizon none
-that is still to come [Frames, appendix F]. A probe is answered once, when all rows it may ask
-for have come.
+A row is held while a waiting probe asks for it, or a later probe may: the horizon says from which
+order on [Frames, appendix F]. A probe is answered once, when all rows that it asks for have
+arrived.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LISTED = "listed"
 
 @dataclass(frozen=True)
 class Probes:
-    """Who asks: the key, and the orders from ``low`` to ``high``, both inside."""
+    """Probes: each has a key, and asks for the orders from ``low`` to ``high`` (both inside)."""
 
     keys: pa.Table
     low: Ints
@@ -41,7 +41,7 @@ class Probes:
 
 @dataclass(frozen=True)
 class MatchedRows:
-    """Rows key by key in their order, and for every probe that is answered those it asked for."""
+    """Rows sorted by key and order. The n-th answered probe has ``rows[first[n]:behind[n]]``."""
 
     rows: pa.Table
     first: Ints
@@ -52,13 +52,13 @@ class MatchedRows:
         return self.behind - self.first
 
     def pairs(self) -> tuple[Ints, Ints]:
-        """Every pair of a probe and a row that it asked for, by their places."""
+        """Return every pair of a probe and a row that it asked for, as their indexes."""
         return members(self.first, self.behind)
 
 
 @dataclass(frozen=True)
 class BetweenJoin:
-    """Rows with ``order`` and the key columns ``names``, held under a scope of the state."""
+    """Holds rows with ``order`` and the key columns ``names`` under ``scope`` in the state."""
 
     scope: str
     names: tuple[str, ...]
@@ -73,10 +73,10 @@ class BetweenJoin:
         horizon: Horizon,
         default_before: int,
     ) -> tuple[MatchedRows, Changes]:
-        """Answer the probes that are ``ready``; hold what the others and later ones may ask for.
+        """Answer the probes that are ``ready``; hold the rows that other or later probes need.
 
-        ``horizon`` is that of probes to come. ``default_before`` is what keys that it does not list
-        had before, by which it is known where rows may now be let go.
+        ``horizon`` has the least orders that later probes may ask for. ``default_before`` was the
+        horizon of unlisted keys before the step: rows that it has passed since can be dropped.
         """
         scope = ScopedState(state, self.scope)
         held = HeldChunks.of(scope)
@@ -105,8 +105,8 @@ class BetweenJoin:
         keep[place] = covered(pool.num_rows, *wanted)
         keep |= order >= horizon.look_up(keyed.keys)[keyed.numbers[0]]
         cuts = np.cumsum([arrived.num_rows, *(chunk.num_rows for chunk in chunks.values())])
-        mine, *others = np.split(keep, cuts[:-1])
-        changes = held.change(chunks, others, arrived.filter(pa.array(mine)))
+        keep_new, *keep_held = np.split(keep, cuts[:-1])
+        changes = held.change(chunks, keep_held, arrived.filter(pa.array(keep_new)))
         table = _as_table(horizon)
         if not table.num_rows:
             changes |= forget(scope, LISTED)
@@ -115,7 +115,7 @@ class BetweenJoin:
         return matched, scope.named(changes)
 
     def _lifted(self, listed: pa.Table, horizon: Horizon, before: int) -> tuple[Ints, Ints]:
-        """The stretches over which a horizon has moved since the last step."""
+        """Return the stretches of orders that a horizon has passed since the last step."""
         old = Horizon(before, listed.drop_columns(["own"]), ints(listed["own"]))
         both = KeyedTables.of(self.names, [old.keys, horizon.keys]).keys
         low, high = old.look_up(both), horizon.look_up(both)
@@ -125,10 +125,10 @@ class BetweenJoin:
         return low[moved], high[moved] - 1
 
     def _listed(self, scope: ScopedState, horizon: Horizon) -> pa.Table:
-        """The keys that had a horizon of their own after the last step."""
+        """Return the keys that had their own horizon after the last step, with that horizon."""
         return scope.read(LISTED, 0) if scope.buckets(LISTED) else _as_table(horizon).slice(0, 0)
 
 
 def _as_table(horizon: Horizon) -> pa.Table:
-    """The keys that have a horizon of their own, and it."""
+    """Return the keys that have their own horizon, with that horizon in ``own``."""
     return horizon.keys.append_column("own", pa.array(horizon.own))

@@ -1,7 +1,7 @@
-"""Frames that are reported in fragments: each joins only what is new since the one before it.
+"""Frames that are reported in fragments: each fragment matches only rows after the one before it.
 
-What is remembered of an open frame is where its last fragment ended and, of every filling, one row
-of accumulators as if all rows so far were one.
+Two things are kept of an open frame: where its last fragment ended and, for every fill, one cell
+(a row of accumulators) that combines all rows so far.
 """
 
 from __future__ import annotations
@@ -24,38 +24,38 @@ FRAGMENTS, RUNNING = "fragments", "running"
 
 @dataclass(frozen=True)
 class Fragments:
-    """The open frames of which something was reported: their keys, ids and ends so far."""
+    """Open frames with at least one reported fragment: their keys, ids and ends so far."""
 
-    names: Sequence[str]  # of the columns that tell frames apart
+    names: Sequence[str]  # the columns that identify a frame
     known: pa.Table
 
     @classmethod
     def load(cls, state: State, names: Sequence[str], schema: pa.Schema) -> Fragments:
-        found = state.buckets(FRAGMENTS)
+        stored = state.buckets(FRAGMENTS)
         empty = pa.schema([*(schema.field(n) for n in names), pa.field("end", pa.int64())])
-        return cls(names, state.read(FRAGMENTS, 0) if found else empty.empty_table())
+        return cls(names, state.read(FRAGMENTS, 0) if stored else empty.empty_table())
 
     def since(self, results: pa.Table, end: Ints) -> Ints:
-        """Where the fragment before each result ended, NEVER if there was none.
+        """Return where the fragment before each result ended; NEVER if there was none.
 
-        Results of one frame stand together, in the order in which they were reported.
+        Results of one frame are adjacent, in the order in which they were reported.
         """
         frames = results.select(self.names)
         place = find_keys(frames, self.known.select(self.names))
         ends = np.append(ints(self.known["end"]), NEVER)
-        made = ends[place]
+        previous_ends = ends[place]
         if results.num_rows > 1:
-            same = _equal_to_the_one_before(frames)
-            made[1:][same] = end[:-1][same]
-        return made
+            same = _equals_row_before(frames)
+            previous_ends[1:][same] = end[:-1][same]
+        return previous_ends
 
     def after(self, results: pa.Table, end: Ints, whole: Mask) -> Fragments:
-        """With what a step reports; a frame that is final is forgotten, as is an older one."""
-        keys = list(self.names[:-1])  # the last tells the frames of a key apart
+        """Add the fragments that a step reports; forget final frames and older ones of a key."""
+        keys = list(self.names[:-1])  # the last name is that of the frame id
         frames = results.select(self.names)
         last = np.ones(results.num_rows, np.bool_)
         if results.num_rows > 1:
-            last[:-1] = ~_equal_to_the_one_before(results.select(keys))
+            last[:-1] = ~_equals_row_before(results.select(keys))
         fresh = frames.append_column("end", pa.array(end)).filter(pa.array(last & ~whole))
         touched = frames.select(keys).filter(pa.array(last))
         stays = find_keys(self.known.select(keys), touched) < 0
@@ -64,7 +64,7 @@ class Fragments:
         return Fragments(self.names, pa.concat_tables([self.known.filter(pa.array(stays)), fresh]))
 
     def only(self, opened: Open | None) -> Fragments:
-        """Those of keys of which a frame is open: the others are over, whatever was said last."""
+        """Return the fragments of keys with an open frame; the frames of other keys are over."""
         if opened is None:
             return self
         keys = self.known.select(self.names[:-1])
@@ -75,8 +75,8 @@ class Fragments:
         return {(FRAGMENTS, 0): self.known} if self.known.num_rows else forget(state, FRAGMENTS)
 
 
-def _equal_to_the_one_before(table: pa.Table) -> Mask:
-    """For all rows but the first whether they equal the row before."""
+def _equals_row_before(table: pa.Table) -> Mask:
+    """Return, for all rows except the first, whether they equal the row before."""
     if not table.column_names:
         return np.ones(max(0, table.num_rows - 1), np.bool_)
     columns = [column.combine_chunks() for column in table.columns]
@@ -87,7 +87,7 @@ def _equal_to_the_one_before(table: pa.Table) -> Mask:
 
 @dataclass(frozen=True)
 class OpenFills:
-    """What open frames are filled with so far: one cell for each, and the frames they are of."""
+    """The fills of open frames so far: ``cells`` has one cell for each row of ``frames``."""
 
     contents: FrameAggregates
     frames: pa.Table
@@ -103,14 +103,14 @@ class OpenFills:
     def fill(
         self, frames: pa.Table, matched: MatchedRows, whole: Mask
     ) -> tuple[list[pa.Array], Ints, OpenFills]:
-        """The results of fragments, how many rows each has by now, and what runs on.
+        """Return the results of fragments, the rows in each so far, and the fills after them.
 
-        Fragments of one frame stand together, in order; each asked for rows behind the last one's.
+        Fragments of one frame are adjacent and in order. Each asked for rows after the one before.
         """
         count = frames.num_rows
         first = np.ones(count, np.bool_)
         if count > 1:
-            first[1:] = ~_equal_to_the_one_before(frames)
+            first[1:] = ~_equals_row_before(frames)
         group = np.cumsum(first) - 1
         head = np.flatnonzero(first)
         tail = np.append(head[1:], count)[: len(head)] - 1
@@ -130,7 +130,7 @@ class OpenFills:
     def _joined(
         self, rows: pa.Table, base: Ints, begins: Ints, length: Ints, start: Ints
     ) -> pa.Table:
-        """Frame by frame its cell, if it has one, and its new rows as cells."""
+        """Return for each frame its cell, if it has one, then its new rows as cells."""
         kept = self.cells.num_rows
         total = int(length.sum())
         frame = np.repeat(np.arange(len(length)), length)
@@ -149,11 +149,11 @@ class OpenFills:
         start: Ints,
         whole: Mask,
     ) -> OpenFills:
-        """The cells of frames that are not over, those of others and of before left alone."""
+        """Return new cells of frames that go on, and the cells of frames without a fragment."""
         head, tail = edges
         goes_on = ~whole[tail]
         columns = [column.combine_chunks() for column in joined.columns]
-        # A frame without any row yet has no cell to keep.
+        # A frame that has no rows yet has no cell to keep.
         some = np.flatnonzero(length > 0)
         number = np.repeat(np.arange(len(some)), length[some])
         combined = self.contents.cells.grouped(columns, Groups(number, start[some]))
@@ -169,7 +169,7 @@ class OpenFills:
         )
 
     def only(self, open_frames: pa.Table) -> OpenFills:
-        """What belongs to frames that are still open, or wait to be filled."""
+        """Return the fills of these frames, which are still open or wait to be filled."""
         names = open_frames.column_names
         stays = pa.array(find_keys(self.frames.select(names), open_frames) >= 0)
         return OpenFills(self.contents, self.frames.filter(stays), self.cells.filter(stays))

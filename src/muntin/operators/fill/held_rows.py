@@ -1,7 +1,7 @@
-"""Rows that may still be asked for, in chunks of state that are read when somebody asks.
+"""Rows that may still be asked for, in chunks of state.
 
-An index says from where to where each chunk reaches. A step reads the chunks in which something
-is asked for or let go, and writes again those of which little is left.
+An index has the least and the greatest order of each chunk. A step reads only the chunks with rows
+that it needs or drops, and rewrites a chunk when few of its rows are left.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from muntin.operators.common.arrow_columns import ints
 from muntin.operators.protocol import Changes, State
 
 ROWS, INDEX = "rows", "index"
-#: About so many rows are a chunk, unless fewer came; so many chunks are put together again.
+#: The most rows in a chunk, and the number of chunks above which they are merged.
 _CHUNK_ROWS, _CHUNKS = 16_384, 256
 _INDEX = pa.schema([(name, pa.int64()) for name in ("chunk", "least", "most", "bytes")])
 
 
 @dataclass(frozen=True)
 class HeldChunks:
-    """The chunks there are: their names, the least and greatest order in each, and their size."""
+    """The chunks in the state; ``index`` has their names, least and greatest orders, and bytes."""
 
     state: State
     index: pa.Table
 
     @classmethod
     def of(cls, state: State) -> HeldChunks:
-        found = state.buckets(INDEX)
-        return cls(state, state.read(INDEX, 0) if found else _INDEX.empty_table())
+        stored = state.buckets(INDEX)
+        return cls(state, state.read(INDEX, 0) if stored else _INDEX.empty_table())
 
     @property
     def weight(self) -> int:
-        """How many bytes the rows are."""
+        """The bytes of all rows."""
         return int(ints(self.index["bytes"]).sum())
 
     @property
@@ -46,11 +46,11 @@ class HeldChunks:
         return ints(self.index["least"]), ints(self.index["most"])
 
     def touched(self, low: Ints, high: Ints) -> list[int]:
-        """The chunks that reach into one of the stretches ``[low, high]``; all, if too many."""
+        """Return the chunks that overlap a stretch ``[low, high]``; all if there are too many."""
         return self.chosen(reached(*self.bounds, low, high))
 
     def chosen(self, wanted: Mask) -> list[int]:
-        """The chunks that are wanted; all, if they have become too many."""
+        """Return the wanted chunks; all chunks if there are too many, so that they are merged."""
         names = ints(self.index["chunk"])
         return [int(name) for name in (names if len(names) > _CHUNKS else names[wanted])]
 
@@ -65,9 +65,10 @@ class HeldChunks:
         *,
         at_once: bool = False,
     ) -> Changes:
-        """Keep what is to be kept of the chunks that were read, and the ``new`` rows.
+        """Return the changes that keep some rows of the chunks that were read, and ``new`` rows.
 
-        Rows that are not kept leave their chunk when it is half empty, or ``at_once``.
+        ``keep`` has a mask for each chunk. A chunk is rewritten when at most half of its rows are
+        kept; with ``at_once``, when any row is dropped.
         """
         changes: Changes = {}
         loose = [new] if new.num_rows else []
@@ -80,18 +81,18 @@ class HeldChunks:
             if left:
                 loose.append(rows.filter(pa.array(stay)))
         gone = {chunk for _, chunk in changes}
-        made = self._chunks(loose, gone, changes)
-        if gone or made:
+        added = self._chunks(loose, gone, changes)
+        if gone or added:
             stays = [int(name) not in gone for name in ints(self.index["chunk"])]
             kept = self.index.filter(pa.array(stays, pa.bool_()))
-            index = pa.concat_tables([kept, pa.Table.from_pylist(made, _INDEX)])
+            index = pa.concat_tables([kept, pa.Table.from_pylist(added, _INDEX)])
             changes[INDEX, 0] = index if index.num_rows else None
         return changes
 
     def _chunks(
         self, loose: Sequence[pa.Table], gone: set[int], changes: Changes
     ) -> list[dict[str, int]]:
-        """Cut rows into chunks by their order, named by the least; returns their index."""
+        """Cut rows by order into chunks named by their least order; return their index rows."""
         if not loose:
             return []
         rows = pa.concat_tables(loose)
@@ -99,7 +100,7 @@ class HeldChunks:
         place = np.argsort(order, kind="stable")
         rows, order = rows.take(pa.array(place)), order[place]
         taken = {int(name) for name in ints(self.index["chunk"])} - gone
-        made = []
+        index_rows = []
         cuts = [*range(0, len(order), _CHUNK_ROWS), len(order)]
         for start, stop in itertools.pairwise(cuts):
             name = int(order[start])
@@ -109,18 +110,18 @@ class HeldChunks:
             chunk = rows.slice(start, stop - start)
             changes[ROWS, name] = chunk
             least, most = int(order[start]), int(order[stop - 1])
-            made.append({"chunk": name, "least": least, "most": most, "bytes": chunk.nbytes})
-        return made
+            index_rows.append({"chunk": name, "least": least, "most": most, "bytes": chunk.nbytes})
+        return index_rows
 
 
 def reached(least: Ints, most: Ints, low: Ints, high: Ints) -> Mask:
-    """Which of the chunks reach into one of the stretches ``[low, high]``.
+    """Return the mask of chunks that overlap one of the stretches ``[low, high]``.
 
-    Stretches that end before a chunk are among those that begin before its end: it is enough to
-    count both.
+    A stretch that ends before a chunk also begins before the chunk ends. So a chunk overlaps one if
+    more stretches begin by its end than end before its start.
     """
     asked = low <= high
     begun = np.searchsorted(np.sort(low[asked]), most, side="right")
-    over = np.searchsorted(np.sort(high[asked]), least, side="left")
-    inside: Mask = begun > over
-    return inside
+    ended = np.searchsorted(np.sort(high[asked]), least, side="left")
+    overlaps: Mask = begun > ended
+    return overlaps

@@ -1,7 +1,7 @@
-"""Frames and windows, filled: bounds from one input, rows from others [Frames 4.5].
+"""The fill operator: frames or windows from one input, filled with rows of others [Frames 4.5].
 
-Segments come from an operator of their own, inside the same step. Each waits until every source
-has all rows that it asks for, is filled with them, and is reported once.
+An inner operator reports the segments (frames or windows) in the same step. A segment waits until
+all rows that it asks for have arrived from every source. Then it is filled and reported once.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from muntin.operators.fill.source import FillInput
 from muntin.operators.protocol import Changes, InputBatch, MapSide, ScopedState, State, Step, forget
 
 WAITING = "segments"
-#: What is known of a segment beside the result it is: where it lies, how it is moved, and more.
-_OWN = {"start": pa.int64(), "end": pa.int64(), "shifted": pa.int64(), "since": pa.int64()}
+#: The bounds of a waiting segment, the number of its shift, and the end of the fragment before it.
+_PLACES = {"start": pa.int64(), "end": pa.int64(), "shifted": pa.int64(), "since": pa.int64()}
 
 
 @dataclass(frozen=True)
 class FillOperator:
-    """Segments and what they are filled with.
+    """Fills the results of ``segments`` with the rows of ``fills``.
 
-    Results have the columns of the segments; ``shifted``, which of several shifts a row is of; and
-    behind the segment's own aggregates those of every filling, ``r0..``.
+    A result has the columns of its segment, ``shifted`` (the number of its shift), and after the
+    segment's own aggregates those of every fill, numbered on as ``r0..``.
     """
 
     segments: OperatorSegments
@@ -68,12 +68,12 @@ class FillOperator:
 
     @cached_property
     def waiting_schema(self) -> pa.Schema:
-        own = [pa.field(name, type_) for name, type_ in _OWN.items()]
+        own = [pa.field(name, type_) for name, type_ in _PLACES.items()]
         return pa.schema([*self.told, *own, pa.field("whole", pa.bool_())])
 
     @property
     def shifts(self) -> int:
-        """How many results there are of each segment."""
+        """The number of results of each segment: one per shift."""
         return max(len(fill.shifts) for fill in self.fills)
 
     @cached_property
@@ -85,7 +85,7 @@ class FillOperator:
 
     @property
     def frame_names(self) -> list[str]:
-        """The columns that tell frames apart."""
+        """The columns that identify a frame."""
         return [*self.segments.key_names, "frame_id"]
 
     def step(self, state: State, inputs: Sequence[InputBatch]) -> Step:
@@ -100,12 +100,12 @@ class FillOperator:
         for fill, probe, other in zip(self.fills, probes, others, strict=True):
             if not other.punctuation.ended:
                 ready &= fill.complete(probe.keys, other.punctuation) > probe.high
-        came = [fill.in_time(other) for fill, other in zip(self.fills, others, strict=True)]
+        arrived = [fill.in_time(other) for fill, other in zip(self.fills, others, strict=True)]
         horizon = self.segments.horizon(first.punctuation, inner)
         default = self.segments.default_before(first.punctuation)
         matches = []
-        for place, (fill, (rows, _)) in enumerate(zip(self.fills, came, strict=True)):
-            found, held = self.betweens[place].step(
+        for place, (fill, (rows, _)) in enumerate(zip(self.fills, arrived, strict=True)):
+            matched, held = self.betweens[place].step(
                 state,
                 rows,
                 probes[place],
@@ -113,19 +113,19 @@ class FillOperator:
                 self._horizon_of(fill, horizon, fragments),
                 self._default_of(fill, default),
             )
-            matches.append(found)
+            matches.append(matched)
             changes |= held
         done, left = everything.filter(pa.array(ready)), everything.filter(pa.array(~ready))
         if not left.num_rows:
             changes |= forget(state, WAITING)
         elif fresh.num_rows or done.num_rows:
             changes[WAITING, 0] = left
-        results, more = self._results(state, done, matches, self._going_on(left, fragments))
-        counts = [*inner.rows, *(filling for _, filling in came)]
+        results, more = self._results(state, done, matches, self._unfinished(left, fragments))
+        counts = [*inner.rows, *(filling for _, filling in arrived)]
         return Step(results, changes | more, counts, open_counts=inner.open_counts)
 
     def _fresh(self, state: State, inner: Step) -> tuple[pa.Table, Changes, Fragments | None]:
-        """New segments, once for each shift; and where fragments of open frames ended."""
+        """Return new segments, once for each shift, and the fragments reported of open frames."""
         results = inner.results
         start, end = self.segments.bounds(results)
         whole = self.segments.whole(results)
@@ -138,45 +138,48 @@ class FillOperator:
             fragments = before.after(results, end, whole).only(inner.open)
             changes = fragments.changes(state)
         own = {"start": start, "end": end, "shifted": np.zeros(len(end), np.int64), "since": since}
-        made = results
+        segments = results
         for name, values in own.items():
-            made = made.append_column(name, pa.array(values))
-        made = made.append_column("whole", pa.array(whole))
-        place = made.column_names.index("shifted")
+            segments = segments.append_column(name, pa.array(values))
+        segments = segments.append_column("whole", pa.array(whole))
+        place = segments.column_names.index("shifted")
         copies = [
-            made.set_column(place, "shifted", pa.array(np.full(made.num_rows, number)))
+            segments.set_column(place, "shifted", pa.array(np.full(segments.num_rows, number)))
             for number in range(self.shifts)
         ]
         return pa.concat_tables(copies), changes, fragments
 
     def _probes(self, fill: FillInput, segments: pa.Table) -> Probes:
-        start, end, shifted, since = (ints(segments[name]) for name in _OWN)
+        start, end, shifted, since = (ints(segments[name]) for name in _PLACES)
         whole = segments["whole"].to_numpy(zero_copy_only=False)
         shift = self._shift(fill, shifted)
         low = fill.reach.low(start, shift)
-        on = since != NEVER
-        if on.any():
-            joined = fill.reach.high(np.where(on, since, end), shift, np.zeros(len(on), np.bool_))
-            low = np.where(on, np.maximum(low, joined + 1), low)
+        continues = since != NEVER
+        if continues.any():
+            filled_to = fill.reach.high(
+                np.where(continues, since, end), shift, np.zeros(len(continues), np.bool_)
+            )
+            low = np.where(continues, np.maximum(low, filled_to + 1), low)
         return Probes(fill.keys_of(segments), low, fill.reach.high(end, shift, whole))
 
     def _shift(self, fill: FillInput, shifted: Ints) -> Ints:
-        """In ticks; a filling with one shift has the same in all results."""
+        """Return the shift of each segment in ticks; a fill with one shift uses it for all."""
         shifts: Ints = np.array(fill.shifts, np.int64)
         return shifts[shifted if len(shifts) > 1 else np.zeros(len(shifted), np.int64)]
 
     def _horizon_of(
         self, fill: FillInput, horizon: Horizon, fragments: Fragments | None
     ) -> Horizon:
-        """Below which orders no segment to come will ask for rows of a source."""
+        """Return the orders below which no later segment asks for rows of a source."""
         moved = horizon.moved(lambda order: self._earliest(fill, order))
         if fragments is not None and fragments.known.num_rows:
-            # Of an open frame only what is behind its last fragment will be asked for.
+            # An open frame only asks for rows after its last fragment.
             keys = fragments.known.select(self.segments.key_names)
-            none = np.zeros(keys.num_rows, np.bool_)
+            not_whole = np.zeros(keys.num_rows, np.bool_)
             end = ints(fragments.known["end"])
             reach = [
-                fill.reach.high(end, np.full(len(end), shift), none) + 1 for shift in fill.shifts
+                fill.reach.high(end, np.full(len(end), shift), not_whole) + 1
+                for shift in fill.shifts
             ]
             moved = moved.replaced(keys, np.minimum.reduce(reach))
         fewer = moved.of_fewer(fill.names)
@@ -196,23 +199,23 @@ class FillOperator:
         state: State,
         segments: pa.Table,
         matches: Sequence[MatchedRows],
-        going_on: pa.Table | None,
+        unfinished: pa.Table | None,
     ) -> tuple[pa.Table, Changes]:
-        """Segments with what they are filled with."""
+        """Return the segments that are ready, with the values of every fill."""
         if self.fills[0].columns and self.fills[0].mapped is None:
             return self._pairs(segments, matches[0]), {}
         columns = [segments[field.name] for field in self.told]
         columns.append(segments["shifted"])
-        some, drops = np.zeros(segments.num_rows, np.bool_), False
+        has_rows, drops_empty = np.zeros(segments.num_rows, np.bool_), False
         changes: Changes = {}
         for place, (fill, matched) in enumerate(zip(self.fills, matches, strict=True)):
-            filled, counts, more = self._aggregated(state, place, segments, matched, going_on)
+            filled, counts, more = self._aggregated(state, place, segments, matched, unfinished)
             columns += filled
-            some |= counts > 0
-            drops |= fill.drops_empty
+            has_rows |= counts > 0
+            drops_empty |= fill.drops_empty
             changes |= more
-        made = pa.Table.from_arrays(columns, schema=self.result_schema)
-        return (made.filter(pa.array(some)) if drops else made), changes
+        table = pa.Table.from_arrays(columns, schema=self.result_schema)
+        return (table.filter(pa.array(has_rows)) if drops_empty else table), changes
 
     def _aggregated(
         self,
@@ -220,50 +223,50 @@ class FillOperator:
         place: int,
         segments: pa.Table,
         matched: MatchedRows,
-        going_on: pa.Table | None,
+        unfinished: pa.Table | None,
     ) -> tuple[list[pa.Array], Ints, Changes]:
         fill = self.fills[place]
         if fill.mapped is not None:
             return fill.mapped.of(matched), matched.counts, {}
-        if going_on is None:
+        if unfinished is None:
             cells = fill.contents.lifted(matched.rows)
-            made = fill.contents.of_stretches(cells, matched.first, matched.behind)
-            return made, matched.counts, {}
+            values = fill.contents.of_stretches(cells, matched.first, matched.behind)
+            return values, matched.counts, {}
         scope = ScopedState(state, f"fill{place}:")
         names = [*self.frame_names, "shifted"]
         running = OpenFills.load(
             scope, fill.contents, pa.schema([segments.field(n) for n in names])
         )
-        # Those of one frame together; they are in the order in which they were reported.
+        # Sort by frame. The sort is stable, so fragments stay in the order of their reports.
         order = self._by_frame(segments.select(names))
         frames = segments.select(names).take(pa.array(order))
-        mine = MatchedRows(matched.rows, matched.first[order], matched.behind[order])
+        sorted_matches = MatchedRows(matched.rows, matched.first[order], matched.behind[order])
         whole = segments["whole"].to_numpy(zero_copy_only=False)[order]
-        made, counts, after = running.fill(frames, mine, whole)
+        values, counts, after = running.fill(frames, sorted_matches, whole)
         back = np.empty(len(order), np.int64)
         back[order] = np.arange(len(order))
-        filled = [column.take(pa.array(back)) for column in made]
-        return filled, counts[back], scope.named(after.only(going_on).changes(scope))
+        filled = [column.take(pa.array(back)) for column in values]
+        return filled, counts[back], scope.named(after.only(unfinished).changes(scope))
 
     def _by_frame(self, frames: pa.Table) -> Ints:
         codes, _ = key_codes([c.combine_chunks() for c in frames.columns], frames.num_rows)
         return np.argsort(codes, kind="stable")
 
-    def _going_on(self, waiting: pa.Table, fragments: Fragments | None) -> pa.Table | None:
-        """The frames of which more will be reported, or waits to be; None without fragments."""
+    def _unfinished(self, waiting: pa.Table, fragments: Fragments | None) -> pa.Table | None:
+        """Return the frames with more fragments to come or waiting; None without fragments."""
         if fragments is None:
             return None
         names = self.frame_names
         return pa.concat_tables([fragments.known.select(names), waiting.select(names)])
 
     def _pairs(self, segments: pa.Table, matched: MatchedRows) -> pa.Table:
-        """Every row with the segment that it fills; a segment without rows has nulls for one."""
+        """Return each pair of segment and row; a segment without rows is paired with nulls."""
         fill = self.fills[0]
         segment, row = matched.pairs()
         if not fill.drops_empty:
             empty = np.flatnonzero(matched.counts == 0)
             segment, row = np.append(segment, empty), np.append(row, np.full(len(empty), -1))
-        told = segments.select([*self.told.names, "shifted"]).take(pa.array(segment))
+        segment_columns = segments.select([*self.told.names, "shifted"]).take(pa.array(segment))
         rows = matched.rows.take(pa.array(row, pa.int64(), mask=row < 0))
-        columns = [*told.columns, *(rows[column.name] for column in fill.columns)]
+        columns = [*segment_columns.columns, *(rows[column.name] for column in fill.columns)]
         return pa.Table.from_arrays(columns, schema=self.result_schema)

@@ -1,4 +1,4 @@
-"""Segments to fill: the results of an operator, and how far back segments may reach."""
+"""The segments (frames or windows) of an operator, and how far back later segments may begin."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from muntin.specs.windows import Edges
 
 @dataclass(frozen=True)
 class Horizon:
-    """Of every key the least order that may still be asked for.
+    """The least order of each key that may still be asked for: ``own`` has it for ``keys``.
 
-    Keys that are not listed have ``default``; NEVER asks for everything for ever.
+    Keys that are not listed have ``default``. NEVER means that every row may be asked for.
     """
 
     default: int
@@ -33,9 +33,10 @@ class Horizon:
 
     @classmethod
     def of(cls, punctuation: Punctuation, opened: Open, reach: Callable[[Ints], Ints]) -> Horizon:
-        """Where a key is complete after a step, or where what is open of it began if earlier.
+        """Return up to where each key is complete after a step, or where its open segment began.
 
-        ``reach`` makes an order of a tick.
+        The earlier of the two counts. ``reach`` turns a complete tick into the least order at which
+        a later segment begins.
         """
         names, by_key = opened.keys.column_names, punctuation.by_key
         ahead = [] if by_key is None else [by_key.select(names)]
@@ -45,29 +46,29 @@ class Horizon:
         if default == EVER:
             return cls(EVER, listed.keys, since)
         since[listed.numbers[0]] = opened.since
-        told = punctuation.of(listed.keys)[1]
-        own = np.where(told == NEVER, NEVER, reach(np.where(told == NEVER, 0, told)))
+        complete = punctuation.of(listed.keys)[1]
+        own = np.where(complete == NEVER, NEVER, reach(np.where(complete == NEVER, 0, complete)))
         return cls(default, listed.keys, np.minimum(own, since))
 
     @staticmethod
     def default_of(
         punctuation: Punctuation, reach: Callable[[Ints], Ints], *, before: bool = False
     ) -> int:
-        """The horizon of keys of which nothing is known, after a step or before it."""
+        """Return the horizon of keys that are not listed, after a step or ``before`` it."""
         if punctuation.over if before else punctuation.ended:
             return EVER
-        told = punctuation.before if before else punctuation.after
-        return NEVER if told is None else int(reach(np.array([told]))[0])
+        complete = punctuation.before if before else punctuation.after
+        return NEVER if complete is None else int(reach(np.array([complete]))[0])
 
     def look_up(self, keys: pa.Table) -> Ints:
-        """The horizon of each row of a table of keys."""
-        made = np.full(keys.num_rows, self.default)
+        """Return the horizon of each row of a table of keys."""
+        orders = np.full(keys.num_rows, self.default)
         place = find_keys(keys, self.keys)
-        made[place >= 0] = self.own[place[place >= 0]]
-        return made
+        orders[place >= 0] = self.own[place[place >= 0]]
+        return orders
 
     def moved(self, move: Callable[[Ints], Ints]) -> Horizon:
-        """With every order moved, except those that are beyond moving."""
+        """Return the horizon with every order moved, except NEVER and EVER."""
 
         def careful(order: Ints) -> Ints:
             fixed = (order == NEVER) | (order == EVER)
@@ -76,7 +77,7 @@ class Horizon:
         return Horizon(int(careful(np.array([self.default]))[0]), self.keys, careful(self.own))
 
     def of_fewer(self, names: Sequence[str]) -> Horizon:
-        """For keys of fewer columns, each of which stands for many: the least of them."""
+        """Return the horizon by fewer key columns: the least of all keys that become one."""
         if len(names) == len(self.keys.column_names):
             return self
         fewer = KeyedTables.of(names, [self.keys.select(names)])
@@ -87,19 +88,19 @@ class Horizon:
         return Horizon(self.default, fewer.keys, least)
 
     def replaced(self, keys: pa.Table, own: Ints) -> Horizon:
-        """With other horizons for some keys."""
+        """Return the horizon with other orders for some keys."""
         both = KeyedTables.of(self.keys.column_names, [self.keys, keys])
-        made = self.look_up(both.keys)
-        made[both.numbers[1]] = own
-        return Horizon(self.default, both.keys, made)
+        orders = self.look_up(both.keys)
+        orders[both.numbers[1]] = own
+        return Horizon(self.default, both.keys, orders)
 
 
 @dataclass(frozen=True)
 class OperatorSegments:
-    """Results of ``operator``, from column ``start`` to column ``end``.
+    """The results of ``operator`` as segments, bounded by the columns ``start`` and ``end``.
 
-    ``edges`` are those of windows over values, whose next window begins before what is complete.
-    ``fragments`` says that a segment may be reported several times, each time longer.
+    Windows over values have ``edges``: their next window begins before the point up to which input
+    is complete. With ``fragments`` a segment may be reported several times, each time longer.
     """
 
     operator: Operator
@@ -116,23 +117,23 @@ class OperatorSegments:
         return [field.name for field in key_fields(self.keys)]
 
     def bounds(self, results: pa.Table) -> tuple[Ints, Ints]:
-        """Where results begin and end, as orders."""
+        """Return where results begin and end, as orders."""
         start, end = (results[name].combine_chunks() for name in (self.start, self.end))
         return to_ticks(start, self.axis).order, to_ticks(end, self.axis).order
 
     def whole(self, results: pa.Table) -> npt.NDArray[np.bool_]:
-        """Which results are not fragments, of which more will follow."""
+        """Return the mask of final results; the others are fragments."""
         if not self.fragments:
             return np.ones(results.num_rows, np.bool_)
         final: npt.NDArray[np.bool_] = np.array(results["status"].to_pylist()) == "final"
         return final
 
     def horizon(self, punctuation: Punctuation, step: Step) -> Horizon:
-        """No segment to come begins below this."""
+        """Return the horizon below which no later segment begins."""
         return Horizon.of(punctuation, step.open or self._nothing, self.reach)
 
     def default_before(self, punctuation: Punctuation) -> int:
-        """The horizon of keys of which nothing was known before a step."""
+        """Return the horizon before a step of keys that were not listed."""
         return Horizon.default_of(punctuation, self.reach, before=True)
 
     @property
@@ -141,7 +142,7 @@ class OperatorSegments:
         return Open(none, np.empty(0, np.int64))
 
     def reach(self, ticks: Ints) -> Ints:
-        """Where a segment can begin at the earliest when ticks are complete."""
+        """Return the least order at which a segment can begin when ticks are complete."""
         ticks = np.maximum(ticks, -self.axis.limit)
         if self.edges is None:
             return order_of_ticks(ticks, self.axis)

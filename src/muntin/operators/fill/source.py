@@ -1,4 +1,4 @@
-"""One source of filling rows: which of them a segment asks for, and what is made of them."""
+"""One source of filling rows: which rows a segment asks for, and what is computed of them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from muntin.operators.protocol import InputBatch, Punctuation, Routed, RowCounts
 from muntin.specs.axis import Axis
 from muntin.specs.fill import Edge
 
-#: Rows in their order, with the user's column names; a value for each result column.
+#: A user's function: takes rows in their order, returns a value for each result column.
 Function = Callable[[pa.Table], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
 class UserFunction:
-    """The function, the names of the columns it sees, and those it returns."""
+    """A user's function, the names of the columns that it sees, and the columns it returns."""
 
     function: Function
     names: tuple[str, ...]
@@ -40,17 +40,17 @@ class UserFunction:
         return getattr(self.function, "__name__", type(self.function).__name__)
 
     def of(self, matched: MatchedRows) -> list[pa.Array]:
-        """The results, a row for every probe that was answered."""
+        """Return the result columns, with a row for each answered probe."""
         rows = [self._called(table) for table in self._tables(matched)]
-        made = []
+        columns = []
         for field in self.returns:
             values = [row.get(field.name) for row in rows]
             try:
-                made.append(pa.array(values, field.type))
+                columns.append(pa.array(values, field.type))
             except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
                 problem = f"returned {field.name} that is no {field.type}: {error}"
                 raise OwnFunctionError(self.label, problem) from error
-        return made
+        return columns
 
     def _tables(self, matched: MatchedRows) -> Iterator[pa.Table]:
         columns = [f"c{place}" for place in range(len(self.names))]
@@ -60,24 +60,24 @@ class UserFunction:
 
     def _called(self, table: pa.Table) -> Mapping[str, Any]:
         try:
-            made = self.function(table)
+            values = self.function(table)
         except Exception as error:
             problem = f"failed on {table.num_rows} rows: {type(error).__name__}: {error}"
             raise OwnFunctionError(self.label, problem) from error
-        if not isinstance(made, Mapping):
-            raise OwnFunctionError(self.label, f"returned {made!r}; it is to return a mapping")
-        unknown = sorted({*made} - {*self.returns.names})
+        if not isinstance(values, Mapping):
+            raise OwnFunctionError(self.label, f"returned {values!r}; it is to return a mapping")
+        unknown = sorted({*values} - {*self.returns.names})
         if unknown:
             known = ", ".join(self.returns.names)
             raise OwnFunctionError(
                 self.label, f"returned {', '.join(unknown)}, but the schema has {known}"
             )
-        return made
+        return values
 
 
 @dataclass(frozen=True)
 class FillReach:
-    """How far around its own bounds a segment asks for rows, in ticks."""
+    """How far beyond its bounds a segment asks for rows, in ticks."""
 
     axis: Axis
     edge: Edge
@@ -86,35 +86,34 @@ class FillReach:
     shrink: int = 0
 
     def low(self, start: Ints, shift: Ints) -> Ints:
-        """The least order inside, for segments that begin at these orders."""
-        made = self._moved(start, self.shrink - self.before, shift)
-        return made if self.edge.start else made + 1
+        """Return the least order that segments which begin at these orders ask for."""
+        order = self._moved(start, self.shrink - self.before, shift)
+        return order if self.edge.start else order + 1
 
     def high(self, end: Ints, shift: Ints, whole: Mask) -> Ints:
-        """The greatest order inside; what a fragment asks for ends with it."""
+        """Return the greatest order asked for; ``after`` counts only for whole segments."""
         short = self._moved(end, -self.shrink, shift)
         full = self._moved(end, self.after - self.shrink, shift) if self.after else short
-        made = np.where(whole, full, short)
-        return made if self.edge.end else made - 1
+        order = np.where(whole, full, short)
+        return order if self.edge.end else order - 1
 
     def _moved(self, order: Ints, ticks: int, shift: Ints) -> Ints:
-        """One length after the other, as doubles are added."""
-        made = shift_order(order, self.axis, ticks) if ticks else order
-        for one in np.unique(shift):
-            if one:
-                mine = shift == one
-                made = np.where(mine, shift_order(made, self.axis, int(one)), made)
-        return made
+        """Return orders moved by a length, then by a shift: for doubles the sequence matters."""
+        moved = shift_order(order, self.axis, ticks) if ticks else order
+        for length in np.unique(shift):
+            if length:
+                has_length = shift == length
+                moved = np.where(has_length, shift_order(moved, self.axis, int(length)), moved)
+        return moved
 
 
 @dataclass(frozen=True)
 class FillInput:
-    """Rows of one input.
+    """The filling rows of one input.
 
-    They come with ``on``, the keys ``k0..`` that they share with segments (there the columns
-    ``names``), ``w`` if only some of them fill, the slots ``s0..`` of the calls, and ``c0..`` if
-    they are wanted themselves or ``mapped`` by a function. ``shards`` are the keys by which they
-    find their shard.
+    Rows arrive with ``on``; the keys ``k0..``, which match the columns ``names`` of segments; the
+    condition ``w`` if only ``chosen`` rows fill; the slots ``s0..`` of the calls; and ``c0..`` if
+    results have whole rows or a function is ``mapped`` over them. ``shards`` are their shard keys.
     """
 
     reach: FillReach
@@ -130,7 +129,7 @@ class FillInput:
     mapped: UserFunction | None = None
 
     def __getstate__(self) -> dict[str, object]:
-        # What is derived holds closures and is derived again where this arrives.
+        # Cached properties hold closures, which cannot be pickled; workers compute them again.
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @cached_property
@@ -139,7 +138,7 @@ class FillInput:
 
     @cached_property
     def contents(self) -> FrameAggregates:
-        """The aggregates; the rows of a key are told apart elsewhere."""
+        """The aggregates, without keys: the between-join groups rows by key."""
         return FrameAggregates(self.reach.axis, (), self.calls, self.lateness_type)
 
     @cached_property
@@ -148,15 +147,15 @@ class FillInput:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The columns of a row on its way, and as it is held."""
+        """The columns of a row as it travels and as it is held."""
         slots = self.contents.cells.slot_types.items()
-        made = [pa.field(f"s{place}", type_) for place, type_ in slots]
+        slot_fields = [pa.field(f"s{place}", type_) for place, type_ in slots]
         order = pa.field("order", pa.int64())
-        return pa.schema([*key_fields(self.keys), order, *made, *self.columns])
+        return pa.schema([*key_fields(self.keys), order, *slot_fields, *self.columns])
 
     @property
     def types(self) -> list[pa.DataType]:
-        """The types of what is made of the rows."""
+        """The types of the result columns."""
         if self.mapped is not None:
             return [field.type for field in self.mapped.returns]
         return [column.type for column in self.columns] or self.contents.types
@@ -171,22 +170,27 @@ class FillInput:
         partial = partial.filter(fills)
         originals = None if originals is None else originals.filter(fills)
         passed = admitted.rows.num_rows - partial.num_rows
-        made = admitted.routed(partial, originals)
+        routed = admitted.routed(partial, originals)
         return Routed(
-            made.partial, made.progress, made.refused, made.rows, made.refused_rows, passed
+            routed.partial,
+            routed.progress,
+            routed.refused,
+            routed.rows,
+            routed.refused_rows,
+            passed,
         )
 
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
         return pa.concat_tables([self.schema.empty_table(), *partials])
 
     def in_time(self, arrived: InputBatch) -> tuple[pa.Table, RowCounts]:
-        """The rows that are not late, and what became of all of them."""
+        """Return the rows that are not late, and the counts of all rows."""
         return in_time(self.merge(arrived.partials), arrived, self.key_names, self.admission)
 
     def keys_of(self, segments: pa.Table) -> pa.Table:
-        """The keys of segments, as far as rows have them and under their names."""
+        """Return the keys of segments that filling rows have, under the names of those rows."""
         return segments.select(self.names).rename_columns(self.key_names)
 
     def complete(self, keys: pa.Table, punctuation: Punctuation) -> Ints:
-        """The order below which no row of a key will come any more."""
+        """Return for each key the order below which no more rows will arrive."""
         return Front(self.reach.axis, punctuation).after(keys)

@@ -1,4 +1,4 @@
-"""Bounds that are given: every row is a frame that was found before."""
+"""Stored frames as segments: every row is a frame that was found before."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from muntin.specs.axis import Axis
 
 @dataclass(frozen=True)
 class StoredFrameSegments(OneInput):
-    """Rows come with ``on`` (where a frame begins), ``until``, keys, and columns ``r0..`` to keep.
+    """Reports each row as a frame, from ``on`` to ``until``, with its columns ``r0..``.
 
-    They are known for sure when they come, so nothing is remembered.
+    A frame is final when its row arrives, so there is no state.
     """
 
     axis: Axis

@@ -1,4 +1,4 @@
-"""The as-of join: every left row is reported once, when its partner is certain."""
+"""The as-of join: a left row is reported once, when no later row can change its partner."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from muntin.operators.protocol import Changes, InputBatch, MapSide, State, Step,
 
 @dataclass(frozen=True)
 class AsofJoinOperator:
-    """Left rows, each with the right row of its key that ``look`` says; nulls if there is none.
+    """Joins each left row with the nearest right row of its key within ``look``, or with nulls.
 
-    Right rows bring ties ``t0..``. Results have the keys ``k0..``, ``left0..`` and ``right0..``.
+    The columns ``t0..`` order right rows with equal ``on``. Results have the keys ``k0..`` and the
+    columns ``left0..`` and ``right0..``.
     """
 
     look: AsofReach
@@ -36,7 +37,7 @@ class AsofJoinOperator:
 
     @property
     def patient(self) -> bool:
-        """Whether left rows wait for others on their side, too."""
+        """True if left rows also wait until their own side is complete."""
         return False
 
     @property
@@ -62,9 +63,9 @@ class AsofJoinOperator:
 
     def step(self, state: State, inputs: Sequence[InputBatch]) -> Step:
         (left, left_counts), (right, right_counts) = (
-            side.in_time(one) for side, one in zip(self.sides, inputs, strict=True)
+            side.in_time(batch) for side, batch in zip(self.sides, inputs, strict=True)
         )
-        fronts = [Front(self.look.axis, one.punctuation) for one in inputs]
+        fronts = [Front(self.look.axis, batch.punctuation) for batch in inputs]
         waiting = HeldSide.of(state, "side0:", self.sides[0].schema, remembers=True)
         asking = waiting.pool(left, waiting.held.chosen(self._due(waiting, fronts)))
         known = RightRows.of(self, state, asking, right, fronts)
@@ -80,35 +81,42 @@ class AsofJoinOperator:
     def _results(
         self, known: RightRows, asking: Pool, fronts: Sequence[Front]
     ) -> tuple[Mask, pa.Table]:
-        """The left rows of which everything is certain, and what is told of them."""
+        """Return the mask of left rows whose partner is certain, and their results."""
         partner, certain = known.answer(self.look, asking, fronts[1])
         certain &= asking.mark != GONE
-        return certain, self._told(asking, known.rows, np.flatnonzero(certain), partner[certain])
+        return certain, self._result_table(
+            asking, known.rows, np.flatnonzero(certain), partner[certain]
+        )
 
     def _due(self, waiting: HeldSide, fronts: Sequence[Front]) -> Mask:
-        """The chunks of left rows of which one may be certain now."""
+        """Return the mask of chunks in which a left row may have become certain."""
         least, most = waiting.held.bounds
         low, high = fronts[1].lifted()
-        some = low < high
+        moved = low < high
         if not self.look.forward:
             bounds = careful(self.look.last, least), careful(self.look.last, most)
-            return reached(*bounds, low[some], high[some] - 1)
-        # What is behind a left row may have come long after it.
-        due: Mask = np.full(len(least), some.any()) & (least <= high.max())
+            return reached(*bounds, low[moved], high[moved] - 1)
+        # The next right row may have arrived long after the left row.
+        due: Mask = np.full(len(least), moved.any()) & (least <= high.max())
         return due
 
-    def _told(self, asking: Pool, rows: pa.Table, left: Ints, right: Ints) -> pa.Table:
-        """Left rows with their partners, -1 being none."""
-        one, other = self.sides
-        told = asking.rows.select([*one.key_names, *one.column_names]).take(pa.array(left))
+    def _result_table(self, asking: Pool, rows: pa.Table, left: Ints, right: Ints) -> pa.Table:
+        """Return the results of left rows with their partners; -1 is no partner."""
+        left_side, right_side = self.sides
+        left_columns = asking.rows.select([*left_side.key_names, *left_side.column_names]).take(
+            pa.array(left)
+        )
         partner = pa.array(right, pa.int64(), mask=right < 0)
-        columns = [*told.columns, *rows.select(other.column_names).take(partner).columns]
+        columns = [
+            *left_columns.columns,
+            *rows.select(right_side.column_names).take(partner).columns,
+        ]
         return pa.Table.from_arrays(columns, schema=self.result_schema)
 
 
 @dataclass(frozen=True)
 class RightRows:
-    """The right rows that a step looks at: new ones, those of chunks, and the last ones passed."""
+    """The right rows of a step: new rows, rows of chunks, and the last passed row of each key."""
 
     store: HeldSide
     pool: Pool
@@ -140,11 +148,11 @@ class RightRows:
         rows = pa.concat_tables([pool.rows, *buckets.values()]).combine_chunks()
         keyed = KeyedTables.of(names, [rows, asking.rows])
         order = ints(rows["order"])
-        made = SortedRightRows.of(rows, keyed.numbers[0], order, len(keyed), side.tie_names)
-        return cls(store, pool, passed, buckets, rows, keyed, made)
+        sorted_rows = SortedRightRows.of(rows, keyed.numbers[0], order, len(keyed), side.tie_names)
+        return cls(store, pool, passed, buckets, rows, keyed, sorted_rows)
 
     def around(self, look: AsofReach, order: Ints) -> tuple[Ints, Ints]:
-        """For each left row the last right row before it and the first behind, -1 if none."""
+        """Return for each left row the right rows before and after it; -1 if there is none."""
         key, rows = self.keyed.numbers[1], self.succession
         none = np.full(len(order), -1)
         before = rows.last(key, look.low(order), look.last(order)) if look.backward else none
@@ -152,15 +160,15 @@ class RightRows:
         return before, behind
 
     def complete(self, right: Front) -> Ints:
-        """For each left row how far the right side is complete."""
+        """Return for each left row the order up to which the right side is complete."""
         return right.after(self.keyed.keys)[self.keyed.numbers[1]]
 
     def answer(self, look: AsofReach, asking: Pool, right: Front) -> tuple[Ints, Mask]:
-        """For each left row its partner, -1 if none, and whether that is certain."""
+        """Return for each left row its partner (-1 if none), and whether that is certain."""
         order, rows = asking.order, self.succession
         complete = self.complete(right)
         before, behind = self.around(look, order)
-        place = np.append(rows.order, 0)  # what -1 finds means nothing
+        place = np.append(rows.order, 0)  # index -1 finds this 0, which is not used
         back = look.distance(place[before], order)
         ahead = look.distance(order, place[behind])
         closer = (before >= 0) & ((behind < 0) | (back <= ahead))
@@ -169,7 +177,7 @@ class RightRows:
         if look.forward:
             known = (behind >= 0) & (place[behind] < complete)
             known |= look.high(order) < complete
-            # Nothing to come is nearer than what lies before.
+            # Certain too if no later right row can be nearer than the one before.
             fixed = (complete > look.last(order)) & (complete < EVER)
             to_come = np.maximum(complete, look.following(order))
             far = look.distance(order, np.where(fixed, to_come, order))
@@ -178,7 +186,7 @@ class RightRows:
         return partner, certain
 
     def change(self, look: AsofReach, fronts: Sequence[Front]) -> Changes:
-        """Hold the rows that may still be partners."""
+        """Return the changes that hold the rows which may still be partners."""
         left, right = (front.after(self.keyed.keys) for front in fronts)
         cut, floor = look.cut(left, right), look.floor(left, right)
         rows = self.succession
@@ -194,12 +202,15 @@ class RightRows:
         return changes
 
     def forget(self) -> Changes:
-        """No left row will ask any more."""
+        """Return the changes that drop all right rows, because no left row will ask for one."""
         return self.store.scope.named(forget(self.store.scope, ROWS, INDEX)) | self.passed.forget()
 
 
 def _listed(fronts: Sequence[Front], names: Sequence[str]) -> tuple[list[Ints], list[Ints]]:
-    """What is complete of both inputs before a step and after it: for all keys, and those ahead."""
+    """Return up to where both inputs are complete before a step, and after it.
+
+    The first entry is for keys without their own punctuation, the others for keys that have one.
+    """
     ahead = [f.punctuation.by_key for f in fronts if f.punctuation.by_key is not None]
     keys = KeyedTables.of(names, [table.select(names) for table in ahead]).keys if ahead else None
     lifted = [front.lifted(keys) for front in fronts]
@@ -207,7 +218,7 @@ def _listed(fronts: Sequence[Front], names: Sequence[str]) -> tuple[list[Ints], 
 
 
 def _wanted(work: AsofJoinOperator, store: HeldSide, asking: Pool, fronts: Sequence[Front]) -> Mask:
-    """The chunks of right rows that left rows ask for, or of which rows may be let go."""
+    """Return the mask of chunks with right rows that left rows need or that may be dropped."""
     look, names = work.look, work.key_names
     least, most = store.held.bounds
     before, after = _listed(fronts, names)
@@ -216,22 +227,22 @@ def _wanted(work: AsofJoinOperator, store: HeldSide, asking: Pool, fronts: Seque
     wanted = np.zeros(len(least), np.bool_)
     if look.backward:
         low, high = look.cut(*before), look.cut(*after)
-        some = low < high
-        wanted |= reached(least, most, low[some], high[some])
+        moved = low < high
+        wanted |= reached(least, most, low[moved], high[moved])
         since = look.cut(*(front.before(keys) for front in fronts))
-        asked = (look.last(order) < complete) & (asking.mark != GONE)
+        asks = (look.last(order) < complete) & (asking.mark != GONE)
         low, high = np.maximum(look.low(order), since), look.last(order)
-        wanted |= reached(least, most, low[asked], high[asked])
+        wanted |= reached(least, most, low[asks], high[asks])
     else:
         low, high = look.floor(*before), look.floor(*after)
-        some = low < high
-        wanted |= reached(least, most, low[some], high[some] - 1)
+        moved = low < high
+        wanted |= reached(least, most, low[moved], high[moved] - 1)
     if look.forward:
-        # Those that waited had nobody behind them in what was complete before.
+        # Held left rows had no right row after them in the part that was complete before.
         low, held = look.following(order), np.arange(len(order)) >= asking.new
         if work.patient:
             held &= order < fronts[0].before(keys)
         low = np.where(held, np.maximum(low, fronts[1].before(keys)), low)
-        high = np.minimum(look.high(order), careful(lambda one: one - 1, complete))
+        high = np.minimum(look.high(order), careful(lambda end: end - 1, complete))
         wanted |= reached(least, most, low, high)
     return wanted

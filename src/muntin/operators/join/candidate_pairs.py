@@ -1,6 +1,6 @@
 """Candidate pairs of a step, and the condition on them.
 
-New left rows meet all right rows, held left rows the new right ones.
+They are new left rows with all right rows, and held left rows with new right rows.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from muntin.operators.common.keys import KeyedTables
 from muntin.operators.join.held_rows import GONE, Pool
 from muntin.operators.join.reach import JoinReach
 
-#: About so many pairs are looked at together.
+#: The approximate number of pairs that are processed at once.
 _PAIRS = 2**20
 
 
@@ -33,10 +33,10 @@ class CandidatePairs:
     left: Ints
     first: Ints
     behind: Ints
-    right: Ints  # where the sorted right rows stand in their pool
+    right: Ints  # the indexes of the sorted right rows in their pool
 
     def pairs(self) -> Iterator[tuple[Ints, Ints]]:
-        """Pairs by their places in the pools, not too many at once."""
+        """Yield blocks of pairs, as indexes in the left and the right pool."""
         block = np.cumsum(self.behind - self.first) // _PAIRS
         cuts = np.flatnonzero(np.diff(block)) + 1
         edges = zip([0, *cuts.tolist()], [*cuts.tolist(), len(self.left)], strict=True)
@@ -48,7 +48,7 @@ class CandidatePairs:
 
 @dataclass(frozen=True)
 class PairSearch:
-    """The rows of both sides that a step looks at, under one numbering of their keys."""
+    """The rows of both sides in a step, with one numbering of their keys."""
 
     reach: JoinReach
     left: Pool
@@ -65,40 +65,40 @@ class PairSearch:
         )
 
     def _ask(self, left: Ints, count: int) -> CandidatePairs:
-        """What left rows may match among the first right rows."""
+        """Return the candidates of left rows among the first ``count`` right rows."""
         key, order = self.keyed.numbers[1][:count], self.right.order[:count]
         place, starts = by_key_and_order(key, order, len(self.keyed))
-        mine = self.left.order[left]
-        found = stretches(
+        left_order = self.left.order[left]
+        matches = stretches(
             starts,
             order[place],
             self.keyed.numbers[0][left],
-            self.reach.low(mine),
-            self.reach.high(mine),
+            self.reach.low(left_order),
+            self.reach.high(left_order),
         )
-        return CandidatePairs(left, *found, place)
+        return CandidatePairs(left, *matches, place)
 
     def pairs(self) -> Iterator[tuple[Ints, Ints]]:
         for asked in self.asked:
             yield from asked.pairs()
 
     def some(self) -> Mask:
-        """Which left rows have somebody to match at all."""
-        made = np.zeros(len(self.left.order), np.bool_)
+        """Return the mask of left rows that have a candidate."""
+        has_candidate = np.zeros(len(self.left.order), np.bool_)
         for asked in self.asked:
-            made[asked.left] = asked.behind > asked.first
-        return made
+            has_candidate[asked.left] = asked.behind > asked.first
+        return has_candidate
 
 
 @dataclass(frozen=True)
 class PairCondition:
-    """Slot ``p`` of the tree is ``slots[p]``: the side (0 or 1) and the number of its column."""
+    """A condition on pairs: ``slots`` has the side (0 or 1) and column of each slot of the tree."""
 
     tree: Node
     slots: tuple[tuple[int, int], ...]
 
     def holds(self, sides: Sequence[pa.Table], rows: Sequence[Ints]) -> Mask:
-        """For pairs, given by the rows of each side, whether the condition is true; null is not."""
+        """Return for pairs of rows whether the condition is true; null counts as false."""
 
         def slot(place: int) -> Value:
             side, column = self.slots[place]

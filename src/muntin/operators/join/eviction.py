@@ -1,4 +1,4 @@
-"""Rows that are let go for want of room, the oldest of both sides first [FJ-16]."""
+"""Eviction: a join over its limit of bytes drops rows, the oldest of both sides first [FJ-16]."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from muntin.operators.protocol import Changes, State
 
 
 class EvictingJoin(Protocol):
-    """What eviction asks of a join."""
+    """The parts of a join that eviction needs."""
 
     @property
     def sides(self) -> tuple[SideRows, SideRows]:
         """The rows of each side."""
 
     def stores(self, state: State) -> Sequence[HeldSide]:
-        """What is held of each side."""
+        """Return the held rows of each side."""
 
     def over(self, place: int, order: Ints, complete: Ints) -> Mask:
-        """Mask of rows for which no partner can come."""
+        """Return the mask of rows for which no partner can arrive."""
 
     def unmet(self, pools: Sequence[Pool], place: int, alone: Mask) -> pa.Table:
-        """Results of rows that are let go without a partner."""
+        """Return the results of rows that are dropped without a partner."""
 
 
 @dataclass(frozen=True)
 class StateAfterChanges:
-    """State as it will be when changes are made."""
+    """The state as it will be after some changes."""
 
     state: State
     changes: Changes
@@ -57,14 +57,13 @@ class StateAfterChanges:
 def evict(
     work: EvictingJoin, limit: int, state: State, changes: Changes, fronts: Sequence[Front]
 ) -> tuple[list[pa.Table], int]:
-    """Let rows go until what is held weighs no more than the limit.
+    """Drop rows until the held ones take no more bytes than the limit; update ``changes``.
 
-    What that changes is written into ``changes``. Returns the results of rows that never had a
-    partner, and how many rows went.
+    Return the results of dropped rows that never had a partner, and the number of dropped rows.
     """
     results: list[pa.Table] = []
     count = 0
-    # A row weighs a little more or less than its share of a chunk, so once may not be enough.
+    # The bytes of a row are estimated from its chunk, so one round may not be enough.
     while True:
         stores = work.stores(StateAfterChanges(state, changes))
         excess = sum(store.held.weight for store in stores) - limit
@@ -80,7 +79,7 @@ def evict(
 
 
 def _forget_unwritten(state: State, changes: Changes) -> None:
-    """Chunks that this step would have written, and that eviction took away again."""
+    """Remove deletions of chunks that were never stored: this step added and dropped them."""
     for name, bucket in [key for key, chunk in changes.items() if chunk is None]:
         if bucket not in state.buckets(name):
             del changes[name, bucket]
@@ -89,7 +88,7 @@ def _forget_unwritten(state: State, changes: Changes) -> None:
 def _oldest(
     work: EvictingJoin, stores: Sequence[HeldSide], fronts: Sequence[Front], excess: int
 ) -> tuple[list[Pool], list[Mask], list[Mask]]:
-    """Chunks that hold the oldest rows; which of these go; and which nobody needs anyway."""
+    """Return the chunks with the oldest rows, the rows to evict, and the rows without use."""
     chunks = _by_age(stores)
     least, side, name, weight = chunks
     taken = int(np.searchsorted(np.cumsum(weight), excess)) + 1
@@ -101,7 +100,7 @@ def _oldest(
         idle = [_idle(work, place, pool, fronts) for place, pool in enumerate(pools)]
         order = np.concatenate([pool.order for pool in pools])
         needless = np.concatenate(idle)
-        # What nobody needs goes first, and is not missed.
+        # Rows without use go first; they do not count as evicted.
         place = np.lexsort((order, ~needless))
         share = np.concatenate([_shares(pool) for pool in pools])[place]
         going = place[: int(np.searchsorted(np.cumsum(share), excess)) + 1]
@@ -109,7 +108,7 @@ def _oldest(
         unread = least[taken:]
         if not len(unread) or youngest <= unread.min():
             break
-        taken = int(np.searchsorted(least, youngest))  # among them may be older ones
+        taken = int(np.searchsorted(least, youngest))  # chunks up to there may hold older rows
     evicted = np.zeros(len(order), np.bool_)
     evicted[going] = True
     evicted &= ~needless
@@ -117,7 +116,7 @@ def _oldest(
 
 
 def _by_age(stores: Sequence[HeldSide]) -> tuple[Ints, Ints, Ints, Ints]:
-    """Of all chunks the least order, the side, the name and the bytes; the oldest first."""
+    """Return the least order, side, name and bytes of all chunks, the oldest first."""
     tables = [store.held.index for store in stores]
     side = np.repeat(np.arange(len(tables)), [table.num_rows for table in tables])
     both = pa.concat_tables(tables)
@@ -127,14 +126,14 @@ def _by_age(stores: Sequence[HeldSide]) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 def _idle(work: EvictingJoin, place: int, pool: Pool, fronts: Sequence[Front]) -> Mask:
-    """Rows that are in a chunk still, though nobody needs them."""
+    """Return the mask of rows that are still in a chunk but no longer needed."""
     complete = fronts[1 - place].after(pool.rows.select(work.sides[place].key_names))
     idle: Mask = work.over(place, pool.order, complete) | (pool.mark == GONE)
     return idle
 
 
 def _shares(pool: Pool) -> npt.NDArray[np.float64]:
-    """What each row weighs, if those of a chunk weigh the same."""
+    """Return the bytes of each row, as an equal share of its chunk."""
     sizes = [chunk.num_rows for chunk in pool.chunks.values()]
     weights = [chunk.nbytes / chunk.num_rows for chunk in pool.chunks.values()]
     return np.repeat(np.array(weights, np.float64), sizes)

@@ -1,7 +1,7 @@
-"""Rows of one side that may still find a partner, and which of them have found one.
+"""Rows of one side that may still find a partner, with a mark for those that have found one.
 
-Rows lie in chunks that are written once. What becomes of single rows of a chunk is written beside
-it, in a byte a row, until so little of the chunk is left that it is written again.
+A chunk of rows is not rewritten for each change. Its marks, one byte per row, are stored next to
+it, until so few rows are left that the chunk is rewritten.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from muntin.operators.protocol import Changes, ScopedState, State
 
 Marks = npt.NDArray[np.uint8]
 MARKS, MARK = "marks", "mark"
-#: What is known of a row: nothing yet, it has a partner, nobody needs it any more.
+#: The marks of a row: no partner yet, has had a partner, no longer needed.
 WAITS, MET, GONE = 0, 1, 2
 
 
 @dataclass(frozen=True)
 class Pool:
-    """The rows that a step looks at: ``new`` ones first, then those of the chunks it reads."""
+    """The rows of a step: the first ``new`` rows are new, then come those of the chunks read."""
 
     rows: pa.Table
     order: Ints
@@ -35,14 +35,14 @@ class Pool:
     chunks: dict[int, pa.Table]
 
     def parts(self, values: Marks) -> list[Marks]:
-        """A value for each row as those of the new rows and of each chunk."""
+        """Split a value per row into the values of the new rows and those of each chunk."""
         sizes = [self.new, *(chunk.num_rows for chunk in self.chunks.values())]
         return np.split(values, np.cumsum(sizes)[:-1])
 
 
 @dataclass(frozen=True)
 class HeldSide:
-    """The rows of one side in the state; it ``remembers`` marks where results depend on them."""
+    """The held rows of one side; marks are stored only if it ``remembers`` them."""
 
     scope: ScopedState
     held: HeldChunks
@@ -55,7 +55,7 @@ class HeldSide:
         return cls(scope, HeldChunks.of(scope), schema, remembers)
 
     def pool(self, new: pa.Table, names: Sequence[int]) -> Pool:
-        """New rows together with those of some chunks."""
+        """Return new rows together with those of some chunks."""
         chunks = self.held.read(names)
         rows = [chunk.select(self.schema.names) for chunk in chunks.values()]
         together = pa.concat_tables([new, *rows]).combine_chunks()
@@ -67,14 +67,17 @@ class HeldSide:
         if not self.remembers:
             return [np.zeros(chunk.num_rows, np.uint8) for chunk in chunks.values()]
         beside = set(self.scope.buckets(MARKS))
-        told = [
+        tables = [
             self.scope.read(MARKS, name) if name in beside else chunk
             for name, chunk in chunks.items()
         ]
-        return [table[MARK].to_numpy() for table in told]
+        return [table[MARK].to_numpy() for table in tables]
 
     def change(self, pool: Pool, mark: Marks, *, at_once: bool = False) -> Changes:
-        """Remember rows with their marks; those that are gone are let go, if need be at once."""
+        """Return the changes that hold rows with their marks and drop those marked GONE.
+
+        With ``at_once`` a chunk is rewritten as soon as one of its rows is dropped.
+        """
         fresh, *others = pool.parts(mark)
         _, *before = pool.parts(pool.mark)
         rows = self._marked(pool.rows.slice(0, pool.new), fresh)

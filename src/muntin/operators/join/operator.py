@@ -1,7 +1,7 @@
-"""Two streams joined by where their rows lie: the distance join and the zipper.
+"""The distance join and the zipper: rows of two streams match by where they lie.
 
-Rows meet as soon as both are there. A row waits as long as a partner may still come; then it is
-let go, and reported without one if the join asks for that and none has come.
+A pair is reported as soon as both rows have arrived. A row is held while a partner may still
+arrive, then dropped. An outer or anti join reports a dropped row that had no partner.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from muntin.specs.join import left_only, pads_left, pads_right
 
 @dataclass(frozen=True)
 class PairJoinOperator:
-    """Left and right rows of equal keys that are within ``reach``, and for which ``where`` holds.
+    """Joins left and right rows that have equal keys, lie within ``reach``, and meet ``where``.
 
-    Results have the keys ``k0..``, ``left0..`` and, unless left rows are reported by themselves
-    (semi, anti), ``right0..``. Where rows that are held weigh more than ``limit`` bytes the oldest
-    are let go [FJ-16].
+    Results have the keys ``k0..``, the columns ``left0..`` and, unless only left rows are reported
+    (semi, anti), ``right0..``. If held rows take more than ``limit`` bytes, the oldest are dropped
+    [FJ-16].
     """
 
     reach: JoinReach
@@ -65,16 +65,16 @@ class PairJoinOperator:
 
     @property
     def remembers(self) -> tuple[bool, bool]:
-        """Whether it matters, for each side, which rows have met or were reported."""
+        """Whether results depend on which rows of each side have had a partner."""
         return pads_left(self.how) or left_only(self.how), pads_right(self.how)
 
     def step(self, state: State, inputs: Sequence[InputBatch]) -> Step:
-        came = [side.in_time(one) for side, one in zip(self.sides, inputs, strict=True)]
-        fronts = [Front(self.reach.axis, one.punctuation) for one in inputs]
+        arrived = [side.in_time(batch) for side, batch in zip(self.sides, inputs, strict=True)]
+        fronts = [Front(self.reach.axis, batch.punctuation) for batch in inputs]
         stores = self.stores(state)
-        pools = self._pools(stores, [rows for rows, _ in came], fronts)
+        pools = self._pools(stores, [rows for rows, _ in arrived], fronts)
         keyed = KeyedTables.of(self.sides[0].key_names, [pool.rows for pool in pools])
-        results, met = self._meet(pools, keyed)
+        results, met = self._match(pools, keyed)
         changes: Changes = {}
         for place, pool in enumerate(pools):
             complete = fronts[1 - place].after(keyed.keys)[keyed.numbers[place]]
@@ -85,7 +85,7 @@ class PairJoinOperator:
         if self.limit is not None:
             more, evicted = evict(self, self.limit, state, changes, fronts)
             results += more
-        return Step(pa.concat_tables(results), changes, [counts for _, counts in came], evicted)
+        return Step(pa.concat_tables(results), changes, [counts for _, counts in arrived], evicted)
 
     def stores(self, state: State) -> list[HeldSide]:
         return [
@@ -96,42 +96,44 @@ class PairJoinOperator:
     def _pools(
         self, stores: Sequence[HeldSide], new: Sequence[pa.Table], fronts: Sequence[Front]
     ) -> list[Pool]:
-        """New rows, and the held ones that they may meet or that may be over now."""
+        """Return for each side its new rows, and held rows that may match or may be over now."""
         reach = self.reach
         left, right = (table["order"].to_numpy() for table in new)
         least, most = stores[0].held.bounds
         low, high = careful(reach.low, least), careful(reach.high, most)
-        asked = reached(low, high, right, right)
-        asked |= reached(careful(reach.high, least), high, *_moved(*fronts[1].lifted()))
+        left_chunks = reached(low, high, right, right)
+        left_chunks |= reached(careful(reach.high, least), high, *_closed(*fronts[1].lifted()))
         least, most = stores[1].held.bounds
-        wanted = reached(least, most, reach.low(left), reach.high(left))
+        right_chunks = reached(least, most, reach.low(left), reach.high(left))
         lifted = [careful(reach.low, order) for order in fronts[0].lifted()]
-        wanted |= reached(least, most, *_moved(*lifted))
+        right_chunks |= reached(least, most, *_closed(*lifted))
         return [
             store.pool(rows, store.held.chosen(mask))
-            for store, rows, mask in zip(stores, new, (asked, wanted), strict=True)
+            for store, rows, mask in zip(stores, new, (left_chunks, right_chunks), strict=True)
         ]
 
-    def _meet(self, pools: Sequence[Pool], keyed: KeyedTables) -> tuple[list[pa.Table], list[Mask]]:
-        """The pairs, and which rows of each side have met one by now."""
+    def _match(
+        self, pools: Sequence[Pool], keyed: KeyedTables
+    ) -> tuple[list[pa.Table], list[Mask]]:
+        """Return the results of pairs, and the masks of rows that have had a partner by now."""
         met = [pool.mark == MET for pool in pools]
         before = met[0].copy()
         results = [self.result_schema.empty_table()]
-        meeting = PairSearch(self.reach, pools[0], pools[1], keyed)
+        search = PairSearch(self.reach, pools[0], pools[1], keyed)
         if left_only(self.how) and self.where is None:
-            met[0] |= meeting.some()
+            met[0] |= search.some()
         else:
-            for left, right in self._pairs(meeting, pools):
+            for left, right in self._pairs(search, pools):
                 met[0][left] = True
                 met[1][right] = True
                 if not left_only(self.how):
-                    results.append(self._told(pools, left, right))
+                    results.append(self._result_table(pools, left, right))
         if self.how == "semi":
-            results.append(self._told(pools, np.flatnonzero(met[0] & ~before), None))
+            results.append(self._result_table(pools, np.flatnonzero(met[0] & ~before), None))
         return results, met
 
-    def _pairs(self, meeting: PairSearch, pools: Sequence[Pool]) -> Iterator[tuple[Ints, Ints]]:
-        for left, right in meeting.pairs():
+    def _pairs(self, search: PairSearch, pools: Sequence[Pool]) -> Iterator[tuple[Ints, Ints]]:
+        for left, right in search.pairs():
             if self.where is None:
                 yield left, right
                 continue
@@ -139,7 +141,10 @@ class PairJoinOperator:
             yield left[holds], right[holds]
 
     def over(self, place: int, order: Ints, complete: Ints) -> Mask:
-        """Which rows no partner can come for, when the other side is complete so far."""
+        """Return the mask of rows for which no partner can arrive any more.
+
+        ``complete`` is the order up to which the other side is complete.
+        """
         if place:
             return order < careful(self.reach.low, complete)
         return careful(self.reach.high, order) < complete
@@ -147,33 +152,39 @@ class PairJoinOperator:
     def _marks(self, place: int, pool: Pool, met: Mask, over: Mask) -> Marks:
         gone = over | (pool.mark == GONE)
         if place == 0 and left_only(self.how):
-            gone |= met  # it has been reported, or never will be
+            gone |= met  # reported already (semi), or never to be reported (anti)
         return np.where(gone, GONE, np.where(met, MET, 0)).astype(np.uint8)
 
     def unmet(self, pools: Sequence[Pool], place: int, alone: Mask) -> pa.Table:
-        """Rows of a side that are let go without ever having had a partner."""
+        """Return the results of rows of a side that are dropped and never had a partner."""
         if not (pads_right(self.how) if place else pads_left(self.how)):
             return self.result_schema.empty_table()
         rows = np.flatnonzero(alone & (pools[place].mark != GONE))
-        return self._told(pools, None, rows) if place else self._told(pools, rows, None)
+        return (
+            self._result_table(pools, None, rows)
+            if place
+            else self._result_table(pools, rows, None)
+        )
 
-    def _told(self, pools: Sequence[Pool], left: Ints | None, right: Ints | None) -> pa.Table:
-        """Pairs as results; a side without rows has nulls."""
+    def _result_table(
+        self, pools: Sequence[Pool], left: Ints | None, right: Ints | None
+    ) -> pa.Table:
+        """Return pairs as results; a side that is None has nulls."""
         names, rows = self.sides[0].key_names, [left, right]
         count = len(right if left is None else left)  # type: ignore[arg-type]
         keys = pools[1 if left is None else 0].rows.select(names)
         columns = keys.take(pa.array(right if left is None else left)).columns
         for place in range(1 if left_only(self.how) else 2):
-            side, own = self.sides[place], rows[place]
-            if own is None:
+            side, chosen = self.sides[place], rows[place]
+            if chosen is None:
                 columns += [pa.nulls(count, type_) for type_ in side.columns]
             else:
-                told = pools[place].rows.select(side.column_names)
-                columns += told.take(pa.array(own)).columns
+                side_columns = pools[place].rows.select(side.column_names)
+                columns += side_columns.take(pa.array(chosen)).columns
         return pa.Table.from_arrays(columns, schema=self.result_schema)
 
 
-def _moved(low: Ints, high: Ints) -> tuple[Ints, Ints]:
-    """The stretches ``[low, high)`` that are not empty, with their last order."""
-    some = low < high
-    return low[some], high[some] - 1
+def _closed(low: Ints, high: Ints) -> tuple[Ints, Ints]:
+    """Return the stretches ``[low, high)`` that are not empty, as first and last orders."""
+    nonempty = low < high
+    return low[nonempty], high[nonempty] - 1

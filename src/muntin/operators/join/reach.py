@@ -1,4 +1,4 @@
-"""How far rows of two sides may lie apart: around a row, in an interval, or as of it."""
+"""Where partners of a left row may lie: within a distance, in the same interval, or as of it."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from muntin.specs.join import Asof, Distance, Zipper
 
 
 class JoinReach(Protocol):
-    """From where to where partners of left rows lie, bounds inside."""
+    """The orders between which partners of a left row lie, both inside."""
 
     @property
     def axis(self) -> Axis: ...
 
     def low(self, order: Ints) -> Ints:
-        """The least order of a right row that a left row with this order may match."""
+        """Return the least order of a right row that a left row with this order may match."""
 
     def high(self, order: Ints) -> Ints:
-        """The greatest one."""
+        """Return the greatest order of a right row that it may match."""
 
 
 @dataclass(frozen=True)
 class Around:
-    """So many ticks before the left row, and so many behind it."""
+    """Partners lie up to ``before`` ticks before the left row and up to ``after`` ticks after."""
 
     axis: Axis
     before: int
@@ -52,7 +52,7 @@ class Around:
 
 @dataclass(frozen=True)
 class IntervalReach:
-    """The interval of ``every`` ticks in which the left row lies; one of them begins at origin."""
+    """Partners lie in the same interval of ``every`` ticks; one interval begins at ``origin``."""
 
     axis: Axis
     every: int
@@ -80,7 +80,10 @@ Lengths = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class AsofReach:
-    """Before the left row, behind it or both, up to ``tolerance`` ticks away."""
+    """Partners lie before the left row, after it or both, at most ``tolerance`` ticks away.
+
+    With ``exact`` a partner may have the same order as the left row.
+    """
 
     axis: Axis
     tolerance: int | None
@@ -90,24 +93,24 @@ class AsofReach:
 
     @classmethod
     def of(cls, spec: Asof, axis: Axis) -> AsofReach:
-        given = spec.tolerance
-        ticks = None if given is None else axis.length("tolerance", given)
+        tolerance = spec.tolerance
+        ticks = None if tolerance is None else axis.length("tolerance", tolerance)
         return cls(axis, ticks, spec.backward, spec.forward, spec.exact)
 
     def low(self, order: Ints) -> Ints:
-        """The least order of a partner before a left row with this order."""
+        """Return the least order of a partner before a left row with this order."""
         return self._shifted(order, -1, NEVER)
 
     def last(self, order: Ints) -> Ints:
-        """The greatest order of a partner before it."""
+        """Return the greatest order of a partner before it."""
         return order if self.exact else order - 1
 
     def following(self, order: Ints) -> Ints:
-        """The least order of a partner behind it."""
+        """Return the least order of a partner after it."""
         return order if self.exact else order + 1
 
     def high(self, order: Ints) -> Ints:
-        """The greatest order of a partner behind it."""
+        """Return the greatest order of a partner after it."""
         return self._shifted(order, 1, EVER)
 
     def _shifted(self, order: Ints, sign: int, boundless: int) -> Ints:
@@ -116,40 +119,41 @@ class AsofReach:
         return shift_order(order, self.axis, sign * self.tolerance)
 
     def distance(self, low: Ints, high: Ints) -> Lengths:
-        """How far two orders are apart."""
+        """Return the distance between two orders."""
         if self.axis.domain is Domain.DOUBLE:
             return order_doubles(high) - order_doubles(low)
         return high - low
 
     @property
     def keeps(self) -> int:
-        """How many right rows of a key up to :meth:`cut` somebody may ask for.
+        """The number of right rows of a key up to :meth:`cut` that may still be partners.
 
-        A left row that waits for what is behind it has nothing but its partner before it; where
-        that must not lie in its own place, it may be the last but one.
+        It is the last row. A left row that waits for a row after it may need the one before the
+        last, if a partner must not have its own order.
         """
         return 2 if self.backward and self.forward and not self.exact else 1
 
     def cut(self, left: Ints, right: Ints) -> Ints:
-        """Of right rows up to here only the last of a key may still be a partner.
+        """Return the order up to which only the last right rows of a key may still be partners.
 
-        Both inputs are complete up to ``left`` and ``right``: left rows to come lie behind, and
-        those that wait have no right row behind them up to here.
+        The inputs are complete up to ``left`` and ``right``. So later left rows lie after the cut,
+        and waiting left rows have no right row between them and the cut.
         """
         if not self.backward:
             return np.full(len(left), NEVER)
         return np.minimum(careful(self.last, left), careful(lambda order: order - 1, right))
 
     def floor(self, left: Ints, right: Ints) -> Ints:
-        """No right row below this may still be a partner."""
+        """Return the order below which no right row may still be a partner."""
         if not self.backward:
             return np.minimum(careful(self.following, left), right)
         if self.tolerance is None:
             return np.full(len(left), NEVER)
         if not self.forward:
             return careful(self.low, np.minimum(left, right))
-        # A left row that waits for what is behind it lies up to the tolerance before what is
-        # complete, and looks as far back again; a tick more each, because doubles are rounded.
+        # A left row that waits for the next right row lies at most the tolerance before the point
+        # up to which the right side is complete, and looks back by the tolerance again. Each gets
+        # one tick more, because doubles are rounded.
         far = 2 * self.tolerance + 2
         if far >= self.axis.limit:
             return np.full(len(left), NEVER)

@@ -1,6 +1,7 @@
-"""Right rows of an as-of join: sorted by key and order, and the latest that left rows have passed.
+"""Right rows of an as-of join: sorted by key and order, and the last rows before the cut.
 
-Passed rows may be as old as they like, so they are not found by their order but by their key.
+Rows up to the cut have been passed: of them only the last of each key may still be a partner. A
+passed row may be of any age, so passed rows are stored by key, not by order.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _LEAST = pa.schema([(name, pa.int64()) for name in ("bucket", "least")])
 
 @dataclass(frozen=True)
 class PassedRows:
-    """Rows in buckets of keys, and the least order in each bucket."""
+    """The passed rows in buckets by key, and the least order in each bucket."""
 
     scope: ScopedState
     names: Sequence[str]
@@ -35,7 +36,7 @@ class PassedRows:
         return cls(ScopedState(state, prefix), names)
 
     def read(self, keys: Sequence[pa.Table], floor: int) -> dict[int, pa.Table]:
-        """The buckets of some keys, and those with a row below the floor."""
+        """Read the buckets of some keys, and those with a row below the floor."""
         asked = {int(b) for table in keys for b in np.unique(self.buckets(table))}
         asked |= {bucket for bucket, least in self._least.items() if least < floor}
         return {
@@ -53,7 +54,10 @@ class PassedRows:
         return dict(zip(*(ints(table[name]).tolist() for name in _LEAST.names), strict=True))
 
     def change(self, read: dict[int, pa.Table], rows: pa.Table, old: Mask) -> Changes:
-        """Remember ``rows`` instead of what was read; ``old`` are those that were read."""
+        """Return the changes that replace the buckets ``read`` by ``rows``.
+
+        ``old`` is the mask of rows that were already in these buckets.
+        """
         least = self._least
         bucket = self.buckets(rows)
         changed = {*np.unique(bucket[~old]).tolist()}
@@ -78,7 +82,10 @@ class PassedRows:
 
 @dataclass(frozen=True)
 class SortedRightRows:
-    """``place`` says where rows stand in their table; rows of a key begin at its ``starts``."""
+    """Rows sorted by key and order, one for each pair of both.
+
+    ``place`` has their indexes in their table; the rows of key n begin at ``starts[n]``.
+    """
 
     place: Ints
     key: Ints
@@ -89,7 +96,10 @@ class SortedRightRows:
     def of(
         cls, rows: pa.Table, key: Ints, order: Ints, keys: int, ties: Sequence[str]
     ) -> SortedRightRows:
-        """Of rows that share key and order the one with the greatest ties; null is the greatest."""
+        """Sort rows; where key and order are equal, keep the row with the greatest ties.
+
+        Null is greater than any value.
+        """
         place, starts = by_key_and_order(key, order, keys)
         key, order = key[place], order[place]
         same = np.zeros(len(place), np.bool_)
@@ -108,18 +118,18 @@ class SortedRightRows:
         return cls(place[kept], key[kept], order[kept], np.append(0, np.cumsum(counts)))
 
     def last(self, key: Ints, low: Ints, high: Ints) -> Ints:
-        """For keys and stretches of orders the last row inside, or -1."""
-        first, behind = stretches(self.starts, self.order, key, low, high)
-        return np.where(behind > first, behind - 1, -1)
+        """Return for keys and stretches of orders the last row inside, or -1."""
+        first, stop = stretches(self.starts, self.order, key, low, high)
+        return np.where(stop > first, stop - 1, -1)
 
     def first(self, key: Ints, low: Ints, high: Ints) -> Ints:
-        """For keys and stretches of orders the first row inside, or -1."""
-        first, behind = stretches(self.starts, self.order, key, low, high)
-        return np.where(behind > first, first, -1)
+        """Return for keys and stretches of orders the first row inside, or -1."""
+        first, stop = stretches(self.starts, self.order, key, low, high)
+        return np.where(stop > first, first, -1)
 
     def latest(self, cut: Ints, count: int) -> Mask:
-        """The last ``count`` rows of every key up to its cut."""
+        """Return the mask of the last ``count`` rows of each key up to its cut."""
         passed = np.bincount(self.key[self.order <= cut[self.key]], minlength=len(cut))
-        behind = (self.starts[:-1] + passed)[self.key]
+        stop = (self.starts[:-1] + passed)[self.key]
         row = np.arange(len(self.key))
-        return (row < behind) & (row >= behind - count)
+        return (row < stop) & (row >= stop - count)

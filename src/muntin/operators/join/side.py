@@ -1,4 +1,4 @@
-"""One input of a join: what travels of its rows, and which of them are in time."""
+"""One input of a join: which columns of its rows travel, and which rows are in time."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class SideRows:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The columns of a row on its way, and as it is held."""
-        told = zip(self.column_names, self.columns, strict=True)
+        """The columns of a row as it travels and as it is held."""
+        columns = zip(self.column_names, self.columns, strict=True)
         ties = zip(self.tie_names, self.ties, strict=True)
-        own = [pa.field(name, type_) for name, type_ in (*told, *ties)]
+        own = [pa.field(name, type_) for name, type_ in (*columns, *ties)]
         return pa.schema([*key_fields(self.keys), pa.field("order", pa.int64()), *own])
 
     def route(self, rows: pa.Table) -> Routed:
@@ -64,9 +64,9 @@ class SideRows:
         return pa.concat_tables([self.schema.empty_table(), *partials])
 
     def in_time(self, arrived: InputBatch) -> tuple[pa.Table, RowCounts]:
-        """The rows that are not late, and what became of all of them."""
+        """Return the rows that are not late, and the counts of all rows."""
         return in_time(self.merge(arrived.partials), arrived, self.key_names, self.admission)
 
     def told(self, name: str) -> list[pa.Field]:
-        """The columns as results have them, under a name with their numbers."""
+        """Return the columns as results have them: ``left0..`` if ``name`` is ``left``."""
         return [pa.field(f"{name}{place}", type_) for place, type_ in enumerate(self.columns)]

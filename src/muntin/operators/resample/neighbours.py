@@ -1,4 +1,4 @@
-"""Values at instants, made of the rows before and behind them."""
+"""Values at instants, computed from the rows before and after them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from muntin.operators.common.arrow_columns import ints
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.resample import Method
 
-#: Whole numbers, or doubles.
+#: Positions on an axis: whole numbers, or doubles on an axis of doubles.
 Places = Ints | Floats
 
 
 def numeric(type_: pa.DataType) -> bool:
-    """Whether values lie on a line."""
+    """True if values of a type are numbers, so that they can be interpolated."""
     return bool(
         pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_)
     )
@@ -27,7 +27,10 @@ def numeric(type_: pa.DataType) -> bool:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """How the columns ``c0..`` of rows become values ``r0..``; ``max_gap`` is in ticks."""
+    """Computes values ``r0..`` at instants from the columns ``c0..`` of the rows around them.
+
+    ``max_gap`` is in ticks.
+    """
 
     how: Method
     axis: Axis
@@ -36,19 +39,20 @@ class Neighbours:
 
     @property
     def types(self) -> list[pa.DataType]:
-        """What values are: on a line they are doubles."""
-        return [pa.float64() if self._on_a_line(type_) else type_ for type_ in self.columns]
+        """The types of the values; interpolated values are doubles."""
+        return [pa.float64() if self._interpolates(type_) else type_ for type_ in self.columns]
 
-    def _on_a_line(self, type_: pa.DataType) -> bool:
+    def _interpolates(self, type_: pa.DataType) -> bool:
         return self.how == "linear" and numeric(type_)
 
     def made(self, rows: pa.Table, before: Ints, behind: Ints, order: Ints) -> list[pa.Array]:
-        """Values, and last which instants are gaps.
+        """Return the columns of values, and last the mask of instants that are gaps.
 
-        ``before`` and ``behind`` are the rows around each of the orders, -1 where there is none.
+        ``before`` and ``behind`` have the row before and the row after each instant, -1 if there is
+        none; ``order`` has the instants.
         """
         at = self._places(order)
-        # What -1 finds means nothing.
+        # Index -1 finds the appended 0, which is not used.
         place = self._places(np.append(ints(rows["order"]), 0))
         low, high = place[before], place[behind]
         gap = self._gaps(at, low, high, before, behind)
@@ -60,8 +64,8 @@ class Neighbours:
         values = []
         for number, type_ in enumerate(self.columns):
             column = rows[f"c{number}"].combine_chunks()
-            if self._on_a_line(type_):
-                values.append(_line(column, before, behind, at, low, high, gap))
+            if self._interpolates(type_):
+                values.append(_interpolated(column, before, behind, at, low, high, gap))
             else:
                 values.append(column.take(taken))
         return [*values, pa.array(gap)]
@@ -83,7 +87,7 @@ class Neighbours:
         return ticks / 10**self.axis.digits if self.axis.domain is Domain.DOUBLE else ticks
 
 
-def _line(
+def _interpolated(
     column: pa.Array,
     before: Ints,
     behind: Ints,
@@ -92,9 +96,9 @@ def _line(
     high: Places,
     gap: Mask,
 ) -> pa.Array:
-    """Where the line from the row before to the one behind crosses an instant."""
+    """Return values at instants on the line from the row before to the row after."""
     if pa.types.is_decimal(column.type):
-        column = column.cast(pa.string())  # through which it becomes the nearest double
+        column = column.cast(pa.string())  # a string becomes the nearest double
     values = column.cast(pa.float64(), safe=False)
     known = np.append(pc.is_valid(values).to_numpy(zero_copy_only=False), False)
     value = np.append(values.fill_null(0.0).to_numpy(zero_copy_only=False), 0.0)
@@ -102,7 +106,7 @@ def _line(
     length = np.where(gap | exact, 1, high - low).astype(np.float64)
     share = np.where(gap | exact, 0, at - low).astype(np.float64) / length
     with np.errstate(invalid="ignore", over="ignore"):
-        made = value[before] + (value[behind] - value[before]) * share
-    made = np.where(exact, value[before], made)
+        result = value[before] + (value[behind] - value[before]) * share
+    result = np.where(exact, value[before], result)
     missing = gap | ~known[before] | ~known[behind]
-    return pa.array(made, pa.float64(), mask=missing)
+    return pa.array(result, pa.float64(), mask=missing)

@@ -1,7 +1,7 @@
-"""Values at instants: on a grid between the rows of each key, or at the rows of another stream.
+"""Resampling: values at the instants of a grid, or at the rows of another stream.
 
-An instant is reported when both rows around it are final. On a grid, all that is remembered of a
-key is its last final row.
+An instant is reported when the rows around it are final. On a grid, only the last final row of each
+key is kept.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from muntin.specs.resample import Grid
 
 
 @dataclass(frozen=True)
-class _Laid:
-    """Where instants lie, as orders, and the rows around them by their places in a succession."""
+class _PlacedInstants:
+    """Instants as keys and orders, and the indexes of the rows before and after each of them."""
 
     key: Ints
     order: Ints
@@ -41,10 +41,10 @@ class _Laid:
 
 @dataclass(frozen=True)
 class Regular(OneInput):
-    """Rows to instants on a ``grid``; without one, to the different places that rows have.
+    """Reports instants of each key: those of a ``grid``, or without one the orders of its rows.
 
-    Results have the keys ``k0..`` and, with ``values``, the instant ``at``, values ``r0..`` and
-    ``gap``; else ``frame_start`` and ``frame_end``, which are both the instant.
+    Results have the keys ``k0..``. With ``values`` follow the instant ``at``, the values ``r0..``
+    and ``gap``; without, ``frame_start`` and ``frame_end``, which are both the instant.
     """
 
     side: SideRows
@@ -74,44 +74,45 @@ class Regular(OneInput):
         return self.side.merge(partials)
 
     def step(self, state: State, inputs: Sequence[InputBatch]) -> Step:
-        (only,) = inputs
-        new, counts = self.side.in_time(only)
-        front = Front(self.side.axis, only.punctuation)
-        kept = HeldSide.of(state, "rows:", self.side.schema, remembers=False)
+        (batch,) = inputs
+        new, counts = self.side.in_time(batch)
+        front = Front(self.side.axis, batch.punctuation)
+        held = HeldSide.of(state, "rows:", self.side.schema, remembers=False)
         _, high = front.lifted()
-        pool = kept.pool(new, kept.held.chosen(kept.held.bounds[0] < high.max()))
+        pool = held.pool(new, held.held.chosen(held.held.bounds[0] < high.max()))
         keys = pool.rows.select(self.side.key_names)
         final = pool.order < front.after(keys)
-        # A chunk may still hold rows that were final before.
+        # A chunk may still hold rows that were final before this step.
         known = _Final.of(self, state, pool, final & (pool.order >= front.before(keys)))
-        changes = kept.change(pool, np.where(final, GONE, 0).astype(np.uint8))
+        changes = held.change(pool, np.where(final, GONE, 0).astype(np.uint8))
         changes |= known.change(ended=front.ended, remembers=self.grid is not None)
         return Step(
-            results=self._told(known, self._instants(known)),
+            results=self._result_table(known, self._instants(known)),
             changes=changes,
             rows=(counts,),
             open=None if self.values is not None or front.ended else known.open(self),
         )
 
-    def _instants(self, known: _Final) -> _Laid:
+    def _instants(self, known: _Final) -> _PlacedInstants:
         rows = known.succession
         place = np.arange(len(rows.order))
         if self.grid is None:
-            return _Laid(rows.key, rows.order, place, place)
+            return _PlacedInstants(rows.key, rows.order, place, place)
         number = self.number(rows.order)
         first = np.append(True, rows.key[1:] != rows.key[:-1])[: len(place)]
         on_grid = order_of_ticks(self._tick(number), self.side.axis) == rows.order
-        # The instants since the row before, up to a row; none before the first, but where it lies.
+        # Each row adds the instants after the row before it, up to itself. The first row of a key
+        # adds only an instant at its own order.
         since = np.where(first, number - 1, np.append(0, number[:-1])[: len(place)])
         count = np.where(first, on_grid & known.fresh, number - since)
         behind = np.repeat(place, count)
         ordinal = np.arange(len(behind)) - np.repeat(np.cumsum(count) - count, count)
         order = order_of_ticks(self._tick(since[behind] + 1 + ordinal), self.side.axis)
         before = np.where(order == rows.order[behind], behind, behind - 1)
-        return _Laid(rows.key[behind], order, before, behind)
+        return _PlacedInstants(rows.key[behind], order, before, behind)
 
     def number(self, order: Ints) -> Ints:
-        """The last instant at or before each order."""
+        """Return the number of the last instant at or before each order."""
         assert self.grid is not None
         ticks = ticks_of_order(order, self.side.axis)
         return (ticks - self.grid.origin) // self.grid.every
@@ -121,10 +122,10 @@ class Regular(OneInput):
         return self.grid.origin + number * self.grid.every
 
     def following(self, order: Ints) -> Ints:
-        """The first instant behind each order."""
+        """Return the first instant after each order."""
         return order_of_ticks(self._tick(self.number(order) + 1), self.side.axis)
 
-    def _told(self, known: _Final, instants: _Laid) -> pa.Table:
+    def _result_table(self, known: _Final, instants: _PlacedInstants) -> pa.Table:
         columns = list(known.keyed.keys.take(pa.array(instants.key)).columns)
         at = from_order(instants.order, self.side.axis, self.bound_type)
         if self.values is None:
@@ -138,7 +139,7 @@ class Regular(OneInput):
 
 @dataclass(frozen=True)
 class _Final:
-    """The rows that became final, behind the last ones of their keys that were so before."""
+    """The rows that became final in a step, and the last row of each key that was final before."""
 
     rows: pa.Table
     keyed: KeyedTables
@@ -151,19 +152,27 @@ class _Final:
     @classmethod
     def of(cls, work: Regular, state: State, pool: Pool, final: Mask) -> _Final:
         names = work.side.key_names
-        mine = pool.rows.filter(pa.array(final))
+        new_final = pool.rows.filter(pa.array(final))
         passed = PassedRows.of(state, "passed:", names)
-        # Who fills instants must know of every key where its next one lies.
+        # Without values the instants are filled, and then the next one of every key is needed.
         floor = EVER if work.values is None else NEVER
-        buckets = passed.read([mine], floor) if work.grid is not None else {}
-        rows = pa.concat_tables([mine, *buckets.values()]).combine_chunks()
+        buckets = passed.read([new_final], floor) if work.grid is not None else {}
+        rows = pa.concat_tables([new_final, *buckets.values()]).combine_chunks()
         keyed = KeyedTables.of(names, [rows])
         order, ties = ints(rows["order"]), work.side.tie_names
-        made = SortedRightRows.of(rows, keyed.numbers[0], order, len(keyed), ties)
-        return cls(rows, keyed, made, made.place < mine.num_rows, passed, buckets, mine.num_rows)
+        sorted_rows = SortedRightRows.of(rows, keyed.numbers[0], order, len(keyed), ties)
+        return cls(
+            rows,
+            keyed,
+            sorted_rows,
+            sorted_rows.place < new_final.num_rows,
+            passed,
+            buckets,
+            new_final.num_rows,
+        )
 
     def change(self, *, ended: bool, remembers: bool) -> Changes:
-        """Remember the last row of each key."""
+        """Return the changes that keep the last final row of each key."""
         if ended or not remembers:
             return self.passed.forget()
         rows = self.succession
@@ -171,7 +180,7 @@ class _Final:
         return self.passed.change(self.buckets, self.rows.take(pa.array(last)), last >= self.new)
 
     def open(self, work: Regular) -> Open | None:
-        """Of every key the first instant to come."""
+        """Return the next instant of each key."""
         if work.grid is None:
             return None
         rows = self.succession
@@ -182,16 +191,16 @@ class _Final:
 
 
 def value_fields(bound_type: pa.DataType, values: Neighbours) -> list[pa.Field]:
-    """The columns of an instant: where it lies, its values, and whether it is a gap."""
-    made = [pa.field(f"r{place}", type_) for place, type_ in enumerate(values.types)]
-    return [pa.field("at", bound_type), *made, pa.field("gap", pa.bool_())]
+    """Return the columns of a result: the instant, its values, and whether it is a gap."""
+    value_columns = [pa.field(f"r{place}", type_) for place, type_ in enumerate(values.types)]
+    return [pa.field("at", bound_type), *value_columns, pa.field("gap", pa.bool_())]
 
 
 @dataclass(frozen=True)
 class Given(AsofJoinOperator):
-    """Left rows are instants, of which one in each place is told; right rows have the values.
+    """Reports values of right rows at the orders of left rows, once for each key and order.
 
-    Results have the keys ``k0..``, the instant ``at``, values ``r0..`` and ``gap``.
+    Results have the keys ``k0..``, the instant ``at``, the values ``r0..`` and ``gap``.
     """
 
     values: Neighbours
@@ -208,17 +217,20 @@ class Given(AsofJoinOperator):
         return True
 
     def _due(self, waiting: HeldSide, fronts: Sequence[Front]) -> Mask:
-        """An instant waits for what is before and behind it, and for others in its place."""
+        """Return the mask of chunks in which an instant may have become certain.
+
+        An instant waits for the right rows around it, and for left rows with the same order.
+        """
         least, most = waiting.held.bounds
         low, high = fronts[0].lifted()
-        some = low < high
-        return super()._due(waiting, fronts) | reached(least, most, low[some], high[some] - 1)
+        moved = low < high
+        return super()._due(waiting, fronts) | reached(least, most, low[moved], high[moved] - 1)
 
     def _results(
         self, known: RightRows, asking: Pool, fronts: Sequence[Front]
     ) -> tuple[Mask, pa.Table]:
         certain = self._certain(known, asking, fronts)
-        first = _first_in_place(known, asking, np.flatnonzero(certain))
+        first = _distinct(known, asking, np.flatnonzero(certain))
         before, behind = known.around(self.look, asking.order)
         place = np.append(known.succession.place, -1)
         around = place[before[first]], place[behind[first]]
@@ -229,7 +241,7 @@ class Given(AsofJoinOperator):
         return certain, pa.Table.from_arrays(columns, schema=self.result_schema)
 
     def _certain(self, known: RightRows, asking: Pool, fronts: Sequence[Front]) -> Mask:
-        """Nobody else comes to the instant's place, and its values are known."""
+        """Return the mask of instants whose values are certain, and whose left side is complete."""
         order = asking.order
         alone = order < fronts[0].after(asking.rows.select(self.key_names))
         alone &= asking.mark != GONE
@@ -239,14 +251,14 @@ class Given(AsofJoinOperator):
         before, behind = known.around(self.look, order)
         place = np.append(known.succession.order, 0)
         between = (behind >= 0) & (place[behind] < complete)
-        # With nothing before it, whatever is behind makes no line.
+        # Without a row before it, an instant is a gap, whatever row is after it.
         known_now = (order < complete) & (between | (before < 0))
         certain: Mask = alone & (known_now | (complete == EVER))
         return certain
 
 
-def _first_in_place(known: RightRows, asking: Pool, chosen: Ints) -> Ints:
-    """Of the chosen instants one for each key and order."""
+def _distinct(known: RightRows, asking: Pool, chosen: Ints) -> Ints:
+    """Return one of the chosen instants for each key and order."""
     key = known.keyed.numbers[1][chosen]
     groups = key_and_pane(key, len(known.keyed), asking.order[chosen])
     return chosen[groups.member]
