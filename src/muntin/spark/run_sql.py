@@ -1,4 +1,4 @@
-"""Spark's SQL over DataFrames that have no name in its catalog, and why Spark rejects a query."""
+"""Runs Spark's SQL over DataFrames without a name in its catalog; explains why it rejects one."""
 
 from __future__ import annotations
 
@@ -102,10 +102,10 @@ _NAMING = ("objectName", "routineName", "relationName", "fieldName", "functionNa
 
 
 def _at(error: PySparkException) -> str | None:
-    """The part of the query that Spark points at."""
+    """Return the part of the query that Spark points at."""
     try:
         contexts = error.getQueryContext() or []
         fragments = [str(context.fragment()) for context in contexts]
-    except Exception:  # some kinds of context have no fragment, and say so
+    except Exception:  # some kinds of context have no fragment, and raise
         return None
     return next((fragment for fragment in fragments if fragment.strip()), None)

@@ -50,14 +50,18 @@ def _part(plan: Plan) -> PlanParts:
     return plan.parts.filled if isinstance(plan.parts, TableFillPlan) else plan.parts
 
 
-def _same(one: WindowPlan, other: object) -> bool:
-    """True if two plans are of the same segments."""
-    if not isinstance(other, WindowPlan) or type(one) is not type(other):
+def _same(first: WindowPlan, other: object) -> bool:
+    """True if two plans have the same segments."""
+    if not isinstance(other, WindowPlan) or type(first) is not type(other):
         return False
-    here, there = one.source, other.source
+    here, there = first.source, other.source
     sources = here.df is there.df and (here.on, here.by) == (there.on, there.by)
     rules = here.disorder == there.disorder and here.control is there.control
-    windows = (one.spec, one.unfinished, one.prefix) == (other.spec, other.unfinished, other.prefix)
+    windows = (first.spec, first.unfinished, first.prefix) == (
+        other.spec,
+        other.unfinished,
+        other.prefix,
+    )
     return sources and rules and windows
 
 

@@ -1,9 +1,9 @@
-"""Control rows: they tell a running stream that it is complete up to a point, or over.
+"""Control rows, which say that a running stream is complete up to a point, or over.
 
 A control folder is a second, tiny source of the same exchange. A row written to it starts a
 micro-batch by itself and reaches every shard. A heartbeat is another: it brings the clock as rows,
 so that what it causes is in the checkpoint's log and happens again when a micro-batch is repeated.
-Here is also checked whether a disorder suits a DataFrame, its keys and its control rows.
+This file also checks that a disorder suits a DataFrame, its keys and its control rows.
 """
 
 from __future__ import annotations

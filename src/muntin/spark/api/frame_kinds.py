@@ -21,7 +21,7 @@ def threshold(where: object) -> FrameKind:
     Args:
         where: SQL text, or a PySpark column. A row for which it is null is a missing row.
     """
-    return Threshold(_given("where", where))
+    return Threshold(_nonempty("where", where))
 
 
 def boundary(value: object, every: object = None) -> FrameKind:
@@ -33,7 +33,7 @@ def boundary(value: object, every: object = None) -> FrameKind:
     >>> print(boundary("depth", every=0.5).label)
     boundary(depth, every=0.5)
     """
-    return Boundary(_given("value", value), every)
+    return Boundary(_nonempty("value", value), every)
 
 
 def delta(
@@ -62,7 +62,7 @@ def delta(
             it: ``"close"`` it there (the default), ``"drop"`` it, or ``"continue"`` it beside the
             new one.
     """
-    return Delta(_given("value", value), size, against, span, start, restart)
+    return Delta(_nonempty("value", value), size, against, span, start, restart)
 
 
 def aggregate(
@@ -75,7 +75,7 @@ def aggregate(
     """End frames by an aggregate of their rows: a running sum that resets.
 
     ``"sum(vehicles) >= 100"`` gives minimal frames: the row that brings the sum to 100 is the last
-    inside, and the next frame starts behind it. ``"sum(vehicles) <= 100"`` gives maximal ones: the
+    inside, and the next frame starts after it. ``"sum(vehicles) <= 100"`` gives maximal ones: the
     row that would bring it above 100 opens the next. A row that alone breaks the condition of a
     maximal frame lies in none.
 
@@ -92,12 +92,12 @@ def aggregate(
         restart: As for :func:`delta`.
         functions: Your own aggregates by the names that the condition calls them, as for a stream.
     """
-    found, sign, limit = parse_comparison(condition, own_functions(functions or {}))
-    return Crossing(found, sign, limit, span, start, restart)
+    deciding, sign, limit = parse_comparison(condition, own_functions(functions or {}))
+    return Crossing(deciding, sign, limit, span, start, restart)
 
 
 def trend(value: object, direction: str, strict: bool = True) -> FrameKind:
-    """Maximal runs of at least two rows in which a value rises, falls or stays.
+    """Find maximal runs of at least two rows in which a value rises, falls or stays.
 
     >>> print(trend("temp", "increasing").label)
     trend(temp, increasing)
@@ -107,11 +107,11 @@ def trend(value: object, direction: str, strict: bool = True) -> FrameKind:
         direction: ``"increasing"``, ``"decreasing"`` or ``"flat"``.
         strict: Whether equal neighbours end a rise or a fall.
     """
-    return Trend(_given("value", value), direction, strict)
+    return Trend(_nonempty("value", value), direction, strict)
 
 
 def between(start: object, end: object, inclusive: str = "both") -> FrameKind:
-    """From a row where ``start`` holds to the next where ``end`` does, whatever rows are between.
+    """Find frames from a row where ``start`` holds to the next row where ``end`` holds.
 
     A missing row (an empty slot of a schedule) breaks such a frame, which is then ``partial``,
     unless ``missing`` is ``"satisfy"`` or ``"carry"``.
@@ -121,11 +121,11 @@ def between(start: object, end: object, inclusive: str = "both") -> FrameKind:
 
     Args:
         start: A condition; SQL text or a PySpark column.
-        end: Another.
+        end: Another condition.
         inclusive: Which of these two rows belong to the frame: ``"both"``, ``"start"``,
             ``"end"`` or ``"neither"``.
     """
-    return Between(_given("start", start), _given("end", end), inclusive)
+    return Between(_nonempty("start", start), _nonempty("end", end), inclusive)
 
 
 def density(
@@ -136,7 +136,7 @@ def density(
     rate: float | None = None,
     functions: Mapping[str, OwnAggregate] | None = None,
 ) -> FrameKind:
-    """Stretches in which much happens in little time [Frames, appendix H].
+    """Find stretches in which much happens in little time [Frames, appendix H].
 
     ``density("sum(volume) > 30", per="1 minute")`` is the union of the windows of a minute, one
     that ends with every row, in which the condition holds.
@@ -156,14 +156,14 @@ def density(
         raise ArgumentError("p", p, "density takes a condition or p= and rate=, not both")
     if per is None:
         raise ArgumentError("per", None, "say over how long: per='1 minute'")
-    found, sign, limit = parse_comparison(condition, own_functions(functions or {}))
-    return Density(found, sign, limit, per)
+    measured, sign, limit = parse_comparison(condition, own_functions(functions or {}))
+    return Density(measured, sign, limit, per)
 
 
 def region(
     where: object, along: str, min_extent: object = None, prefer: str = "longest"
 ) -> FrameKind:
-    """Maximal stretches in ``on`` and along a second attribute where a condition holds.
+    """Find maximal stretches in ``on`` and along a second attribute where a condition holds.
 
     >>> print(region("speed < 30", along="milepost", min_extent=2).label)
     region(speed < 30, along=milepost, min_extent=2, prefer=longest)
@@ -171,12 +171,12 @@ def region(
     Args:
         where: A condition; SQL text or a PySpark column.
         along: The name of a number column, such as a milepost.
-        min_extent: How far a region reaches along it at the least.
+        min_extent: The least extent of a region along that column.
         prefer: Regions overlap. ``"longest"`` reports the one that lasts longest and leaves out
             what shares a row with it, ``"widest"`` the one that reaches farthest, ``"all"`` every
             one.
     """
-    return Region(_given("where", where), along, min_extent, prefer)
+    return Region(_nonempty("where", where), along, min_extent, prefer)
 
 
 #: The functions by their names, which are also the words of SQL's ``FRAME`` clause.
@@ -186,8 +186,8 @@ KINDS: Mapping[str, Callable[..., FrameKind]] = {
 }
 
 
-def _given(argument: str, given: object) -> object:
+def _nonempty(argument: str, expression: object) -> object:
     """Return a condition or a value; raise if it is empty."""
-    if given is None or (isinstance(given, str) and not given.strip()):
-        raise ArgumentError(argument, given, "it is SQL text or a PySpark column")
-    return given
+    if expression is None or (isinstance(expression, str) and not expression.strip()):
+        raise ArgumentError(argument, expression, "it is SQL text or a PySpark column")
+    return expression

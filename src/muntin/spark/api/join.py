@@ -86,7 +86,7 @@ class StreamJoins(StreamInput):
     ) -> Probed:
         """Look up every row in a stored table by its key (a join with a table).
 
-        Rows are reported in the micro-batch in which they come, and nothing is held. A row with
+        Rows are reported in the micro-batch in which they arrive, and nothing is held. A row with
         several matches is reported once for each.
 
         Args:
@@ -250,7 +250,7 @@ def joined(
     limit: object = None,
     tiebreak: str | Sequence[str] | None = None,
 ) -> Joined:
-    """Return what the joining methods of a stream return, checked."""
+    """Return a join of two streams; raise if they do not suit each other."""
     if other is None:
         raise ArgumentError("other", None, "it is a Spark DataFrame or what mt.stream returns")
     source, described = other_source(own, other, on)

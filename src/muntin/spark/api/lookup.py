@@ -1,10 +1,10 @@
 """A stream that probes a stored table: ``stream.lookup(table)``.
 
-Every row looks its matches up; nothing is held, and nothing waits. Spark is good at this join.
+Spark joins every row with its matches. Nothing is held, and no row waits.
 
 Spark fixes the files of a table when its DataFrame is made, so a running query never sees what is
 added later. A cached table can be read again (``refresh=``): its files are listed again, or, where
-it has none, what was cached of it is dropped.
+it has none, its cached rows are dropped.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ class Probed:
 
     def _matches(self) -> SparkColumn:
         matches = F.lit(True)
-        for one, other in zip(self.own.by, self.table.by, strict=True):
-            matches = matches & _of("left", one).eqNullSafe(_of("right", other))
+        for own_key, table_key in zip(self.own.by, self.table.by, strict=True):
+            matches = matches & _of("left", own_key).eqNullSafe(_of("right", table_key))
         if self.near is not None:
             matches = matches & self._nearby(self.near)
         if self.where is not None:
@@ -127,7 +127,7 @@ class Probed:
 
     @property
     def state(self) -> StateProfile:
-        """What is kept: nothing."""
+        """The state: nothing is kept."""
         return PROBES if self.is_streaming else BATCH
 
     @property
@@ -163,7 +163,7 @@ def probed(
     prefix: str,
     refresh: object,
 ) -> Probed:
-    """Return what ``lookup`` returns, checked."""
+    """Return a stream and the table that it probes; raise if they do not suit each other."""
     if not hasattr(other, "isStreaming") or other.isStreaming:
         raise ArgumentError("table", other, "it is a batch DataFrame; streams have .join(...)")
     checked("how", how, HOWS)
@@ -205,7 +205,7 @@ class CachedTable:
 
     @classmethod
     def of(cls, df: DataFrame) -> CachedTable:
-        folders = folders_of(df.inputFiles())  # which are unknown once it is cached
+        folders = folders_of(df.inputFiles())  # Spark does not know them once it is cached
         return cls(df.cache(), folders)
 
     def refresh(self) -> None:
@@ -233,11 +233,11 @@ def folders_of(files: Sequence[str]) -> tuple[str, ...]:
 
 
 class RefreshedTable:
-    """A table that is read again every so many seconds, while queries that read it run.
+    """A table that is read again at an interval, while a query that reads it runs.
 
-    A query is known by what it observes. Spark would report every micro-batch of every query to a
-    listener in Python, which costs more than a small micro-batch does; a thread that looks from
-    time to time costs little. It ends with the session, because a query may be started again.
+    Such a query is recognised by the name that it observes. A listener in Python would get every
+    micro-batch of every query, which costs more than a small micro-batch; a thread that looks at an
+    interval costs little. It ends with the session, because a query may be started again.
     """
 
     def __init__(self, df: DataFrame, seconds: float) -> None:

@@ -74,16 +74,16 @@ def _check_streams(streams: object) -> None:
 
 def _check(first: tuple[str, Stream], other: tuple[str, Stream]) -> None:
     """Raise if two streams are not alike, and name what differs."""
-    (name, one), (other_name, two) = first, other
-    if (one.on, one.by) != (two.on, two.by):
+    (name, left), (other_name, right) = first, other
+    if (left.on, left.by) != (right.on, right.by):
         raise ArgumentError(
             "streams",
             [name, other_name],
-            f"one is on {one.on} by {one.by}, the other on {two.on} by {two.by}",
+            f"one is on {left.on} by {left.by}, the other on {right.on} by {right.by}",
         )
-    if one.df.isStreaming != two.df.isStreaming:
+    if left.df.isStreaming != right.df.isStreaming:
         raise ArgumentError("streams", [name, other_name], "one is a batch and the other streams")
-    here, there = ({f.name: f.dataType for f in s.df.schema.fields} for s in (one, two))
+    here, there = ({f.name: f.dataType for f in s.df.schema.fields} for s in (left, right))
     for column in {**here, **there}:
         types = [side.get(column) for side in (here, there)]
         if types[0] != types[1]:

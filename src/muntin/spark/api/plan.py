@@ -1,4 +1,4 @@
-"""``mt.Plan``: what is computed over one stream or several, ready to become a DataFrame."""
+"""``mt.Plan``: a computation over one stream or several, before it becomes a DataFrame."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from muntin.spark.plan.results import TaggedOutput
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What ``.agg(...)`` computes, before it is a DataFrame.
+    """A computation over streams, such as ``.agg(...)``, before it becomes a DataFrame.
 
     ``df`` has the results, :func:`muntin.write` sends results and refused rows to two sinks, and
     ``explain()`` says what it will cost.
@@ -88,7 +88,7 @@ class Plan:
 
 
 class Result:
-    """Base of what the methods of a stream return: results that a plan computes. Nothing runs."""
+    """The base class of results that the methods of a stream return. Nothing runs yet."""
 
     def plan(self) -> Plan:
         """Return the plan: for :func:`muntin.write`, and for refused rows."""

@@ -32,7 +32,7 @@ from muntin.specs.windows import Window
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """What windows and frames have in common: a stream, and aggregates to be named."""
+    """The base class of windows and frames of a stream, in which aggregates can be computed."""
 
     source: StreamInput
     prefix: str
@@ -222,7 +222,7 @@ def filled(
     where: str | SparkColumn | None,
     filling: Filling,
 ) -> Filled:
-    """Return what ``fill`` returns, checked."""
+    """Return segments and the rows that fill them; raise if they do not suit each other."""
     plain = segments.bare
     if not isinstance(plain.spec, Framing | Window | StoredFramesSpec):
         raise ArgumentError(
@@ -235,7 +235,7 @@ def filled(
         plain = segments.bare
     by, matches = matching(plain.keys, plain.schema, source, key, described)
     result = Filled(segments, replace(source, by=by), filling, matches, _condition(where))
-    fill_plan(FillPlan(plain, (result.fill_source(()),)))  # which checks it
+    fill_plan(FillPlan(plain, (result.fill_source(()),)))  # raises if something does not suit
     return result
 
 
@@ -252,10 +252,10 @@ def _stored(segments: Segments, shards: int) -> Stored:
     names = [name for name in plain.naming.bounds if name not in ("n", "n_missing")]
     start, end = (name for name in names if name.endswith(("_start", "_end")))
     columns = (*plain.keys, *(plain.prefix + name for name in names))
-    found = Plan(plain).df.select(*(named(name) for name in columns))
+    frames = Plan(plain).df.select(*(named(name) for name in columns))
     bounds = plain.prefix + start, plain.prefix + end
     spec = StoredFramesSpec(*bounds, FillPlan(plain, ()).edge, (start, end), columns)
-    return Stored(StreamInput(found, bounds[0], plain.keys, shards=shards), plain.prefix, spec)
+    return Stored(StreamInput(frames, bounds[0], plain.keys, shards=shards), plain.prefix, spec)
 
 
 def returned(df: DataFrame, schema: object) -> spark_types.StructType:

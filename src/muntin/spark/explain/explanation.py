@@ -32,7 +32,7 @@ from muntin.specs.row_windows import RowWindow, TupleWindow
 
 _MEASURED_ROWS = 200_000
 _DAY = 86_400_000_000
-#: A line: what it is about, and the text.
+#: A line of an explanation: its name and its text.
 Line = tuple[str, str]
 
 
@@ -64,12 +64,12 @@ class MapSideCounts:
 
 
 def explained(plan: PlanParts, measured: MapSideCounts | None = None) -> Explanation:
-    """Return the explanation of a plan, with what was measured of a batch, if anything was."""
+    """Return the explanation of a plan, with the counts that were measured of a batch, if any."""
     return Explanation(tuple(_lines(plan, measured)))
 
 
 def measure(plan: WindowPlan) -> MapSideCounts:
-    """Route some rows of a batch and count what comes out."""
+    """Route some rows of a batch, and count the rows and their partial rows."""
     prepared = plan.prepared().limit(_MEASURED_ROWS)
     rule = plan.punctuator.in_batch
     messages = routed(prepared, InputRoute.of(plan.operator, DATA, rule, plan.shards))
@@ -161,7 +161,7 @@ def _shards(plan: PlanParts) -> str:
 
 
 def _disorder(disorder: Disorder | None) -> str:
-    """Return the rule, and what it remembers."""
+    """Return the disorder, and the size of its state."""
     match disorder:
         case None:
             return "as control rows say"
@@ -229,7 +229,7 @@ def _held(plan: FillPlan, source: FillSource) -> str:
 
 
 def _earliest(shifts: tuple[Length | None, ...]) -> list[Length]:
-    """Return how far back the shift goes that goes back farthest."""
+    """Return the length of the shift that goes back farthest, in a list; empty if none does."""
     back = [shift for shift in shifts if shift is not None and shift.negative]
     if not back:
         return []
@@ -246,7 +246,7 @@ def _is_zero(length: object) -> bool:
 def _join(plan: JoinPlan) -> Iterator[Line]:
     left, right = plan.sources
     pairs = zip(left.by, right.by, strict=True)
-    keys = ", ".join(f"left.{one} = right.{other}" for one, other in pairs)
+    keys = ", ".join(f"left.{left_key} = right.{right_key}" for left_key, right_key in pairs)
     yield "join", plan.identity["join"]
     yield "on", f"left.{left.on}, right.{right.on}; {keys or 'keys do not matter'}"
     yield "exchange", f"both meet in one call; {_shards(plan)}"

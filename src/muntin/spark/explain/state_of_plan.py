@@ -40,7 +40,7 @@ def state_of(plan: PlanParts) -> StateProfile:
             reach = plan.fills[0].filling.before
             return _if(f"the rows within {reach} are", "aggregates keep them")
         case FillPlan():
-            # What fills is kept no longer than what it fills is open.
+            # Filling rows are kept no longer than the segments are open.
             return state_of(plan.segments) if plan.plain.is_streaming else _always()
         case JoinPlan():
             return _of_join(plan)
@@ -102,7 +102,7 @@ def _of_rows(plan: WindowPlan) -> StateProfile:
     assert isinstance(operator, RowWindowOperator | Sessions)
     kept = KeptPart(operator.cells.accumulators, "session" if isinstance(spec, Session) else "cell")
     *first, last = _cells(spec)
-    # A window of rows holds no more rows than its range says, whatever is kept of them.
+    # A window over rows never holds more rows than its range, whatever aggregates keep.
     bounded = kept.bounded or isinstance(spec, RowWindow)
     return _of_parts(spec, bounded, *first, f"{last}, {kept.size} each{kept.more}")
 

@@ -17,7 +17,7 @@ _GROWING = {
 
 
 class Bounded(Enum):
-    """Whether state is bounded. ``IF`` says that something of the data has to be bounded."""
+    """Whether state is bounded. ``IF``: only if some part of the data is bounded."""
 
     EMPTY = "none"
     ALWAYS = "bounded"
@@ -63,9 +63,9 @@ class StateProfile:
         return f"{self.bounded.value} {self.condition}".rstrip()
 
 
-#: What a batch keeps, whatever it computes.
+#: The profile of every batch.
 BATCH = StateProfile(Bounded.EMPTY, "a batch is one pass")
-#: What a stream keeps that probes a stored table.
+#: The profile of a stream that probes a stored table.
 PROBES = StateProfile(Bounded.EMPTY, "nothing waits for a table")
 
 

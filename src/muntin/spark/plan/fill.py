@@ -149,7 +149,7 @@ class FillPlan(PlanParts):
 
     @cached_property
     def _sharded_by(self) -> tuple[int, ...]:
-        """The keys that all sources have which have any; all keys, where they share none."""
+        """The keys that all keyed sources share; all keys if they share none."""
         every = range(len(self.plain.keys))
         keyed = [set(source.matches) for source in self.sources if source.matches]
         shared = set(every).intersection(*keyed) if keyed else set(every)
@@ -157,7 +157,7 @@ class FillPlan(PlanParts):
 
     @property
     def edge(self) -> Edge:
-        """Whether rows on a bound are inside."""
+        """Says whether rows exactly on a bound are inside."""
         spec = self.plain.spec
         if isinstance(spec, StoredFramesSpec | Instants):
             return spec.edge
@@ -230,7 +230,7 @@ class FillPlan(PlanParts):
 
     @property
     def compares(self) -> tuple[str, ...]:
-        """The shifts, if each of them makes a result of its own."""
+        """The texts of the shifts, if each of them has its own result."""
         many = [source.filling.labels for source in self.sources if source.filling.compares]
         return many[0] if many else ()
 

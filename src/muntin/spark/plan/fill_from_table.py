@@ -35,7 +35,10 @@ _MATCHED = "matched"
 
 @dataclass(frozen=True, eq=False)
 class TableFillPlan(PlanParts):
-    """A stream's frames or windows and the stored rows that fill them; its own finisher."""
+    """A stream's frames or windows and the stored rows that fill them.
+
+    The plan is its own finisher: it fills the bounds that the operator reports.
+    """
 
     filled: FillPlan
 
@@ -81,7 +84,7 @@ class TableFillPlan(PlanParts):
             )
 
     def apply(self, flat: DataFrame) -> DataFrame:
-        """Fill bounds as the operator reports them."""
+        """Fill the bounds that the operator reports, and return the results."""
         source = self.filled.fills[0]
         bounds = self._shifted(flat, source)
         rows = self._stored(source)
@@ -168,7 +171,7 @@ class TableFillTask:
 
 
 def gather(work: TableFillTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Worker side: make one row of all matches of each pair of bounds."""
+    """Aggregate the matches of each pair of bounds to one row; runs on a worker."""
     held = [batch for batch in batches if batch.num_rows]
     if not held:
         return

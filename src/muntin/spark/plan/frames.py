@@ -48,7 +48,7 @@ class FramePlan(WindowPlan):
 
     @cached_property
     def slots(self) -> list[Expression]:
-        """What Spark evaluates for the aggregates of rows."""
+        """Every expression that Spark evaluates for the aggregates of rows, once each."""
         slots = [slot for aggregate in self._aggregates for slot in slots_of(aggregate)]
         return list(dict.fromkeys(slots))
 
@@ -59,7 +59,7 @@ class FramePlan(WindowPlan):
 
     @property
     def _aggregates(self) -> list[Aggregate]:
-        """The aggregates of rows; first the one that decides about rows, if there is one."""
+        """The aggregates of rows; first the one that decides which rows are in, if there is one."""
         deciding = self.framing.kind.window_aggregate
         first = [deciding] if isinstance(deciding, Aggregate) else []
         return [*first, *(a for c in self.columns for a in c.aggregates)]
@@ -104,7 +104,7 @@ class FramePlan(WindowPlan):
 
     @property
     def _operands(self) -> tuple[Operand, ...]:
-        """What the kind reads of every row; the arguments of the aggregate that it follows."""
+        """What the kind reads of every row, or the slots of its running aggregate."""
         aggregate = self.framing.kind.running_aggregate
         if not isinstance(aggregate, Aggregate):
             return self.framing.kind.operands
@@ -233,7 +233,7 @@ class FramePlan(WindowPlan):
 
     @cached_property
     def frame_types(self) -> FrameOperatorInputs:
-        """Everything that an operator is made of except its framing."""
+        """The inputs of an operator except its framing."""
         return FrameOperatorInputs(
             axis=self.axis,
             keys=self.key_types,
@@ -254,7 +254,7 @@ class FramePlan(WindowPlan):
 
     @property
     def _digest(self) -> str:
-        """Identifies the code of a user's own framing function, however often it is sent."""
+        """A hash of the code of a user's own framing function, the same each time it is sent."""
         code = self.framing.kind.user_code
         if code is None:
             return ""

@@ -92,7 +92,7 @@ class StreamInput:
 
 @dataclass(frozen=True, eq=False)
 class PlanInput:
-    """One input of a plan: what the operator does not know of it.
+    """One input of a plan: what Spark needs to know of it, next to the operator.
 
     ``prepared`` makes the columns that travel, with the original ones if its argument is true;
     ``name`` is the name of the input in refused rows, and ``schema`` has its columns. A streaming
@@ -156,7 +156,7 @@ class TypedInput:
 
     @cached_property
     def _needed(self) -> DataFrame:
-        """What travels without the rows; kept, because Spark would analyse it again at each use."""
+        """What travels without the originals; cached, because Spark analyses it at each use."""
         return self._analysed(self._selected())
 
     def _selected(self) -> list[SparkColumn]:

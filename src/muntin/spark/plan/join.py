@@ -110,13 +110,13 @@ class JoinPlan(PlanParts):
                 reach: Around | IntervalReach = IntervalReach.of(self.spec, self.axis)
             case Distance():
                 reach = Around.of(self.spec, self.axis)
-        # The limit is for all shards together, and each may hold its share.
+        # The limit is for all shards together; each may hold its share.
         share = None if self.limit is None else max(1, self.limit // self.shards)
         return PairJoinOperator(reach, (left, right), self.how, self.pairing, share)
 
     @property
     def batch_operator(self) -> PairJoinOperator | AsofJoinOperator:
-        # A batch holds nothing, so the limit does not matter.
+        # A batch holds no rows, so it has no limit.
         return (
             replace(self.operator, limit=None)
             if isinstance(self.operator, PairJoinOperator)

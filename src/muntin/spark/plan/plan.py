@@ -22,14 +22,14 @@ from muntin.spark.types import to_spark
 
 
 class PlanParts:
-    """What every plan has: the drivers run it, sinks write it and ``explain`` describes it.
+    """The base class of plans. Drivers run a plan, sinks write it and ``explain`` describes it.
 
     Each plan defines its main ``stream``, its inputs, its operator, its finisher and its identity.
     """
 
     @property
     def stream(self) -> StreamInput:
-        """The stream that names the plan and says how many shards it has."""
+        """The main stream: it gives the plan its name and its number of shards."""
         raise NotImplementedError
 
     @property
@@ -44,22 +44,22 @@ class PlanParts:
 
     @property
     def batch_operator(self) -> Operator:
-        """The operator that batches run, which may know a shorter way."""
+        """The operator that batches run; it may be faster because it sees all rows at once."""
         return self.operator
 
     @property
     def finisher(self) -> Finisher:
-        """Makes results of what the operator reports."""
+        """Turns the rows that the operator reports into results."""
         raise NotImplementedError
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """What must not change between runs on one checkpoint, in words."""
+        """Texts that must not change between runs on one checkpoint, by name."""
         raise NotImplementedError
 
     @property
     def shards(self) -> int:
-        """How many parts the work has. Without keys all rows meet in one."""
+        """The number of shards. Without keys there is one, and all rows go to it."""
         return self.stream.shard_count if self.stream.by else 1
 
     @property
@@ -76,7 +76,7 @@ class PlanParts:
     def label(self) -> str:
         """The name of the plan's counts in a query's progress, the same at every start.
 
-        It has the columns that the plan is about, and a digest because a query may hold two plans
+        It consists of the main columns of the plan and a digest, because a query may hold two plans
         over the same columns.
         """
         kind, text = self._digested
@@ -91,7 +91,7 @@ class PlanParts:
     def check(self) -> None:
         """Raise if a type, a name, an expected value or a stream does not suit the plan."""
         self.finisher.check()
-        # Both are built here, which raises if a type does not suit.
+        # Building both raises if a type does not suit.
         if not (self.flat_schema.fields and self.inputs):
             raise AssertionError("a plan has inputs and results")
         if self.is_streaming:

@@ -28,7 +28,10 @@ from muntin.specs.resample import Instants, Resampling
 
 @dataclass(frozen=True, eq=False)
 class ResamplePlan(PlanParts):
-    """Values of some columns, between the rows of a stream; ``at`` has the instants, if any."""
+    """Values of some columns at instants between the rows of a stream.
+
+    The instants are the rows of ``at``, or those of a grid if it is None.
+    """
 
     spec: Resampling
     rows: StreamInput
@@ -149,7 +152,7 @@ class InstantRowsPlan(FillPlan):
 
 @dataclass(frozen=True)
 class SkipsEmptyInstants:
-    """A function that is not called where there are no rows; the column ``gap`` is true there."""
+    """Wraps a function: an instant without rows gets no call, and its column ``gap`` is true."""
 
     function: Function
     gap: str

@@ -23,7 +23,7 @@ Sink = str | Path | Callable[[DataFrame, int], None]
 
 
 class Finisher(Protocol):
-    """Makes results of what the operator reports."""
+    """Turns the rows that the operator reports into results."""
 
     def check(self) -> None:
         """Raise if two result columns would have the same name."""
@@ -128,7 +128,7 @@ class RenamedColumns:
 
 @dataclass(frozen=True)
 class TaggedOutput:
-    """Splits the output of a streaming query by tag; a plain value where the finisher is one."""
+    """Splits the output of a streaming query by tag; it is a plain value if its finisher is."""
 
     finisher: Finisher
     flat_schema: StructType
@@ -146,7 +146,7 @@ class TaggedOutput:
 
     def split(self, tagged: DataFrame, number: int, results: Sink, refused: Sink | None) -> None:
         """Write a micro-batch to its sinks, in the driver or on the server of Spark Connect."""
-        # Otherwise the stateful operator would run once for each sink.
+        # Without this the stateful operator would run once for each sink.
         tagged.persist()
         try:
             put(self.results(tagged), results, number)

@@ -1,4 +1,4 @@
-"""A second stream or table next to a stream: its rows, and which of its columns match keys."""
+"""A second stream or table: its rows, and which of its columns match the keys of the first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from muntin.specs.disorder import PerKey, Punctuated
 from muntin.specs.lengths import Length
 from muntin.specs.windows import column_name, digits_for
 
-#: Types that hold all values of those before them.
+#: Families of types; each type holds all values of those before it.
 _FAMILIES = (
     (
         spark_types.ByteType(),
@@ -30,7 +30,7 @@ _FAMILIES = (
     ),
     (spark_types.FloatType(), spark_types.DoubleType()),
 )
-#: How columns of the other rows correspond to keys.
+#: Which columns of the second input match the keys of the first.
 Key = str | Sequence[str] | Mapping[str, str] | None
 
 

@@ -23,7 +23,7 @@ from muntin.specs.frames.framing import Framing
 from muntin.specs.row_windows import RowWindow, TupleWindow
 from muntin.specs.windows import Edges, Landmark, Latch, Window
 
-#: Copies of rows that are made together, however many windows a row is in.
+#: The most copies of rows in one batch, however many windows a row is in.
 ROWS_AT_ONCE = 100_000
 
 
@@ -117,7 +117,10 @@ def rows_with_windows(plan: WindowPlan, *, explode: bool) -> DataFrame:
 def tag(
     work: WindowTags, names: list[str], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Worker side; rows in no window have null ids, and vanish when exploded."""
+    """Add window numbers to rows; runs on a worker.
+
+    Rows in no window have null numbers; with ``explode`` they are left out.
+    """
     for batch in batches:
         first, last, inside = _wids(work, batch)
         if not work.explode:
@@ -126,7 +129,7 @@ def tag(
             yield batch
             continue
         copies = np.where(inside, last - first + 1, 0)
-        ends = np.cumsum(copies)  # of each row, where its copies end among all
+        ends = np.cumsum(copies)  # where the copies of each row end among all copies
         total = int(ends[-1]) if len(ends) else 0
         for start in range(0, total, ROWS_AT_ONCE):
             place = np.arange(start, min(start + ROWS_AT_ONCE, total))

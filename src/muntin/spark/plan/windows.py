@@ -36,7 +36,7 @@ AnySpec = WindowSpec | SequenceSpec | Framing | StoredFramesSpec | Instants
 
 @dataclass(frozen=True, eq=False)
 class WindowDetails:
-    """What only some windows have: groups, columns that break ties, landmarks and gaps of rows."""
+    """Settings of some kinds of windows: groups, tiebreak columns, landmarks and gaps of rows."""
 
     group: tuple[str, ...] = ()
     tiebreak: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class WindowPlan(TypedInput, PlanParts):
 
     @cached_property
     def behind(self) -> int:
-        """How far the punctuation is behind the rows by the rule's own lengths, in ticks."""
+        """How far the punctuation is behind the rows by the lengths of the disorder, in ticks."""
         disorder = self.source.disorder
         lengths = () if disorder is None else disorder.lengths
         return sum(self.axis.length("slack", length) for length in lengths)
@@ -123,13 +123,13 @@ class WindowPlan(TypedInput, PlanParts):
 
     @cached_property
     def operator(self) -> Operator:
-        # Others have plans of their own.
+        # Frames, stored frames and instants have their own plans.
         assert not isinstance(self.spec, Framing | StoredFramesSpec | Instants)
         return build(self.spec, self.typed)
 
     @cached_property
     def typed(self) -> WindowOperatorInputs:
-        """Everything that an operator is made of except its windows."""
+        """The inputs of an operator except its windows."""
         return WindowOperatorInputs(
             axis=self.axis,
             keys=self.key_types,
@@ -245,12 +245,12 @@ class WindowPlan(TypedInput, PlanParts):
         }
 
     def _days(self) -> str:
-        """Return the time zone, only if windows lie elsewhere by it: machines may differ in it."""
+        """Return the time zone if windows depend on it, else nothing: machines differ in it."""
         zone = self.axis.zone
         return "" if self._anchors(zone) == self._anchors("UTC") else f", days in {zone}"
 
     def _anchors(self, zone: str) -> tuple[int, ...]:
-        """Return the ticks that windows are counted from."""
+        """Return the ticks from which windows are counted."""
         axis, spec = replace(self.axis, zone=zone), self.spec
         match spec:
             case Window() | Landmark() | Latch():
