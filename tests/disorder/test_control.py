@@ -1,4 +1,4 @@
-"""Control rows: what is written, and what workers make of it; nothing here starts Spark."""
+"""Control rows: how they are written, and how workers read them; nothing here starts Spark."""
 
 from __future__ import annotations
 
@@ -63,19 +63,19 @@ def told(axis: Axis, *rows: tuple[Any, Any]) -> list[tuple[int, str, int | None,
         [{"kind": kind, "value": value} for kind, value in rows],
         schema=pa.schema([("kind", pa.string()), ("value", pa.string())]),
     )
-    made = [row for out in announce(axis, 2, DATA, iter([batch])) for row in out.to_pylist()]
-    return [(row["shard"], row["kind"], row["progress"], row["n"]) for row in made]
+    messages = [row for out in announce(axis, 2, DATA, iter([batch])) for row in out.to_pylist()]
+    return [(row["shard"], row["kind"], row["progress"], row["n"]) for row in messages]
 
 
 def test_every_shard_is_told() -> None:
-    one, two = shard_label(0), shard_label(1)
+    first, second = shard_label(0), shard_label(1)
     assert told(X, ("punctuation", "7"), ("end", None)) == [
-        (one, "punctuation", 7, 0),
-        (two, "punctuation", 7, 0),
-        (one, "end", None, 0),
-        (two, "end", None, 0),
+        (first, "punctuation", 7, 0),
+        (second, "punctuation", 7, 0),
+        (first, "end", None, 0),
+        (second, "end", None, 0),
     ]
-    assert told(X, ("clock", "1970-01-01T00:00:01+00:00"))[0] == (one, "clock", 1_000_000, 0)
+    assert told(X, ("clock", "1970-01-01T00:00:01+00:00"))[0] == (first, "clock", 1_000_000, 0)
     assert told(TS, ("punctuation", "1970-01-01T00:00:02"))[0][2] == 2_000_000
 
 
@@ -92,10 +92,10 @@ def test_every_shard_is_told() -> None:
         (X, "clock", "now"),
         (X, "clock", None),
         (X, "stop", None),
-        (X, None, None),  # what Spark makes of a line that is not JSON
+        (X, None, None),  # how Spark reads a line that is not JSON
     ],
 )
 def test_what_cannot_be_read_is_counted_once_and_ignored(axis: Axis, kind: Any, value: Any) -> None:
-    made = told(axis, (kind, value), ("end", None))
-    assert made[0] == (shard_label(0), "control_refused", None, 1)
-    assert [row[1] for row in made[1:]] == ["end", "end"]
+    messages = told(axis, (kind, value), ("end", None))
+    assert messages[0] == (shard_label(0), "control_refused", None, 1)
+    assert [row[1] for row in messages[1:]] == ["end", "end"]

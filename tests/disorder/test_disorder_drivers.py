@@ -1,4 +1,4 @@
-"""Rules of disorder on real Spark: who closes whose windows; the breadth is in tests/properties."""
+"""Disorder rules on real Spark: which rows close which windows; tests/properties has more cases."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ def play(
     batches: list[list[dict[str, Any]]],
     seconds: list[int] | None = None,
 ) -> tuple[set[tuple[int, str, int, int]], Played]:
-    """(micro-batch, key, window_start, rows) of every window of 5, and what was played."""
+    """Return (micro-batch, key, window_start, rows) of every window of 5, and the played output."""
     now = None if seconds is None else [START + timedelta(seconds=s) for s in seconds]
     played = replay(spark, batches, SCHEMA, clock=now, end=False, tasks=2, folder=folder)
     stream = played.stream("x", "k", disorder, shards=3)
-    made = played.play(stream.tumbling(5).plan("count(*) AS n"))
-    counts = made.counts
+    output = played.play(stream.tumbling(5).plan("count(*) AS n"))
+    counts = output.counts
     assert counts["rows_in"] == sum(map(len, batches))
     assert counts["rows_in"] == counts["rows_used"] + counts["rows_refused"]
     written = spark.read.parquet(str(folder / "results")).collect()
-    return {(r.batch, r.k, r.window_start, r.n) for r in written}, made
+    return {(r.batch, r.k, r.window_start, r.n) for r in written}, output
 
 
 def test_keys_close_by_their_own_rows_and_follow_the_furthest(
@@ -60,37 +60,37 @@ def test_keys_close_by_their_own_rows_and_follow_the_furthest(
 ) -> None:
     # batch   0        1             2
     # a       1 12     40            -         40 pulls b to 40 - 20 = 20
-    # b       2        3 6 (in time) 7 21      7 is late: [5, 10) went in batch 1
+    # b       2        3 6 (in time) 7 21      7 is late: [5, 10) closed in batch 1
     batches = [
         [row(1), row(12), row(2, "b")],
         [row(40), row(3, "b"), row(6, "b")],
         [row(7, "b"), row(21, "b")],
     ]
-    found, made = play(spark, tmp_path, per_key(idle=follow(20)), batches)
-    assert found == {(0, "a", 0, 1), (1, "a", 10, 1), (1, "b", 0, 2), (1, "b", 5, 1)}
-    assert [(r.k, r.x, r.reason, r.lateness) for r in made.refused] == [("b", 7, "late", 13)]
+    windows, output = play(spark, tmp_path, per_key(idle=follow(20)), batches)
+    assert windows == {(0, "a", 0, 1), (1, "a", 10, 1), (1, "b", 0, 2), (1, "b", 5, 1)}
+    assert [(r.k, r.x, r.reason, r.lateness) for r in output.refused] == [("b", 7, "late", 13)]
 
 
 def test_a_key_that_is_silent_by_the_clock_follows(spark: SparkSession, tmp_path: Path) -> None:
     batches = [[row(1), row(2, "b")], [row(11)], [row(21)], [row(4, "b")]]
     rule = per_key(idle=clock("10 seconds"))
-    found, made = play(spark, tmp_path, rule, batches, [0, 5, 10, 11])
-    assert found == {(1, "a", 0, 1), (2, "a", 10, 1), (2, "b", 0, 1)}
-    assert [(r.k, r.x, r.lateness) for r in made.refused] == [("b", 4, 17)]
+    windows, output = play(spark, tmp_path, rule, batches, [0, 5, 10, 11])
+    assert windows == {(1, "a", 0, 1), (2, "a", 10, 1), (2, "b", 0, 1)}
+    assert [(r.k, r.x, r.lateness) for r in output.refused] == [("b", 4, 17)]
 
 
 def test_the_slowest_value_of_a_column_holds_all_keys_back(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     batches = [
-        [row(11)],  # south is expected and has not spoken
+        [row(11)],  # south is expected and has no rows yet
         [row(1, "b", q="south"), row(20)],
         [row(2, "b"), row(7, "b", q="south")],
         [row(12, "b", q="south")],
     ]
-    found, made = play(spark, tmp_path, each("q", 1, expect=["north", "south"]), batches)
-    assert found == {(2, "b", 0, 2), (3, "b", 5, 1)}
-    assert made.refused == []
+    windows, output = play(spark, tmp_path, each("q", 1, expect=["north", "south"]), batches)
+    assert windows == {(2, "b", 0, 2), (3, "b", 5, 1)}
+    assert output.refused == []
 
 
 @pytest.mark.parametrize(
@@ -108,10 +108,10 @@ def test_rows_of_the_stream_that_are_punctuation(
         [row(3, "b"), row(6, mark=True), row(None, mark=True)],
         [row(4)],
     ]
-    found, made = play(spark, tmp_path, punctuated("mark AND k = 'a'", key=key), batches)
-    assert found == expected
-    assert made.counts["punctuations"] == 1
-    assert {(r.k, r.x, r.reason) for r in made.refused} == {
+    windows, output = play(spark, tmp_path, punctuated("mark AND k = 'a'", key=key), batches)
+    assert windows == expected
+    assert output.counts["punctuations"] == 1
+    assert {(r.k, r.x, r.reason) for r in output.refused} == {
         ("a", None, "null_on"),
         ("a", 4, "late"),
     }
@@ -120,9 +120,9 @@ def test_rows_of_the_stream_that_are_punctuation(
 def test_slack_by_rows(spark: SparkSession, tmp_path: Path) -> None:
     # Two rows of slack: 99 is a wrong clock and moves the punctuation by one row only.
     batches = [[row(1), row(6)], [row(99)], [row(7), row(8)], [row(4), row(9)]]
-    found, made = play(spark, tmp_path, slack(rows=2), batches)
-    assert found == {(2, "a", 0, 1)}
-    assert [(r.x, r.lateness) for r in made.refused] == [(4, 3)]
+    windows, output = play(spark, tmp_path, slack(rows=2), batches)
+    assert windows == {(2, "a", 0, 1)}
+    assert [(r.x, r.lateness) for r in output.refused] == [(4, 3)]
 
 
 def test_a_batch_leaves_punctuation_out(spark: SparkSession) -> None:
@@ -137,13 +137,14 @@ def test_a_batch_leaves_punctuation_out(spark: SparkSession) -> None:
 def test_a_heartbeat_closes_the_windows_of_a_silent_stream(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    now = datetime.fromtimestamp(int(time.time()))  # PySpark reads it in the zone of the process
+    # PySpark reads it in the time zone of the process.
+    now = datetime.fromtimestamp(int(time.time()))
     source = tmp_path / "rows"
     spark.createDataFrame([(now,)], "ts TIMESTAMP").write.parquet(str(source))
     df = spark.readStream.schema("ts TIMESTAMP").parquet(str(source))
     beats = heartbeat(spark, every="1 second", behind="1 second")
-    told = [control(spark, tmp_path / "control"), beats]
-    plan = mt.stream(df, on="ts", control=told).tumbling("2 seconds").plan("count(*) AS n")
+    controls = [control(spark, tmp_path / "control"), beats]
+    plan = mt.stream(df, on="ts", control=controls).tumbling("2 seconds").plan("count(*) AS n")
     results: list[int] = []
 
     def keep(rows: DataFrame, number: int) -> None:
@@ -178,10 +179,10 @@ def test_slack_may_change_between_runs_and_the_rule_may_not(
 
     run(slack(2))
     played.extend(batches[1:])
-    # A longer slack means larger buckets of state and an older punctuation; neither goes back.
-    made = run(slack(500))
-    found = sorted((r.window_start, r.n) for r in made.results)
-    assert found == [
+    # A longer slack means larger buckets and a lower punctuation; the stored ones stay in force.
+    output = run(slack(500))
+    windows = sorted((r.window_start, r.n) for r in output.results)
+    assert windows == [
         (s, len([x for x in [*range(0, 60, 3), 61] if s <= x < s + 5])) for s in range(0, 65, 5)
     ]
     played.extend([[row(70)]])
@@ -229,13 +230,13 @@ def test_a_clock_must_come_from_somewhere(spark: SparkSession, tmp_path: Path) -
     rates = spark.readStream.format("rate").load()
     rule = per_key(idle=clock("30 seconds"))
 
-    def plan(told: Any) -> None:
-        stream = mt.stream(rates, on="timestamp", by="value", disorder=rule, control=told)
+    def plan(source: Any) -> None:
+        stream = mt.stream(rates, on="timestamp", by="value", disorder=rule, control=source)
         stream.tumbling("1 minute").plan("count(*)")
 
-    for told in (None, control(spark, tmp_path)):
+    for source in (None, control(spark, tmp_path)):
         with pytest.raises(mt.ArgumentError, match=r"add control=mt.heartbeat\(spark"):
-            plan(told)
+            plan(source)
     plan(heartbeat(spark, punctuate=False))
     plan([control(spark, tmp_path), heartbeat(spark)])
 

@@ -1,4 +1,4 @@
-"""Each rule on a drawn timeline; that they equal their definitions is in tests/properties."""
+"""Each disorder rule on a timeline; tests/properties compares the rules with their definitions."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def test_more_rows_of_slack_after_a_restart_take_nothing_back() -> None:
 def test_a_mark_speaks_for_all_keys() -> None:
     shard_ = shard(punctuated("p"))
     assert shard_.hears(row(1), row(2, "b")).after is None
-    made = shard_.hears(row(4, mark=True), row(8, "b"))
-    assert (made.before, made.after, made.largest) == (None, 4, 8)
-    assert made.by_key is None
+    punctuation = shard_.hears(row(4, mark=True), row(8, "b"))
+    assert (punctuation.before, punctuation.after, punctuation.largest) == (None, 4, 8)
+    assert punctuation.by_key is None
     assert shard_.hears(row(3, mark=True)).after == 4
     assert (shard_.data, shard_.punctuations) == (3, 2)
 
@@ -58,13 +58,13 @@ def test_a_mark_speaks_for_all_keys() -> None:
 def test_a_mark_speaks_for_its_own_key() -> None:
     shard_ = shard(punctuated("p", key=True))
     shard_.hears(row(1), row(2, "b"))
-    made = shard_.hears(row(4, mark=True), row(8, "b"))
-    assert made.after is None
-    assert of_keys(made, "a", "b") == [4, None]
-    assert before_of_keys(made, "a", "b") == [None, None]
-    made = shard_.hears(row(3, mark=True), row(5, "b", mark=True))
-    assert before_of_keys(made, "a", "b") == [4, None]
-    assert of_keys(made, "a", "b") == [4, 5]
+    punctuation = shard_.hears(row(4, mark=True), row(8, "b"))
+    assert punctuation.after is None
+    assert of_keys(punctuation, "a", "b") == [4, None]
+    assert before_of_keys(punctuation, "a", "b") == [None, None]
+    punctuation = shard_.hears(row(3, mark=True), row(5, "b", mark=True))
+    assert before_of_keys(punctuation, "a", "b") == [4, None]
+    assert of_keys(punctuation, "a", "b") == [4, 5]
     assert (shard_.data, shard_.punctuations) == (3, 3)
 
 
@@ -85,17 +85,17 @@ def test_a_batch_leaves_marks_out_and_needs_no_other_rule() -> None:
 
 
 #   slack 2    1         2         3
-#   a          10        -         4      nothing of b's is late by a's rows
+#   a          10        -         4      a's rows make no row of b late
 #   b          3         6         -
 #   a is at    8         8         8      never goes back
 #   b is at    1         4         4
 def test_keys_move_by_their_own_rows() -> None:
     shard_ = shard(per_key(2))
     assert of_keys(shard_.hears(row(10), row(3, "b")), "a", "b", "c") == [8, 1, None]
-    made = shard_.hears(row(6, "b"))
-    assert before_of_keys(made, "a", "b") == [8, 1]
-    assert of_keys(made, "a", "b") == [8, 4]
-    assert made.after is None
+    punctuation = shard_.hears(row(6, "b"))
+    assert before_of_keys(punctuation, "a", "b") == [8, 1]
+    assert of_keys(punctuation, "a", "b") == [8, 4]
+    assert punctuation.after is None
     assert of_keys(shard_.hears(row(4)), "a", "b") == [8, 4]
     assert of_keys(shard_.hears(), "a", "b") == [8, 4]
 
@@ -106,9 +106,9 @@ def test_a_key_without_any_value_is_not_known() -> None:
 
 def test_what_is_told_goes_for_every_key() -> None:
     shard_ = shard(per_key(2))
-    made = shard_.hears(row(10), row(3, "b"), told=5)
-    assert of_keys(made, "a", "b", "c") == [8, 5, 5]
-    assert shard_.remembered == 1  # b is where the stream is anyway
+    punctuation = shard_.hears(row(10), row(3, "b"), told=5)
+    assert of_keys(punctuation, "a", "b", "c") == [8, 5, 5]
+    assert shard_.remembered == 1  # b has the punctuation of the stream, so it is not stored
 
 
 def test_a_key_one_tick_ahead_is_not_forgotten() -> None:
@@ -121,8 +121,8 @@ def test_a_quiet_key_is_remembered_for_ever() -> None:
     shard_ = shard(per_key(2))
     shard_.hears(row(10), row(3, "b"))
     for on in range(20, 200, 10):
-        made = shard_.hears(row(on))
-    assert of_keys(made, "b") == [1]
+        punctuation = shard_.hears(row(on))
+    assert of_keys(punctuation, "b") == [1]
     assert shard_.remembered == 2
 
 
@@ -134,32 +134,32 @@ def test_a_quiet_key_is_remembered_for_ever() -> None:
 def test_nobody_stays_far_behind() -> None:
     shard_ = shard(per_key(1, idle=follow(5)))
     assert of_keys(shard_.hears(row(10), row(8, "b")), "a", "b", "c") == [9, 7, 4]
-    made = shard_.hears(row(30))
-    assert before_of_keys(made, "a", "b", "c") == [9, 7, 4]
-    assert of_keys(made, "a", "b", "c") == [29, 24, 24]
-    assert shard_.remembered == 1  # b is forgotten: it is where the furthest pulls everybody
-    made = shard_.hears(row(29, "b"))
-    assert before_of_keys(made, "b") == [24]
-    assert of_keys(made, "a", "b") == [29, 28]
+    punctuation = shard_.hears(row(30))
+    assert before_of_keys(punctuation, "a", "b", "c") == [9, 7, 4]
+    assert of_keys(punctuation, "a", "b", "c") == [29, 24, 24]
+    assert shard_.remembered == 1  # b is forgotten: it has the punctuation of unknown keys
+    punctuation = shard_.hears(row(29, "b"))
+    assert before_of_keys(punctuation, "b") == [24]
+    assert of_keys(punctuation, "a", "b") == [29, 28]
 
 
 #   per_key(1, idle=clock("10 s"))
 #   clock      0      5      10     12     13
 #   a          10     20     30     -      -
 #   b          8      -      -      -      25
-#   b is at    7      7      29     29     29    silent for 10 s: where a is, and it stays there
+#   b is at    7      7      29     29     29    b is silent for 10 s, moves to a, and stays there
 def test_a_key_silent_by_the_clock_follows_the_furthest() -> None:
     shard_ = shard(per_key(1, idle=clock("10 s")))
     assert of_keys(shard_.hears(row(10), row(8, "b"), clock=0), "a", "b") == [9, 7]
     assert of_keys(shard_.hears(row(20), clock=5), "a", "b") == [19, 7]
-    made = shard_.hears(row(30), clock=10)
-    assert before_of_keys(made, "a", "b") == [19, 7]
-    assert of_keys(made, "a", "b") == [29, 29]
+    punctuation = shard_.hears(row(30), clock=10)
+    assert before_of_keys(punctuation, "a", "b") == [19, 7]
+    assert of_keys(punctuation, "a", "b") == [29, 29]
     assert of_keys(shard_.hears(clock=12), "a", "b", "c") == [29, 29, None]
-    made = shard_.hears(row(25, "b"), clock=13)
-    assert before_of_keys(made, "b") == [29]
-    assert of_keys(made, "b") == [29]
-    # It speaks again, so it is waited for again.
+    punctuation = shard_.hears(row(25, "b"), clock=13)
+    assert before_of_keys(punctuation, "b") == [29]
+    assert of_keys(punctuation, "b") == [29]
+    # Its rows come again, so the stream waits for it again.
     assert of_keys(shard_.hears(row(50), clock=20), "b") == [29]
     assert of_keys(shard_.hears(clock=23), "b") == [49]
 
@@ -176,17 +176,17 @@ def test_a_new_key_has_not_been_silent() -> None:
     shard_ = shard(per_key(1, idle=clock("10 s")))
     shard_.hears(row(10), clock=0)
     shard_.hears(row(90), clock=50)
-    made = shard_.hears(row(5, "new"), clock=51)
-    assert before_of_keys(made, "new") == [None]
-    assert of_keys(made, "a", "new") == [89, 4]
+    punctuation = shard_.hears(row(5, "new"), clock=51)
+    assert before_of_keys(punctuation, "new") == [None]
+    assert of_keys(punctuation, "a", "new") == [89, 4]
 
 
 def test_a_key_behind_what_was_told_is_kept_where_the_clock_counts() -> None:
     shard_ = shard(per_key(0, idle=clock("10 s")))
     shard_.hears(row(100), row(3, "b"), clock=0, told=50)
-    made = shard_.hears(clock=10)
-    assert before_of_keys(made, "a", "b") == [100, 50]
-    assert of_keys(made, "a", "b") == [100, 100]
+    punctuation = shard_.hears(clock=10)
+    assert before_of_keys(punctuation, "a", "b") == [100, 50]
+    assert of_keys(punctuation, "a", "b") == [100, 100]
 
 
 def test_a_silent_key_costs_no_write() -> None:

@@ -91,12 +91,12 @@ def test_punctuation_only_moves_forward(
 ) -> None:
     progress = Progress()
     last: int | None = None
-    for seen, told in batches:
-        progress, punctuation = advance(slack, progress, seen, told)
+    for seen, controlled in batches:
+        progress, punctuation = advance(slack, progress, seen, controlled)
         assert punctuation.before == last
         assert last is None or (punctuation.after is not None and punctuation.after >= last)
         last = punctuation.after
-    everything = [t for _, told in batches for t in told]
+    everything = [t for _, controlled in batches for t in controlled]
     if slack is not None:
         everything += [t - slack for seen, _ in batches for t in seen if t is not None]
     assert last == max((t for t in everything if t is not None), default=None)

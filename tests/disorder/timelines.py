@@ -1,4 +1,4 @@
-"""Rows of a timeline through both halves of a rule, micro-batch by micro-batch, in one shard."""
+"""Runs the rows of a timeline through a disorder rule in one shard, by micro-batches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from muntin.specs.axis import Axis, Domain
 from muntin.specs.disorder import Disorder
 
 AXIS = Axis(Domain.INTEGER)
-#: A row: its ``on``, its key, the value of the column that ``each`` names, whether it is a mark.
+#: A row: its ``on``, its key, the value of the column of ``each``, and whether it is a mark.
 Row = tuple[int | None, str, str, bool]
 
 
@@ -26,7 +26,7 @@ def row(on: int | None, key: str = "a", q: str = "x", mark: bool = False) -> Row
 
 @dataclass
 class Shard:
-    """What one shard knows of a stream."""
+    """The state of one shard: the rule, its tables and its progress."""
 
     rule: Punctuator
     state: MemoryState = field(default_factory=MemoryState)
@@ -35,7 +35,7 @@ class Shard:
     data: int = 0
 
     def hears(self, *rows: Row, clock: int | None = None, told: int | None = None) -> Punctuation:
-        """One micro-batch, its rows in two tasks; the clock in seconds."""
+        """Run one micro-batch, with its rows in two tasks; ``clock`` is in seconds."""
         observed = [self.rule.observe(_table(part)) for part in (rows[::2], rows[1::2]) if part]
         seen = [on for on, _, _, mark in rows if on is not None and not mark]
         advanced = self.rule.advance(
@@ -60,7 +60,7 @@ class Shard:
 
     @property
     def remembered(self) -> int:
-        """Rows that the rule keeps."""
+        """How many rows of state the rule keeps."""
         return sum(chunk.num_rows for chunk in self.state.chunks.values())
 
 
@@ -73,7 +73,7 @@ def rule_of(disorder: Disorder) -> Punctuator:
 
 
 def of_keys(punctuation: Punctuation, *keys: str) -> list[int | None]:
-    """What is complete after the micro-batch, for each key."""
+    """Return up to where each key is complete after the micro-batch."""
     _, after = punctuation.of(pa.table({"k0": pa.array(keys, pa.string())}))
     return [None if tick == NEVER else tick for tick in after.tolist()]
 

@@ -1,4 +1,4 @@
-"""Random cases of the step property, as rows and plans for Spark."""
+"""The random cases of the step property, as rows and plans for Spark."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def plan(case: Case, stream: Stream) -> Plan:
 
 
 def texts(calls: Sequence[Called] = CALLS) -> list[str]:
-    made = []
+    aggregates = []
     for place, (function, slots, options) in enumerate(calls):
-        if function == "correlated":  # stands as text already
-            made.append(f"{options[0]} AS r{place}")
+        if function == "correlated":  # the option is the text
+            aggregates.append(f"{options[0]} AS r{place}")
             continue
         aggregate = Aggregate(function, tuple(Name(SLOTS[slot]) for slot in slots), options=options)
-        made.append(f"{aggregate} AS r{place}")
-    return made
+        aggregates.append(f"{aggregate} AS r{place}")
+    return aggregates
 
 
 def reference(case: Case, batches: Sequence[MicroBatch] | None = None) -> Outcome:
@@ -65,7 +65,7 @@ def reference(case: Case, batches: Sequence[MicroBatch] | None = None) -> Outcom
 
 
 def naive(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Zoned timestamps as PySpark hands them to Python: without their zone."""
+    """Return rows whose timestamps have no zone, as PySpark gives them to Python."""
     return [{name: _naive(value) for name, value in row.items()} for row in rows]
 
 

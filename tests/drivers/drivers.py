@@ -1,4 +1,4 @@
-"""One case, three drivers: the reference, a batch, and a stream of the micro-batches as written."""
+"""One case, three drivers: the reference, a batch, and a stream of the micro-batches."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from tests.drivers.streams import play
 SCHEMA = "k STRING, x BIGINT, v BIGINT"
 RESULTS = ("count(*) AS n", "sum(v) AS s")
 EVALUATE: Mapping[str, Evaluate] = {"n": len, "s": lambda rows: sum(row["v"] for row in rows)}
-#: k, x, v
+#: The values of k, x and v.
 Row = tuple[str, int | None, int]
 
 
 @dataclass(frozen=True)
 class Case:
-    """Windows as the definitions and as the public names say them, and what they must make.
+    """Windows as a specification and as public calls, and their expected results.
 
-    ``batches`` are the rows of each micro-batch; ``expected`` and ``refused`` are the same for
-    every driver, so no row comes later than the slack allows: in a batch none would be late.
+    ``batches`` has the rows of each micro-batch. ``expected`` and ``refused`` are the same for
+    every driver. So no row comes later than the slack allows, because in a batch no row is late.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Made:
-    """What a driver makes of a case."""
+    """The output of a driver for a case."""
 
     results: Sequence[Mapping[str, Any]]
     refused: Sequence[str]
@@ -103,8 +103,8 @@ def by_batch(spark: SparkSession, case: Case) -> Made:
 def by_stream(spark: SparkSession, case: Case) -> Made:
     played = replay(spark, case.rows, SCHEMA)
     stream = played.stream("x", case.by, mt.slack(case.slack), shards=2)
-    made = play(case.plan(stream))
+    output = play(case.plan(stream))
     played.remove()
-    assert made.counts["rows_in"] == sum(map(len, case.batches))
-    assert made.counts["rows_refused"] == len(made.refused)
-    return Made([row.asDict() for row in made.results], [row.reason for row in made.refused])
+    assert output.counts["rows_in"] == sum(map(len, case.batches))
+    assert output.counts["rows_refused"] == len(output.refused)
+    return Made([row.asDict() for row in output.results], [row.reason for row in output.refused])

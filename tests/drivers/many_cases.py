@@ -1,4 +1,4 @@
-"""Random cases on Spark: drawn first, then run several at a time: much of it is waiting."""
+"""Random cases on Spark: all are drawn first, and then run in parallel, as they mostly wait."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tests.drivers.streams import play
 from tests.thorough import share
 
 Drawn = TypeVar("Drawn")
-#: Cases of each property in ``make soak``.
+#: How many cases each property has in ``make soak``.
 EXAMPLES = 20
 _AT_A_TIME = 4
 
 
 def check_each(check: Callable[[Drawn], None], cases: SearchStrategy[Drawn]) -> None:
-    """Check as many cases as a property on Spark has; of those that fail, the first is told.
+    """Check the cases of a property on Spark; raise the error of the first that fails.
 
-    There is no shrinking, which would take minutes: the step property finds the small example.
+    Cases are not shrunk, which would take minutes: the step property finds the small example.
     """
     with ThreadPoolExecutor(_AT_A_TIME) as pool:
         checks = [(case, pool.submit(check, case)) for case in _drawn(cases)]
@@ -47,7 +47,7 @@ def check_streams(
     check: Callable[[Drawn, Played], None],
     cases: SearchStrategy[Drawn],
 ) -> None:
-    """The same for streams: prepared, played, and what they made checked."""
+    """Play the cases of a property as streams, and check their output."""
 
     def stream(case: Drawn) -> None:
         streamed = prepare(case)
@@ -61,13 +61,13 @@ def check_streams(
 
 
 def _drawn(cases: SearchStrategy[Drawn]) -> list[Drawn]:
-    found: list[Drawn] = []
+    drawn: list[Drawn] = []
 
     @settings(max_examples=share(EXAMPLES), phases=[Phase.generate])
     @given(cases)
     def draw(case: Drawn) -> None:
-        found.append(case)
+        drawn.append(case)
 
     draw()
-    assert len(found) == share(EXAMPLES)
-    return found
+    assert len(drawn) == share(EXAMPLES)
+    return drawn

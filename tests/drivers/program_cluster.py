@@ -1,6 +1,6 @@
-"""Batch and stream on a Spark whose workers have no Muntin; prints what they made as JSON.
+"""Runs a batch and a stream on a Spark whose workers have no Muntin; prints the results as JSON.
 
-Arguments: ``local-cluster`` or ``connect``, and a folder to work in.
+Arguments: ``local-cluster`` or ``connect``, and a working folder.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ def session(kind: str) -> SparkSession:
         builder = SparkSession.builder.remote("local[2]")
     else:
         builder = SparkSession.builder.master("local-cluster[1,2,1024]")
-    made: SparkSession = configured(builder, partitions=2, remote=kind == "connect").getOrCreate()
-    return made
+    spark: SparkSession = configured(builder, partitions=2, remote=kind == "connect").getOrCreate()
+    return spark
 
 
 def rows() -> list[list[dict[str, Any]]]:
-    """Doubles whose sums depend on the order of addition, unless the order does not matter."""
+    """Return rows with random doubles, whose plain sums depend on the order of addition."""
     chance = random.Random(3)
     return [
         [
@@ -51,8 +51,8 @@ def worker_has_muntin(spark: SparkSession) -> bool:
 
         for _ in batches:
             pass
-        found = importlib.util.find_spec("muntin") is not None
-        yield pa.RecordBatch.from_pydict({"found": [found]})
+        installed = importlib.util.find_spec("muntin") is not None
+        yield pa.RecordBatch.from_pydict({"found": [installed]})
 
     return any(row.found for row in spark.range(2).mapInArrow(look, "found BOOLEAN").collect())
 
@@ -67,13 +67,13 @@ def main(kind: str, folder: Path) -> None:
     batch = mt.stream(df, on="x", by="k").window(range=30, slide=7).agg(*aggregates).collect()
     text = f"""SELECT k, window_start, window_end, {", ".join(aggregates)}
                FROM df [RANGE 30 SLIDE 7 WATTR x] GROUP BY k"""
-    made: dict[str, Any] = {"had": had, "batch": sorted(map(tuple, batch))}
-    made["sql"] = sorted(map(tuple, mt.sql(text, df=df).collect()))
+    report: dict[str, Any] = {"had": had, "batch": sorted(map(tuple, batch))}
+    report["sql"] = sorted(map(tuple, mt.sql(text, df=df).collect()))
     played = replay(spark, data, "k STRING, x BIGINT, v DOUBLE", tasks=2, folder=folder)
     stream = played.stream("x", "k", mt.slack(60), shards=5)
     out = played.play(stream.window(range=30, slide=7).plan(*aggregates))
-    made["stream"], made["counts"] = sorted(map(tuple, out.results)), out.counts
-    print(json.dumps(made))
+    report["stream"], report["counts"] = sorted(map(tuple, out.results)), out.counts
+    print(json.dumps(report))
     spark.stop()
 
 

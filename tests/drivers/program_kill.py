@@ -1,8 +1,9 @@
 """Streams that stop in the middle of a micro-batch and wait to be killed.
 
-Arguments: the folder of a replay, and for each query its name, the micro-batch to stop it in, and
-whether to stop before or after its results are written: ``windows:1:before``. Queries run beside
-each other. The sink writes by micro-batch number, as careful sinks do.
+Arguments: the folder of a replay, and for each query its name, the micro-batch in which it stops,
+and whether it stops before or after its results are written: ``windows:1:before``. Queries run at
+the same time. The sink writes by micro-batch number, so that a repeated micro-batch replaces its
+results.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tests.sessions import configured, warm
 
 
 def plans(stream: mt.Stream) -> dict[str, mt.Plan]:
-    """One query for each kind of state."""
+    """Return one query for each kind of state."""
     tied = {"ties": "first", "tie_order": "v"}
     high, much = mt.threshold("v > -4"), mt.aggregate("sum(v) >= 10")
     return {
@@ -64,11 +65,11 @@ class Stop:
         return f"{self.query}:{self.batch}:{self.when}"
 
     def folder(self, root: Path) -> Path:
-        """Where the query keeps what it makes."""
+        """Return the folder of the output of the query."""
         return root / "queries" / self.query
 
     def stopped(self, root: Path) -> Path:
-        """A file that is there once the query waits."""
+        """Return the file that exists once the query waits."""
         return self.folder(root) / "stopped"
 
 
@@ -78,7 +79,7 @@ Moment = Callable[[int, str], None]
 def started(
     spark: SparkSession, root: Path, stops: Sequence[Stop], *, wait: bool
 ) -> Iterator[StreamingQuery]:
-    """The queries, which stop and wait, or run to the end of the replay."""
+    """Start the queries, which stop and wait, or run to the end of the replay."""
     replay = Replay(spark, root, pa.schema([]), "k STRING, x BIGINT, v DOUBLE", tasks=2)
     known = plans(replay.stream("x", "k", mt.slack(5), shards=4))
     for stop in stops:
@@ -95,12 +96,12 @@ def waiting(root: Path, stop: Stop) -> Moment:
 
 
 def go_on(number: int, when: str) -> None:
-    """Nothing: a query that is not to be stopped."""
+    """Do nothing: the query does not stop."""
 
 
 def begun(folder: Path, plan: mt.Plan, reached: Moment) -> StreamingQuery:
     def sink(rows: DataFrame, number: int) -> None:
-        rows.count()  # the stateful operator has run by now
+        rows.count()  # this runs the stateful operator
         reached(number, "before")
         rows.write.mode("overwrite").parquet(f"{folder}/results/batch={number}")
         reached(number, "after")

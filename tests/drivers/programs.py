@@ -1,4 +1,4 @@
-"""Programs that tests run as processes of their own: to kill them, or on another Spark."""
+"""Programs that tests run as separate processes: to kill them, or on another Spark."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from pathlib import Path
 
 from tests.sessions import JAVA
 
-#: Seconds that a program may take; a test that waits for one has a longer timeout of its own.
+#: The seconds that a program may take; a test that waits for it has a longer timeout.
 PATIENCE = 600
 
 
 def start(program: Path, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-    """A Python program in a process group of its own, so that its JVM can be killed with it."""
+    """Start a Python program in its own process group, so that its JVM can be killed with it."""
     return subprocess.Popen(
         [sys.executable, str(program), *arguments],
-        # A server of Spark Connect takes no options of Java from its client.
+        # A Spark Connect server takes no Java options from its client.
         env={**os.environ, "PYTHONPATH": _with_root(), "SPARK_SUBMIT_OPTS": JAVA, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -32,13 +32,13 @@ def start(program: Path, *arguments: str, **environment: str) -> subprocess.Pope
 
 
 def _with_root() -> str:
-    """Programs import helpers of the tests, as the tests do."""
+    """Return a PYTHONPATH with the root, because programs import helpers of the tests."""
     root = str(Path(__file__).resolve().parents[2])
     return os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def finish(process: subprocess.Popen[str], seconds: float = PATIENCE) -> str:
-    """Wait for a program; its output, or its complaint if it failed or took too long."""
+    """Wait for a program and return its output; raise with its errors if it failed."""
     try:
         out, err = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -46,7 +46,7 @@ def finish(process: subprocess.Popen[str], seconds: float = PATIENCE) -> str:
         raise AssertionError(
             f"not done in {seconds:g} s: {process.communicate()[1][-4000:]}"
         ) from None
-    except BaseException:  # pytest's own timeout, or somebody at the keyboard
+    except BaseException:  # the timeout of pytest, or an interrupt
         kill(process)
         raise
     assert process.returncode == 0, err[-4000:]
@@ -54,18 +54,18 @@ def finish(process: subprocess.Popen[str], seconds: float = PATIENCE) -> str:
 
 
 def kill(process: subprocess.Popen[str]) -> None:
-    """End a program with its JVM and its workers, which would outlive it."""
-    with suppress(ProcessLookupError):  # it has just ended by itself
+    """Kill a program with its JVM and its workers, which would outlive it."""
+    with suppress(ProcessLookupError):  # the program has just ended
         os.killpg(process.pid, signal.SIGKILL)
 
 
 def answer(process: subprocess.Popen[str], seconds: float = PATIENCE) -> object:
-    """The JSON that a program prints as its last line."""
+    """Return the JSON that a program prints as its last line."""
     return json.loads(finish(process, seconds).strip().splitlines()[-1])
 
 
 def wait_for(path: Path, process: subprocess.Popen[str], seconds: float = 120) -> None:
-    """Wait until a program has made a file."""
+    """Wait until a program has written a file."""
     limit = time.monotonic() + seconds
     try:
         while not path.exists():
@@ -79,10 +79,10 @@ def wait_for(path: Path, process: subprocess.Popen[str], seconds: float = 120) -
 
 
 def python_without_muntin(folder: Path) -> str:
-    """A Python with the packages of this one, except those installed for development.
+    """Make a Python with the packages of this one, except those installed for development.
 
-    Packages of a folder named in a ``.pth`` file are found; ``.pth`` files in that folder, by
-    which Muntin is installed for development, are not read.
+    The packages in a folder that a ``.pth`` file names are found. The ``.pth`` files in that folder
+    are not read, and Muntin is installed for development by such a file.
     """
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"

@@ -1,6 +1,6 @@
-"""Streams whose results stay in memory: to write and to read them costs more than all else.
+"""Streams whose results stay in memory, because writing and reading files is the slowest part.
 
-`Replay.play` writes them, as users do, and the tests that need to see files or a second run use it.
+`Replay.play` writes results to files, as users do. Tests that need files or a second run use it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ PARTITIONS = "spark.sql.shuffle.partitions"
 def play(plan: mt.Plan, *, spread: int = 1) -> Played:
     """Run a plan from the beginning to the end of its replays.
 
-    Each partition that the state is spread over costs files and tasks of its own in every
-    micro-batch. Random cases have two, and so have the tests of restarts, kills and clusters.
+    Each partition of the state needs its own files and tasks in every micro-batch. Random cases
+    have two partitions, and so have the tests of restarts, kills and clusters.
     """
     rows: list[Row] = []
     folder = Path(tempfile.mkdtemp(prefix="muntin-play-"))
@@ -38,7 +38,7 @@ def play(plan: mt.Plan, *, spread: int = 1) -> Played:
         .trigger(availableNow=True)
     )
     with partitions(tagged.sparkSession, spread):
-        query = ready.start()  # which takes the settings of now along
+        query = ready.start()  # the query keeps the settings of this moment
     query.awaitTermination()
     shutil.rmtree(folder)
     return _played(tagged.sparkSession, plan, rows)
@@ -46,7 +46,7 @@ def play(plan: mt.Plan, *, spread: int = 1) -> Played:
 
 @contextmanager
 def partitions(spark: SparkSession, count: int) -> Iterator[None]:
-    """Shuffles and states of so many partitions, where a query starts inside."""
+    """Queries that start inside this context have this many partitions."""
     before = str(spark.conf.get(PARTITIONS))
     spark.conf.set(PARTITIONS, str(count))
     try:
@@ -56,7 +56,7 @@ def partitions(spark: SparkSession, count: int) -> Iterator[None]:
 
 
 def _played(spark: SparkSession, plan: mt.Plan, rows: Sequence[Row]) -> Played:
-    """What a plan made, as its sinks would have it."""
+    """Return the output of a plan as its sinks would get it."""
     output = plan.output
     counts = {name: sum(row[name] or 0 for row in rows) for name in COUNTS}
     results = output.finisher.apply(_table(spark, rows, RESULTS, output.flat_schema))
@@ -66,9 +66,9 @@ def _played(spark: SparkSession, plan: mt.Plan, rows: Sequence[Row]) -> Played:
 
 
 def _table(spark: SparkSession, rows: Sequence[Row], tag: str, schema: StructType) -> DataFrame:
-    found = [decode(bytes(row.payload)) for row in rows if row.tag == tag]
-    if not found:
+    payloads = [decode(bytes(row.payload)) for row in rows if row.tag == tag]
+    if not payloads:
         return spark.createDataFrame([], schema)
-    # In one chunk: Spark 4.3 reads an Arrow table up to its first empty one.
-    table = pa.concat_tables(found).combine_chunks()
-    return spark.createDataFrame(table.rename_columns(schema.names), schema)  # travelled as o0, o1
+    # One chunk, because Spark 4.3 reads an Arrow table only up to its first empty chunk.
+    table = pa.concat_tables(payloads).combine_chunks()
+    return spark.createDataFrame(table.rename_columns(schema.names), schema)  # sent as o0, o1

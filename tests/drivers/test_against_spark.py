@@ -29,7 +29,7 @@ ORDERED = [*NUMBERS, "text", "raw", "flag", "day", "moment", "n"]
 
 @pytest.fixture(scope="module")
 def rows(spark: SparkSession) -> DataFrame:
-    """Values whose sums doubles hold exactly, with nulls, NaN-free; NaN has its own test."""
+    """Return rows with nulls and without NaN; sums of their values are exact as doubles."""
     chance = random.Random(5)
     start = datetime(2026, 3, 1)
 
@@ -104,7 +104,7 @@ def holistic_texts() -> list[str]:
     for name in ORDERED:
         texts += [f"sort_array(collect_list({name})) AS list_{name}"]
         texts += [f"sort_array(collect_set({name})) AS set_{name}"]
-        if name != "raw":  # Spark compares arrays of bytes by their address there
+        if name != "raw":  # Spark compares arrays of bytes by their address here
             texts += [f"mode({name}, true) AS mode_{name}"]
     texts += ["median(double) FILTER (WHERE flag) AS flagged", "mode(text, true) = 'é1' AS one"]
     return [*texts, "percentile(double, 0.75) - percentile(double, 0.25) AS spread"]
@@ -114,7 +114,7 @@ def distinct_texts() -> list[str]:
     return ["count(*) AS n", *(f"count(DISTINCT {name}) AS distinct_{name}" for name in ORDERED)]
 
 
-# Apart, because Spark copies every row, with all that other aggregates need, for each DISTINCT.
+# In a separate query, because Spark copies every row with all its columns for each DISTINCT.
 @pytest.mark.parametrize("texts", [holistic_texts(), distinct_texts()], ids=["lists", "distinct"])
 def test_holistic_aggregates_are_sparks(rows: DataFrame, texts: list[str]) -> None:
     ours = by_muntin(rows, "ts", 100, 30, *texts)
@@ -145,12 +145,15 @@ def test_frequent_items_of_every_type_are_those_of_sparks_lists(rows: DataFrame)
 def test_collect_goes_by_on(spark: SparkSession) -> None:
     data = [(3, "c"), (1, "b"), (2, None), (1, "a"), (9, "z")]
     df = spark.createDataFrame(data, "x INT, s STRING")
-    made = mt.stream(df, on="x").tumbling(5).agg("collect_list(s) AS l").collect()
-    assert sorted((row.window_start, row.l) for row in made) == [(0, ["a", "b", "c"]), (5, ["z"])]
+    results = mt.stream(df, on="x").tumbling(5).agg("collect_list(s) AS l").collect()
+    assert sorted((row.window_start, row.l) for row in results) == [
+        (0, ["a", "b", "c"]),
+        (5, ["z"]),
+    ]
 
 
 def test_variance_agrees_with_spark_to_sparks_own_rounding(rows: DataFrame) -> None:
-    """Spark's one-pass moments round at every row; ours once. n = 400 rows, values below 2**7."""
+    """Spark rounds at every row, Muntin once. There are n = 400 rows with values below 2**7."""
     texts = [
         f"{f}({c}) AS {f}_{c}"
         for f in ("var_samp", "var_pop", "stddev_samp", "stddev_pop")
@@ -185,7 +188,7 @@ def test_nan_and_infinity_follow_spark(spark: SparkSession) -> None:
 def test_first_and_last_go_by_on(spark: SparkSession) -> None:
     data = [(3, "c"), (1, "a"), (2, None), (1, "b"), (9, "z")]
     df = spark.createDataFrame(data, "x INT, s STRING")
-    made = (
+    results = (
         mt.stream(df, on="x")
         .tumbling(5)
         .agg(
@@ -195,13 +198,13 @@ def test_first_and_last_go_by_on(spark: SparkSession) -> None:
             "last(s, true) FILTER (WHERE x < 3) AS h",
         )
     )
-    found = [(row.window_start, row.f, row.l, row.g, row.h) for row in made.collect()]
-    assert sorted(found) == [(0, "a", "c", "c", "b"), (5, "z", "z", "z", None)]
+    edges = [(row.window_start, row.f, row.l, row.g, row.h) for row in results.collect()]
+    assert sorted(edges) == [(0, "a", "c", "c", "b"), (5, "z", "z", "z", None)]
 
 
 def test_columns_and_weights(spark: SparkSession) -> None:
     df = spark.createDataFrame([(1, 10.0, 1), (2, 20.0, 3), (3, None, 5)], "x INT, v DOUBLE, w INT")
-    made = (
+    results = (
         mt.stream(df, on="x")
         .tumbling(10)
         .agg(
@@ -213,7 +216,7 @@ def test_columns_and_weights(spark: SparkSession) -> None:
             mt.all(F.col("v") > 15).alias("all"),
         )
     )
-    row = made.first()
+    row = results.first()
     assert row is not None
     assert (row.twice, row["mean"], row.n, row["values"], row.any, row.all) == (
         40.0,
@@ -275,28 +278,30 @@ def test_rows_have_their_windows(spark: SparkSession) -> None:
     tagged = {row.x: (row.first_wid, row.last_wid) for row in windowed.rows().collect()}
     assert tagged == {3: (0, 1), 7: (1, 2), None: (None, None)}
     exploded = windowed.rows(explode=True).collect()
-    found = sorted((row.x, row.wid, row.window_start, row.window_end) for row in exploded)
-    assert found == [(3, 0, -5, 5), (3, 1, 0, 10), (7, 1, 0, 10), (7, 2, 5, 15)]
+    copies = sorted((row.x, row.wid, row.window_start, row.window_end) for row in exploded)
+    assert copies == [(3, 0, -5, 5), (3, 1, 0, 10), (7, 1, 0, 10), (7, 2, 5, 15)]
     sampled = mt.stream(df, on="x").window(range=2, slide=5).rows().collect()
     assert {row.x: row.first_wid for row in sampled} == {3: 0, 7: None, None: None}
 
 
 def test_no_by_is_one_window_for_all(spark: SparkSession) -> None:
     df = spark.range(0, 1000, numPartitions=4)
-    made = mt.stream(df, on="id").window(range=100, slide=50).agg("count(*) AS n", "max(id) AS hi")
-    found = {row.window_end: (row.n, row.hi) for row in made.collect()}
-    assert found[100] == (100, 99)
-    assert found[1050] == (50, 999)
-    assert sum(n for n, _ in found.values()) == 2000
+    results = (
+        mt.stream(df, on="id").window(range=100, slide=50).agg("count(*) AS n", "max(id) AS hi")
+    )
+    by_end = {row.window_end: (row.n, row.hi) for row in results.collect()}
+    assert by_end[100] == (100, 99)
+    assert by_end[1050] == (50, 999)
+    assert sum(n for n, _ in by_end.values()) == 2000
 
 
 def test_explain_speaks_of_panes_and_state(spark: SparkSession, capsys: Any) -> None:
     df = spark.range(1000).selectExpr("id % 5 AS k", "id AS x", "double(id) AS v")
     windowed = mt.stream(df, on="x", by="k").window(range=3600, slide=3599)
     windowed.explain("max(v)")
-    told = capsys.readouterr().out
-    assert "panes       3598 and 1 long, 3 per window" in told
-    assert "rows copied 2 per row by Spark's window(), at most 1 per row here" in told
+    printed = capsys.readouterr().out
+    assert "panes       3598 and 1 long, 3 per window" in printed
+    assert "rows copied 2 per row by Spark's window(), at most 1 per row here" in printed
     mt.stream(df, on="x", by="k").window(range=10, slide=1).explain(measured=True)
     assert "rows travel as they are" in capsys.readouterr().out
     mt.stream(df, on="x", by="k").window(range=500, slide=100).explain(measured=True)

@@ -1,7 +1,7 @@
 """Reference = batch = stream, in cases small enough to check by eye.
 
-The breadth is in tests/properties; here each kind of window has one case, drawn above it: keys
-down, ``x`` across, and micro-batches in the order in which their rows are listed.
+tests/properties has many more cases. Here each kind of window has one case, drawn above it: keys
+from top to bottom and ``x`` from left to right. Micro-batches list their rows in order of arrival.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ CASES = [
         ],
     ),
     # rank  0  1  2  3  4
-    # a     1  2  5  6  9       windows end behind ranks 1, 3 and 5
+    # a     1  2  5  6  9       windows end after ranks 1, 3 and 5
     # b     3
     Case(
         name="three rows every two",
@@ -83,7 +83,7 @@ CASES = [
         ],
     ),
     # rank  0   1   2   3
-    # x     1a  2b  4a  5a      ranked over all, told apart inside
+    # x     1a  2b  4a  5a      ranked over all keys, grouped inside windows
     Case(
         name="rows of the whole stream, grouped inside",
         spec=RowWindow(3, 2, "x"),
@@ -134,7 +134,7 @@ CASES = [
         expected=[("a", 3, 8, 2, 3), ("a", 3, 11, 2, 3), ("a", 11, 16, 2, 3)],
     ),
     # x  0    5    10   15
-    # a   1 3   7               7 is at 3 + 4, which a gap of 4 just holds
+    # a   1 3   7               7 is at 3 + 4, so it still joins with a gap of 4
     # b     3       10
     Case(
         name="sessions",
@@ -149,8 +149,8 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_driver_makes_the_same(case: Case, driver: Driver) -> None:
-    made = driver(case)
+    output = driver(case)
     names = case.columns.split()
-    assert [list(row) for row in made.results] == [names] * len(case.expected)
-    assert_same_rows(made.results, [dict(zip(names, row, strict=True)) for row in case.expected])
-    assert sorted(made.refused) == sorted(case.refused)
+    assert [list(row) for row in output.results] == [names] * len(case.expected)
+    assert_same_rows(output.results, [dict(zip(names, row, strict=True)) for row in case.expected])
+    assert sorted(output.refused) == sorted(case.refused)

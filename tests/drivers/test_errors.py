@@ -1,4 +1,4 @@
-"""Every mistake a user can make gets a sentence that names it and says what would work."""
+"""Every mistake of a user gets a message that names it and tells what would work."""
 
 from __future__ import annotations
 
@@ -138,9 +138,9 @@ def test_a_stream_needs_rocksdb(spark: SparkSession) -> None:
 
 def test_a_stream_needs_protobuf(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     windowed = _streaming(spark).tumbling("1 minute")
-    found = importlib.util.find_spec
+    find_spec = importlib.util.find_spec
     monkeypatch.setattr(
-        "importlib.util.find_spec", lambda n: None if n == "google.protobuf" else found(n)
+        "importlib.util.find_spec", lambda n: None if n == "google.protobuf" else find_spec(n)
     )
     with pytest.raises(mt.RequirementError, match=r"package protobuf.*pip install protobuf"):
         windowed.agg("count(*)")
@@ -186,9 +186,11 @@ def test_refused_rows_of_a_stream_come_by_write(spark: SparkSession) -> None:
 
 def test_a_prefix_renames_what_is_muntins(spark: SparkSession) -> None:
     df = spark.createDataFrame([(1, 2)], "x INT, window_start INT")
-    made = mt.stream(df, on="x", by="window_start").tumbling(5, prefix="mt_").agg("count(*) AS n")
-    assert made.columns == ["window_start", "mt_window_start", "mt_window_end", "n"]
-    row = made.first()
+    results = (
+        mt.stream(df, on="x", by="window_start").tumbling(5, prefix="mt_").agg("count(*) AS n")
+    )
+    assert results.columns == ["window_start", "mt_window_start", "mt_window_end", "n"]
+    row = results.first()
     assert row is not None
     assert tuple(row) == (2, 0, 5, 1)
 

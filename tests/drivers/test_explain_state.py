@@ -1,4 +1,4 @@
-"""What ``explain`` says a pane keeps; nothing here starts Spark."""
+"""What ``explain`` reports about the state of a pane; nothing here starts Spark."""
 
 from __future__ import annotations
 

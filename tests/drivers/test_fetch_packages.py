@@ -1,4 +1,4 @@
-"""Packages for a session that runs: each is fetched once, and a failure says what to do."""
+"""Packages for a running session: each is fetched once, and an error tells what to do."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ POSTGRES = packages_for(["postgres"])
 
 
 class Asked:
-    """Stands for a session: what it is asked to run, and whether that fails."""
+    """A fake session that records its statements, and may fail."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.statements: list[str] = []
@@ -33,11 +33,11 @@ def fetching(session: Any, chosen: tuple[str, ...] = ()) -> FetchedPackages:
 
 def test_a_package_is_fetched_once() -> None:
     session = Asked()
-    made = fetching(session)
-    assert made.missing(["csv", "postgres"]) == [*POSTGRES]
-    made.fetch(POSTGRES[0])
+    packages = fetching(session)
+    assert packages.missing(["csv", "postgres"]) == [*POSTGRES]
+    packages.fetch(POSTGRES[0])
     assert session.statements == [f"ADD JAR ivy://{POSTGRES[0]}"]
-    assert made.missing(["postgres"]) == []
+    assert packages.missing(["postgres"]) == []
 
 
 def test_what_the_session_was_started_with_is_there() -> None:
@@ -45,7 +45,7 @@ def test_what_the_session_was_started_with_is_there() -> None:
 
 
 def test_what_cannot_be_fetched() -> None:
-    made = fetching(Asked(PySparkException("unresolved dependency: x\n\tat java")))
+    packages = fetching(Asked(PySparkException("unresolved dependency: x\n\tat java")))
     with pytest.raises(RequirementError, match=r"unresolved dependency: x.*muntin sql --package"):
-        made.fetch(POSTGRES[0])
-    assert made.missing(["postgres"]) == [*POSTGRES]
+        packages.fetch(POSTGRES[0])
+    assert packages.missing(["postgres"]) == [*POSTGRES]

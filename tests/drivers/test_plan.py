@@ -1,4 +1,4 @@
-"""Plans before they run: names, fingerprints, and what ``explain`` says of lengths and state."""
+"""Plans before they run: names, fingerprints, and the lengths and state in ``explain``."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_state_is_said_truly(spark: SparkSession) -> None:
         f"bounded: {pending}, and for every key a count and one cell for each `on` within the "
         "last 1 minute, 24 bytes and the key each"
     )
-    # On average grows too, but never beyond the rows of a window.
+    # A list grows too, but never beyond the rows of a window.
     assert state(stream.rows(100, 10), "collect_list(value)").startswith(
         f"bounded: {pending}, and for every key a count and 11 cells of ranks, "
     )

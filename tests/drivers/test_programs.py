@@ -1,4 +1,4 @@
-"""Programs that hang are ended with everything they started; nothing here starts Spark."""
+"""Programs that hang are killed with all their processes; nothing here starts Spark."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _alive(pid: int) -> bool:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:
         return False
-    return state != "Z"  # nobody waits for the orphan of a killed program but init
+    return state != "Z"  # only init waits for an orphan of a killed program
 
 
 @pytest.mark.parametrize("how", ["finish", "wait_for"])

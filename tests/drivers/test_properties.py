@@ -1,4 +1,4 @@
-"""reference = batch = stream on real Spark; the breadth is in tests/properties."""
+"""reference = batch = stream on real Spark; tests/properties has many more cases."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ START = datetime(2026, 1, 1)
 
 
 def is_short(case: Arrivals) -> bool:
-    """A micro-batch costs a second on Spark; four in a row are for the step property."""
+    """True for cases with few micro-batches, because each takes a second on Spark."""
     return len(case.batches) <= 3
 
 
@@ -38,11 +38,11 @@ def check_batch(spark: SparkSession, case: Case) -> None:
     rows = naive(rows_of(case))
     df = spark.createDataFrame([tuple(row[name] for name in COLUMNS) for row in rows], ddl(case))
     disorder = case.disorder if case.rule in ("marks", "key marks") else None
-    made = plan(case, mt.stream(df, on="on", by="k", disorder=disorder))
+    windows = plan(case, mt.stream(df, on="on", by="k", disorder=disorder))
     whole = rows_of(case) if disorder is None else case.data()
     wanted = reference(case, [MicroBatch(whole, END)])
-    assert_same_rows(made.df.collect(), naive(wanted.results))
-    refused = [(row["k"], row["reason"]) for row in made.refused.collect()]
+    assert_same_rows(windows.df.collect(), naive(wanted.results))
+    refused = [(row["k"], row["reason"]) for row in windows.refused.collect()]
     assert sorted(refused, key=str) == sorted(((r["k"], why) for r, why in wanted.refused), key=str)
 
 
@@ -54,8 +54,8 @@ def test_stream_equals_the_reference(spark: SparkSession) -> None:
 def streamed(spark: SparkSession, case: Case) -> Streamed:
     clock = [None if now is None else START + timedelta(seconds=now) for now in case.clocks]
     played = replay(spark, case.batches, ddl(case), tasks=2, clock=clock)
-    made = plan(case, played.stream("on", "k", case.disorder, shards=3))
-    return Streamed(made, [played])
+    windows = plan(case, played.stream("on", "k", case.disorder, shards=3))
+    return Streamed(windows, [played])
 
 
 def check_stream(case: Case, made: Played) -> None:

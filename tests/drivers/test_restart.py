@@ -1,4 +1,4 @@
-"""Checkpoints: nothing lost or doubled by a kill, other cores work, another query is refused."""
+"""Checkpoints: a kill loses and doubles nothing, cores may change, other queries are refused."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PROGRAM = Path(__file__).with_name("program_kill.py")
 
 
 def arrivals(batches: int) -> list[list[dict[str, Any]]]:
-    """Rows that drift forward with disorder, some of them later than the slack."""
+    """Return rows that move forward with disorder; some are later than the slack."""
     chance = random.Random(11)
     return [
         [
@@ -52,7 +52,7 @@ EVALUATE: dict[str, Evaluate] = {
     "total": lambda rows: aggregates.total([row["v"] for row in rows]),
     "n": len,
 }
-#: As doubles: what a synopsis counts, exactly while rows are few.
+#: Counts as doubles, as synopses return them; with few rows they are exact.
 COUNTS: dict[str, Evaluate] = {
     "total": lambda rows: float(len(rows)),
     "n": lambda rows: float(len(rows)),
@@ -68,7 +68,7 @@ def expected(batches: list[list[dict[str, Any]]]) -> Outcome:
 def expected_of(
     spec: SequenceSpec | Window, evaluate: dict[str, Evaluate], batches: list[list[dict[str, Any]]]
 ) -> Outcome:
-    """The same for windows over rows, which are late below the punctuation."""
+    """Return the expected output of windows over rows: rows below the punctuation are late."""
     reference = SequenceReference(spec, AXIS, ("k",), (), evaluate, tie=lambda row: row["v"])
     return reference.run(Rule(mt.slack(5), AXIS, "x").punctuate(batches))
 
@@ -76,7 +76,7 @@ def expected_of(
 def expected_frames(
     kind: FrameKind, batches: list[list[dict[str, Any]]], **choices: Any
 ) -> Outcome:
-    """Frames with their aggregates, and what is refused."""
+    """Return the expected frames with their aggregates, and the refused rows."""
     total, count = EVALUATE["total"], EVALUATE["n"]
     reference = FrameReference(
         framing=Framing(kind, "x", ties="first", tie_order="v", **choices),
@@ -87,25 +87,27 @@ def expected_frames(
         tie=lambda row: row["v"],
         aggregates={"total": total, "rows": count},
     )
-    made = reference.run(Rule(mt.slack(5), AXIS, "x").punctuate(batches))
+    outcome = reference.run(Rule(mt.slack(5), AXIS, "x").punctuate(batches))
     return replace(
-        made,
-        results=[{n: v for n, v in r.items() if n not in ("n", "n_missing")} for r in made.results],
+        outcome,
+        results=[
+            {n: v for n, v in r.items() if n not in ("n", "n_missing")} for r in outcome.results
+        ],
     )
 
 
 def expected_fill(batches: list[list[dict[str, Any]]]) -> Outcome:
-    """Frames filled with their own stream, from a little before them; both inputs refuse rows."""
+    """Return frames filled from their own stream and a little before; both inputs refuse rows."""
     frames = expected_frames(mt.threshold("v > -4"), batches)
-    made = Outcome()
+    outcome = Outcome()
     punctuated = Rule(mt.slack(5), AXIS, "x").punctuate(batches)
-    in_time = arrive(made, punctuated, AXIS, "x", ("k",), lambda row: None).held
+    in_time = arrive(outcome, punctuated, AXIS, "x", ("k",), lambda row: None).held
     for frame in frames.results:
         low, high = frame["frame_start"] - 4, frame["frame_end"]
         rows = [row for row in in_time[frame["k"],] if low <= row["x"] <= high]
-        told = {name: frame[name] for name in frame if name not in ("total", "rows")}
-        made.results.append({**told, **{name: of(rows) for name, of in EVALUATE.items()}})
-    return replace(made, refused=[*made.refused, *frames.refused])
+        columns = {name: frame[name] for name in frame if name not in ("total", "rows")}
+        outcome.results.append({**columns, **{name: of(rows) for name, of in EVALUATE.items()}})
+    return replace(outcome, refused=[*outcome.refused, *frames.refused])
 
 
 def median(rows: Any) -> Any:
@@ -179,13 +181,13 @@ def test_a_restart_with_other_partitions_goes_on(spark: SparkSession, tmp_path: 
     played.play(plan())
     played.extend(batches[2:])
     with partitions(spark, 5):
-        made = played.play(plan())
-    assert_same_rows(made.results, expected(batches).results)
+        output = played.play(plan())
+    assert_same_rows(output.results, expected(batches).results)
 
 
 @pytest.fixture(scope="module")
 def paused(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Replay:
-    """A replay that goes on where a query has stopped."""
+    """Return a replay that continues where a query has stopped."""
     batches = arrivals(2)
     played = replay(spark, batches[:1], SCHEMA, end=False, folder=tmp_path_factory.mktemp("paused"))
     stream = played.stream("x", "k", mt.slack(5))

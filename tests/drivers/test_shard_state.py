@@ -1,4 +1,4 @@
-"""The state of a shard as it is stored; nothing here starts Spark."""
+"""The stored state of a shard; nothing here starts Spark."""
 
 from __future__ import annotations
 
@@ -86,7 +86,11 @@ def test_state_from_before_formats_is_refused() -> None:
 
 
 def test_progress_of_a_neighbouring_version_is_read() -> None:
-    told = {"largest": 9, "reached": 5, "mood": "good"}  # a field too many, and four too few
-    state = ShardState(stored(progress=[told]), Map(), QUERY)
+    progress = {
+        "largest": 9,
+        "reached": 5,
+        "mood": "good",
+    }  # one unknown field, and four missing ones
+    state = ShardState(stored(progress=[progress]), Map(), QUERY)
     assert state.head.progress_of(0) == Progress(largest=9, reached=5)
     assert state.head.progress_of(1) == Progress()

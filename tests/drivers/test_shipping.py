@@ -27,17 +27,17 @@ PROGRAM = Path(__file__).with_name("program_cluster.py")
 @pytest.mark.parametrize("kind", ["local-cluster", "connect"])
 def test_batch_and_streams_run_without_installing(kind: str, tmp_path: Path) -> None:
     python = python_without_muntin(tmp_path / "venv")
-    made: Any = answer(start(PROGRAM, kind, str(tmp_path), PYSPARK_PYTHON=python))
-    assert made["had"] is False
-    assert len(made["batch"]) > 100
-    assert made["sql"] == made["batch"]
-    # To the last bit, whatever the order of arrival and the tasks that rows are in.
-    assert made["stream"] == made["batch"]
-    assert made["counts"]["rows_in"] == made["counts"]["rows_used"] == 600
+    report: Any = answer(start(PROGRAM, kind, str(tmp_path), PYSPARK_PYTHON=python))
+    assert report["had"] is False
+    assert len(report["batch"]) > 100
+    assert report["sql"] == report["batch"]
+    # Equal to the last bit, for any order of arrival and any tasks.
+    assert report["stream"] == report["batch"]
+    assert report["counts"]["rows_in"] == report["counts"]["rows_used"] == 600
 
 
 def test_workers_get_what_they_import_and_nothing_else(tmp_path: Path) -> None:
-    """The modules whose functions are sent find all that they import in what is sent."""
+    """Modules that send functions find everything they import in the shipped package."""
     with zipfile.ZipFile(io.BytesIO(bz2.decompress(package()[1]))) as archive:
         names = archive.namelist()
         archive.extractall(tmp_path)
@@ -57,7 +57,7 @@ def test_workers_get_what_they_import_and_nothing_else(tmp_path: Path) -> None:
 
 
 def sending_modules() -> set[str]:
-    """The modules that send functions of their own to workers."""
+    """Return the modules that send their own functions to workers."""
     root = Path(muntin.__file__).parent
     sends = re.compile(r"\b(shipped|shipped_processor)\(__name__")
     paths = [path for path in root.rglob("*.py") if sends.search(path.read_text())]
@@ -65,11 +65,11 @@ def sending_modules() -> set[str]:
     modules = {
         ".".join(("muntin", *path.relative_to(root).with_suffix("").parts)) for path in paths
     }
-    return {*modules, "muntin.spark.plan.results"}  # which splits micro-batches on a Connect server
+    return {*modules, "muntin.spark.plan.results"}  # it splits micro-batches on a Connect server
 
 
 def test_the_package_is_small_enough_to_travel_in_a_function() -> None:
-    """PySpark sends functions beyond 1 MiB another way, which workers that start streams lack."""
+    """PySpark sends functions above 1 MiB in a way that workers which start streams lack."""
     assert len(package()[1]) < 300_000
 
 
@@ -83,7 +83,7 @@ print(importlib.util.find_spec("muntin").origin)
 
 
 def test_a_worker_unpacks_what_is_missing(tmp_path: Path) -> None:
-    """Workers that start together share one folder, and repair what a cleaner took from it."""
+    """Workers that start together share a folder, and restore files that a cleaner deleted."""
     python = python_without_muntin(tmp_path / "venv")
     function = tmp_path / "load.pickle"
     function.write_bytes(cloudpickle.dumps(loader()))  # type: ignore[no-untyped-call]
@@ -91,7 +91,7 @@ def test_a_worker_unpacks_what_is_missing(tmp_path: Path) -> None:
     temporary.mkdir()
 
     def workers(count: int) -> set[Path]:
-        # Twice each, because a worker serves many calls.
+        # Each loads twice, because a worker serves many calls.
         command = [python, "-c", LOADS, str(function), str(function)]
         environment = {"TMPDIR": str(temporary), "PATH": ""}
         running = [
@@ -100,9 +100,9 @@ def test_a_worker_unpacks_what_is_missing(tmp_path: Path) -> None:
         ]
         return {Path(process.communicate(timeout=60)[0].strip()).parent for process in running}
 
-    (made,) = workers(3)
+    (loaded,) = workers(3)
     (folder,) = temporary.iterdir()
-    assert made == folder / "muntin"
+    assert loaded == folder / "muntin"
     assert package()[0] in folder.name
 
     def files() -> set[str]:
@@ -111,7 +111,7 @@ def test_a_worker_unpacks_what_is_missing(tmp_path: Path) -> None:
 
     whole = files()
     assert {"muntin/__init__.py", "muntin/spark/exchange/shipping.py"} < whole
-    assert all(name.endswith((".py", ".typed")) for name in whole)  # nothing half-written is left
+    assert all(name.endswith((".py", ".typed")) for name in whole)  # no temporary files are left
     shutil.rmtree(folder / "muntin" / "spark")
     (folder / "muntin" / "specs" / "axis.py").write_text("")
     assert workers(2) == {folder / "muntin"}

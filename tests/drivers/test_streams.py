@@ -1,4 +1,4 @@
-"""Streams on real Spark: when windows close, what is refused, and how a stream ends."""
+"""Streams on real Spark: when windows close, which rows are refused, and how a stream ends."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def test_a_window_closes_in_the_micro_batch_of_its_punctuation(
     plan = played.stream("x", "k", mt.ordered()).tumbling(5).plan("count(*) AS n")
     played.play(plan)
     written = spark.read.parquet(str(tmp_path / "results"))
-    found = {(r.batch, r.window_start, r.n) for r in written.collect()}
-    assert found == {(0, 0, 1), (1, 5, 2), (2, 10, 1)}
+    windows = {(r.batch, r.window_start, r.n) for r in written.collect()}
+    assert windows == {(0, 0, 1), (1, 5, 2), (2, 10, 1)}
 
 
 def test_late_rows_come_with_their_columns_and_how_late_they_were(spark: SparkSession) -> None:
@@ -57,10 +57,10 @@ def test_late_rows_come_with_their_columns_and_how_late_they_were(spark: SparkSe
     ]:
         played = replay(spark, batches, SCHEMA)
         stream = played.stream("x", "k", mt.slack(2, late=late))  # type: ignore[arg-type]
-        made = played.play(stream.window(range=10, slide=5).plan("sum(v) AS s"))
+        output = played.play(stream.window(range=10, slide=5).plan("sum(v) AS s"))
         played.remove()
-        assert {(r.x, r.v, r.reason, r.lateness) for r in made.refused} == refused
-        counts = made.counts
+        assert {(r.x, r.v, r.reason, r.lateness) for r in output.refused} == refused
+        counts = output.counts
         assert counts["rows_in"] == 6 == counts["rows_used"] + counts["rows_refused"]
         assert counts["rows_refused"] == len(refused) == counts["late"] + counts["null_on"]
 
@@ -70,9 +70,9 @@ def test_written_punctuation_closes_windows_without_any_disorder_rule(
 ) -> None:
     batches = [[row(1), row(9)], [row(3)], []]
     played = replay(spark, batches, SCHEMA, punctuation=[None, 5, 10], end=False, folder=tmp_path)
-    made = played.play(played.stream("x", "k").tumbling(5).plan("sum(v) AS s", "count(*) AS n"))
+    output = played.play(played.stream("x", "k").tumbling(5).plan("sum(v) AS s", "count(*) AS n"))
     assert_same_rows(
-        made.results,
+        output.results,
         [
             {"k": "a", "window_start": 0, "window_end": 5, "s": 2.0, "n": 2},
             {"k": "a", "window_start": 5, "window_end": 10, "s": 1.0, "n": 1},
@@ -84,25 +84,29 @@ def test_written_punctuation_closes_windows_without_any_disorder_rule(
 
 def test_nothing_enters_a_stream_that_is_over(spark: SparkSession) -> None:
     played = replay(spark, [[row(1)], [row(2)]], SCHEMA, punctuation=[END, None], end=False)
-    made = played.play(played.stream("x", "k", mt.slack(100)).tumbling(5).plan("count(*) AS n"))
+    output = played.play(played.stream("x", "k", mt.slack(100)).tumbling(5).plan("count(*) AS n"))
     played.remove()
-    assert [(r.window_start, r.n) for r in made.results] == [(0, 1)]
-    assert [(r.x, r.reason) for r in made.refused] == [(2, "late")]
+    assert [(r.window_start, r.n) for r in output.results] == [(0, 1)]
+    assert [(r.x, r.reason) for r in output.refused] == [(2, "late")]
 
 
 def test_a_control_row_that_cannot_be_read_is_counted(spark: SparkSession, tmp_path: Path) -> None:
-    """Written by somebody else, and in the source for ever: a restart must not fail over it."""
+    """The row stays in its source for ever, so a restart must not fail because of it."""
     played = replay(spark, [[row(1)]], SCHEMA, punctuation=["soon"], end=False, folder=tmp_path)
 
     def play() -> Played:
         return played.play(played.stream("x", "k").tumbling(5).plan("count(*) AS n"))
 
-    made = play()
-    assert (made.counts["control_refused"], made.counts["rows_in"], made.results) == (1, 1, [])
+    output = play()
+    assert (output.counts["control_refused"], output.counts["rows_in"], output.results) == (
+        1,
+        1,
+        [],
+    )
     played.extend([[row(2)]], punctuation=[5], end=False)
-    made = play()
-    assert (made.counts["control_refused"], made.counts["results"]) == (0, 1)
-    assert [(r.window_start, r.n) for r in made.results] == [(0, 2)]
+    output = play()
+    assert (output.counts["control_refused"], output.counts["results"]) == (0, 1)
+    assert [(r.window_start, r.n) for r in output.results] == [(0, 2)]
 
 
 def test_two_plans_over_the_same_columns_in_one_query(spark: SparkSession, tmp_path: Path) -> None:
@@ -119,24 +123,24 @@ def test_two_plans_over_the_same_columns_in_one_query(spark: SparkSession, tmp_p
         .start()
     )
     query.awaitTermination()
-    found = {(r.window_start, r.window_end, r.n) for r in spark.table("both").collect()}
-    assert found == {(0, 5, 1), (0, 6, 1)}
+    windows = {(r.window_start, r.window_end, r.n) for r in spark.table("both").collect()}
+    assert windows == {(0, 5, 1), (0, 6, 1)}
     (report,) = query.recentProgress
     assert {plan.name for plan in plans} == {*report.observedMetrics}
-    assert mt.progress(query)["rows_in"] == 4  # two rows, seen by two plans
+    assert mt.progress(query)["rows_in"] == 4  # two rows, counted by two plans
 
 
 def test_a_running_query_is_told_and_ended(spark: SparkSession, tmp_path: Path) -> None:
-    """The public way: ``mt.control``, ``mt.punctuate`` and ``mt.end`` on a query that runs."""
+    """``mt.control``, ``mt.punctuate`` and ``mt.end`` work on a running query."""
     start = datetime(2026, 1, 1)
     rows = [(start + timedelta(seconds=s), float(s)) for s in (0, 30, 70)]
     source = tmp_path / "rows"
     spark.createDataFrame(rows, "ts TIMESTAMP, v DOUBLE").coalesce(1).write.parquet(str(source))
     df = spark.readStream.schema("ts TIMESTAMP, v DOUBLE").parquet(str(source))
-    told = mt.control(spark, tmp_path / "control")
-    made = mt.stream(df, on="ts", control=told).tumbling("1 minute").agg("sum(v) AS s")
+    control = mt.control(spark, tmp_path / "control")
+    results = mt.stream(df, on="ts", control=control).tumbling("1 minute").agg("sum(v) AS s")
     query = (
-        made.writeStream.format("memory")
+        results.writeStream.format("memory")
         .queryName("told")
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
         .start()
@@ -173,7 +177,7 @@ def test_state_is_forgotten_with_the_windows(spark: SparkSession) -> None:
     live = chunks.select(F.length("user_map_value.payload").alias("size")).collect()
     played.remove()
     assert len(written) == 4
-    assert written[3] == written[1]  # the fourth hundred costs what the second did
+    assert written[3] == written[1]  # the fourth hundred costs as much as the second
     assert sum(r.size for r in live) < 4096
 
 
@@ -181,7 +185,7 @@ def test_hours_of_a_freeway_equal_spark(spark: SparkSession) -> None:
     raw = spark.createDataFrame(Freeway(hours=3).readings())
     df = raw.select("ts", "detector", F.col("speed").cast("DECIMAL(10,2)")).cache()
     ours = mt.stream(df, on="ts", by="detector").window("5 minutes", "1 minute")
-    made = ours.agg("avg(speed) AS mean", "count(*) AS n", "max(speed) AS hi")
+    results = ours.agg("avg(speed) AS mean", "count(*) AS n", "max(speed) AS hi")
     window = F.window("ts", "5 minutes", "1 minute")
     theirs = df.groupBy("detector", window).agg(
         F.avg("speed").alias("mean"), F.count("*").alias("n"), F.max("speed").alias("hi")
@@ -192,5 +196,5 @@ def test_hours_of_a_freeway_equal_spark(spark: SparkSession) -> None:
         F.col("window.end").alias("window_end"),
         *("mean", "n", "hi"),
     )
-    assert made.count() == flat.count() > 10_000
-    assert made.exceptAll(flat).count() == 0
+    assert results.count() == flat.count() > 10_000
+    assert results.exceptAll(flat).count() == 0

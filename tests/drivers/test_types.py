@@ -1,4 +1,4 @@
-"""Spark types and Arrow types; nothing here starts Spark."""
+"""Conversion between Spark types and Arrow types; nothing here starts Spark."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ FLAT = {
 
 @pytest.mark.parametrize("name", FLAT)
 def test_flat_types_there_and_back(name: str) -> None:
-    made = to_spark(FLAT[name])
-    assert made.simpleString() == name
-    assert to_arrow(made, "x") == FLAT[name]
+    spark_type = to_spark(FLAT[name])
+    assert spark_type.simpleString() == name
+    assert to_arrow(spark_type, "x") == FLAT[name]
 
 
 @pytest.mark.parametrize("name", FLAT)

@@ -1,4 +1,4 @@
-"""What a cut is given, in few words: rows as (key, value), and what is known of the keys."""
+"""The inputs of a cut in short form: rows as (key, value), and the progress of the keys."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def ints(values: Sequence[int]) -> Ints:
 def run(
     *rows: tuple[int, int], rank: Sequence[int] = (), marks: Sequence[Sequence[int]] = ()
 ) -> Run:
-    """Rows by key and value, in order."""
+    """Return rows, given as (key, value) in order, as a run."""
     key, order = ints([k for k, _ in rows]), ints([on for _, on in rows])
     return Run(key, order, ints(rank), order, tuple(ints(mark) for mark in marks))
 
@@ -35,7 +35,7 @@ def progressed(
     largest: int = NEVER,
     **memory: Sequence[int],
 ) -> Progressed:
-    """What is known of so many keys; nothing unless it is said."""
+    """Return the progress of some keys; nothing is known that is not given."""
     nothing = [NEVER] * keys
     names = ("needed", "landmark", "next", "last", "risen", "slide")
     kept: Mapping[str, Ints] = {name: ints(memory.get(name, nothing)) for name in names}
@@ -46,6 +46,6 @@ def progressed(
 
 
 def told(cutting: Cutting) -> list[tuple[Any, ...]]:
-    """Windows as (key, start, end, complete)."""
+    """Return the windows of a cutting as (key, start, end, complete)."""
     columns = (cutting.key, cutting.start, cutting.end, cutting.complete)
     return list(zip(*(column.tolist() for column in columns), strict=True))

@@ -1,4 +1,4 @@
-"""Windows over the rows of a timeline, step by step: the rows of each step, then a punctuation."""
+"""Windows over the rows of a timeline, step by step: the rows of a step, then its punctuation."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from muntin.specs.row_windows import (
 INTEGER = Axis(Domain.INTEGER)
 _WHOLE = pa.int64()
 COUNT = AggregateCall("count", "count(*)", (), (), ansi=True)
-#: The `on` of a window's first and last row, which row windows are reported with.
+#: The `on` of the first and last row of a window, which the results of row windows include.
 ON_EDGES = tuple(
     AggregateCall(f, f"{f}(on)", (0,), (pa.int64(),), ansi=True) for f in ("first", "last")
 )
-#: Columns as the map side gets them, and the names under which rows have them here.
+#: The columns of the map side, and the names of the same columns in the rows here.
 COLUMNS = {"on": "on", "k0": "k", "s0": "on", "t0": "tie", "slide_on": "slide_on"}
 COLUMNS |= {"starts": "starts", "reach": "reach", "o0": "on"}
 TYPES = {"k0": pa.string(), "starts": pa.bool_()}
@@ -45,17 +45,17 @@ def ordered(
     calls: Sequence[AggregateCall] = (COUNT,),
     **choices: Any,
 ) -> RowWindowOperator:
-    """The operator of a specification over integers: rows by key, or grouped inside windows."""
+    """Return the operator of a specification over integers: rows by key, or grouped in windows."""
     edges = ON_EDGES if isinstance(spec, RowWindow) else ()
-    made = build(spec, typed((*edges, *calls), axis, bound_type or pa.int64(), grouped))
-    assert isinstance(made, RowWindowOperator)
-    return replace(made, **choices)
+    operator = build(spec, typed((*edges, *calls), axis, bound_type or pa.int64(), grouped))
+    assert isinstance(operator, RowWindowOperator)
+    return replace(operator, **choices)
 
 
 def sessions(spec: Session, **choices: Any) -> Sessions:
-    made = build(spec, typed((COUNT,)))
-    assert isinstance(made, Sessions)
-    return replace(made, **choices)
+    operator = build(spec, typed((COUNT,)))
+    assert isinstance(operator, Sessions)
+    return replace(operator, **choices)
 
 
 def typed(
@@ -64,7 +64,7 @@ def typed(
     bound_type: pa.DataType = _WHOLE,
     grouped: bool = False,
 ) -> WindowOperatorInputs:
-    """One key of text, and the policies that plans have unless told otherwise."""
+    """Return the inputs of an operator with one text key and the default policies."""
     return WindowOperatorInputs(
         axis=axis,
         keys=(pa.string(),),
@@ -82,7 +82,7 @@ def typed(
 
 @dataclass
 class Stepping:
-    """Micro-batches through a step function, with the punctuation of the stream and of keys."""
+    """Runs micro-batches through a step function, with punctuation of the stream and of keys."""
 
     work: Operator
     state: MemoryState = field(default_factory=MemoryState)
@@ -100,7 +100,7 @@ class Stepping:
         upto_of: Mapping[str, int] | None = None,
         end: bool = False,
     ) -> list[dict[str, Any]]:
-        """What is reported of these rows and this punctuation, in the order it is reported."""
+        """Return the results of these rows and this punctuation, in the order of the operator."""
         routed = [self.work.map_sides[0].route(table(rows, self.slot))] if rows else []
         after = self.reached if upto is None else upto
         after_of = {**self.reached_of, **(upto_of or {})}
@@ -121,18 +121,18 @@ class Stepping:
         self.last = self.work.step(self.state, [batch])
         self.state.apply(self.last.changes)
         self.reached, self.reached_of, self.ended = after, after_of, self.ended or end
-        found: list[dict[str, Any]] = self.last.results.to_pylist()
-        return found
+        results: list[dict[str, Any]] = self.last.results.to_pylist()
+        return results
 
     def rows_of(self, name: str) -> int:
-        """How many rows of state a table has."""
+        """Return how many rows a table of state has."""
         return sum(
             chunk.num_rows for (table, _), chunk in self.state.chunks.items() if table == name
         )
 
 
 def table(rows: Sequence[Mapping[str, Any]], slot: str = "on") -> pa.Table:
-    """Rows with the columns that they have; what breaks ties is their order unless they say."""
+    """Return rows as a table; without a column ``tie``, their order breaks ties."""
     rows = [{"k": "a", "tie": place, **row} for place, row in enumerate(rows)]
     return pa.table(
         {
@@ -144,5 +144,5 @@ def table(rows: Sequence[Mapping[str, Any]], slot: str = "on") -> pa.Table:
 
 
 def at(*on: int | None, **more: Any) -> list[dict[str, Any]]:
-    """Rows of one key at these values."""
+    """Return rows of one key at these values."""
     return [{"on": value, **more} for value in on]

@@ -16,27 +16,27 @@ ADMISSION = Admission(DOUBLES, pa.float64(), origin=10)
 
 
 def rows(*on: float | None, originals: bool = True) -> pa.Table:
-    made = pa.table({"on": pa.array(on, pa.float64()), "k0": pa.array(["a"] * len(on))})
-    return made.append_column("o0", pa.array(range(len(on)))) if originals else made
+    table = pa.table({"on": pa.array(on, pa.float64()), "k0": pa.array(["a"] * len(on))})
+    return table.append_column("o0", pa.array(range(len(on)))) if originals else table
 
 
 #   0.5 is before the origin (tick 10), 3.07 lies in tick 30
 def test_rows_are_refused_for_the_first_reason_that_holds() -> None:
-    given = rows(1.0, 0.5, None, math.nan, math.inf, 3.07, 2.0)
+    arrived = rows(1.0, 0.5, None, math.nan, math.inf, 3.07, 2.0)
     also = np.array(["", "", "no_gap", "", "", "", "no_gap"], object)
-    made = ADMISSION.admit(given, also)
-    assert made.tick.tolist() == [10, 30]
-    assert made.rows["o0"].to_pylist() == [0, 5]
-    assert made.progress == 30
-    assert made.counts == {
+    admitted = ADMISSION.admit(arrived, also)
+    assert admitted.tick.tolist() == [10, 30]
+    assert admitted.rows["o0"].to_pylist() == [0, 5]
+    assert admitted.progress == 30
+    assert admitted.counts == {
         "before_origin": 1,
         "null_on": 1,
         "nan_on": 1,
         "out_of_range": 1,
         "no_gap": 1,
     }
-    assert made.refused_rows is not None
-    refused = made.refused_rows.to_pylist()
+    assert admitted.refused_rows is not None
+    refused = admitted.refused_rows.to_pylist()
     assert [(row["o0"], row["reason"]) for row in refused] == [
         (1, "before_origin"),
         (2, "null_on"),
@@ -44,7 +44,7 @@ def test_rows_are_refused_for_the_first_reason_that_holds() -> None:
         (4, "out_of_range"),
         (6, "no_gap"),
     ]
-    assert made.refused_rows["lateness"].type == pa.float64()
+    assert admitted.refused_rows["lateness"].type == pa.float64()
 
 
 def test_progress_counts_rows_that_are_refused_but_placed() -> None:
@@ -54,9 +54,9 @@ def test_progress_counts_rows_that_are_refused_but_placed() -> None:
 
 
 def test_originals_travel_only_where_they_are_wanted() -> None:
-    made = ADMISSION.admit(rows(None, 2.0, originals=False))
-    assert made.refused_rows is None
-    assert made.originals(["k0"]) is None
+    admitted = ADMISSION.admit(rows(None, 2.0, originals=False))
+    assert admitted.refused_rows is None
+    assert admitted.originals(["k0"]) is None
     kept = ADMISSION.admit(rows(None, 2.0)).originals(["k0"])
     assert kept is not None
     assert kept.to_pylist() == [{"k0": "a", "o0": 1, "tick": 20}]
@@ -67,16 +67,16 @@ def test_original_columns_are_told_from_others_by_their_number() -> None:
     assert original_names(named) == ["o0", "o12"]
 
 
-#   key a is complete up to 20, key b up to 5 with the stream, and c has never been told of
+#   key a is complete up to 20; key b up to 5, like the whole stream
 def test_late_is_below_the_punctuation_of_the_key() -> None:
     by_key = pa.table({"k0": ["a"], "before": [20], "after": [30]})
     table = pa.table({"k0": ["a", "a", "b", "b"], "tick": [19, 20, 4, 5], "o0": [1, 2, 3, 4]})
-    told = Punctuation(5, 5, 40, by_key=by_key)
-    late = behind(table, ["k0"], told)
+    punctuation = Punctuation(5, 5, 40, by_key=by_key)
+    late = behind(table, ["k0"], punctuation)
     assert late.tolist() == [True, False, True, False]
-    before, _ = told.of(table.select(["k0"]))
-    gone = Admission(Axis(Domain.INTEGER), pa.int64()).late_rows(table, late, before)
-    assert gone.to_pylist() == [
+    before, _ = punctuation.of(table.select(["k0"]))
+    refused = Admission(Axis(Domain.INTEGER), pa.int64()).late_rows(table, late, before)
+    assert refused.to_pylist() == [
         {"o0": 1, "reason": "late", "lateness": 1},
         {"o0": 3, "reason": "late", "lateness": 1},
     ]
@@ -89,7 +89,7 @@ def test_behind_the_end_every_row_is_late_however_far_it_is() -> None:
     late = behind(table, ["k0"], over)
     assert late.all()
     admission = Admission(Axis(Domain.INTEGER), pa.int64())
-    gone = admission.late_rows(table, late, np.array([5, 5]))
-    assert gone["lateness"].to_pylist() == [2, None]
+    refused = admission.late_rows(table, late, np.array([5, 5]))
+    assert refused["lateness"].to_pylist() == [2, None]
     never = admission.late_rows(table, late, np.array([NEVER, NEVER]))
     assert never["lateness"].to_pylist() == [None, None]

@@ -42,9 +42,9 @@ def test_a_column_of_one_table_for_every_key() -> None:
     some, more = table([("a", 1), (None, 2)]), table([("b", 1), ("a", 1)])
     keyed = KeyedTables.of(["k0", "k1"], [some, more])
     spread = keyed.spread(0, pa.chunked_array([[10, 20]]), missing=-1)
-    found = dict(zip(map(str, keyed.keys.to_pylist()), spread.tolist(), strict=True))
-    assert sorted(found.values()) == [-1, 10, 20]
-    assert found[str({"k0": None, "k1": 2})] == 20
+    by_key = dict(zip(map(str, keyed.keys.to_pylist()), spread.tolist(), strict=True))
+    assert sorted(by_key.values()) == [-1, 10, 20]
+    assert by_key[str({"k0": None, "k1": 2})] == 20
 
 
 @given(st.lists(st.integers(0, 4), max_size=20).map(sorted))

@@ -1,4 +1,4 @@
-"""Which windows a cut tells of rows that became final, and which cells it still needs."""
+"""The windows that a cut returns for rows that became final, and the cells it still needs."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def rank_cut(range_: int, slide: int) -> RankCut:
 
 
 #   ranks     0 1 | 2 3 | 4 ...        5 rows so far, 3 of them before this step
-#   window 0  [---)                    told before
+#   window 0  [---)                    reported before
 #   window 1  [---------)              now
 #   window 2    [-------------)        needs one more row, and ranks from 1 on
 def test_row_windows_are_told_when_their_last_row_is_final() -> None:
     cutting = rank_cut(5, 2).windows(run(), progressed(counted=[5], n=[3]), None)
     assert told(cutting) == [(0, 0, 4, True)]
-    # Panes: [0, 1), [1, 2), [2, 3), ... because 5 is no multiple of 2.
+    # Panes are [0, 1), [1, 2), [2, 3), ... because 5 is not a multiple of 2.
     assert (cutting.low.tolist(), cutting.high.tolist()) == ([0], [4])
     assert cutting.needed.tolist() == [1]
 
@@ -52,11 +52,11 @@ def test_at_the_end_row_windows_that_hold_a_row_are_told() -> None:
 def test_every_row_window_is_told_once_and_its_panes_are_kept(
     range_: int, slide: int, steps: list[int]
 ) -> None:
-    cut, counted, found, needed = rank_cut(range_, slide), 0, [], NEVER
+    cut, counted, reported, needed = rank_cut(range_, slide), 0, [], NEVER
     for rows, ended in [*((rows, False) for rows in steps), (0, True)]:
         keys = progressed(counted=[counted + rows], n=[counted], ended=ended)
         cutting = cut.windows(run(), keys, None)
-        found += [(start, end) for _, start, end, _ in told(cutting)]
+        reported += [(start, end) for _, start, end, _ in told(cutting)]
         ranks = np.arange(max(counted + rows, 1))
         numbers = cut.number(run(*((0, 0) for _ in ranks), rank=ranks.tolist()), keys)
         for (_, start, end, _), low, high in zip(
@@ -67,7 +67,7 @@ def test_every_row_window_is_told_once_and_its_panes_are_kept(
             assert low >= needed or not inside.any()
         counted, needed = counted + rows, int(cutting.needed[0])
     wanted = [(max(0, (w + 1) * slide - range_), (w + 1) * slide) for w in range(counted + 9)]
-    assert found == [window for window in wanted if window[0] < counted]
+    assert reported == [window for window in wanted if window[0] < counted]
 
 
 #   on        3     5  5     9        every 2nd row ends a window: ranks 1 and 3, at 5 and 9
@@ -77,7 +77,7 @@ def test_tuple_windows_end_at_every_nth_row() -> None:
     cutting = cut.windows(rows, progressed(complete=[10]), None)
     assert told(cutting) == [(0, 1, 5, True), (0, 5, 9, True)]
     assert (cutting.low.tolist(), cutting.high.tolist()) == ([2, 6], [6, 10])
-    # Rows from 10 on reach back to 6 at the least.
+    # Windows of rows from 10 on reach back to 6 at most, and the cut keeps two ticks more.
     assert cutting.needed.tolist() == [10 - 4 - 2]
 
 
@@ -113,9 +113,9 @@ def test_spread(pairs: list[tuple[int, int]]) -> None:
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 3), st.integers(0, 9)), max_size=9))
 def test_ties(rows: list[tuple[int, int, int]]) -> None:
     rows.sort()
-    made = run(*((k, on) for k, on, _ in rows))
+    final = run(*((k, on) for k, on, _ in rows))
     groups = [list(g) for _, g in itertools.groupby(rows, key=lambda row: row[:2])]
-    assert first_of_each(made.key, made.order).sum() == len(groups)
-    assert made.last_of_ties().sum() == len(groups)
-    greatest = greatest_of_ties(made, ints([value for *_, value in rows]))
+    assert first_of_each(final.key, final.order).sum() == len(groups)
+    assert final.last_of_ties().sum() == len(groups)
+    greatest = greatest_of_ties(final, ints([value for *_, value in rows]))
     assert greatest.tolist() == [max(value for *_, value in group) for group in groups]

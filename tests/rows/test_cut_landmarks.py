@@ -1,4 +1,4 @@
-"""Windows from the latest landmark on, as rows and punctuation come."""
+"""Windows that begin at the latest landmark, as rows and punctuation come."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_windows_of_given_landmarks() -> None:
         "last": [9],
     }
     assert cutting.needed.tolist() == [0]
-    # What lies before the end of the last window told is in all windows to come.
+    # Rows before the end of the last reported window are in all later windows.
     assert cutting.settled is not None
     assert cutting.settled.tolist() == [10]
     keys = progressed(complete=[13], landmark=[0], next=[2], last=[9])
@@ -55,7 +55,7 @@ def test_landmarks_found_in_the_data() -> None:
     cutting = cut.windows(rows, keys, None)
     assert told(cutting) == [(0, 4, 9, True)]
     assert cutting.memory["landmark"].tolist() == [9, NEVER]
-    # The landmark of an earlier step holds for rows that come now.
+    # The landmark of an earlier step applies to new rows.
     later = run((0, 12), marks=[[0]])
     assert cut.number(later, progressed(landmark=[9])).tolist() == [12]
 
@@ -88,16 +88,16 @@ def test_doubles_are_compared_where_windows_end() -> None:
     rows = run((0, zero), (0, three_tenths))
     cutting = cut.windows(rows, progressed(), None)
     assert told(cutting) == []
-    # Three slides of 0.1 are a little more than 0.3, so 0.3 lies in the third.
+    # Three slides of 0.1 are slightly more than 0.3, so 0.3 lies in the third.
     cutting = cut.windows(run((0, three_tenths)), progressed(complete=[5]), None)
     assert cutting.end.tolist() == doubles_order(np.array([3 * 0.1, 0.4, 0.5])).tolist()
 
 
-#   landmark given at 0; two keys, of which b is quiet: windows of each up to the largest of all
+#   a landmark at 0 and two keys: both have windows up to the largest value of all
 def test_at_the_end_keys_are_reported_up_to_the_largest_value_of_the_input() -> None:
     stepping = Stepping(ordered(Landmarks("on", 5, [0])))
-    found = stepping.step([*at(1, k="b"), *at(11)], end=True)
-    assert sorted((r["k0"], r["window_end"], r["r0"]) for r in found) == [
+    results = stepping.step([*at(1, k="b"), *at(11)], end=True)
+    assert sorted((r["k0"], r["window_end"], r["r0"]) for r in results) == [
         ("a", 15, 1),
         ("b", 5, 1),
         ("b", 10, 1),

@@ -12,7 +12,7 @@ INTEGER = Axis(Domain.INTEGER)
 
 #   on         1    4    6    8        slides of 10 of the mile
 #   mile      12   18   25   31
-#   windows        ends at 4, and at 6; the one at 8 waits for what comes behind
+#   windows        ends at 4, and at 6; the one at 8 waits for a later row
 def slide_cut() -> SlideCut:
     return SlideCut(5, INTEGER, 10, 0, INTEGER)
 

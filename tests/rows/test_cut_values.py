@@ -1,4 +1,4 @@
-"""Windows over values told by a cut: each once, and no cell forgotten that one needs."""
+"""Windows over values from a cut: each is reported once, and no needed cell is deleted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INTEGER = Axis(Domain.INTEGER)
 
 #   0         5         10        15
 #       3                 11                complete up to 12
-#   [---------)                             told
+#   [---------)                             reported
 #        [2.5 ...
 def test_windows_are_told_when_they_are_complete() -> None:
     cut = ValueCut(Edges(10, 5, 0, clipped=False), INTEGER)
@@ -31,7 +31,7 @@ def test_windows_are_told_when_they_are_complete() -> None:
 
 @pytest.mark.parametrize("origin", [0, -(2**50)])
 def test_windows_far_from_the_origin_keep_what_they_need(origin: int) -> None:
-    """A slide of a microsecond has its window 10**15 today."""
+    """With a slide of a microsecond, the windows of today have numbers near 10**15."""
     cut = ValueCut(Edges(100, 1, origin, clipped=False), INTEGER)
     now = 2**51
     cutting = cut.windows(run((0, now - 3)), progressed(complete=[now]), None)
@@ -67,8 +67,8 @@ WINDOWS = st.builds(Edges, st.integers(1, 9), st.integers(1, 6), st.integers(-4,
 
 @given(WINDOWS, st.lists(st.tuples(st.integers(-9, 20), st.integers(0, 9)), max_size=6))
 def test_every_window_is_told_once(edges: Edges, rows: list[tuple[int, int]]) -> None:
-    """Rows in order, each with how much further the punctuation goes behind it."""
-    cut, found, ticks = ValueCut(edges, INTEGER), [], []
+    """Rows come in order, each with the distance from it to the punctuation after it."""
+    cut, reported, ticks = ValueCut(edges, INTEGER), [], []
     memory: dict[str, list[int]] = {}
     complete, needed = -20, NEVER
     for tick, further in rows:
@@ -78,12 +78,12 @@ def test_every_window_is_told_once(edges: Edges, rows: list[tuple[int, int]]) ->
         keys = progressed(complete=[complete], **memory)
         cutting = cut.windows(run((0, tick)), keys, None)
         assert all(low >= needed for low in cutting.low.tolist())
-        found += told(cutting)
+        reported += told(cutting)
         memory = {name: of.tolist() for name, of in cutting.memory.items()}
         needed = int(cutting.needed[0])
     ended = progressed(complete=[complete], ended=True, largest=max(ticks, default=NEVER), **memory)
-    found += told(cut.windows(run(), ended, None))
+    reported += told(cut.windows(run(), ended, None))
     wids = {w for w in range(-40, 60) for tick in ticks if edges.start(w) <= tick < edges.end(w)}
-    assert [(start, end) for _, start, end, _ in found] == [
+    assert [(start, end) for _, start, end, _ in reported] == [
         (edges.start(w), edges.end(w)) for w in sorted(wids)
     ]

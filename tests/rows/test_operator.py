@@ -1,4 +1,4 @@
-"""Windows over rows step by step: when they are told, and what is remembered."""
+"""Windows over rows step by step: when they are reported, and what is remembered."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from muntin.specs.row_windows import Landmarks, RowWindow, SlideOnWindow, TupleW
 from tests.operators.stepping import COUNT, Stepping, at, ordered
 
 
-def ends(found: list[dict[str, Any]]) -> list[tuple[int, int]]:
-    return [(row["window_end"], row["r0"]) for row in found]
+def ends(results: list[dict[str, Any]]) -> list[tuple[int, int]]:
+    return [(row["window_end"], row["r0"]) for row in results]
 
 
 #   on        1   2  |3   4
@@ -44,10 +44,10 @@ def test_a_row_at_the_punctuation_is_not_final() -> None:
 def test_keys_move_by_themselves() -> None:
     stepping = Stepping(ordered(TupleWindow(5, "on")))
     rows = [*at(1, 3), *at(1, 3, k="b")]
-    found = stepping.step(rows, upto_of={"b": 2})
-    assert [(row["k0"], row["window_end"]) for row in found] == [("b", 1)]
-    found = stepping.step(upto=4)
-    assert sorted((row["k0"], row["window_end"], row["r0"]) for row in found) == [
+    results = stepping.step(rows, upto_of={"b": 2})
+    assert [(row["k0"], row["window_end"]) for row in results] == [("b", 1)]
+    results = stepping.step(upto=4)
+    assert sorted((row["k0"], row["window_end"], row["r0"]) for row in results) == [
         ("a", 1, 1),
         ("a", 3, 2),
         ("b", 3, 2),
@@ -58,7 +58,7 @@ def test_by_arrival_row_windows_wait_for_nothing() -> None:
     stepping = Stepping(ordered(RowWindow(2, 2, "on", order="arrival")))
     assert ends(stepping.step(at(9, 1, 5), upto=9)) == [(2, 2)]
     assert stepping.rows_of(PENDING) == 0
-    # Nor are rows ever late.
+    # Rows are never late either.
     assert ends(stepping.step(at(0))) == [(4, 2)]
 
 
@@ -66,11 +66,11 @@ def test_by_tuple_remembers_the_rows_within_its_range() -> None:
     stepping = Stepping(ordered(TupleWindow(10, "on")))
     most = 0
     for now in range(0, 1000, 2):
-        found = stepping.step(at(now, now + 1), upto=now + 1)
-        assert ends(found)[-1] == (now, min(now + 1, 10))
+        results = stepping.step(at(now, now + 1), upto=now + 1)
+        assert ends(results)[-1] == (now, min(now + 1, 10))
         most = max(most, stepping.rows_of(CELLS))
         assert len(stepping.state.buckets(CELLS)) <= 32
-    # Ten within the range, and those that only their chunk keeps.
+    # Ten are within the range; others are in a chunk that is still needed.
     assert most <= 10 + 2 * 32
     assert stepping.rows_of(PENDING) == 1
     assert not stepping.state.buckets(MEMORY)
@@ -79,7 +79,7 @@ def test_by_tuple_remembers_the_rows_within_its_range() -> None:
 
 
 def test_cells_of_quiet_steps_are_put_together() -> None:
-    """Nothing is forgotten, as nothing is complete beyond the range; 40 steps are few chunks."""
+    """No cell is deleted, because the range is long; yet 40 steps leave few chunks."""
     stepping = Stepping(ordered(TupleWindow(1000, "on")))
     counts = []
     for now in range(40):
@@ -102,21 +102,21 @@ def test_rows_of_a_pane_are_one_cell() -> None:
 def test_rows_before_a_landmark_are_one_cell_once_they_are_in_every_window() -> None:
     stepping = Stepping(ordered(Landmarks("on", 10, [0])))
     for now in range(0, 100, 10):
-        found = stepping.step(at(*range(now, now + 10)), upto=now + 10)
-        assert ends(found) == [(now + 10, now + 10)]
+        results = stepping.step(at(*range(now, now + 10)), upto=now + 10)
+        assert ends(results) == [(now + 10, now + 10)]
         assert stepping.rows_of(CELLS) == 1
 
 
 def test_grouped_inside_windows_rows_have_one_order() -> None:
     stepping = Stepping(ordered(RowWindow(3, 3, "on"), grouped=True))
     rows = [*at(1, 4), *at(2, 3, k="b"), *at(5, k=None)]
-    found = stepping.step(rows, upto=4)
-    assert sorted((row["k0"], row["on_start"], row["on_end"], row["r0"]) for row in found) == [
+    results = stepping.step(rows, upto=4)
+    assert sorted((row["k0"], row["on_start"], row["on_end"], row["r0"]) for row in results) == [
         ("a", 1, 1, 1),
         ("b", 2, 3, 2),
     ]
-    found = stepping.step(end=True)
-    assert {(row["k0"], row["r0"]) for row in found} == {("a", 1), (None, 1)}
+    results = stepping.step(end=True)
+    assert {(row["k0"], row["r0"]) for row in results} == {("a", 1), (None, 1)}
 
 
 #   on          1      2      3
@@ -144,7 +144,7 @@ def test_keys_whose_windows_are_over_are_forgotten() -> None:
     assert stepping.rows_of(MEMORY) == 9
     stepping.step(upto=10)
     assert not stepping.state.chunks
-    # One that comes back starts anew.
+    # A key that comes back starts anew.
     assert ends(stepping.step(at(12, k="key 3"), upto=15)) == [(15, 1)]
 
 
@@ -158,13 +158,13 @@ def test_nothing_is_written_where_nothing_happened() -> None:
 
 def played(rows: list[list[int]], upto: list[int]) -> list[dict[str, Any]]:
     stepping = Stepping(ordered(RowWindow(3, 2, "on")))
-    found = []
+    results = []
     for arrived, reached in zip(rows, upto, strict=True):
-        found += stepping.step(at(*arrived), upto=reached)
+        results += stepping.step(at(*arrived), upto=reached)
         chunks = [stepping.state.read(PENDING, c) for c in stepping.state.buckets(PENDING)]
         for least, chunk in zip(stepping.state.buckets(PENDING), chunks, strict=True):
             assert min(chunk["tick"].to_pylist()) == least
-    return [*found, *stepping.step(end=True)]
+    return [*results, *stepping.step(end=True)]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -179,7 +179,7 @@ def test_rows_wait_in_chunks_of_any_size(seed: int, monkeypatch: pytest.MonkeyPa
         assert played(rows, upto) == whole
 
 
-#   the slack grows by far between two steps: what waits is found all the same
+#   the slack grows much between two steps, and waiting rows are still found
 def test_rows_wait_however_the_punctuation_moves() -> None:
     stepping = Stepping(ordered(TupleWindow(5, "on")))
     stepping.step(at(10, 20, 10**9), upto=5)

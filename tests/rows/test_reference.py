@@ -1,4 +1,4 @@
-"""The reference of windows over rows, on timelines worked out by hand."""
+"""The reference of windows over rows, on timelines computed by hand."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_equal_values_share_one_window_of_tuples() -> None:
     assert found(run(TupleWindow(5, "on"), whole(3, 3, 8))) == [(-2, 3, [3, 3]), (3, 8, [8])]
 
 
-#   on      1   2   3   5        slides of 10: a window ends where the next row is in another
+#   on      1   2   3   5        slides of 10: a window ends before a row of another slide
 #   mile    3   9  12  31
 def test_slides_over_another_attribute() -> None:
     rows = [{"on": o, "k": "a", "mile": m} for o, m in ((1, 3), (2, 9), (3, 12), (5, 31), (4, 2))]
@@ -107,7 +107,7 @@ def test_landmarks_found_in_the_data() -> None:
     assert outcome.used == 4
 
 
-#   the only row is at 3, and a punctuation of 16 has passed it: what ends up to there is complete
+#   the only row is at 3, and the punctuation is 16: windows that end up to 16 are complete
 @pytest.mark.parametrize("spec", [Landmarks("on", 5, [0]), Landmark(5, "on", 0)])
 def test_windows_that_punctuation_has_closed_are_complete(spec: Any) -> None:
     outcome = run(spec, MicroBatch(at(3), 16), MicroBatch([], END), unfinished="flag")
@@ -126,7 +126,7 @@ def test_windows_that_only_the_end_closes_are_not() -> None:
     ]
 
 
-#   on     0    5     11       gap 5: a row just at the end still joins
+#   on     0    5     11       gap 5: a row exactly at the end still joins
 def test_sessions() -> None:
     assert found(run(Session("on", 5), whole(11, 0, 5))) == [(0, 10, [0, 5]), (11, 16, [11])]
     rows = [*at(0, gap=20), *at(3, gap=1), *at(21, gap=1), *at(4, gap=0), *at(5, gap=None)]

@@ -1,4 +1,4 @@
-"""Windows over rows check themselves, say what they are, and lay themselves on an axis."""
+"""Specifications of windows over rows: their checks, their text, and their edges on an axis."""
 
 from __future__ import annotations
 

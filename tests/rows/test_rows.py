@@ -1,4 +1,4 @@
-"""reference = batch = stream for windows over rows on real Spark; the breadth is elsewhere."""
+"""reference = batch = stream for windows over rows on real Spark; other tests have more cases."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.drivers.test_properties import START, is_short
 from tests.properties.sequences import SequenceCase, sequence_cases
 
 NAMES = (*COLUMNS, "slide_on", "gap", "tie")
-#: A gap from a whole number of small units, for each domain.
+#: For each domain, a function that makes a gap from a number of small units.
 GAP = {
     Domain.TIMESTAMP: "make_dt_interval(0, 0, 0, gap)",
     Domain.TIMESTAMP_NTZ: "make_dt_interval(0, 0, 0, gap)",
@@ -36,12 +36,12 @@ GAP = {
 
 
 def on_workers(case: SequenceCase) -> SequenceCase:
-    """Without the own aggregate of the tests, whose module workers do not have."""
+    """Return a case without the tests' own aggregate, whose module workers do not have."""
     return replace(case, calls=[call for call in case.calls if call[0] != "own"])
 
 
 def rows_of(case: SequenceCase, batches: Sequence[Sequence[Any]]) -> list[list[dict[str, Any]]]:
-    """Rows with their gap as a whole number."""
+    """Return rows with their gap as an integer."""
     return [[{**row, "gap": units(case, row["gap"])} for row in batch] for batch in batches]
 
 
@@ -103,11 +103,11 @@ def check_batch(spark: SparkSession, case: SequenceCase) -> None:
     disorder = case.disorder if case.rule in ("marks", "key marks") else None
     rows = [row for batch in rows_of(case, case.batches) for row in naive(batch)]
     df = spark.createDataFrame([tuple(row[n] for n in NAMES) for row in rows], schema(case))
-    made = plan(case, mt.stream(df, on="on", by=case.by, disorder=disorder))
+    windows = plan(case, mt.stream(df, on="on", by=case.by, disorder=disorder))
     whole = [r for b in case.batches for r in b] if disorder is None else case.data()
     wanted = case.reference().run([MicroBatch(whole, END)])
-    assert_same_rows(made.df.collect(), naive(wanted.results))
-    refused = [(row["k"], row["reason"]) for row in made.refused.collect()]
+    assert_same_rows(windows.df.collect(), naive(wanted.results))
+    refused = [(row["k"], row["reason"]) for row in windows.refused.collect()]
     assert sorted(refused, key=str) == sorted(((r["k"], why) for r, why in wanted.refused), key=str)
 
 

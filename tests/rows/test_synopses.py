@@ -37,8 +37,8 @@ def synopses(edges: Edges) -> Stepping:
 def test_windows_are_answered_when_they_are_complete() -> None:
     stepping = synopses(Edges(10, 5, 0, clipped=False))
     assert stepping.step(at(6, 2, 1)) == []
-    found = stepping.step(upto=10)
-    assert [(r["window_end"], r["r0"], r["r1"]) for r in found] == [(5, 2.0, 2.0), (10, 3.0, 6.0)]
+    results = stepping.step(upto=10)
+    assert [(r["window_end"], r["r0"], r["r1"]) for r in results] == [(5, 2.0, 2.0), (10, 3.0, 6.0)]
     assert [(r["window_end"], r["r0"]) for r in stepping.step(end=True)] == [(15, 1.0)]
     assert not stepping.state.chunks
 
@@ -49,9 +49,9 @@ def test_keys_whose_windows_are_over_are_forgotten() -> None:
         stepping.step(at(now, k=f"key {now}"), upto=now)
         assert stepping.rows_of(SYNOPSES) <= 2
         assert stepping.rows_of(MEMORY) <= 2
-    # One that comes back starts anew.
-    found = stepping.step(at(2001, k="key 0"), upto=2005)
-    assert [(r["k0"], r["window_end"], r["r0"]) for r in found if r["k0"] == "key 0"] == [
+    # A key that comes back starts anew.
+    results = stepping.step(at(2001, k="key 0"), upto=2005)
+    assert [(r["k0"], r["window_end"], r["r0"]) for r in results if r["k0"] == "key 0"] == [
         ("key 0", 2005, 1.0)
     ]
 

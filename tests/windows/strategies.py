@@ -1,4 +1,4 @@
-"""Random axes, edges and values of every domain, near enough to each other to matter."""
+"""Random axes, edges and values of every domain; values are near the edges."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AXES = [
 
 @dataclass(frozen=True)
 class Laid:
-    """Windows laid on an axis, and the tick of a row."""
+    """Windows on an axis, and the tick of a row."""
 
     axis: Axis
     edges: Edges

@@ -68,7 +68,7 @@ def test_tumbling_windows_cut_the_line() -> None:
     assert windows([0, 5, 9, 10, 25, -1], Axis(Domain.INTEGER), spec) == {-1, 0, 1, 2}
 
 
-#   0.3 lies in [0.3, 0.6), whatever its bits
+#   0.3 lies in [0.3, 0.6), although the double is below 0.3
 def test_three_tenths() -> None:
     axis, spec = Axis(Domain.DOUBLE, 1), Edges(3, 3, origin=0, clipped=False)
     assert wids(0.3, axis, spec) == range(1, 2)
@@ -89,9 +89,9 @@ def test_landmark_windows_hold_a_row_for_ever() -> None:
 
 @given(laid())
 def test_wids_is_the_inverse_of_extent(case: Laid) -> None:
-    found = wids(case.value, case.axis, case.edges, until=150)
+    holding = wids(case.value, case.axis, case.edges, until=150)
     near = range(-150, 150)
-    assert set(found) & set(near) == {
+    assert set(holding) & set(near) == {
         w for w in near if extent(w, [case.value], case.axis, case.edges) == [case.value]
     }
 
@@ -99,8 +99,8 @@ def test_wids_is_the_inverse_of_extent(case: Laid) -> None:
 @given(edges(), st.lists(st.integers(-200, 200), max_size=8), st.sampled_from(AXES))
 def test_windows_are_those_with_an_extent(spec: Edges, ticks: list[int], axis: Axis) -> None:
     values = [axis.value(tick) for tick in ticks]
-    found = windows(values, axis, spec, until=150)
-    assert found & set(range(-150, 150)) == {
+    nonempty = windows(values, axis, spec, until=150)
+    assert nonempty & set(range(-150, 150)) == {
         w for w in range(-150, 150) if extent(w, values, axis, spec)
     }
 
@@ -116,17 +116,17 @@ def test_a_window_holds_a_value_where_it_holds_its_tick(case: Laid, wid: int) ->
 def test_as_many_windows_as_the_range_has_slides(case: Laid) -> None:
     spec = case.edges
     assume(not spec.clipped)
-    found = len(wids(case.value, case.axis, spec))
-    assert found in (spec.range // spec.slide, -(-spec.range // spec.slide))
+    count = len(wids(case.value, case.axis, spec))
+    assert count in (spec.range // spec.slide, -(-spec.range // spec.slide))
 
 
 @given(st.floats(-1e6, 1e6), st.integers(1, 50), st.integers(1, 50), st.integers(0, 3))
 def test_any_double_lies_in_its_windows(value: float, length: int, slide: int, digits: int) -> None:
     axis, spec = Axis(Domain.DOUBLE, digits), Edges(length, slide, origin=0, clipped=False)
-    found = wids(value, axis, spec)
+    holding = wids(value, axis, spec)
     tick = axis.tick(value)
     assert tick is not None
-    assert found == wids(axis.value(tick), axis, spec)
-    for wid in found:
+    assert holding == wids(axis.value(tick), axis, spec)
+    for wid in holding:
         start, end = bounds(wid, axis, spec)
         assert start <= value < end

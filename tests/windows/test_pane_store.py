@@ -1,4 +1,4 @@
-"""Several windows that read one pane store get what each gets from a store of its own."""
+"""Windows that share a pane store have the same results as windows with their own stores."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KEYS = ("a", "b", "c")
 
 @dataclass(frozen=True)
 class MicroBatch:
-    """Rows ``(key, on, value)``, and up to where the stream and some keys are complete then."""
+    """Rows ``(key, on, value)``, and the punctuation of the stream and of some keys after them."""
 
     rows: Sequence[tuple[str, int, int]]
     after: int | None
@@ -52,8 +52,8 @@ def table(rows: Sequence[tuple[str, int, int]]) -> pa.Table:
 
 
 def punctuations(batches: Sequence[MicroBatch]) -> list[Punctuation]:
-    """What is complete before and after each micro-batch; then the end."""
-    made: list[Punctuation] = []
+    """Return the punctuation of each micro-batch, and then that of the end."""
+    steps: list[Punctuation] = []
     before, largest = NEVER, NEVER
     of_keys: dict[str, int] = {}
     for batch in batches:
@@ -61,9 +61,9 @@ def punctuations(batches: Sequence[MicroBatch]) -> list[Punctuation]:
         after = before if batch.after is None else max(before, batch.after)
         moved = {key: max(of_keys.get(key, NEVER), on) for key, on in batch.after_of.items()}
         after_of = {**of_keys, **moved}
-        made.append(punctuation(before, after, largest, of_keys, after_of))
+        steps.append(punctuation(before, after, largest, of_keys, after_of))
         before, of_keys = after, after_of
-    return [*made, replace(punctuation(before, before, largest, of_keys, of_keys), ended=True)]
+    return [*steps, replace(punctuation(before, before, largest, of_keys, of_keys), ended=True)]
 
 
 def punctuation(
@@ -82,7 +82,7 @@ def punctuation(
 
 @dataclass
 class Outcome:
-    """What a window reports, batch by batch, and what became of the rows."""
+    """The results of a window, batch by batch, and the counts of its rows."""
 
     results: list[list[tuple[Any, ...]]]
     counts: list[tuple[int, int, int]]
@@ -102,17 +102,17 @@ class Outcome:
 def batches_of(
     panes: Panes, batches: Sequence[MicroBatch]
 ) -> list[tuple[InputBatch, dict[str, int]]]:
-    """Micro-batches as the map side sends them; each in two tasks."""
-    made = []
+    """Return micro-batches as the map side sends them, each from two tasks."""
+    sent = []
     with_end = [*batches, MicroBatch([], None, {})]
     for batch, now in zip(with_end, punctuations(batches), strict=True):
         half = len(batch.rows) // 2
         tasks = [batch.rows[:half], batch.rows[half:]]
         routed = [panes.route(table(rows)) for rows in tasks if rows]
-        originals = [one.rows for one in routed if one.rows is not None]
-        refused = {"before_origin": sum(one.refused.get("before_origin", 0) for one in routed)}
-        made.append((InputBatch([one.partial for one in routed], now, originals), refused))
-    return made
+        originals = [task.rows for task in routed if task.rows is not None]
+        refused = {"before_origin": sum(task.refused.get("before_origin", 0) for task in routed)}
+        sent.append((InputBatch([task.partial for task in routed], now, originals), refused))
+    return sent
 
 
 def alone(work: Windows, batches: Sequence[MicroBatch]) -> Outcome:
@@ -207,7 +207,7 @@ def test_a_shared_store_forgets_what_no_window_reaches() -> None:
         now = Punctuation(on or None, on + 2, on)
         state.apply(PaneStore(panes).step(state, InputBatch([routed.partial], now)).changes)
         kept.append(len(state.buckets(PANES)))
-    assert max(kept) == 9  # those of a long window, before its last rows
+    assert max(kept) == 9  # the panes of a long window, before its last rows
     assert kept[-1] == 5  # from 50 to 60: the next long window ends at 70
 
 

@@ -1,4 +1,4 @@
-"""Rows that travel as they are beside rows that were combined."""
+"""Rows that are sent as they are, together with rows that were combined."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from muntin.specs.axis import Domain
 from muntin.specs.windows import Window
 
 CALLS = {
-    # As many columns raw (value, condition, order) as combined (count, tick, value).
+    # Raw rows (value, condition, order) have as many columns as panes (count, tick, value).
     "first": AggregateCall("first", "first(s)", (0, 1), (pa.string(), pa.bool_()), True),
     "mode": AggregateCall("mode", "mode(s)", (0,), (pa.string(),), True),
     "collect": AggregateCall("collect", "collect(s)", (0,), (pa.string(),), True),
@@ -26,18 +26,18 @@ def panes(call: AggregateCall) -> Panes:
     return Panes((pa.string(),), (call,), axis, PaneEdges((spec.edges(axis),)), pa.int64())
 
 
-def rows(*given: tuple[int, str | None]) -> pa.Table:
+def rows(*pairs: tuple[int, str | None]) -> pa.Table:
     columns: dict[str, Any] = {
-        "on": pa.array([on for on, _ in given], pa.int32()),
-        "k0": pa.array(["k"] * len(given)),
-        "s0": pa.array([value for _, value in given], pa.string()),
-        "s1": pa.array([True] * len(given)),
+        "on": pa.array([on for on, _ in pairs], pa.int32()),
+        "k0": pa.array(["k"] * len(pairs)),
+        "s0": pa.array([value for _, value in pairs], pa.string()),
+        "s1": pa.array([True] * len(pairs)),
     }
     return pa.table(columns)
 
 
-#   pane 0     b at 3                 one row: travels as it is
-#              a at 1, null, b at 2   three rows: become a pane
+#   pane 0     b at 3                 one row: sent as it is
+#              a at 1, null, b at 2   three rows: combined into a pane
 @pytest.mark.parametrize(
     ("function", "kept"),
     [
@@ -47,11 +47,11 @@ def rows(*given: tuple[int, str | None]) -> pa.Table:
     ],
 )
 def test_both_merge(function: str, kept: list[Any]) -> None:
-    made = panes(CALLS[function])
-    raw = made.route(rows((3, "b"))).partial
-    combined = made.route(rows((1, "a"), (2, None), (2, "b"))).partial
+    layout = panes(CALLS[function])
+    raw = layout.route(rows((3, "b"))).partial
+    combined = layout.route(rows((1, "a"), (2, None), (2, "b"))).partial
     assert "s0" in raw.column_names
-    assert combined.schema == made.schema
+    assert combined.schema == layout.schema
     for order in ([raw, combined], [combined, raw]):
-        (merged,) = made.merge(order).to_pylist()
+        (merged,) = layout.merge(order).to_pylist()
         assert list(merged.values()) == ["k", 0, 4, *kept]

@@ -1,7 +1,7 @@
-"""The queries and figures of [Window-ids], worked out by hand: by definition and step by step.
+"""The queries and figures of [Window-ids], computed by hand: by definition and step by step.
 
-Every stream goes through the reference and through the operator's step function, which must agree;
-what is asserted is what the paper prints, or what follows from its definitions on paper.
+Every stream goes through the reference and through the step function of the operator, and both must
+agree. The expected values are printed in the paper, or follow from its definitions.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ from tests.properties.arriving import renamed
 Row = Mapping[str, Any]
 Step = tuple[Sequence[Row], int | None]
 
-#: The five queries as the paper writes them, how they print, and their class (section 4). Row
-#: windows by row-num are context free in the paper, where rows bring their number; here rows are
-#: counted, and that is context of the earlier ones. Whether rows are grouped or partitioned is not
-#: for the specification to say.
+#: The five queries as in the paper, their text, and their class (section 4). Row windows by
+#: row-num are context free in the paper, where each row has its number. Here rows are counted, so
+#: they depend on earlier rows. A specification does not include grouping or partitioning.
 QUERIES = [
     pytest.param(
         Window("300 seconds", "60 seconds", "ts"),
@@ -84,16 +83,16 @@ def test_a_query_and_its_class(spec: Any, text: str, context: Context) -> None:
     assert spec.context.forward_context_free == (context in (Context.CF, Context.FCF))
 
 
-def rows(*given: tuple[int, str]) -> list[Row]:
-    """Rows at a value of ``ts``, with their segment; ties are broken by arrival."""
-    return [{"on": on, "k": k, "tie": place} for place, (on, k) in enumerate(given)]
+def rows(*pairs: tuple[int, str]) -> list[Row]:
+    """Return rows with values of ``ts`` and segments; arrival breaks ties."""
+    return [{"on": on, "k": k, "tie": place} for place, (on, k) in enumerate(pairs)]
 
 
 def played(spec: SequenceSpec, *steps: Step, grouped: bool = False) -> list[list[tuple[Any, ...]]]:
-    """What each step reports and what the end does, as (segment, start, end, count)."""
+    """Return the results of each step and of the end, as (segment, start, end, count)."""
     stepping = Stepping(ordered(spec, grouped=grouped))  # type: ignore[arg-type]
-    found = [stepping.step(arrived, upto) for arrived, upto in steps]
-    found.append(stepping.step(end=True))
+    reported = [stepping.step(arrived, upto) for arrived, upto in steps]
+    reported.append(stepping.step(end=True))
     reference = SequenceReference(
         spec,
         INTEGER,
@@ -104,10 +103,10 @@ def played(spec: SequenceSpec, *steps: Step, grouped: bool = False) -> list[list
     )
     outcome = reference.run([MicroBatch(arrived, upto) for arrived, upto in steps])
     assert not outcome.refused
-    assert_same_rows([renamed(row) for step in found for row in step], outcome.results)
+    assert_same_rows([renamed(row) for step in reported for row in step], outcome.results)
     return [
         sorted((r["k0"], r["window_start"], r["window_end"], r["r0"]) for r in step)
-        for step in found
+        for step in reported
     ]
 
 
@@ -166,15 +165,15 @@ def test_q1_closes_a_window_for_a_segment_at_its_punctuation() -> None:
     }
     reference = Reference(EDGES, INTEGER, "on", ["k"], aggregates)
     batches: list[MicroBatch] = []
-    known: list[dict[str, Any]] = []
-    for arrived, (told, closed) in zip([READINGS, [], []], CLOSED, strict=True):
-        found = stepping.step(arrived, upto_of=told)
-        got = [(r["k0"], r["window_end"] // MINUTE - 1, r["r0"], r["r1"]) for r in found]
-        assert sorted(got) == closed
-        assert all(r["window_start"] == EDGES.start(r["window_end"] // MINUTE - 1) for r in found)
-        batches.append(MicroBatch(arrived, keys={(k,): tick for k, tick in told.items()}))
-        known += [renamed(row) for row in found]
-        assert_same_rows(known, reference.run(batches).results)
+    so_far: list[dict[str, Any]] = []
+    for arrived, (punctuation, closed) in zip([READINGS, [], []], CLOSED, strict=True):
+        results = stepping.step(arrived, upto_of=punctuation)
+        reported = [(r["k0"], r["window_end"] // MINUTE - 1, r["r0"], r["r1"]) for r in results]
+        assert sorted(reported) == closed
+        assert all(r["window_start"] == EDGES.start(r["window_end"] // MINUTE - 1) for r in results)
+        batches.append(MicroBatch(arrived, keys={(k,): tick for k, tick in punctuation.items()}))
+        so_far += [renamed(row) for row in results]
+        assert_same_rows(so_far, reference.run(batches).results)
 
 
 # -- Section 3.2: Q2 against Q4, the same text but for one word ------------------------------------
@@ -266,26 +265,26 @@ FIGURE_4 = {
 
 
 def bins(names: Sequence[str]) -> dict[str, tuple[float, int]]:
-    """Figure 6 with count: window-id and value of each bin (the end bin goes to E, not to S)."""
-    made: dict[str, tuple[float, int]] = {"init": (float("-inf"), 0)}
+    """Return the bins of Figure 6 with count: window-id and value (the end bin goes to E)."""
+    by_name: dict[str, tuple[float, int]] = {"init": (float("-inf"), 0)}
     for name in names:
         start, end = A[name], A[name] + RANGE
         for kind, wid in (("S", start), ("E", end)):
-            _, value = max(bin_ for bin_ in made.values() if bin_[0] < wid)
-            made[f"{kind}s{name[1]}"] = wid, value
-        made = {b: (w, pa_ + (start <= w < end)) for b, (w, pa_) in made.items()}
-    return made
+            _, value = max(bin_ for bin_ in by_name.values() if bin_[0] < wid)
+            by_name[f"{kind}s{name[1]}"] = wid, value
+        by_name = {b: (w, pa_ + (start <= w < end)) for b, (w, pa_) in by_name.items()}
+    return by_name
 
 
 @pytest.mark.parametrize("last", FIGURE_4)
 def test_figure_4_bins(last: str) -> None:
     arrived = list(A)[: list(A).index(last) + 1]
-    made = bins(arrived)
-    drawn = sorted(made, key=lambda name: made[name][0])
-    assert " ".join(f"{name}={made[name][1]}" for name in drawn) == FIGURE_4[last]
+    by_name = bins(arrived)
+    drawn = sorted(by_name, key=lambda name: by_name[name][0])
+    assert " ".join(f"{name}={by_name[name][1]}" for name in drawn) == FIGURE_4[last]
     # Start bins are the windows of the tuples so far.
     (_, windows) = played(TupleWindow(RANGE, "on"), (rows(*((A[t], "a") for t in arrived)), None))
-    starts = [made[name] for name in drawn if name.startswith("S")]
+    starts = [by_name[name] for name in drawn if name.startswith("S")]
     assert windows == [("a", s - RANGE, s, count) for s, count in starts]
 
 
@@ -295,10 +294,10 @@ def test_figure_4_bins(last: str) -> None:
 def test_figure_4_punctuation_emits_ss1_ss5_and_ss2() -> None:
     stream = [rows((on, "a")) for on in A.values()]
     steps: list[Step] = [(arrived, None) for arrived in stream]
-    found = played(TupleWindow(RANGE, "on"), *steps, ([], A["t2"] + 1))
-    assert found[:5] == [[]] * 5
-    assert [(end, count) for _, _, end, count in found[5]] == [(0, 1), (2, 2), (6, 3)]
-    assert [(end, count) for _, _, end, count in found[6]] == [(10, 4), (23, 3)]
+    reported = played(TupleWindow(RANGE, "on"), *steps, ([], A["t2"] + 1))
+    assert reported[:5] == [[]] * 5
+    assert [(end, count) for _, _, end, count in reported[5]] == [(0, 1), (2, 2), (6, 3)]
+    assert [(end, count) for _, _, end, count in reported[6]] == [(10, 4), (23, 3)]
 
 
 # -- Section 7.2: a late tuple ---------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Sessions step by step: which rows join, when they are told, and what is written."""
+"""Sessions step by step: which rows join, when sessions are reported, and what is written."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def test_a_landmark_window_needs_its_landmark() -> None:
 
 
 def test_unfinished() -> None:
-    assert [unfinished_policy(given) for given in ("keep", "drop", "flag")] == [
+    assert [unfinished_policy(policy) for policy in ("keep", "drop", "flag")] == [
         "keep",
         "drop",
         "flag",
@@ -127,7 +127,7 @@ def test_column_name() -> None:
 
 
 def test_context() -> None:
-    """Which windows must look back, and which ahead [Window-ids 4]."""
+    """Which windows depend on earlier rows, and which on later ones [Window-ids 4]."""
     assert Window(1, 1, "x").context is Context.CF
     assert Landmark(1, "x", 0).context is Context.CF
     assert [context.name for context in Context if context.forward_context_free] == ["CF", "FCF"]
@@ -141,8 +141,8 @@ def test_edges_in_ticks() -> None:
     window = Window("5 minutes", "1 minute", "ts")
     axis = window.axis(Domain.TIMESTAMP, scale=0, zone="UTC")
     assert window.edges(axis) == Edges(5 * MINUTE, MINUTE, origin=0, clipped=False)
-    given = Window("5 minutes", "1 minute", "ts", origin="1970-01-01 00:00:30")
-    assert given.edges(axis) == Edges(5 * MINUTE, MINUTE, origin=MINUTE // 2, clipped=True)
+    with_origin = Window("5 minutes", "1 minute", "ts", origin="1970-01-01 00:00:30")
+    assert with_origin.edges(axis) == Edges(5 * MINUTE, MINUTE, origin=MINUTE // 2, clipped=True)
 
 
 def test_days_follow_the_time_zone_unless_an_origin_is_given() -> None:
@@ -151,8 +151,8 @@ def test_days_follow_the_time_zone_unless_an_origin_is_given() -> None:
     assert window.edges(tokyo) == Edges(7 * DAY, DAY, origin=-9 * 60 * MINUTE, clipped=False)
     hourly = Window("1 day", "1 hour", "ts")
     assert hourly.edges(tokyo).origin == 0
-    given = Window("7 days", "1 day", "ts", origin="1970-01-01")
-    assert given.edges(tokyo) == Edges(7 * DAY, DAY, origin=-9 * 60 * MINUTE, clipped=True)
+    with_origin = Window("7 days", "1 day", "ts", origin="1970-01-01")
+    assert with_origin.edges(tokyo) == Edges(7 * DAY, DAY, origin=-9 * 60 * MINUTE, clipped=True)
 
 
 def test_an_axis_is_as_fine_as_its_lengths() -> None:

@@ -1,4 +1,4 @@
-"""The bucket operator on the worker's side; nothing here starts Spark."""
+"""The worker side of the bucket operator; nothing here starts Spark."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def exploded(window: Window, *values: int | None) -> list[pa.RecordBatch]:
 
 def expected(window: Window, *values: int | None) -> list[dict[str, Any]]:
     edges = window.edges(AXIS)
-    made = []
+    copies = []
     for x in values:
         if x is not None and not (edges.clipped and x < edges.origin):
             for wid in wids(x, AXIS, edges):
                 start, end = bounds(wid, AXIS, edges)
-                made.append({"x": x, "wid": wid, "start": start, "end": end})
-    return made
+                copies.append({"x": x, "wid": wid, "start": start, "end": end})
+    return copies
 
 
 @pytest.mark.parametrize("origin", [None, 4])
@@ -48,9 +48,9 @@ def test_copies_come_in_slices(
 
 
 def test_one_row_in_many_windows_is_never_copied_at_once() -> None:
-    made = exploded(Window(250_000, 1, "x"), 5)
-    assert [batch.num_rows for batch in made] == [100_000, 100_000, 50_000]
-    assert made[-1].to_pylist()[-1] == {"x": 5, "wid": 250_004, "start": 5, "end": 250_005}
+    batches = exploded(Window(250_000, 1, "x"), 5)
+    assert [batch.num_rows for batch in batches] == [100_000, 100_000, 50_000]
+    assert batches[-1].to_pylist()[-1] == {"x": 5, "wid": 250_004, "start": 5, "end": 250_005}
 
 
 def test_no_rows_no_copies() -> None:

@@ -1,4 +1,4 @@
-"""Windows of keys that move by themselves: what is remembered, written and read."""
+"""Windows of keys that progress at different speeds: what is kept, written and read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from muntin.specs.windows import Edges
 
 TUMBLING = Edges(5, 5, origin=0, clipped=False)
 LANDMARK = Edges(5, 5, origin=0, clipped=True, landmark=True)
-#: Results: the key, where the window ends, and its rows.
+#: Results: the key, the end of the window, and its count of rows.
 Found = set[tuple[str, int, int]]
 
 
@@ -35,7 +35,7 @@ def windows(edges: Edges = TUMBLING, panes_per_bucket: int = 4) -> Windows:
 
 @dataclass
 class Stepping:
-    """Micro-batches through a step function, with the punctuation of each key."""
+    """Runs micro-batches through a step function, with the punctuation of each key."""
 
     work: Windows
     state: MemoryState = field(default_factory=MemoryState)
@@ -51,7 +51,7 @@ class Stepping:
                 "after": pa.array(list(after.values()), pa.int64()),
             }
         )
-        pairs = [(k, on) for k, mine in rows.items() for on in mine]
+        pairs = [(k, on) for k, values in rows.items() for on in values]
         table = pa.table(
             {
                 "on": pa.array([on for _, on in pairs], pa.int64()),
@@ -60,19 +60,19 @@ class Stepping:
         )
         partials = [self.work.route(table).partial] if pairs else []
         punctuation = Punctuation(None, None, 0, by_key=by_key)
-        made = self.work.step(self.state, [InputBatch(partials, punctuation)])
-        self.state.apply(made.changes)
-        self.written = {bucket for name, bucket in made.changes if name == PANES}
+        step = self.work.step(self.state, [InputBatch(partials, punctuation)])
+        self.state.apply(step.changes)
+        self.written = {bucket for name, bucket in step.changes if name == PANES}
         self.reached = after
-        return {(r["k0"], r["window_end"], r["r0"]) for r in made.results.to_pylist()}
+        return {(r["k0"], r["window_end"], r["r0"]) for r in step.results.to_pylist()}
 
     @property
     def held(self) -> dict[int, int]:
-        """Panes in each bucket."""
+        """How many panes each bucket has."""
         return {b: self.state.read(PANES, b).num_rows for b in self.state.buckets(PANES)}
 
 
-#   a   1 6 | 12 | 30          a moves on, b waits at 2: its pane [0, 5) stays, a's go
+#   a   1 6 | 12 | 30          a moves on, b waits at 2: b's pane [0, 5) stays, a's do not
 #   b   2   |    |     3
 def test_a_waiting_key_keeps_its_panes_and_no_others() -> None:
     run = Stepping(windows())
@@ -89,7 +89,7 @@ def test_a_bucket_is_written_again_when_half_of_it_is_out_of_date() -> None:
     run.step({name: [1] for name in names}, dict.fromkeys(names, 1))
     assert run.held == {0: 4}
     run.step({}, {"k0": 5})
-    assert run.written == set()  # one pane of four is out of date: not worth a write
+    assert run.written == set()  # one pane of four is outdated, so the bucket is not written
     run.step({}, {"k1": 5})
     assert run.held == {0: 2}
     run.step({}, {"k2": 5, "k3": 5})
@@ -128,7 +128,7 @@ def test_state_written_with_buckets_of_another_size_is_read() -> None:
 
 
 def test_a_key_complete_below_the_axis_has_closed_nothing() -> None:
-    """A punctuation is the largest value less the slack, which may lie below the least tick."""
+    """A punctuation is the largest value minus the slack, and may lie below the least tick."""
     origin = TICK_LIMIT - 10
     edges = Edges(5, 5, origin=origin, clipped=False)
     stepping = Stepping(windows(edges, panes_per_bucket=2**40))
