@@ -51,7 +51,7 @@ class Bags(Protocol):
     def most_frequent(self, most: Ints, at_least: Ints) -> tuple[Ints, Ints, Ints]:
         """Return how many values each bag gives, and their ranks and counts, most frequent first.
 
-        A bag gives up to ``most`` values, each of which occurs ``at_least`` so many times.
+        A bag gives at most ``most`` values, and only those whose count is ``at_least`` or more.
         """
 
     def present(self) -> tuple[Ints, Ints]:

@@ -1,14 +1,15 @@
 """A histogram as a running total with certain bounds, and how its edges move [CA-14 to CA-16].
 
-For each bucket edge it has the measure of the rows below: an estimate, and bounds that are
-certain. Between edges the estimate is linear, which is the paper's uniformity inside a bucket, and
-the bounds are those of the edges around. Moving, splitting and cutting buckets are then one and
-the same: asking for the running total at other edges. What was cut through becomes an estimate;
-what was known at an edge that stays, stays known.
+For each bucket edge the histogram has the measure of the rows below: an estimate, and certain
+bounds. Between edges the estimate is linear, because the paper assumes uniform values inside a
+bucket. The bounds there are those of the two edges around. So moving, splitting and cutting buckets
+are the same operation: evaluating the running total at other edges. At a new edge the total is an
+estimate; at an edge that stays, it stays as exact as it was.
 
-When the region of interest has moved, wholesale strategies lay all edges anew. Piecemeal ones keep
-the edges that are still of use and spend the freed buckets by splitting, so that little is ever
-interpolated twice. Uniform strategies go by the width of buckets, quantile ones by their rows.
+When the region of interest has moved, wholesale strategies choose all edges anew. Piecemeal
+strategies keep the edges that are still useful and split buckets to use the freed ones, so that
+little is interpolated twice. Uniform strategies compare the widths of buckets, quantile strategies
+their numbers of rows.
 """
 
 from __future__ import annotations
@@ -23,16 +24,17 @@ import numpy.typing as npt
 
 from muntin.kernels.arrays import Floats
 
-#: What is summed: rows, positive values, negative values with their sign turned.
+#: The number of measures: the count of rows, the sum of positive values, the sum of negated
+#: negative values.
 MEASURES = 3
-#: In the last axis of a total.
+#: Places in the last axis of a total.
 ESTIMATE, LOW, HIGH = 0, 1, 2
 _NORMAL = NormalDist()
 
 
 @dataclass
 class Cumulative:
-    """``below[j]`` is the measure of rows below ``edges[j]``, and at the last edge of all rows.
+    """``below[j]`` is the measure of the rows below ``edges[j]``; the last one is that of all rows.
 
     Rows at the last edge itself count if it is ``closed``.
     """
@@ -55,30 +57,30 @@ class Cumulative:
         self.below[min(place, len(self.edges) - 1) :] += weight[:, None]
 
     def at(self, points: Floats, inclusive: bool) -> npt.NDArray[np.float64]:
-        """The measure of rows below each point, or up to it where ``inclusive``."""
+        """Return the measure of the rows below each point, or up to it if ``inclusive``."""
         last = len(self.edges) - 1
-        found = np.searchsorted(self.edges, points, "right") - 1
-        lower = np.clip(found, 0, last)
+        places = np.searchsorted(self.edges, points, "right") - 1
+        lower = np.clip(places, 0, last)
         upper = np.minimum(lower + 1, last)
         start, width = self.edges[lower], self.edges[upper] - self.edges[lower]
         share = (points - start) / np.where(width > 0, width, 1.0)
-        made = self.below[lower].copy()
-        made[:, :, ESTIMATE] += share[:, None] * (
+        totals = self.below[lower].copy()
+        totals[:, :, ESTIMATE] += share[:, None] * (
             self.below[upper, :, ESTIMATE] - self.below[lower, :, ESTIMATE]
         )
         between = (points > start) | (inclusive & (points == start))
-        made[between, :, HIGH] = self.below[upper[between], :, HIGH]
+        totals[between, :, HIGH] = self.below[upper[between], :, HIGH]
         if not inclusive and self.closed:
-            # Rows at the last edge are part of its total, but not below it.
+            # The last total includes rows at the last edge, but these are not below it.
             before = np.searchsorted(self.edges, points, "left") - 1
             on_last = points == self.edges[last]
-            made[on_last, :, LOW] = self.below[np.maximum(before, 0)[on_last], :, LOW]
-            made[on_last & (before < 0)] = 0.0
-        made[found < 0] = 0.0
-        return made
+            totals[on_last, :, LOW] = self.below[np.maximum(before, 0)[on_last], :, LOW]
+            totals[on_last & (before < 0)] = 0.0
+        totals[places < 0] = 0.0
+        return totals
 
     def with_edges(self, edges: Floats) -> Cumulative:
-        """The same rows in other buckets; what lies above the last edge is cut off."""
+        """Return the same rows in other buckets; rows above the last edge are dropped."""
         below = np.empty((len(edges), MEASURES, 3))
         below[:-1] = self.at(edges[:-1], inclusive=False)
         below[-1] = self.at(edges[-1:], inclusive=self.closed)[0]
@@ -87,9 +89,10 @@ class Cumulative:
 
 @dataclass(frozen=True)
 class ValueRange:
-    """From ``low`` to ``high``, with the stretches inside it where answers will be cut.
+    """A region from ``low`` to ``high``; ``focus`` are the stretches in it that may hold a limit.
 
-    Around a minimum that is all of it; around a mean it is what the central limit theorem says.
+    Around a minimum the focus is the whole region; around a mean it follows from the central limit
+    theorem.
     """
 
     low: float
@@ -103,7 +106,7 @@ class ValueRange:
         return sorted({self.low, self.high, *(self.inside(end) for end in ends)})
 
     def inside(self, point: float) -> float:
-        """The point, or the end of the region that it lies beyond."""
+        """Return the point, or the nearest end of the region if it is outside."""
         return min(max(point, self.low), self.high)
 
     def contains(self, left: float, right: float) -> bool:
@@ -112,7 +115,7 @@ class ValueRange:
 
 
 def partition(region: ValueRange, buckets: int, strategy: str, width: float) -> Floats:
-    """Edges from nothing: even, or for a mean at the quantiles where it may be."""
+    """Return the first edges: evenly spaced, or around a mean with ``_steps`` in each focus."""
     if len(region.focus) == 1 and region.focus[0] == (region.low, region.high):
         return np.linspace(region.low, region.high, buckets + 1)
     each = max(2, (buckets - 1) // len(region.focus))
@@ -124,7 +127,7 @@ def partition(region: ValueRange, buckets: int, strategy: str, width: float) -> 
 
 
 def _steps(count: int, strategy: str, width: float) -> Sequence[float]:
-    """From -1 to 1: evenly, or at equal chances of a normal distribution cut at ``width``."""
+    """Return steps from -1 to 1: even, or quantiles of a normal distribution cut at ``width``."""
     if not strategy.endswith("quantile"):
         return [2 * place / (count - 1) - 1 for place in range(count)]
     least = _NORMAL.cdf(-width)
@@ -138,7 +141,10 @@ def _steps(count: int, strategy: str, width: float) -> Sequence[float]:
 def reallocate(
     old: Cumulative, region: ValueRange, buckets: int, strategy: str, width: float
 ) -> Cumulative:
-    """The histogram for a moved region [Correlated aggregates, Figure 3], with f_k put back."""
+    """Return the histogram for a moved region [Correlated aggregates, Figure 3].
+
+    The paper's formula lacks the factor f_k, the rows of the bucket that is cut; it is used here.
+    """
     if strategy.startswith("piecemeal"):
         return _piecemeal(old, region, buckets, strategy.endswith("quantile"))
     around_mean = region.focus != ((region.low, region.high),)
@@ -149,7 +155,7 @@ def reallocate(
 
 
 def even_frequencies(histogram: Cumulative, buckets: int) -> Floats:
-    """Edges between which the same estimated number of rows lies."""
+    """Return edges with the same estimated number of rows between any two neighbours."""
     below = np.maximum.accumulate(histogram.below[:, 0, ESTIMATE])
     edges = np.interp(np.linspace(0, below[-1], buckets + 1), below, histogram.edges)
     edges[0], edges[-1] = histogram.edges[0], histogram.edges[-1]
@@ -168,32 +174,32 @@ def _piecemeal(old: Cumulative, region: ValueRange, buckets: int, quantile: bool
         for edge in old.edges.tolist()
         if any(start < edge < end for start, end in region.focus)
     ]
-    made = old.with_edges(np.array(sorted({*useful, *fixed})))
-    while len(made.edges) > buckets + 1:
-        least = _least_useful(made, fixed, quantile)
+    histogram = old.with_edges(np.array(sorted({*useful, *fixed})))
+    while len(histogram.edges) > buckets + 1:
+        least = _least_useful(histogram, fixed, quantile)
         if least is None:
             break
-        made = made.with_edges(np.delete(made.edges, least))
-    while len(made.edges) < buckets + 1:
-        place = _most_needed(made, region, quantile)
+        histogram = histogram.with_edges(np.delete(histogram.edges, least))
+    while len(histogram.edges) < buckets + 1:
+        place = _most_needed(histogram, region, quantile)
         if place is None:
             break
-        made = _split(made, place)
-    return made
+        histogram = _split(histogram, place)
+    return histogram
 
 
-def _least_useful(made: Cumulative, fixed: set[float], quantile: bool) -> int | None:
-    """The edge whose removal makes the narrowest bucket, or that with the fewest rows."""
-    size = made.frequencies if quantile else np.diff(made.edges)
+def _least_useful(histogram: Cumulative, fixed: set[float], quantile: bool) -> int | None:
+    """Return the edge whose removal makes the bucket of least width, or of fewest rows."""
+    size = histogram.frequencies if quantile else np.diff(histogram.edges)
     merged = size[:-1] + size[1:]
-    free = [place for place, edge in enumerate(made.edges[1:-1].tolist()) if edge not in fixed]
+    free = [place for place, edge in enumerate(histogram.edges[1:-1].tolist()) if edge not in fixed]
     return 1 + min(free, key=lambda place: merged[place]) if free else None
 
 
-def _most_needed(made: Cumulative, region: ValueRange, quantile: bool) -> int | None:
-    """The bucket in focus that is the widest, or that has the most rows."""
-    edges = made.edges.tolist()
-    size = made.frequencies if quantile else np.diff(made.edges)
+def _most_needed(histogram: Cumulative, region: ValueRange, quantile: bool) -> int | None:
+    """Return the bucket in focus that is the widest, or that has the most rows."""
+    edges = histogram.edges.tolist()
+    size = histogram.frequencies if quantile else np.diff(histogram.edges)
     able = [
         place
         for place, (left, right) in enumerate(itertools.pairwise(edges))
@@ -202,15 +208,15 @@ def _most_needed(made: Cumulative, region: ValueRange, quantile: bool) -> int | 
     return max(able, key=lambda place: size[place]) if able else None
 
 
-def _split(made: Cumulative, place: int) -> Cumulative:
-    middle = (made.edges[place] + made.edges[place + 1]) / 2
-    return made.with_edges(np.insert(made.edges, place + 1, middle))
+def _split(histogram: Cumulative, place: int) -> Cumulative:
+    middle = (histogram.edges[place] + histogram.edges[place + 1]) / 2
+    return histogram.with_edges(np.insert(histogram.edges, place + 1, middle))
 
 
 def swapped(made: Cumulative, region: ValueRange) -> Cumulative:
-    """Two neighbours merged and another bucket halved, if that evens out frequencies.
+    """Merge two neighbours and halve another bucket, if that evens out the frequencies.
 
-    The variance of the frequencies falls if their sum of squares does, since their mean stays.
+    The variance of the frequencies falls if their sum of squares falls, since their mean stays.
     """
     place = _most_needed(made, region, quantile=True)
     least = _least_useful(made, set(region.fixed), quantile=True)

@@ -1,4 +1,4 @@
-"""One focused histogram over rows that only come: Figure 1 of the paper [CA-13, CA-14, CA-16]."""
+"""One focused histogram, to which rows are only added [CA-13, CA-14, CA-16]."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ _NUMBERS = ("start", "end", "n", "total", "squares", "low", "high", "least", "mo
 class Block:
     """Rows from ``start`` to ``end``: their moments, their extremes, and their histogram.
 
-    The first rows are kept as they are until there are as many as buckets. ``weight`` is the
-    measure of all rows, ``running`` that of the heuristics.
+    The algorithm is Figure 1 of the paper. The first rows are kept one by one until there are as
+    many as buckets. ``weight`` has the measures of all rows, ``running`` those that a heuristic
+    counts.
     """
 
     def __init__(self, focus: Focus, start: float, end: float) -> None:
@@ -47,7 +48,7 @@ class Block:
         self.upper = next((limit for limit in limits if limit.upper), None)
 
     def feed(self, x: float, weight: Floats, y: float, mean: float, error: float) -> None:
-        """Take a row in; ``mean`` and ``error`` are those of the whole window with it."""
+        """Add a row; ``mean`` and its standard ``error`` are those of the window with this row."""
         before = self.low
         self.n, self.total, self.squares = self.n + 1, self.total + x, self.squares + x * x
         self.low, self.high = min(self.low, x), max(self.high, x)
@@ -62,7 +63,7 @@ class Block:
             self._around_minimum(x, weight, before)
 
     def _run(self, x: float, weight: Floats, before: float, mean: float) -> None:
-        """Count rows that meet the condition; at a new extremum forget them, or not [CA-13]."""
+        """Count rows that meet the condition; ``lower`` restarts at a new extremum [CA-13]."""
         around_mean = self.focus.aggregate == "avg"
         if x < before and self.focus.strategy == "lower" and not around_mean:
             self.running[:] = 0.0
@@ -73,7 +74,7 @@ class Block:
     # -- around a minimum -----------------------------------------------------------------------
 
     def _top(self) -> Limit:
-        """The limit that lies highest: what is above it is of no interest."""
+        """Return the highest limit; rows above it are of no interest."""
         return max(self.focus.own_limits, key=lambda limit: limit.at(self.low))
 
     def _around_minimum(self, x: float, weight: Floats, before: float) -> None:
@@ -81,12 +82,12 @@ class Block:
         reach = top.at(self.low)
         if x < before:
             if reach < before or (reach == before and not top.inclusive):
-                # Condition 1: nothing that was seen is of interest; start again without error.
+                # Condition 1: no earlier row is of interest; start again without error.
                 self.first, self.histogram = [], None
             elif self.first is not None:
                 self.first = [row for row in self.first if _within(row[0], reach, top)]
             elif self.histogram is not None:
-                # Condition 2.
+                # Condition 2: some earlier rows are still of interest.
                 self._reallocate(ValueRange(self.low, reach, ((self.low, reach),)))
         if not _within(x, reach, top):
             return
@@ -113,7 +114,7 @@ class Block:
         self._add(x, weight, region)
 
     def _mean_region(self, mean: float, error: float) -> ValueRange:
-        """``width`` standard errors to both sides of where the mean puts a limit [CA-17]."""
+        """Return the region: ``width`` standard errors to both sides of each limit [CA-17]."""
         spread = self.focus.width * error
         focus = tuple(
             (
@@ -127,7 +128,7 @@ class Block:
     # -- the histogram --------------------------------------------------------------------------
 
     def _begin(self, region: ValueRange, closed: bool) -> None:
-        """Buckets from the first rows, which are known one by one."""
+        """Make the buckets from the first rows, which were kept one by one."""
         assert self.first is not None
         focus = self.focus
         edges = partition(region, focus.buckets, focus.strategy, focus.width)
@@ -155,48 +156,54 @@ class Block:
     # -- answers --------------------------------------------------------------------------------
 
     def between(self, least: float, most: float) -> npt.NDArray[np.float64]:
-        """Measures of the rows within the limits, if the independent aggregate lies between."""
+        """Return measures of the rows within the limits.
+
+        The independent aggregate lies between ``least`` and ``most``.
+        """
         if self.focus.strategy in HEURISTICS:
             return self._heuristic()
-        made = np.zeros((MEASURES, 3))
-        made += self.weight[:, None]
+        measures = np.zeros((MEASURES, 3))
+        measures += self.weight[:, None]
         if self.upper is not None:
             at_least, at_most = self._below(self.upper, least), self._below(self.upper, most)
-            made[:, ESTIMATE], made[:, LOW] = at_least[:, ESTIMATE], at_least[:, LOW]
-            made[:, HIGH] = at_most[:, HIGH]
+            measures[:, ESTIMATE], measures[:, LOW] = at_least[:, ESTIMATE], at_least[:, LOW]
+            measures[:, HIGH] = at_most[:, HIGH]
         if self.lower is not None:
             at_least, at_most = self._below(self.lower, least), self._below(self.lower, most)
-            made[:, ESTIMATE] -= at_least[:, ESTIMATE]
-            made[:, LOW] -= at_most[:, HIGH]
-            made[:, HIGH] -= at_least[:, LOW]
-        return np.maximum(made, 0.0)
+            measures[:, ESTIMATE] -= at_least[:, ESTIMATE]
+            measures[:, LOW] -= at_most[:, HIGH]
+            measures[:, HIGH] -= at_least[:, LOW]
+        return np.maximum(measures, 0.0)
 
     def _below(self, limit: Limit, aggregate: float) -> npt.NDArray[np.float64]:
-        """Measures of the rows below a limit, or up to it where it includes itself."""
+        """Return measures of the rows below a limit, or up to it if it is inclusive."""
         point = limit.at(aggregate)
         if self.first is not None:
-            made = np.zeros((MEASURES, 3))
+            measures = np.zeros((MEASURES, 3))
             for x, weight in self.first:
                 if x < point or (limit.inclusive and x == point):
-                    made += weight[:, None]
-            return made
+                    measures += weight[:, None]
+            return measures
         assert self.histogram is not None
-        (found,) = self.histogram.at(np.array([point]), limit.inclusive)
-        below: npt.NDArray[np.float64] = found
+        (totals,) = self.histogram.at(np.array([point]), limit.inclusive)
+        below: npt.NDArray[np.float64] = totals
         return below
 
     def _heuristic(self) -> npt.NDArray[np.float64]:
-        """On its own side the heuristic is a bound; on the other all rows are, or none."""
-        made = np.zeros((MEASURES, 3))
-        made[:, ESTIMATE] = self.running
+        """Return the heuristic's count as the estimate and, where it is certain, as a bound.
+
+        The other bound is all rows or none.
+        """
+        measures = np.zeros((MEASURES, 3))
+        measures[:, ESTIMATE] = self.running
         certain = self.focus.aggregate != "avg" and self.lower is None
         if certain and self.focus.strategy == "lower":
-            made[:, LOW] = self.running
+            measures[:, LOW] = self.running
         if certain and self.focus.strategy == "upper":
-            made[:, HIGH] = self.running
+            measures[:, HIGH] = self.running
         else:
-            made[:, HIGH] = self.weight
-        return made
+            measures[:, HIGH] = self.weight
+        return measures
 
     # -- state ----------------------------------------------------------------------------------
 
@@ -214,16 +221,16 @@ class Block:
 
     @classmethod
     def from_state(cls, focus: Focus, state: Mapping[str, Any]) -> Block:
-        made = cls(focus, state["start"], state["end"])
+        block = cls(focus, state["start"], state["end"])
         for name in _NUMBERS:
-            setattr(made, name, state[name])
-        made.weight, made.running = np.array(state["weight"]), np.array(state["running"])
+            setattr(block, name, state[name])
+        block.weight, block.running = np.array(state["weight"]), np.array(state["running"])
         first = state["first"]
-        made.first = None if first is None else [(x, np.array(w)) for x, w in first]
+        block.first = None if first is None else [(x, np.array(w)) for x, w in first]
         if state["edges"] is not None:
             edges, below = np.array(state["edges"]), np.array(state["below"])
-            made.histogram = Cumulative(edges, below, state["closed"])
-        return made
+            block.histogram = Cumulative(edges, below, state["closed"])
+        return block
 
 
 def _within(x: float, reach: float, top: Limit) -> bool:

@@ -1,4 +1,4 @@
-"""What a focused histogram is asked: which limits, around which aggregate, in how many buckets."""
+"""The question to a focused histogram: its limits, its aggregate and its number of buckets."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Limit:
 
     @property
     def inclusive(self) -> bool:
-        """Whether what lies at the limit is on the side of what lies below it."""
+        """Whether a value at the limit is on the same side as the values below it."""
         return self.sign in ("<=", ">")
 
     def at(self, aggregate: float) -> float:
@@ -66,7 +66,7 @@ class Limit:
 class Focus:
     """A correlated aggregate as a focused histogram answers it [CA-7 to CA-10, CA-14 to CA-17].
 
-    ``width`` is how many standard errors around the mean are in focus; ``intervals`` how many
+    ``width`` is how many standard errors around the mean are in focus. ``intervals`` is how many
     histograms a sliding window is made of.
     """
 
@@ -104,18 +104,18 @@ class Focus:
 
     @property
     def mirrored(self) -> bool:
-        """Max is min of the values with their signs turned, and so there is one case less."""
+        """Whether the histogram holds negated values: the maximum of x is the minimum of -x."""
         return self.aggregate == "max"
 
     @property
     def own_limits(self) -> tuple[Limit, ...]:
-        """The limits as the histogram sees them."""
+        """The limits on the values in the histogram, which are negated if ``mirrored``."""
         return tuple(limit.mirrored() if self.mirrored else limit for limit in self.limits)
 
 
 @dataclass(frozen=True)
 class Focused:
-    """What a condition says: the slot of x, its limits, and the slots of plain conditions."""
+    """The parts of a condition: the slot of x, its limits, and the slots of plain conditions."""
 
     slot: int
     aggregate: str
@@ -124,7 +124,7 @@ class Focused:
 
 
 def focus_of(where: Node, text: str) -> Focused:
-    """Read a condition as limits, or say what form would do."""
+    """Read a condition as limits; raise an error with the supported form if it is another."""
     plain = tuple(part.place for part in conjuncts(where) if isinstance(part, Slot))
     limits: list[Limit] = []
     about: set[tuple[int, Inner]] = set()
@@ -163,7 +163,7 @@ def _limits(node: Node) -> list[tuple[int, str, Node]]:
 
 
 def _linear(node: Node) -> tuple[Decimal, Decimal, Inner | None]:
-    """``factor * inner + offset``; the inner aggregate is None where it is anything else."""
+    """Read a node as ``factor * inner + offset``; ``inner`` is None if it has another form."""
     nothing = Decimal(0), Decimal(0), None
     match node:
         case Inner():

@@ -1,8 +1,8 @@
 """Focused histograms: correlated aggregates in a few buckets [CA-13 to CA-19].
 
-A landmark window has one :class:`Block`, the paper's algorithm. A sliding window is made of the
-blocks of its parts, each of which is a landmark window of its own: nothing is ever taken out of a
-histogram, because the row that leaves is not known any more (docs/decisions/0010).
+A landmark window has one :class:`Block`, the paper's algorithm. A sliding window has parts, and
+each part has a block of its own. No row is ever taken out of a histogram, because the rows are not
+kept (docs/decisions/0010).
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class FocusedKind:
-    """How focused histograms are made; ``length`` is the window's, None for one that only grows.
+    """Makes focused histograms; ``length`` is the window's, None for a window that only grows.
 
-    Parts of sliding windows begin at ``origin`` plus multiples of their length, so that windows
-    that begin there expire without a guess.
+    Parts of sliding windows begin at ``origin`` plus multiples of their length. So a window that
+    begins there cuts no part, and its answer needs no guess about a part.
     """
 
     focus: Focus
@@ -53,7 +53,7 @@ class FocusedKind:
         return BOUNDED if self.focus.bounds else pa.float64()
 
     def over(self, length: int | None, origin: int = 0) -> FocusedKind:
-        """The same over windows of so many ticks that start at ``origin`` plus their slide."""
+        """Return the same kind for windows of ``length`` ticks with this ``origin``."""
         return replace(self, length=length, origin=origin)
 
     def new(self) -> FocusedHistograms:
@@ -61,9 +61,9 @@ class FocusedKind:
 
     def load(self, dumped: bytes) -> FocusedHistograms:
         blocks = [Block.from_state(self.focus, state) for state in json.loads(dumped)]
-        made = FocusedHistograms(self, blocks)
-        made.count_again()
-        return made
+        histograms = FocusedHistograms(self, blocks)
+        histograms.count_again()
+        return histograms
 
 
 @dataclass
@@ -79,7 +79,7 @@ class FocusedHistograms:
     def run(
         self, ticks: Ints, values: Sequence[Floats], starts: Ints, ends: Ints
     ) -> Sequence[Floats]:
-        """See ``Synopsis.run``; ``values`` are x and what is counted or added up."""
+        """Run as in ``Synopsis.run``; ``values`` are x and the value to count or add up."""
         stops = np.searchsorted(ticks, ends, "left").tolist()
         answers: list[tuple[float, float, float]] = []
         rows = zip(ticks.tolist(), values[0].tolist(), values[1].tolist(), strict=True)
@@ -95,7 +95,7 @@ class FocusedHistograms:
         return [columns[:, place].copy() for place in range(3 if self.kind.focus.bounds else 1)]
 
     def forget(self, below: int) -> None:
-        """No later question starts below this tick."""
+        """Drop the blocks that end at this tick or before; no later question starts below it."""
         if self.kind.length is not None:
             self._keep([block for block in self.blocks if block.end > below])
 
@@ -104,7 +104,7 @@ class FocusedHistograms:
 
     def _feed(self, tick: int, x: float, y: float) -> None:
         if not math.isfinite(x):
-            return  # without a value, or none that buckets could hold
+            return  # null or infinite, which no bucket can hold
         if self.kind.focus.mirrored:
             x = -x
         block = self._block(tick)
@@ -115,7 +115,7 @@ class FocusedHistograms:
         block.feed(x, weight, y, mean, error)
 
     def _block(self, tick: int) -> Block:
-        """The block of a row; what no window that is still to come can reach is dropped."""
+        """Return the block of a row; drop the blocks that no later window can reach."""
         length = self.kind.length
         if length is None:
             if not self.blocks:
@@ -134,13 +134,13 @@ class FocusedHistograms:
             self.count_again()
 
     def count_again(self) -> None:
-        """The moments of all rows at hand; summed anew, so that subtractions leave nothing."""
+        """Sum the moments of all blocks again; subtraction would leave rounding errors."""
         self.n = sum(block.n for block in self.blocks)
         self.total = sum(block.total for block in self.blocks)
         self.squares = sum(block.squares for block in self.blocks)
 
     def answer(self, start: int) -> tuple[float, float, float]:
-        """Estimate, low and high for the rows from ``start`` on."""
+        """Return estimate, low and high for the rows from ``start`` on."""
         filled = [block for block in self.blocks if block.n]
         if self.kind.length is None:
             whole, broken = filled, []
@@ -152,19 +152,19 @@ class FocusedHistograms:
         if not parts:
             return (0.0, 0.0, 0.0) if self.kind.focus.dependent == "count" else (math.nan,) * 3
         middle, least, most = self._independent(whole, broken, parts)
-        made = np.zeros((3, 3))
+        measures = np.zeros((3, 3))
         for block, share in parts:
-            made[:, ESTIMATE] += share * block.between(middle, middle)[:, ESTIMATE]
+            measures[:, ESTIMATE] += share * block.between(middle, middle)[:, ESTIMATE]
         for block in whole:
-            made[:, LOW:] += block.between(least, most)[:, LOW:]
+            measures[:, LOW:] += block.between(least, most)[:, LOW:]
         for block in broken:
-            made[:, HIGH] += block.weight
-        return self._dependent(made, [block for block, _ in parts])
+            measures[:, HIGH] += block.weight
+        return self._dependent(measures, [block for block, _ in parts])
 
     def _independent(
         self, whole: list[Block], broken: list[Block], parts: list[tuple[Block, float]]
     ) -> tuple[float, float, float]:
-        """The independent aggregate: an estimate, and what it lies between [CA-18]."""
+        """Return the independent aggregate: an estimate, and its bounds [CA-18]."""
         if self.kind.focus.aggregate != "avg":
             low = min(block.low for block, _ in parts)
             return low, low, min((block.low for block in whole), default=math.inf)
@@ -174,7 +174,7 @@ class FocusedHistograms:
         count, total = sum(b.n for b in whole), sum(b.total for b in whole)
         least = most = total / count if count else mean
         for block in broken:
-            # At worst all of its rows are still there, and all at one end of their range.
+            # In the worst case the window has all of its rows, all at one end of their range.
             both = count + block.n
             least = min(
                 least, (total + block.n * block.low) / both, block.low if not count else least
@@ -185,11 +185,11 @@ class FocusedHistograms:
         return mean, least - room, most + room
 
     def _dependent(
-        self, made: npt.NDArray[np.float64], blocks: list[Block]
+        self, measures: npt.NDArray[np.float64], blocks: list[Block]
     ) -> tuple[float, float, float]:
-        made = np.maximum(made, 0.0)
-        made[:, LOW] = np.minimum(made[:, LOW], made[:, HIGH])
-        count, plus, minus = made
+        measures = np.maximum(measures, 0.0)
+        measures[:, LOW] = np.minimum(measures[:, LOW], measures[:, HIGH])
+        count, plus, minus = measures
         if self.kind.focus.dependent == "count":
             return float(count[0]), float(count[LOW]), float(count[HIGH])
         sums = plus[0] - minus[0], plus[LOW] - minus[HIGH], plus[HIGH] - minus[LOW]
@@ -207,7 +207,7 @@ class FocusedHistograms:
 def _quotients(
     low: float, high: float, fewest: float, most: float, least: float, greatest: float
 ) -> tuple[float, float]:
-    """What a mean lies between, given its sum, its count, and the values it can be made of."""
+    """Return the bounds of a mean, given bounds of its sum, of its count and of its values."""
     if fewest <= 0:
         return least, greatest
     return (
@@ -217,7 +217,7 @@ def _quotients(
 
 
 class FocusedDefinition(SynopsisDefinition):
-    """``mt.correlated(..., mode="focused")``; its one option is the question."""
+    """``mt.correlated(..., mode="focused")``; its one option is a ``Focus``."""
 
     def slots(
         self, arguments: tuple[Expression, ...], condition: Expression | None

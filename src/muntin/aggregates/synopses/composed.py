@@ -46,10 +46,10 @@ class Composable(Protocol):
         """A method that makes the sketch of one row, given its values."""
 
     def compose(self, older: Any, newer: Any) -> Any:
-        """The sketch of two adjacent stretches."""
+        """Return the sketch of two adjacent stretches."""
 
     def value(self, sketch: Any) -> float:
-        """The function of what was sketched."""
+        """Return the function's value for the rows in the sketch."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Composed:
 
     @property
     def k(self) -> int:
-        """How many times smaller than all newer buckets a bucket is kept."""
+        """Buckets are merged while their sum is at most 1/k of the sum of all newer buckets."""
         return math.ceil(self.function.constant**2 / self.eps)
 
     @property
@@ -103,8 +103,8 @@ class Composed:
 class ComposedBucket(NamedTuple):
     """A bucket: the ticks of its first and last row, its sketch, and f of it.
 
-    The paper keeps the last tick only. The first one tells whether the bucket is cut at all: a
-    bucket that lies inside is counted, so a row that outweighs all others is never left out.
+    The paper keeps the last tick only. The first tick shows whether a question cuts the bucket: a
+    bucket inside the stretch is counted, so a row that outweighs all others is never left out.
     """
 
     first: int
@@ -188,13 +188,13 @@ class ComposedHistogram:
         del self.buckets[: bisect_left(self.buckets, below, key=lambda bucket: bucket.last)]
 
     def dump(self) -> bytes:
-        # As plain tuples, so that the class may move.
+        # Plain tuples do not depend on the module of the class.
         return pickle.dumps(([tuple(bucket) for bucket in self.buckets], self.limit))
 
 
 @dataclass(frozen=True)
 class OwnFunctionOption:
-    """A user's function among the options; prints as its class, the same in every run."""
+    """A user's function among the options; its text is its class name, the same in every run."""
 
     function: Composable
 

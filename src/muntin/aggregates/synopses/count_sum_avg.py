@@ -62,7 +62,7 @@ class ApproxSum(_Kind):
 class ApproxAvg(_Kind):
     """The mean of whole numbers from 0: at most ``eps`` off, null if there are no values.
 
-    A sum over a count, each so much finer that their quotient keeps ``eps``:
+    It is a sum divided by a count. Both have a smaller error e, so that the quotient keeps ``eps``:
     (1 + e) / (1 - e) = 1 + eps for e = eps / (2 + eps).
     """
 
@@ -159,7 +159,7 @@ class AvgSynopsis:
 
 
 def present(values: Floats) -> Ints:
-    """1 where there is a value."""
+    """Return 1 where there is a value, else 0."""
     return (~np.isnan(values)).astype(np.int64)
 
 

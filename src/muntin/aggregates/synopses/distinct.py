@@ -20,7 +20,7 @@ from muntin.kernels.hashing import hash_doubles
 _WIDTH = 40
 #: Flajolet and Martin's constant, and the exponent that corrects its bias for few values.
 _PHI, _KAPPA = 0.77351, 1.75
-#: Up to so many values per bitmap the number of empty bitmaps is more telling than their bits.
+#: Up to this many values per bitmap, the number of empty bitmaps gives the better estimate.
 _FEW = 2
 _NEVER = np.iinfo(np.int64).min
 
@@ -51,17 +51,17 @@ class DistinctValues:
         return Bitmaps(np.full(self.bitmaps * _WIDTH, _NEVER))
 
     def load(self, dumped: bytes) -> Bitmaps:
-        made = self.new()
+        bitmaps = self.new()
         (filled,) = struct.unpack_from("<q", dumped)
         cells = np.frombuffer(dumped, "<i4", filled, offset=8)
-        made.stamps[cells] = np.frombuffer(dumped, "<i8", offset=8 + 4 * filled)
-        return made
+        bitmaps.stamps[cells] = np.frombuffer(dumped, "<i8", offset=8 + 4 * filled)
+        return bitmaps
 
 
 class Bitmaps:
-    """Bitmaps whose bits remember when they were last set and count while that is inside.
+    """Bitmaps with a timestamp for each bit; a bit counts if it was last set inside the stretch.
 
-    The low bits of a value's hash choose the bitmap, the zeros after them the bit.
+    The low bits of a value's hash choose the bitmap; the number of zeros after them is the bit.
     """
 
     def __init__(self, stamps: Ints) -> None:
@@ -75,7 +75,7 @@ class Bitmaps:
         answers = np.empty(len(starts))
         fed = 0
         for question, stop in enumerate(np.searchsorted(kept, ends).tolist()):
-            self.stamps[cells[fed:stop]] = kept[fed:stop]  # of equal cells the last one stays
+            self.stamps[cells[fed:stop]] = kept[fed:stop]  # for equal cells the last tick stays
             fed = max(fed, stop)
             answers[question] = self._estimate(self.stamps >= starts[question])
         self.stamps[cells[fed:]] = kept[fed:]

@@ -22,13 +22,13 @@ from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Floats, Ints
 from muntin.kernels.compile import INT, INTS, NONE, OUT_INTS, inline, kernel
 
-#: Beyond it a double, which is what rows bring and answers are, skips whole numbers.
+#: Rows and answers are doubles, and beyond this limit doubles skip whole numbers.
 LARGEST = 2**53
 _HEAD = struct.Struct("<qqB")
 
 
 def half_k(eps: float) -> int:
-    """``l``: k/2 for k = ceil(1/eps), rounded up [Exponential histograms 2.1].
+    """Return ``l``: k/2 for k = ceil(1/eps), rounded up [Exponential histograms 2.1].
 
     >>> half_k(0.1), half_k(0.3), half_k(1)
     (5, 2, 1)
@@ -37,7 +37,7 @@ def half_k(eps: float) -> int:
 
 
 def checked_k(eps: object) -> int:
-    """``k``: ceil(1/eps)."""
+    """Check ``eps`` and return ``k``: ceil(1/eps)."""
     expected = "it is the relative error, a number above 0 and at most 1 such as 0.05"
     number = checked_number("eps", eps, expected)
     if not 0 < number <= 1:
@@ -46,14 +46,14 @@ def checked_k(eps: object) -> int:
 
 
 def checked_number(argument: str, given: object, expected: str) -> float:
-    """Check that an argument is a number; ``expected`` is what the error says would work."""
+    """Check that an argument is a number; the error says what is ``expected``."""
     if isinstance(given, bool) or not isinstance(given, int | float):
         raise ArgumentError(argument, given, expected)
     return given
 
 
 def canonical(total: int, l: int) -> list[int]:  # noqa: E741  (the paper's letter)
-    """How many buckets of size 1, 2, 4, ... there are (Procedure l-Canonical).
+    """Return how many buckets of size 1, 2, 4, ... there are (Procedure l-Canonical).
 
     >>> canonical(76, 1)
     [2, 1, 2, 2, 1, 1]
@@ -68,19 +68,19 @@ def canonical(total: int, l: int) -> list[int]:  # noqa: E741  (the paper's lett
 
 
 def sizes(total: int, l: int) -> Ints:  # noqa: E741
-    """The sizes of all buckets, the newest first."""
+    """Return the sizes of all buckets, the newest first."""
     counts = np.array(canonical(total, l), np.int64)
     return np.repeat(np.int64(1) << np.arange(len(counts)), counts)
 
 
 def bucket_bound(total: int, l: int) -> int:  # noqa: E741
-    """The most buckets there can be [Exponential histograms, Theorems 1 and 5], with k = 2l."""
+    """Return the largest number of buckets [Exponential histograms, Theorems 1 and 5], k = 2l."""
     return math.floor((l + 1) * (math.log2(total / l + 1) + 1))
 
 
 @inline
 def _full_levels(total: int, l: int) -> int:  # noqa: E741  (the paper's letter)
-    """j: how many levels are full, the largest with 2^j <= total/l + 1."""
+    """Return j, the number of full levels: the largest j with 2^j <= total/l + 1."""
     j, rest = 0, (total // l + 1) >> 1
     while rest:
         j += 1
@@ -115,10 +115,10 @@ def answer(
     totals: Ints,
     lasts: Ints,
 ) -> None:
-    """TOTAL and LAST of each question, as if the rows before its end had been fed one by one.
+    """Write TOTAL and LAST of each question, as if the rows before its end were fed one by one.
 
-    Looks for a unit inside such that no bucket begins with an older one inside: the head of an old
-    bucket, or failing that the oldest unit inside of the new rows. Its bucket is the last one.
+    The last bucket is the one of the oldest unit inside that heads an old bucket. If there is no
+    such unit, it is the bucket of the oldest new unit inside.
     """
     fed, passed, row, low, old = 0, 0, 0, 0, len(stamps)
     for question in range(len(starts)):
@@ -148,11 +148,11 @@ def answer(
 def relay(
     stamps: Ints, ages: Ints, ticks: Ints, units: Ints, new: int, wanted: Ints, out: Ints
 ) -> None:
-    """The ticks of units by their age after ``new`` units, which must head an old bucket or be new.
+    """Write the ticks of the ``wanted`` units, given by their age after ``new`` units were added.
 
-    A unit that is not the newest of a bucket never becomes it later
-    [Exponential histograms 4], so every bucket that begins among the old units begins
-    where an old bucket does.
+    Each of them must head an old bucket or be new. A unit that is not the newest of its bucket
+    never becomes so later [Exponential histograms 4], so every bucket that begins among the old
+    units begins where an old bucket does.
     """
     row, newer, old = len(ticks), 0, 0
     for place in range(len(wanted)):
@@ -168,7 +168,7 @@ def relay(
 
 
 def head_ages(total: int, l: int) -> Ints:  # noqa: E741
-    """The age of each bucket's newest unit, the newest bucket first."""
+    """Return the age of each bucket's newest unit, the newest bucket first."""
     ages = np.empty(sum(canonical(total, l)), np.int64)
     _fill_head_ages(total, l, ages)
     return ages
@@ -177,8 +177,8 @@ def head_ages(total: int, l: int) -> Ints:  # noqa: E741
 class HistogramBuckets:
     """Timestamps of buckets, the newest first; sizes follow from ``total``.
 
-    A bucket's timestamp is the tick of its newest unit, also after a merge (the paper's text says
-    the older one, which breaks its bound).
+    A bucket's timestamp is the tick of its newest unit, also after a merge. The paper's text takes
+    the older tick, which breaks its bound.
     """
 
     def __init__(self, l: int) -> None:  # noqa: E741
@@ -194,8 +194,8 @@ class HistogramBuckets:
     def run(self, ticks: Ints, units: Ints, starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
         """Feed rows, and return TOTAL and LAST at each question; both are 0 for an empty stretch.
 
-        TOTAL is the size of all buckets that reach into the stretch, LAST that of the oldest of
-        them, the only one that may reach beyond it.
+        TOTAL is the size of all buckets that reach into the stretch. LAST is the size of the oldest
+        of them, the only one that may reach beyond it.
         """
         self._check(units)
         ages = head_ages(self.total, self.l)
@@ -211,7 +211,7 @@ class HistogramBuckets:
         return totals, lasts
 
     def _check(self, units: Ints) -> None:
-        # First roughly, since 64 bits may not hold it.
+        # A sum of doubles comes first, because 64 bits may not hold the exact sum.
         rough = float(np.sum(units, dtype=np.float64))
         if rough > 2 * LARGEST or self.total + int(units.sum()) > LARGEST:
             raise ArgumentError(
@@ -226,11 +226,11 @@ class HistogramBuckets:
         gone = int(np.searchsorted(self.stamps[::-1], below))
         if gone:
             kept = len(self.stamps) - gone
-            self.total = int(head_ages(self.total, self.l)[kept])  # as many are newer
+            self.total = int(head_ages(self.total, self.l)[kept])  # so many units are newer
             self.stamps = self.stamps[:kept]
 
     def dump(self) -> bytes:
-        """The total and the timestamps as differences, as narrow as they allow."""
+        """Return the total and the differences of timestamps, in as few bytes as possible."""
         if not self.total:
             return b""
         stamps = self.stamps.view(np.uint64)  # unsigned, since a gap may be wider than 63 bits
@@ -241,7 +241,7 @@ class HistogramBuckets:
 
     @classmethod
     def load(cls, l: int, dumped: bytes) -> HistogramBuckets:  # noqa: E741
-        """The buckets that :meth:`dump` wrote."""
+        """Return the buckets that :meth:`dump` wrote."""
         buckets = cls(l)
         if dumped:
             buckets.total, newest, width = _HEAD.unpack_from(dumped)
@@ -252,13 +252,13 @@ class HistogramBuckets:
 
 
 def estimates(total: Ints, last: Ints) -> Floats:
-    """The middle of the bounds (the paper's TOTAL - LAST/2 breaks its own guarantee)."""
+    """Return the middle of the bounds; the paper's TOTAL - LAST/2 breaks its own guarantee."""
     middle: Floats = total - np.maximum(last - 1, 0) / 2
     return middle
 
 
 def lows(total: Ints, last: Ints) -> Floats:
-    """The least that can be true: one unit of the oldest bucket is inside for certain [EH-17]."""
+    """Return the lower bound: at least one unit of the oldest bucket is inside [EH-17]."""
     return (total - np.maximum(last - 1, 0)).astype(np.float64)
 
 

@@ -26,19 +26,20 @@ class SlidingExtreme:
         return MonotoneList(self.greatest)
 
     def load(self, dumped: bytes) -> MonotoneList:
-        made = MonotoneList(self.greatest)
+        extremes = MonotoneList(self.greatest)
         half = len(dumped) // 2
-        made.ticks = np.frombuffer(dumped[:half], np.int64).tolist()
-        made.values = np.frombuffer(dumped[half:], np.float64).tolist()
-        return made
+        extremes.ticks = np.frombuffer(dumped[:half], np.int64).tolist()
+        extremes.values = np.frombuffer(dumped[half:], np.float64).tolist()
+        return extremes
 
 
 class MonotoneList:
     """Values that no newer one beats: ticks and values both rise (for the greatest, fall).
 
-    A row can only be the answer of some later question while no newer row is as small, so a row
-    drops all that are not smaller. Exact; as long as the stretch holds rows in the worst case, and
-    as its logarithm when the rows come in random order [Exponential histograms 6, Min and Max].
+    A row can be the answer to a later question only while no newer row is as small. So a new row
+    drops all rows that are not smaller. Answers are exact. In the worst case the list is as long as
+    the stretch has rows; in random order it is as long as the logarithm of that
+    [Exponential histograms 6, Min and Max].
     """
 
     def __init__(self, greatest: bool) -> None:

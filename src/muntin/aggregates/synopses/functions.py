@@ -17,9 +17,9 @@ def approx_count(
 ) -> Aggregate:
     """About how many rows, or values in ``column``, a window holds: at most ``eps`` off (relative).
 
-    ``within`` asks about the last part of the window only, ``"10 minutes"`` of an hour; several
-    such questions can be asked side by side. With ``bounds`` the result is a struct of ``estimate``
-    and the certain ``low`` and ``high``.
+    ``within`` asks about the last part of the window only, such as ``"10 minutes"`` of an hour;
+    one query can have several such aggregates. With ``bounds`` the result is a struct of
+    ``estimate`` and the certain ``low`` and ``high``.
 
     >>> print(approx_count(eps=0.1).column_name, approx_count("speed").column_name)
     approx_count(*) approx_count(speed)
@@ -30,7 +30,7 @@ def approx_count(
 def approx_sum(
     column: Column, *, eps: float = 0.05, within: object = None, bounds: bool = False
 ) -> Aggregate:
-    """About the sum of whole numbers from 0, at most ``eps`` off (relative).
+    """The approximate sum of whole numbers from 0, at most ``eps`` off (relative).
 
     A negative or fractional value is an error: the structure counts units. Use the exact
     ``sum``, or scale to whole numbers.
@@ -41,7 +41,7 @@ def approx_sum(
 def approx_avg(
     column: Column, *, eps: float = 0.05, within: object = None, bounds: bool = False
 ) -> Aggregate:
-    """About the mean of whole numbers from 0, at most ``eps`` off (relative)."""
+    """The approximate mean of whole numbers from 0, at most ``eps`` off (relative)."""
     return _aggregate("approx_avg", (column_expression("column", column),), within, eps, bounds)
 
 
@@ -67,10 +67,10 @@ def lp_norm(
 ) -> Aggregate:
     """The L_p norm, p from 1 to 2, of the vector that adds ``amount`` at ``index`` for each row.
 
-    Never above the truth. Amounts are 0 or more. Below it by at most ``eps`` for p = 1; for larger
-    p the proven bound on the norm's p-th power is eps + 2^(p-1) - 1, what is measured far less.
-    ``sketched=0.1`` (p = 2 only) keeps a sketch of fixed size instead of each bucket's vector and
-    adds an error of about as much.
+    Amounts are 0 or more. The result is never above the truth. For p = 1 it is below it by at most
+    ``eps``; for larger p the proven bound on the norm's p-th power is eps + 2^(p-1) - 1, and
+    measured errors are far smaller. ``sketched=0.1`` (p = 2 only) keeps a sketch of fixed size
+    instead of each bucket's vector and adds an error of about 0.1.
 
     >>> print(lp_norm("item", "price", p=1.5).column_name)
     lp_norm(item, price, 1.5)
@@ -87,7 +87,7 @@ def own_synopsis(
     within: object = None,
     bounds: bool = False,
 ) -> Aggregate:
-    """A function of yours with a composable sketch (:class:`Composable`), over the given columns.
+    """A user's own function with a composable sketch (:class:`Composable`) over some columns.
 
     Rows in which a column is null are left out.
     """
@@ -137,7 +137,7 @@ def value_histogram(
 def _aggregate(
     function: str, arguments: tuple[Expression, ...], within: object, *constants: object
 ) -> Aggregate:
-    """The aggregate, named without its constants; raise where a constant is wrong."""
+    """Return the aggregate, named without its constants; raise if a constant is wrong."""
     length = None if within is None else positive_length("within", within)
     aggregate = Aggregate(function, arguments, options=(length, *constants))
     synopses()[function].kind(aggregate.options, None, 0)

@@ -23,15 +23,15 @@ _ACCURACY = "the accuracy of a sketch is a number between 0 and 1 such as 0.1"
 def lp_norm(
     p: float, eps: float, *, sketched: float | None = None, bounds: bool = False
 ) -> Composed:
-    """The kind for ``(sum over i of |sum of amounts at i|^p)^(1/p)``; rows are (i, amount).
+    """Return the kind for ``(sum over i of |sum of amounts at i|^p)^(1/p)``; rows are (i, amount).
 
-    The proof (Theorem 6 with C_f = 2^(p-1)) promises for the p-th power of the norm an
-    underestimate by at most eps + 2^(p-1) - 1, so an error that goes to 0 with eps only for
-    p = 1, where the norm is the sum. For p = 2 the paper's 4/k + 1 is the same statement. What is
-    measured is much better (docs, Synopses).
+    Theorem 6 with C_f = 2^(p-1) proves that the p-th power of the norm is underestimated by at most
+    eps + 2^(p-1) - 1. So the error goes to 0 with eps only for p = 1, where the norm is the sum.
+    For p = 2 the paper's 4/k + 1 is the same statement. Measured errors are much smaller (docs,
+    Synopses).
 
-    The sketch of a bucket is its vector itself, exact and as large as the bucket has different i.
-    ``sketched=a`` is for p = 2 and many i: a tug-of-war sketch of fixed size that is off by more
+    The sketch of a bucket is its vector itself, which is exact and has an entry for each different
+    i. ``sketched=a`` is for p = 2 and many i: a tug-of-war sketch of fixed size that is off by more
     than a in at most one of ten answers.
     """
     if not 1 <= checked_number("p", p, _P) <= 2:

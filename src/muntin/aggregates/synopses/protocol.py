@@ -1,9 +1,9 @@
 """Synopses: bounded summaries of one key's rows, fed in order of ``on``.
 
-An accumulator can be merged, so it goes through panes. A synopsis cannot, or not within its
-bounds: it must see the rows one after the other, and in return needs little memory however many
-rows a window holds. The operator holds rows back until punctuation has passed them, feeds them
-in order, and asks where a window ends.
+An accumulator can be merged, so panes keep it. A synopsis cannot be merged, or not within its
+bounds: it must see the rows one after the other. In return it needs little memory for any number of
+rows. The operator holds rows back until punctuation has passed them, feeds them in order, and asks
+for an answer where a window ends.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ class Synopsis(Protocol):
     def run(
         self, ticks: Ints, values: Sequence[Floats], starts: Ints, ends: Ints
     ) -> Sequence[Floats]:
-        """Feed rows and answer questions in between.
+        """Feed rows, answer questions in between, and return the answer's columns, NaN for null.
 
         ``ticks`` never fall. Question ``i`` asks about the rows in ``[starts[i], ends[i])``; it is
-        answered when all rows below ``ends[i]`` have been fed, and those after it have not. Neither
-        ends nor starts ever fall. Every question is answered by this call; rows beyond the last
-        end are fed as well. Returns the columns of the answer, NaN for null.
+        answered after all rows below ``ends[i]`` and before all others. Neither ends nor starts
+        ever fall. Every question is answered by this call; rows beyond the last end are fed as
+        well.
         """
 
     def forget(self, below: int) -> None:
-        """No later question starts below this tick."""
+        """Drop rows below this tick; no later question starts below it."""
 
     def dump(self) -> bytes:
-        """Everything it remembers."""
+        """Return everything it remembers."""
 
 
 class SynopsisKind(Protocol):
-    """How synopses of one aggregate are made; a frozen value that can be pickled."""
+    """Makes the synopses of one aggregate; a frozen value that can be pickled."""
 
     @property
     def result(self) -> pa.DataType:
@@ -54,19 +54,19 @@ class SynopsisKind(Protocol):
         """
 
     def new(self) -> Synopsis:
-        """An empty synopsis."""
+        """Return an empty synopsis."""
 
     def load(self, dumped: bytes) -> Synopsis:
-        """A synopsis from what :meth:`Synopsis.dump` returned."""
+        """Return the synopsis whose :meth:`Synopsis.dump` returned these bytes."""
 
 
 @dataclass(frozen=True)
 class SynopsisDefinition(Definition):
     """An aggregate that a synopsis answers.
 
-    Its options begin with ``within``, a length or None; the rest are the arguments of ``make``, in
-    order. ``within`` shorter than the window's range only makes questions start later, so kinds do
-    not know it.
+    Its first option is ``within``, a length or None; the rest are the arguments of ``make``, in
+    order. A ``within`` shorter than the window's range only makes questions start later, so kinds
+    do not need it.
     """
 
     _: KW_ONLY
@@ -76,17 +76,17 @@ class SynopsisDefinition(Definition):
     def slots(
         self, arguments: tuple[Expression, ...], condition: Expression | None
     ) -> list[Expression]:
-        """Synopses are fed doubles: numbers as they are, values to be compared as hashes."""
+        """Return columns of doubles: numbers as they are, values to compare as hashes."""
         columns: list[Expression] = [Hashed(argument) for argument in arguments[: self.hashed]]
         columns += [AsDouble(argument) for argument in arguments[self.hashed :]]
         return [where(condition, column) for column in columns]
 
     def kind(self, options: Sequence[Any], length: int | None, origin: int) -> SynopsisKind:
-        """The kind of synopsis for windows of so many ticks; None if they only grow."""
+        """Return the kind of synopsis for windows of ``length`` ticks; None if they only grow."""
         return self.make(*options[1:])
 
     def within(self, options: Sequence[object]) -> Length | None:
-        """The stretch before a window's end that is asked about, if it is not all of it."""
+        """Return the part before a window's end to ask about; None for the whole window."""
         within = options[0]
         assert within is None or isinstance(within, Duration | Number)
         return within
@@ -97,9 +97,9 @@ BOUNDED = pa.struct([(name, pa.float64()) for name in ("estimate", "low", "high"
 
 
 def result_column(result: pa.DataType, answers: Sequence[Floats]) -> pa.Array:
-    """The result column of the kind's type; NaN is null.
+    """Return the result column of the kind's type; NaN is null.
 
-    A struct is null where its first field is. A list never is, its elements may be.
+    A struct is null where its first field is null. A list is never null, but its elements may be.
 
     >>> result_column(pa.list_(pa.float64()), [np.array([1.0, 2.0]), np.array([np.nan, 3.0])])
     <pyarrow.lib.ListArray object at ...>

@@ -1,4 +1,4 @@
-"""Synopses without Spark: feed rows, ask about the last stretch."""
+"""Synopses without Spark: insert rows, and ask about the last stretch of the stream."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _NONE: Ints = np.empty(0, np.int64)
 class Summary:
     """A synopsis of any kind, fed row by row.
 
-    ``window`` is the longest stretch that will be asked about, in ticks: what is older is
-    forgotten. Without it any stretch can be asked about, back to the first row.
+    ``window`` is the longest stretch that a question may cover, in ticks; older rows are forgotten.
+    Without it a question may reach back to the first row.
 
     >>> from muntin.aggregates.synopses.extremes import SlidingExtreme
     >>> least = Summary(SlidingExtreme())
@@ -71,15 +71,15 @@ class Summary:
         self._feed(fed, [np.asarray(column, np.float64) for column in columns])
 
     def estimate(self, *, last: int | None = None) -> Any:
-        """The answer for the newest ``last`` ticks, or for all that is remembered.
+        """Return the answer for the newest ``last`` ticks, or for all that is remembered.
 
-        A number, None for null, a dict for a struct, a list for a list.
+        It is a number, None for null, a dict for a struct, or a list.
         """
         answers = self.ask(last)
         return result_column(self.kind.result, answers)[0].as_py()
 
     def ask(self, last: int | None) -> Sequence[Floats]:
-        """The columns of the answer, as :meth:`Synopsis.run` gives them."""
+        """Return the columns of the answer, like :meth:`Synopsis.run`."""
         if last is not None and (last < 1 or (self.window is not None and last > self.window)):
             longest = "" if self.window is None else f" and at most {self.window}, the window"
             raise ArgumentError("last", last, f"it must be a number of ticks, at least 1{longest}")
@@ -134,22 +134,22 @@ class ExponentialHistogram:
         self._summary = Summary(ApproxSum(eps, bounds=True), window=window)
 
     def insert(self, tick: int, value: float = 1) -> None:
-        """Add a row; 0 only moves the clock."""
+        """Add a row; a value of 0 only advances the time."""
         if not 0 <= value <= LARGEST or value % 1:
             units(np.array([value], np.float64))  # raises now and not when it is fed
         self._summary.insert(tick, value)
 
     def extend(self, ticks: npt.ArrayLike, values: npt.ArrayLike | None = None) -> None:
-        """Add many rows at once, 1 each if there are no values."""
+        """Add many rows at once, with a value of 1 each if there are no ``values``."""
         fed = np.asarray(ticks, np.int64)
         self._summary.extend(fed, np.ones(len(fed)) if values is None else values)
 
     def estimate(self, *, last: int | None = None) -> float:
-        """The sum over the newest ``last`` ticks, at most eps (relative) off."""
+        """Return the sum over the newest ``last`` ticks, at most eps (relative) off."""
         return self._answer(last)[0]
 
     def bounds(self, *, last: int | None = None) -> tuple[float, float]:
-        """What the sum is certain to lie between."""
+        """Return the certain lower and upper bound of the sum."""
         _, low, high = self._answer(last)
         return low, high
 
@@ -168,7 +168,7 @@ class ExponentialHistogram:
 
     @property
     def bucket_bound(self) -> int:
-        """The most buckets there can be for what it holds: (k/2 + 1)(log2(2S/k + 1) + 1)."""
+        """The largest number of buckets for a sum S: (k/2 + 1)(log2(2S/k + 1) + 1)."""
         kept = self._kept
         return bucket_bound(kept.total, kept.l)
 

@@ -42,7 +42,7 @@ class HashCounts:
         return pa.list_(pa.float64())
 
     def place(self, values: Floats) -> Ints:
-        """The bucket of each value."""
+        """Return the bucket of each value."""
         return (hash_doubles(values) % np.uint64(self.buckets)).astype(np.int64)
 
     def new(self) -> SynopsisTable:
@@ -57,7 +57,7 @@ class ValueHistogram:
     """Count, sum or average by range of a value: below the first edge, between edges, above.
 
     Between edges a and b lie the values with a <= value < b, so n edges make n + 1 ranges. With
-    ``of`` sum or avg the rows bring a second column, which is what is added up.
+    ``of`` sum or avg the rows have a second column, which is added up.
     """
 
     edges: tuple[float, ...]
@@ -77,7 +77,7 @@ class ValueHistogram:
         return pa.list_(pa.float64())
 
     def place(self, values: Floats) -> Ints:
-        """The range of each value."""
+        """Return the range of each value."""
         return np.searchsorted(np.array(self.edges), values, side="right")
 
     def new(self) -> SynopsisTable:
@@ -88,7 +88,7 @@ class ValueHistogram:
 
 
 class SynopsisTable:
-    """A synopsis per place, made when its first row comes; all share one clock."""
+    """A synopsis for each bucket or range, made when its first row comes."""
 
     def __init__(self, inner: SynopsisKind, places: int, place: Callable[[Floats], Ints]) -> None:
         self.inner = inner
@@ -122,7 +122,7 @@ class SynopsisTable:
         return pickle.dumps([None if entry is None else entry.dump() for entry in self.entries])
 
     def loaded(self, dumped: bytes) -> SynopsisTable:
-        """This table with the entries that were dumped."""
+        """Load the entries that :meth:`dump` wrote, and return this table."""
         self.entries = [
             None if entry is None else self.inner.load(entry) for entry in pickle.loads(dumped)
         ]
