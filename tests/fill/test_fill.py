@@ -56,16 +56,16 @@ def messages(spark: SparkSession) -> DataFrame:
 
 @pytest.fixture
 def replays(spark: SparkSession) -> Iterator[tuple[Replay, Replay]]:
-    """Both streams in three micro-batches, the second one ahead of the first, then behind it."""
-    one = replay(spark, [LOSSES[:30], LOSSES[30:44], LOSSES[44:]], LOSS)
-    other = replay(spark, [MESSAGES[:60], MESSAGES[60:61], MESSAGES[61:]], BGP)
-    yield one, other
-    one.remove()
-    other.remove()
+    """Yield both streams in three micro-batches; the second is first ahead, then behind."""
+    loss_replay = replay(spark, [LOSSES[:30], LOSSES[30:44], LOSSES[44:]], LOSS)
+    message_replay = replay(spark, [MESSAGES[:60], MESSAGES[60:61], MESSAGES[61:]], BGP)
+    yield loss_replay, message_replay
+    loss_replay.remove()
+    message_replay.remove()
 
 
-def high_loss(df: DataFrame, **given: Any) -> mt.Frames:
-    stream = mt.stream(df, on="ts", by="router", **given)
+def high_loss(df: DataFrame, **options: Any) -> mt.Frames:
+    stream = mt.stream(df, on="ts", by="router", **options)
     return stream.frames(mt.threshold("loss_rate > 0.3"), min_duration="5 minutes")
 
 
@@ -92,37 +92,39 @@ FRAME = {
 
 def test_the_router_example(losses: DataFrame, messages: DataFrame) -> None:
     """High-loss frames, and the routing messages from 30 seconds before [Frames 2]."""
-    found = high_loss(losses).fill(messages, on="at", key="router_id", before="30 seconds")
-    made = plain(found.agg("count(*) AS n", "count(*) FILTER (WHERE kind = 'update') AS updates"))
+    filled = high_loss(losses).fill(messages, on="at", key="router_id", before="30 seconds")
+    results = plain(
+        filled.agg("count(*) AS n", "count(*) FILTER (WHERE kind = 'update') AS updates")
+    )
     wanted = inside(9.5, 20)
     updates = sum(row["kind"] == "update" for row in wanted)
-    assert made == [{**FRAME, "n": len(wanted), "updates": updates}]
+    assert results == [{**FRAME, "n": len(wanted), "updates": updates}]
     assert len(wanted) > len(inside(10, 20))
 
 
 def test_the_rows_themselves(losses: DataFrame, messages: DataFrame) -> None:
-    found = high_loss(losses).fill(
+    filled = high_loss(losses).fill(
         messages, on="at", key={"router": "router_id"}, where="kind = 'update'"
     )
     wanted = [{**FRAME, **row} for row in inside(10, 20) if row["kind"] == "update"]
-    assert_same_rows(plain(found.rows()), wanted)
+    assert_same_rows(plain(filled.rows()), wanted)
 
 
 def test_without_a_key_every_frame_sees_all_rows(losses: DataFrame, messages: DataFrame) -> None:
-    found = high_loss(losses).fill(messages, on="at", key=()).agg("count(*) AS n")
-    assert plain(found) == [{**FRAME, "n": len(inside(10, 20, None))}]
+    results = high_loss(losses).fill(messages, on="at", key=()).agg("count(*) AS n")
+    assert plain(results) == [{**FRAME, "n": len(inside(10, 20, None))}]
 
 
 def test_frames_filled_with_their_own_stream(losses: DataFrame) -> None:
-    """Not only the rows that made the frame: those a minute around it as well."""
-    found = high_loss(losses).fill(before="1 minute", after="1 minute").agg("count(*) AS n")
-    assert plain(found) == [{**FRAME, "n": 13}]
+    """Rows up to a minute before and after a frame fill it, too."""
+    results = high_loss(losses).fill(before="1 minute", after="1 minute").agg("count(*) AS n")
+    assert plain(results) == [{**FRAME, "n": 13}]
 
 
 def test_frames_that_nothing_fills(losses: DataFrame, messages: DataFrame) -> None:
-    def filled(**given: Any) -> list[Row]:
-        found = high_loss(losses).fill(messages, on="at", key="router_id", shift="1 day", **given)
-        return plain(found.agg("count(*) AS n", "max(kind) AS k"))
+    def filled(**options: Any) -> list[Row]:
+        fill = high_loss(losses).fill(messages, on="at", key="router_id", shift="1 day", **options)
+        return plain(fill.agg("count(*) AS n", "max(kind) AS k"))
 
     assert filled() == [{**FRAME, "n": 0, "k": None}]
     assert filled(empty="drop") == []
@@ -130,7 +132,7 @@ def test_frames_that_nothing_fills(losses: DataFrame, messages: DataFrame) -> No
 
 def test_windows_are_filled_up_to_their_end(losses: DataFrame, messages: DataFrame) -> None:
     windows = mt.stream(losses, on="ts", by="router").tumbling("10 minutes")
-    made = plain(windows.fill(messages, on="at", key="router_id").agg("count(*) AS n"))
+    results = plain(windows.fill(messages, on="at", key="router_id").agg("count(*) AS n"))
     wanted = [
         {
             "router": router,
@@ -141,16 +143,16 @@ def test_windows_are_filled_up_to_their_end(losses: DataFrame, messages: DataFra
         for router in "AB"
         for n in range(0, 40, 10)
     ]
-    assert_same_rows(made, wanted)
+    assert_same_rows(results, wanted)
 
 
 def test_another_time_beside_this_one(losses: DataFrame, messages: DataFrame) -> None:
-    found = high_loss(losses).fill(
+    filled = high_loss(losses).fill(
         messages, on="at", key="router_id", shift=["-5 minutes", "10 minutes"]
     )
     then = [("-5 minutes", inside(5, 15)), ("10 minutes", inside(20, 30))]
     wanted = [{**FRAME, "shift": shift, "n": len(rows)} for shift, rows in then]
-    assert_same_rows(plain(found.agg("count(*) AS n")), wanted)
+    assert_same_rows(plain(filled.agg("count(*) AS n")), wanted)
 
 
 def test_several_fillings_in_one_pass(losses: DataFrame, messages: DataFrame) -> None:
@@ -165,7 +167,7 @@ def test_several_fillings_in_one_pass(losses: DataFrame, messages: DataFrame) ->
 
 
 def spread(rows: Any) -> dict[str, Any]:
-    """A function of one's own: how many kinds of messages, and how far apart they came."""
+    """Return the number of kinds of messages, and the seconds from the first to the last."""
     at = rows["at"].to_pylist()
     return {"kinds": len(set(rows["kind"].to_pylist())), "gap": (at[-1] - at[0]).seconds}
 
@@ -178,8 +180,8 @@ def test_a_function_over_the_rows(losses: DataFrame, messages: DataFrame) -> Non
         {**FRAME, "kinds": 2, "gap": seconds, "note": None}
     ]
     windows = mt.stream(messages, "at").tumbling("1 hour")
-    made = windows.apply(lambda rows: {"n": rows.num_rows}, "n BIGINT")
-    assert [row.n for row in made.collect()] == [len(MESSAGES)]
+    counts = windows.apply(lambda rows: {"n": rows.num_rows}, "n BIGINT")
+    assert [row.n for row in counts.collect()] == [len(MESSAGES)]
 
 
 @pytest.mark.parametrize(
@@ -214,11 +216,11 @@ def test_what_a_function_cannot_have(losses: DataFrame, messages: DataFrame) -> 
 
 def test_stored_frames_are_filled_later(losses: DataFrame, messages: DataFrame) -> None:
     yesterday = high_loss(losses).df.withColumn("note", F.lit("look at this"))
-    found = mt.frames(yesterday, by="router").fill(messages, on="at", key="router_id")
+    filled = mt.frames(yesterday, by="router").fill(messages, on="at", key="router_id")
     whole = {"frame_id": 0, "n": 11, "n_missing": 0, "status": "final", "note": "look at this"}
     bounds = {"router": "A", "frame_start": minute(10), "frame_end": minute(20)}
     wanted = [{**bounds, **whole, "updates": len(inside(10, 20))}]
-    assert plain(found.agg("count(*) AS updates")) == wanted
+    assert plain(filled.agg("count(*) AS updates")) == wanted
 
 
 def test_frames_without_an_end_are_refused(spark: SparkSession, messages: DataFrame) -> None:
@@ -240,10 +242,10 @@ def test_frames_without_an_end_are_refused(spark: SparkSession, messages: DataFr
 def test_a_stream_equals_a_batch(
     losses: DataFrame, messages: DataFrame, replays: tuple[Replay, Replay]
 ) -> None:
-    one, other = replays
+    loss_replay, message_replay = replays
     rule = mt.slack("1 minute")
-    frames = high_loss(one.df, disorder=rule, control=one.control, shards=2)
-    plan = frames.fill(other.stream("at", "router_id", rule), before="30 seconds").plan(
+    frames = high_loss(loss_replay.df, disorder=rule, control=loss_replay.control, shards=2)
+    plan = frames.fill(message_replay.stream("at", "router_id", rule), before="30 seconds").plan(
         "count(*) AS n", "min(at) AS first"
     )
     played = play(plan)
@@ -256,31 +258,35 @@ def test_a_stream_equals_a_batch(
 
 
 def test_fragments_join_what_is_new(replays: tuple[Replay, Replay]) -> None:
-    one, other = replays
+    loss_replay, message_replay = replays
     rule = mt.slack("1 minute")
-    frames = mt.stream(one.df, "ts", "router", rule, control=one.control, shards=2).frames(
-        mt.threshold("loss_rate > 0.3"), min_duration="5 minutes", fragments="3 minutes"
+    frames = mt.stream(
+        loss_replay.df, "ts", "router", rule, control=loss_replay.control, shards=2
+    ).frames(mt.threshold("loss_rate > 0.3"), min_duration="5 minutes", fragments="3 minutes")
+    filled = frames.fill(
+        message_replay.stream("at", "router_id", rule), before="1 minute", after="1 minute"
     )
-    filled = frames.fill(other.stream("at", "router_id", rule), before="1 minute", after="1 minute")
     played = play(filled.plan("count(*) AS n"))
-    made = [(row.frame_end, row.status, row.n) for row in played.results]
+    fragments = [(row.frame_end, row.status, row.n) for row in played.results]
     wanted = [
         (minute(15), "partial", len(inside(9, 15))),
         (minute(18), "partial", len(inside(9, 18))),
         (minute(20), "final", len(inside(9, 21))),
     ]
-    assert sorted(made) == wanted
+    assert sorted(fragments) == wanted
 
 
 def test_a_stream_filled_from_a_table(
     messages: DataFrame, replays: tuple[Replay, Replay], tmp_path: Path
 ) -> None:
-    """What was a day ago is stored; nothing of it is held, and nothing waits for it."""
-    one, _ = replays
+    """The rows of a day ago are stored, so none of them is held and no frame waits."""
+    loss_replay, _ = replays
     history = messages.withColumn("at", F.col("at") - F.expr("INTERVAL 1 DAY"))
     history.write.parquet(str(tmp_path / "history"))
     stored = messages.sparkSession.read.parquet(str(tmp_path / "history"))
-    frames = high_loss(one.df, disorder=mt.slack("1 minute"), control=one.control, shards=2)
+    frames = high_loss(
+        loss_replay.df, disorder=mt.slack("1 minute"), control=loss_replay.control, shards=2
+    )
     plan = frames.fill(
         stored, on="at", key="router_id", shift=["-1 day", "-2 days"], before="30 seconds"
     ).plan("count(*) AS n", "percentile(length(kind), 0.5) AS m")
@@ -300,8 +306,10 @@ def test_a_stream_filled_from_a_table(
 def test_rows_of_a_table_that_fill_a_stream(
     messages: DataFrame, replays: tuple[Replay, Replay]
 ) -> None:
-    one, _ = replays
-    frames = high_loss(one.df, disorder=mt.slack("1 minute"), control=one.control, shards=2)
+    loss_replay, _ = replays
+    frames = high_loss(
+        loss_replay.df, disorder=mt.slack("1 minute"), control=loss_replay.control, shards=2
+    )
     played = play(frames.fill(messages, on="at", key="router_id").rows_plan())
     assert_same_rows(
         [row.asDict() for row in played.results], [{**FRAME, **row} for row in inside(10, 20)]
@@ -311,17 +319,17 @@ def test_rows_of_a_table_that_fill_a_stream(
 def test_refused_rows_say_of_which_input(spark: SparkSession) -> None:
     rows = [{"x": x, "k": "a", "v": float(x)} for x in range(10)]
     late = [{"x": 20, "k": "a", "w": 1}, {"x": 2, "k": "a", "w": 2}, {"x": None, "k": "a", "w": 3}]
-    one = replay(spark, [rows, []], "x BIGINT, k STRING, v DOUBLE")
-    other = replay(spark, [late[:1], late[1:]], "x BIGINT, k STRING, w BIGINT")
+    first = replay(spark, [rows, []], "x BIGINT, k STRING, v DOUBLE")
+    second = replay(spark, [late[:1], late[1:]], "x BIGINT, k STRING, w BIGINT")
     try:
-        frames = one.stream("x", "k", mt.ordered(), shards=1).frames(mt.threshold("v > 3"))
-        plan = frames.fill(other.stream("x", "k", mt.ordered())).plan("count(*) AS n")
+        frames = first.stream("x", "k", mt.ordered(), shards=1).frames(mt.threshold("v > 3"))
+        plan = frames.fill(second.stream("x", "k", mt.ordered())).plan("count(*) AS n")
         played = play(plan)
     finally:
-        one.remove()
-        other.remove()
-    found = {(row.input, row.w, row.reason, row.lateness) for row in played.refused}
-    assert found == {("fill", 2, "late", 18), ("fill", 3, "null_on", None)}
+        first.remove()
+        second.remove()
+    refused = {(row.input, row.w, row.reason, row.lateness) for row in played.refused}
+    assert refused == {("fill", 2, "late", 18), ("fill", 3, "null_on", None)}
     assert played.counts["rows_in"] == 13
     assert played.counts["rows_refused"] == 2
 
@@ -356,10 +364,10 @@ def test_a_mistake_is_named(
 def test_streams_that_cannot_meet(
     spark: SparkSession, losses: DataFrame, replays: tuple[Replay, Replay]
 ) -> None:
-    one, other = replays
-    frames = high_loss(one.df, disorder=mt.ordered())
+    loss_replay, message_replay = replays
+    frames = high_loss(loss_replay.df, disorder=mt.ordered())
     with pytest.raises(mt.ArgumentError, match=r"must say how disordered it is.*mt.stream\(other"):
-        frames.fill(other.df, on="at", key="router_id").agg("count(*) AS n")
+        frames.fill(message_replay.df, on="at", key="router_id").agg("count(*) AS n")
     numbers = spark.createDataFrame([(1, "A")], "at BIGINT, router_id STRING")
     with pytest.raises(mt.ArgumentError, match=r"it is a integer column.*timestamp values"):
         high_loss(losses).fill(numbers, on="at", key="router_id")
@@ -381,11 +389,13 @@ def test_plans_that_are_not_of_the_same_frames(losses: DataFrame, messages: Data
 def test_what_a_stream_cannot_be_filled_with(
     messages: DataFrame, replays: tuple[Replay, Replay]
 ) -> None:
-    one, other = replays
-    stream = one.stream("ts", "router", mt.slack("1 minute"))
+    loss_replay, message_replay = replays
+    stream = loss_replay.stream("ts", "router", mt.slack("1 minute"))
     high = mt.threshold("loss_rate > 0.3")
     with pytest.raises(mt.ArgumentError, match=r"longest=True .*known only when input ends"):
-        stream.frames(high, longest=True).fill(other.stream("at", "router_id", mt.ordered()))
+        stream.frames(high, longest=True).fill(
+            message_replay.stream("at", "router_id", mt.ordered())
+        )
     filled = stream.frames(high, fragments="3 minutes").fill(messages, "at", "router_id")
     with pytest.raises(mt.ArgumentError, match="would bring the rows of those before it again"):
         filled.rows_plan()
@@ -404,17 +414,17 @@ def test_keys_match_only_if_nothing_is_rounded(spark: SparkSession) -> None:
 
 
 def test_explain_says_what_is_held(replays: tuple[Replay, Replay]) -> None:
-    one, other = replays
-    frames = high_loss(one.df, disorder=mt.slack("1 minute"), control=one.control)
-    other_stream = other.stream("at", "router_id", mt.ordered())
-    said = str(
+    loss_replay, message_replay = replays
+    frames = high_loss(loss_replay.df, disorder=mt.slack("1 minute"), control=loss_replay.control)
+    other_stream = message_replay.stream("at", "router_id", mt.ordered())
+    explanation = str(
         frames.fill(other_stream, before="30 seconds", shift="-1 hour").plan("count(*)").explanation
     )
     assert re.search(
-        r"fill +\[start, end\] BEFORE 30 seconds SHIFT -1 hour, on at, router = rou", said
+        r"fill +\[start, end\] BEFORE 30 seconds SHIFT -1 hour, on at, router = rou", explanation
     )
     assert re.search(
         r"held +bounded by the longest frame: rows since the open frame began.*and 30 seconds and "
         r"1 hour before",
-        said,
+        explanation,
     )

@@ -1,8 +1,8 @@
 """Congestion of a real freeway day, filled, against plain pandas.
 
-What passes the next station downstream while a station is congested tells a queue from a road that
-is merely full. The same hours of other days tell a usual rush hour from an unusual one; the day at
-hand is the only one there is, so history is made of it, moved and with other volumes.
+The volume at the next station downstream tells a queue from a road that is merely full. The same
+hours of other days tell a usual rush hour from an unusual one. There is data of one day only, so
+the tests make history of it: moved by days, and with other volumes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SCHEMA = (
 )
 KEYS = ["stationid", "downstream"]
 BOUNDS = [*KEYS, "frame_id", "frame_start", "frame_end"]
-#: How far back history lies, and what its volumes are multiplied by.
+#: For each shift, by how many days history is moved and by what its volumes are multiplied.
 HISTORY = {"-1 day": (1, 2), "-1 week": (7, 3)}
 
 pytestmark = pytest.mark.skipif(not DAY.exists(), reason="the shared data is not on this machine")
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(not DAY.exists(), reason="the shared data is not
 
 @pytest.fixture(scope="module")
 def readings(spark: SparkSession) -> DataFrame:
-    """Every reading with its station and the station downstream of it."""
+    """Return every reading with its station and the station downstream of it."""
     reader = spark.read.option("header", True).option("timestampFormat", "yyyy-MM-dd HH:mm:ssX")
     rows = reader.schema(SCHEMA).csv(str(DAY))
     plain = spark.read.option("header", True).option("inferSchema", True)
@@ -46,7 +46,7 @@ def readings(spark: SparkSession) -> DataFrame:
 
 @pytest.fixture(scope="module")
 def table() -> pd.DataFrame:
-    """The same, read without Spark or Muntin."""
+    """Return the same readings, read by pandas."""
     read = pd.read_csv(DAY, usecols=["date_part", "detectorid", "speed", "volume"])
     read["starttime"] = pd.to_datetime(read["date_part"], unit="s")
     detectors = pd.read_csv(DATA / "freeway_detectors.csv")[["detectorid", "stationid"]]
@@ -56,11 +56,11 @@ def table() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def congested(table: pd.DataFrame) -> pd.DataFrame:
-    """Runs of five minutes and more in which the lanes of a station were below 40 on average."""
+    """Return runs of at least five minutes with an average speed below 40 at a station."""
     speeds = table.groupby([*KEYS, "starttime"], as_index=False)["speed"].mean().dropna()
     slow = speeds["speed"] < 40
     changed = (slow != slow.shift()) | (speeds["stationid"] != speeds["stationid"].shift())
-    found = (
+    runs = (
         speeds.assign(run=changed.cumsum())[slow]
         .groupby("run")
         .agg(
@@ -70,13 +70,13 @@ def congested(table: pd.DataFrame) -> pd.DataFrame:
             frame_end=("starttime", "last"),
         )
     )
-    lasting = found["frame_end"] - found["frame_start"] >= pd.Timedelta(minutes=5)
-    found = found[lasting].reset_index(drop=True)
-    return found.assign(frame_id=found.groupby("stationid").cumcount())
+    lasting = runs["frame_end"] - runs["frame_start"] >= pd.Timedelta(minutes=5)
+    runs = runs[lasting].reset_index(drop=True)
+    return runs.assign(frame_id=runs.groupby("stationid").cumcount())
 
 
 def congestion(readings: DataFrame) -> mt.Frames:
-    """Lanes of a station are one row; readings without a speed neither open nor end a frame."""
+    """Find congestion on the average of all lanes; missing speeds do not end a frame."""
     return mt.stream(readings, on="starttime", by=KEYS).frames(
         mt.threshold("speed < 40"), min_duration="5 minutes", missing="carry", ties="mean"
     )
@@ -85,14 +85,14 @@ def congestion(readings: DataFrame) -> mt.Frames:
 def inside(
     rows: pd.DataFrame, station: object, start: pd.Timestamp, end: pd.Timestamp
 ) -> pd.Series:
-    """The volumes of a station from one time to another, both inside."""
+    """Return the volumes of a station between two times, both inside."""
     there = (rows["stationid"] == station) & rows["starttime"].between(start, end)
     return rows.loc[there, "volume"]
 
 
 def collected(df: DataFrame, *order: str) -> pd.DataFrame:
-    found = df.orderBy(*order).toPandas()
-    return found.astype({"frame_start": "datetime64[ns]", "frame_end": "datetime64[ns]"})
+    frames = df.orderBy(*order).toPandas()
+    return frames.astype({"frame_start": "datetime64[ns]", "frame_end": "datetime64[ns]"})
 
 
 def same(got: pd.DataFrame, wanted: pd.DataFrame, order: list[str]) -> None:
@@ -103,7 +103,7 @@ def same(got: pd.DataFrame, wanted: pd.DataFrame, order: list[str]) -> None:
 def test_congestion_on_the_real_freeway_day_filled_with_the_volume_downstream(
     readings: DataFrame, table: pd.DataFrame, congested: pd.DataFrame
 ) -> None:
-    found = (
+    results = (
         congestion(readings)
         .fill(readings, key={"downstream": "stationid"})
         .agg("sum(volume) AS volume", "count(*) AS readings", "count(volume) AS n")
@@ -117,8 +117,8 @@ def test_congestion_on_the_real_freeway_day_filled_with_the_volume_downstream(
         readings=[len(values) for values in filled],
         n=[values.count() for values in filled],
     )
-    same(collected(found, *BOUNDS), wanted, BOUNDS)
-    # Some stations have a neighbour with readings and some have none, whose frames are kept.
+    same(collected(results, *BOUNDS), wanted, BOUNDS)
+    # Some stations have no readings downstream, and their frames are kept.
     assert len(wanted) > 30
     assert 0 < (wanted["readings"] > 0).sum() < len(wanted)
 
@@ -161,7 +161,7 @@ def test_congestion_on_the_real_freeway_day_beside_the_same_hours_of_other_days(
 def test_stored_congestion_of_the_real_freeway_day_filled_later(
     readings: DataFrame, table: pd.DataFrame, congested: pd.DataFrame, tmp_path: Path
 ) -> None:
-    """Frames that were written down, filled with what passed the station around them."""
+    """Frames that were stored are filled with the volumes of their station around them."""
     congestion(readings).df.write.parquet(str(tmp_path / "frames"))
     stored = readings.sparkSession.read.parquet(str(tmp_path / "frames"))
     around = mt.frames(stored, by="stationid").fill(

@@ -22,22 +22,23 @@ from tests.properties.fillings import Expected, FillCase, Framed, Windowed, fill
 from tests.properties.harness import Called
 
 Row = dict[str, Any]
-#: On doubles an axis has the decimals that its lengths need, and with others a row may be late.
+#: Without doubles: their axis has as many decimals as the lengths of a plan need, and on another
+#: axis other rows are late.
 DOMAINS = tuple(domain for domain in Domain if domain is not Domain.DOUBLE)
 #: Makes the stream of an input.
 Described = Callable[[int, Arrivals, Any], mt.Stream]
 
 
-def columns_of(one: Arrivals) -> tuple[str, ...]:
-    return FRAMED_COLUMNS if isinstance(one, Framed) else COLUMNS
+def columns_of(arriving: Arrivals) -> tuple[str, ...]:
+    return FRAMED_COLUMNS if isinstance(arriving, Framed) else COLUMNS
 
 
-def schema_of(one: Arrivals) -> str:
-    return schema(one) if isinstance(one, Framed) else ddl(one)
+def schema_of(arriving: Arrivals) -> str:
+    return schema(arriving) if isinstance(arriving, Framed) else ddl(arriving)
 
 
 def plan(case: FillCase, streamed: Described) -> mt.Plan:
-    """The case as a user would write it."""
+    """Return the plan of a case, as a user would write it."""
     bounded = case.bounded
     segmented: mt.Frames | mt.Windowed
     if isinstance(bounded, Framed):
@@ -72,33 +73,33 @@ def _windows(case: Windowed, stream: mt.Stream) -> mt.Windowed:
 
 
 def _named(calls: Sequence[Called], first: int) -> list[str]:
-    made = texts(calls)
+    columns = texts(calls)
     return [
-        text.replace(f" AS r{place}", f" AS r{place + first}") for place, text in enumerate(made)
+        text.replace(f" AS r{place}", f" AS r{place + first}") for place, text in enumerate(columns)
     ]
 
 
 def wanted(case: FillCase, expected: Expected) -> list[Row]:
-    """Results as a plan reports them."""
+    """Return the expected results as a plan reports them."""
     shifts = [filler.filling for filler in case.fillers if filler.filling.compares]
-    made = []
+    rows = []
     for row in expected.results:
-        told = {name: value for name, value in row.items() if name not in ("n", "n_missing")}
-        shifted = told.pop("shifted")
+        result = {name: value for name, value in row.items() if name not in ("n", "n_missing")}
+        shifted = result.pop("shifted")
         if shifts:
-            told["shift"] = shifts[0].labels[shifted]
-        made.append(told)
-    return naive(made)
+            result["shift"] = shifts[0].labels[shifted]
+        rows.append(result)
+    return naive(rows)
 
 
 def is_planned(case: FillCase) -> bool:
-    """Windows that have no end cannot be filled; that is tested elsewhere."""
+    """True unless windows have no end: they cannot be filled, as another test checks."""
     return not getattr(case.bounded, "landmark", False)
 
 
 def is_streamed(case: FillCase) -> bool:
-    """A micro-batch costs a second on Spark; and a stream has no longest frame."""
-    short = all(len(one.batches) <= 2 for one in case.inputs)
+    """True if there are few micro-batches, which take a second each, and no longest frame."""
+    short = all(len(arriving.batches) <= 2 for arriving in case.inputs)
     return short and is_planned(case) and not _longest(case)
 
 
@@ -112,30 +113,32 @@ def test_batch_equals_the_reference(spark: SparkSession) -> None:
 
 
 def check_batch(spark: SparkSession, case: FillCase) -> None:
-    def streamed(place: int, one: Arrivals, schedule: Any) -> mt.Stream:
-        names = columns_of(one)
-        rows = naive([row for batch in one.batches for row in batch])
-        df = spark.createDataFrame([tuple(row[n] for n in names) for row in rows], schema_of(one))
-        rule = one.disorder if one.rule in ("marks", "key marks") else None
-        return mt.stream(df, "on", one.by, rule, schedule=schedule)
+    def streamed(place: int, arriving: Arrivals, schedule: Any) -> mt.Stream:
+        names = columns_of(arriving)
+        rows = naive([row for batch in arriving.batches for row in batch])
+        df = spark.createDataFrame(
+            [tuple(row[n] for n in names) for row in rows], schema_of(arriving)
+        )
+        rule = arriving.disorder if arriving.rule in ("marks", "key marks") else None
+        return mt.stream(df, "on", arriving.by, rule, schedule=schedule)
 
-    made = plan(case, streamed)
-    rows = made.df.collect()
+    planned = plan(case, streamed)
+    rows = planned.df.collect()
     expected = _at_once(case)
     assert_same_rows([_sorted(row.asDict()) for row in rows], _all_sorted(wanted(case, expected)))
-    refused = sorted((str(row["input"]), row["reason"]) for row in made.refused.collect())
+    refused = sorted((str(row["input"]), row["reason"]) for row in planned.refused.collect())
     assert refused == _refusals(case, expected)
 
 
 def _at_once(case: FillCase) -> Expected:
-    """A batch has no late rows, and marks are punctuation only where the rule says so."""
-    return case.whole([_rows(one) for one in case.inputs])
+    """Return what a batch gives: no row is late, and marks count only under a rule of marks."""
+    return case.whole([_rows(arriving) for arriving in case.inputs])
 
 
-def _rows(one: Arrivals) -> list[Row]:
-    if one.rule in ("marks", "key marks"):
-        return one.data()
-    return [row for batch in one.batches for row in batch]
+def _rows(arriving: Arrivals) -> list[Row]:
+    if arriving.rule in ("marks", "key marks"):
+        return arriving.data()
+    return [row for batch in arriving.batches for row in batch]
 
 
 def _refusals(case: FillCase, expected: Expected) -> list[tuple[str, str]]:
@@ -159,29 +162,29 @@ def test_stream_equals_the_reference(spark: SparkSession) -> None:
     check_streams(lambda case: streamed(spark, case), check_stream, cases)
 
 
-def check_stream(case: FillCase, made: Played) -> None:
+def check_stream(case: FillCase, played: Played) -> None:
     expected = case.expected()
-    results = [_sorted(row.asDict()) for row in made.results]
+    results = [_sorted(row.asDict()) for row in played.results]
     assert_same_rows(results, _all_sorted(wanted(case, expected)))
-    refused = sorted((str(row["input"]), row["reason"]) for row in made.refused)
+    refused = sorted((str(row["input"]), row["reason"]) for row in played.refused)
     assert refused == _refusals(case, expected)
-    came = sum(len(rows) for one in case.inputs for rows in one.batches)
-    assert made.counts["rows_in"] == came
-    assert made.counts["rows_used"] + made.counts["rows_refused"] == came
+    row_count = sum(len(rows) for arriving in case.inputs for rows in arriving.batches)
+    assert played.counts["rows_in"] == row_count
+    assert played.counts["rows_used"] + played.counts["rows_refused"] == row_count
 
 
 def streamed(spark: SparkSession, case: FillCase) -> Streamed:
     replays: list[Replay] = []
 
-    def described(place: int, one: Arrivals, schedule: Any) -> mt.Stream:
-        clock = [None if now is None else START + timedelta(seconds=now) for now in one.clocks]
-        played = replay(spark, one.batches, schema_of(one), clock=clock)
+    def described(place: int, arriving: Arrivals, schedule: Any) -> mt.Stream:
+        clock = [None if now is None else START + timedelta(seconds=now) for now in arriving.clocks]
+        played = replay(spark, arriving.batches, schema_of(arriving), clock=clock)
         replays.append(played)
         return mt.stream(
             played.df,
             "on",
-            one.by,
-            one.disorder,
+            arriving.by,
+            arriving.disorder,
             control=played.control,
             shards=2 if place == 0 else None,
             schedule=schedule,

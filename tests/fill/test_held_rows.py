@@ -1,4 +1,4 @@
-"""What a filling holds of the rows that fill: only those that something can still ask for.
+"""A fill holds only the rows that a segment may still ask for.
 
 reading    . . # # # # # # . .        # is above the threshold
 filling    o o o o o o o o o o
@@ -30,10 +30,10 @@ WHOLE = pa.int64()
 
 
 class Driver:
-    """Two inputs of whole numbers, stepped by hand."""
+    """A fill of two inputs of whole numbers; each test calls its steps."""
 
-    def __init__(self, *, reach: dict[str, int] | None = None, shift: int = 0, **given: Any):
-        framing = Framing(Threshold("b"), "x", **given)
+    def __init__(self, *, reach: dict[str, int] | None = None, shift: int = 0, **options: Any):
+        framing = Framing(Threshold("b"), "x", **options)
         typed = FrameOperatorInputs(AXIS, (WHOLE,), (), WHOLE, WHOLE, (pa.bool_(),), (), None)
         parts = framing.fragments is not None
         segments = OperatorSegments(
@@ -63,9 +63,9 @@ class Driver:
             after = complete[place] if complete[place] is not None else self.complete[place]
             arrived.append(InputBatch(routed, Punctuation(self.complete[place], after, after)))
             self.complete[place] = after
-        made = self.work.step(self.state, arrived)
-        self.state.apply(made.changes)
-        return made
+        step = self.work.step(self.state, arrived)
+        self.state.apply(step.changes)
+        return step
 
     @property
     def held(self) -> list[int]:
@@ -85,15 +85,15 @@ def above(numbers: range) -> dict[int, bool]:
 def test_rows_below_every_frame_to_come_are_let_go() -> None:
     driver = Driver()
     driver.step(below(range(10)), list(range(20)), (10, 5))
-    assert driver.held == list(range(10, 20))  # whatever the filling rows are complete to
+    assert driver.held == list(range(10, 20))  # however far the filling rows are complete
 
 
 def test_an_open_frame_holds_what_it_may_be_filled_with() -> None:
     driver = Driver()
     driver.step({**below(range(4)), **above(range(4, 10))}, list(range(10)), (10, 10))
     assert driver.held == list(range(4, 10))
-    made = driver.step(below(range(10, 12)), [10, 11], (12, 12))
-    assert made.results["r0"].to_pylist() == [6]
+    step = driver.step(below(range(10, 12)), [10, 11], (12, 12))
+    assert step.results["r0"].to_pylist() == [6]
     assert driver.held == []
 
 
@@ -117,21 +117,21 @@ def test_what_lies_before_a_frame_is_held_for_it() -> None:
 def test_a_frame_waits_for_rows_and_holds_only_its_own() -> None:
     driver = Driver(reach={"after": 2})
     frame = {**above(range(4)), **below(range(4, 20))}
-    made = driver.step(frame, list(range(5)), (20, 5))
-    assert made.results.num_rows == 0
+    step = driver.step(frame, list(range(5)), (20, 5))
+    assert step.results.num_rows == 0
     assert driver.held == list(range(5))  # up to 3 + 2
-    made = driver.step({}, [5, 6], (None, 7))
-    assert made.results["r0"].to_pylist() == [6]
+    step = driver.step({}, [5, 6], (None, 7))
+    assert step.results["r0"].to_pylist() == [6]
     assert driver.held == []
 
 
 def test_fragments_hold_what_is_behind_them() -> None:
     driver = Driver(fragments=4)
-    made = driver.step(above(range(10)), list(range(10)), (10, 10))
-    assert made.results["r0"].to_pylist() == [1, 5, 9]  # at 0, 4 and 8
+    step = driver.step(above(range(10)), list(range(10)), (10, 10))
+    assert step.results["r0"].to_pylist() == [1, 5, 9]  # at 0, 4 and 8
     assert driver.held == [9]
-    made = driver.step({**above(range(10, 12)), 12: False}, [10, 11], (13, 12))
-    assert made.results["r0"].to_pylist() == [12]
+    step = driver.step({**above(range(10, 12)), 12: False}, [10, 11], (13, 12))
+    assert step.results["r0"].to_pylist() == [12]
     assert driver.held == []
 
 
@@ -144,7 +144,7 @@ def test_a_key_without_frames_holds_nothing() -> None:
 
 @pytest.mark.parametrize("steps", [1, 7, 40])
 def test_state_is_bounded_whatever_the_split(steps: int) -> None:
-    """An hour of rows with frames of 30: never more than a frame and what came with it."""
+    """An hour of rows with frames of 30 rows: never more rows are held than a frame has."""
     driver, size = Driver(), 3_600 // steps
     most = 0
     for start in range(0, 3_600, size):

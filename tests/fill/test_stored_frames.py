@@ -1,4 +1,4 @@
-"""Frames and windows that are stored, filled by a stream that comes later."""
+"""Stored frames and windows, filled by a later stream."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def messages(spark: SparkSession) -> DataFrame:
 
 @pytest.fixture
 def later(spark: SparkSession) -> Iterator[Replay]:
-    made = replay(spark, [MESSAGES[:20], MESSAGES[20:61], MESSAGES[61:]], BGP)
-    yield made
-    made.remove()
+    message_replay = replay(spark, [MESSAGES[:20], MESSAGES[20:61], MESSAGES[61:]], BGP)
+    yield message_replay
+    message_replay.remove()
 
 
 def segments(losses: DataFrame, kind: str) -> mt.Frames | mt.Stored | mt.Windowed:
@@ -47,24 +47,26 @@ def segments(losses: DataFrame, kind: str) -> mt.Frames | mt.Stored | mt.Windowe
 def test_a_stream_fills_what_a_batch_found(
     losses: DataFrame, messages: DataFrame, later: Replay, kind: str
 ) -> None:
-    found = segments(losses, kind)
+    frames_or_windows = segments(losses, kind)
     rows = later.stream("at", "router_id", mt.slack("1 minute"), shards=3)
-    plan = found.fill(rows, key="router_id", before="30 seconds").plan(*AGGREGATES)
-    made = play(plan)
-    batch = found.fill(messages, on="at", key="router_id", before="30 seconds").agg(*AGGREGATES)
+    plan = frames_or_windows.fill(rows, key="router_id", before="30 seconds").plan(*AGGREGATES)
+    played = play(plan)
+    batch = frames_or_windows.fill(messages, on="at", key="router_id", before="30 seconds").agg(
+        *AGGREGATES
+    )
     assert plan.df.columns == batch.columns
-    assert_same_rows([row.asDict() for row in made.results], plain(batch))
+    assert_same_rows([row.asDict() for row in played.results], plain(batch))
     frames = segments(losses, kind).fill().plan("count(*)").df.count()
-    assert made.counts["rows_used"] == len(MESSAGES) + frames
+    assert played.counts["rows_used"] == len(MESSAGES) + frames
 
 
 def test_a_frame_comes_when_its_rows_are_there(spark: SparkSession, losses: DataFrame) -> None:
-    """The frame from 08:10 to 08:20 is complete before the stream is."""
-    one = replay(spark, [MESSAGES[:70]], BGP, end=False)
-    rows = one.stream("at", "router_id", mt.ordered(), shards=2)
+    """The frame from 08:10 to 08:20 is reported before the stream ends."""
+    message_replay = replay(spark, [MESSAGES[:70]], BGP, end=False)
+    rows = message_replay.stream("at", "router_id", mt.ordered(), shards=2)
     plan = high_loss(losses).fill(rows, key="router_id").plan(*AGGREGATES)
     assert [row.updates for row in play(plan).results] == [len(inside(10, 20))]
-    one.remove()
+    message_replay.remove()
 
 
 def test_a_checkpoint_is_about_its_frames(losses: DataFrame, later: Replay) -> None:

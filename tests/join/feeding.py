@@ -1,4 +1,4 @@
-"""Two streams of whole numbers given step by step to a join."""
+"""Feeds two streams of whole numbers to a join, step by step."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from muntin.operators.protocol import InputBatch, MemoryState, Operator, Punctua
 from muntin.specs.axis import Axis, Domain
 
 WHOLE = Axis(Domain.INTEGER)
-#: Rows have a key, their place, and a name; ties are broken by the name.
+#: Rows have a key, a place (``on``) and a name, which breaks ties.
 SIDE = SideRows(WHOLE, (pa.string(),), (pa.int64(), pa.string()), pa.int64())
 Given = tuple[str | None, int | None, str]
 
 
 @dataclass
 class Fed:
-    """A join, and what it remembers between steps."""
+    """A join and its state between steps."""
 
     work: Operator
     state: MemoryState = field(default_factory=MemoryState)
@@ -35,21 +35,21 @@ class Fed:
         complete: tuple[int | None, int | None] = (None, None),
         ended: tuple[bool, bool] = (False, False),
     ) -> Step:
-        """One micro-batch; what is complete stays so."""
+        """Run one micro-batch; None in ``complete`` leaves an input complete up to where it was."""
         arrived = []
         for place, rows in enumerate((left, right)):
             now = self.before[place] if complete[place] is None else complete[place]
             over = self.over[place]
-            told = Punctuation(self.before[place], now, None, ended[place] or over, over)
+            punctuation = Punctuation(self.before[place], now, None, ended[place] or over, over)
             routed = self.work.map_sides[place].route(table(rows))
-            arrived.append(InputBatch([routed.partial], told))
+            arrived.append(InputBatch([routed.partial], punctuation))
             self.before[place], self.over[place] = now, ended[place] or over
         step = self.work.step(self.state, arrived)
         self.state.apply(step.changes)
         return step
 
     def held(self, place: int) -> list[str]:
-        """The names of the rows of a side that are held."""
+        """Return the names of the held rows of a side."""
         table = f"side{place}:rows"
         chunks = [self.state.read(table, chunk) for chunk in self.state.buckets(table)]
         return sorted(name for chunk in chunks for name in chunk["c1"].to_pylist())
@@ -69,6 +69,6 @@ def table(rows: Sequence[Given]) -> pa.Table:
 
 
 def names(step: Step) -> list[tuple[Any, Any]]:
-    """Who is reported with whom."""
+    """Return the pairs of names that a step reports."""
     rows = step.results.to_pylist()
     return sorted(((row["left1"], row.get("right1")) for row in rows), key=str)

@@ -1,4 +1,4 @@
-"""What can be asked of an as-of join, and what it means."""
+"""Specifications of as-of joins: which are valid, and which row is the partner."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def test_the_nearest_row(spec: Asof, partner: int | None) -> None:
     left               5
     """
     right = [{"on": place} for place in (1, 3, 5, 7)]
-    found = AsofReference(spec, WHOLE, "on", ()).partner({"on": 5}, right)
-    assert found == (None if partner is None else {"on": partner})
+    nearest = AsofReference(spec, WHOLE, "on", ()).partner({"on": 5}, right)
+    assert nearest == (None if partner is None else {"on": partner})
 
 
 def test_ties_are_broken_and_null_is_the_greatest() -> None:

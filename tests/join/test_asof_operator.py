@@ -1,4 +1,4 @@
-"""Left rows that wait until their partner is certain."""
+"""The as-of join operator: left rows wait until their partner is certain."""
 
 from __future__ import annotations
 
@@ -128,9 +128,9 @@ def test_nobody_asks_when_left_rows_are_over() -> None:
 
 
 def test_ties_are_equal_where_values_are() -> None:
-    made = tie_ranks(pa.array(["b", "a", None, "b"]))
-    assert made[0] == made[3] > made[1]
-    assert made[2] > made[0]
+    ranks = tie_ranks(pa.array(["b", "a", None, "b"]))
+    assert ranks[0] == ranks[3] > ranks[1]
+    assert ranks[2] > ranks[0]
 
 
 @pytest.mark.parametrize("order", [1, -1])

@@ -35,7 +35,7 @@ def rows_of(rows: Sequence[Row]) -> list[Row]:
 
 
 def plan(case: Case, left: mt.Stream, right: mt.Stream) -> mt.Plan:
-    """The case as a user would write it."""
+    """Return the plan of a case, as a user would write it."""
     key = "k" if case.left.keyed else ()
     if isinstance(case, AsofCase):
         spec = case.spec
@@ -59,10 +59,10 @@ def plan(case: Case, left: mt.Stream, right: mt.Stream) -> mt.Plan:
 
 
 def wanted(case: Case, results: Sequence[Row]) -> list[Row]:
-    """Of every result what tells its rows apart: their numbers."""
+    """Return the numbers of the rows in each expected result; they identify rows."""
     only = isinstance(case, JoinCase) and left_only(case.spec.how)
     names = {"left3": "n"} if only else {"left3": "n", "right3": "right_n"}
-    return [{told: row[name] for name, told in names.items()} for row in results]
+    return [{name_in_plan: row[name] for name, name_in_plan in names.items()} for row in results]
 
 
 def found(case: Case, rows: Sequence[Any]) -> list[Row]:
@@ -72,17 +72,17 @@ def found(case: Case, rows: Sequence[Any]) -> list[Row]:
 
 
 def streams_of(spark: SparkSession, case: TwoSides) -> list[mt.Stream]:
-    made = []
+    streams = []
     for side in case.sides:
         rows = rows_of([row for batch in side.batches for row in batch])
         df = spark.createDataFrame([tuple(row.values()) for row in rows], schema(side))
         rule = side.disorder if side.rule in ("marks", "key marks") else None
-        made.append(mt.stream(df, "on", side.by, rule))
-    return made
+        streams.append(mt.stream(df, "on", side.by, rule))
+    return streams
 
 
 def is_exact(case: TwoSides) -> bool:
-    """On doubles an axis has the decimals that its lengths need, and with others rows are late."""
+    """False on doubles: a plan may choose an axis with other decimals, so other rows are late."""
     return case.left.domain is not Domain.DOUBLE
 
 
@@ -95,21 +95,21 @@ def test_batch_equals_the_reference(spark: SparkSession) -> None:
 
 
 def check_batch(spark: SparkSession, case: Case) -> None:
-    made = plan(case, *streams_of(spark, case))
+    planned = plan(case, *streams_of(spark, case))
     marked = [side.rule in ("marks", "key marks") for side in case.sides]
     rows = [
         side.data() if mark else [row for batch in side.batches for row in batch]
         for side, mark in zip(case.sides, marked, strict=True)
     ]
     expected, outcomes = case.whole(rows)
-    assert_same_rows(found(case, made.df.collect()), wanted(case, expected))
-    refused = sorted((row["input"], row["reason"]) for row in made.refused.collect())
+    assert_same_rows(found(case, planned.df.collect()), wanted(case, expected))
+    refused = sorted((row["input"], row["reason"]) for row in planned.refused.collect())
     names = zip(("left", "right"), outcomes, strict=True)
     assert refused == sorted((name, why) for name, out in names for _, why in out.refused)
 
 
 def is_short(case: TwoSides) -> bool:
-    """A micro-batch costs a second on Spark."""
+    """True if there are few micro-batches: each takes a second on Spark."""
     return all(len(side.batches) <= 2 for side in case.sides)
 
 
@@ -122,25 +122,25 @@ def test_stream_equals_the_reference(spark: SparkSession) -> None:
     )
 
 
-def check_stream(case: Case, made: Played) -> None:
+def check_stream(case: Case, played: Played) -> None:
     expected, _ = case.expected()
-    assert_same_rows(found(case, made.results), wanted(case, expected))
-    came = sum(len(rows) for side in case.sides for rows in side.batches)
-    assert made.counts["rows_in"] == came
-    assert made.counts["rows_used"] + made.counts["rows_refused"] == came
+    assert_same_rows(found(case, played.results), wanted(case, expected))
+    row_count = sum(len(rows) for side in case.sides for rows in side.batches)
+    assert played.counts["rows_in"] == row_count
+    assert played.counts["rows_used"] + played.counts["rows_refused"] == row_count
 
 
 def streamed(spark: SparkSession, case: TwoSides, planned: Callable[..., mt.Plan]) -> Streamed:
-    """Every side of a case as it came."""
+    """Return the plan over replays of both sides."""
     replays: list[Replay] = []
     streams = []
     for side in case.sides:
         clock = [None if now is None else START + timedelta(seconds=now) for now in side.clocks]
         batches = [rows_of(batch) for batch in side.batches]
-        one = replay(spark, batches, schema(side), clock=clock)
-        replays.append(one)
+        played = replay(spark, batches, schema(side), clock=clock)
+        replays.append(played)
         streams.append(
-            mt.stream(one.df, "on", side.by, side.disorder, control=one.control, shards=2)
+            mt.stream(played.df, "on", side.by, side.disorder, control=played.control, shards=2)
         )
     return Streamed(planned(*streams), replays)
 
@@ -151,60 +151,64 @@ def minute(n: float) -> datetime:
 
 @pytest.fixture(scope="module")
 def quotes(spark: SparkSession) -> DataFrame:
-    """Prices of two stocks on one exchange."""
+    """Return prices of two stocks on one exchange."""
     rows = [(minute(0), "IBM", 10.0), (minute(20), "IBM", 11.0), (minute(25), "DEC", 7.0)]
     return spark.createDataFrame(rows, "ts TIMESTAMP, stock STRING, price DOUBLE")
 
 
 @pytest.fixture(scope="module")
 def trades(spark: SparkSession) -> DataFrame:
-    """And on another one, which calls them otherwise."""
+    """Return prices of the same stocks on another exchange, with other column names."""
     rows = [(minute(10), "IBM", 10.0), (minute(45), "IBM", 11.0), (minute(60), "DEC", 8.0)]
     return spark.createDataFrame(rows, "at TIMESTAMP, symbol STRING, price DOUBLE")
 
 
 def test_equal_prices_within_half_an_hour(quotes: DataFrame, trades: DataFrame) -> None:
-    """Aurora's example: pair securities with equal price within 30 minutes."""
+    """Aurora's example pairs securities with equal prices within 30 minutes."""
     stream = mt.stream(quotes, on="ts", by="stock")
-    made = stream.join(
+    joined = stream.join(
         trades, "30 minutes", on="at", key="symbol", where="left.price = right.price"
     ).df
-    assert made.columns == ["ts", "stock", "price", "at", "symbol", "right_price"]
-    times = sorted((row.ts, row.at, row.right_price) for row in made.collect())
+    assert joined.columns == ["ts", "stock", "price", "at", "symbol", "right_price"]
+    times = sorted((row.ts, row.at, row.right_price) for row in joined.collect())
     assert times == [(minute(0), minute(10), 10.0), (minute(20), minute(45), 11.0)]
 
 
 def test_keys_do_not_matter_if_nobody_asks(quotes: DataFrame, trades: DataFrame) -> None:
     stream = mt.stream(quotes, on="ts", by="stock")
-    made = stream.join(trades, "5 minutes", on="at", key=(), how="anti").df
-    assert [row.ts for row in made.collect()] == [minute(0), minute(20), minute(25)]
+    joined = stream.join(trades, "5 minutes", on="at", key=(), how="anti").df
+    assert [row.ts for row in joined.collect()] == [minute(0), minute(20), minute(25)]
 
 
 def test_a_key_of_one_name_stands_once(quotes: DataFrame, trades: DataFrame) -> None:
     renamed = trades.withColumnsRenamed({"symbol": "stock", "at": "ts"})
-    made = mt.stream(quotes, "ts", "stock").join(renamed, "1 hour", how="full", prefix="other_").df
-    assert made.columns == ["ts", "stock", "price", "other_ts", "other_price"]
+    joined = (
+        mt.stream(quotes, "ts", "stock").join(renamed, "1 hour", how="full", prefix="other_").df
+    )
+    assert joined.columns == ["ts", "stock", "price", "other_ts", "other_price"]
     alone = mt.stream(quotes, "ts", "stock").join(renamed, "1 minute", how="right").df
     assert {row.stock for row in alone.collect()} == {"IBM", "DEC"}  # though no left row has it
 
 
 def test_the_last_quote_at_every_trade(quotes: DataFrame, trades: DataFrame) -> None:
-    made = mt.stream(trades, "at", "symbol").asof(quotes, "30 minutes", on="ts", key="stock").df
-    rows = sorted((row.at, row.ts) for row in made.collect())
+    joined = mt.stream(trades, "at", "symbol").asof(quotes, "30 minutes", on="ts", key="stock").df
+    rows = sorted((row.at, row.ts) for row in joined.collect())
     assert rows[:2] == [(minute(10), minute(0)), (minute(45), minute(20))]
-    assert [row.ts for row in made.where("symbol = 'DEC'").collect()] == [None]  # 35 minutes ago
+    assert [row.ts for row in joined.where("symbol = 'DEC'").collect()] == [None]  # 35 minutes ago
 
 
 def test_a_limit_is_counted(spark: SparkSession) -> None:
     rows = [{"x": n, "k": "a", "text": "x" * 100} for n in range(200)]
-    one, other = (replay(spark, [rows, rows[:1]], "x BIGINT, k STRING, text STRING") for _ in "ab")
+    first, second = (
+        replay(spark, [rows, rows[:1]], "x BIGINT, k STRING, text STRING") for _ in "ab"
+    )
     try:
-        left = one.stream("x", "k", mt.slack(1000), shards=1)
-        right = other.stream("x", "k", mt.slack(1000))
+        left = first.stream("x", "k", mt.slack(1000), shards=1)
+        right = second.stream("x", "k", mt.slack(1000))
         played = play(left.join(right, 0, limit="10 KB").plan())
     finally:
-        one.remove()
-        other.remove()
+        first.remove()
+        second.remove()
     assert played.counts["evicted"] > 100
     assert played.counts["rows_used"] == 402
 
@@ -238,9 +242,11 @@ def test_what_a_join_holds_is_said(spark: SparkSession, trades: DataFrame) -> No
     rates = spark.readStream.format("rate").load()
     left = mt.stream(rates, "timestamp", disorder=mt.ordered())
     right = mt.stream(rates, "timestamp", disorder=mt.slack("1 minute"))
-    said = str(left.join(right, "5 minutes", limit="100 MB").plan().explanation)
-    assert "INNER JOIN WITHIN 5 minutes" in said
-    assert "until the other is complete 5 minutes after them, at most 100,000,000 bytes" in said
+    explanation = str(left.join(right, "5 minutes", limit="100 MB").plan().explanation)
+    assert "INNER JOIN WITHIN 5 minutes" in explanation
+    assert (
+        "until the other is complete 5 minutes after them, at most 100,000,000 bytes" in explanation
+    )
     with pytest.raises(mt.ArgumentError, match="a stream that is joined must say how disordered"):
         left.join(mt.stream(rates, "timestamp"), "5 minutes")
     with pytest.raises(mt.ArgumentError, match="the other one is a batch; read it as a"):

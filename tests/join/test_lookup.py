@@ -1,4 +1,4 @@
-"""A stream that probes a stored table, also while the table changes."""
+"""Lookups: a stream probes a stored table, also while the table changes."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def speeds(spark: SparkSession) -> DataFrame:
 
 @pytest.fixture(scope="module")
 def owners(spark: SparkSession) -> DataFrame:
-    """Two owners of a car, one of a car without a sign."""
+    """Return two owners of one car, and an owner whose car is null."""
     rows = [(minute(0), "a", "Ada", 60.0), (minute(5), "a", "Abe", 40.0), (minute(9), None, "?", 1)]
-    made = [(*row[:3], float(row[3])) for row in rows]
-    return spark.createDataFrame(made, "ts TIMESTAMP, car STRING, owner STRING, most DOUBLE")
+    typed = [(*row[:3], float(row[3])) for row in rows]
+    return spark.createDataFrame(typed, "ts TIMESTAMP, car STRING, owner STRING, most DOUBLE")
 
 
 def told(df: DataFrame, *names: str) -> list[Row]:
@@ -54,14 +54,14 @@ def told(df: DataFrame, *names: str) -> list[Row]:
     ],
 )
 def test_by_key(speeds: DataFrame, owners: DataFrame, how: str, wanted: list[Any]) -> None:
-    made = mt.stream(speeds, "ts", "car").lookup(owners, how=how).df
+    joined = mt.stream(speeds, "ts", "car").lookup(owners, how=how).df
     names = ("car", "owner")[: len(wanted[0])]
-    assert_same_rows(told(made, *names), [dict(zip(names, row, strict=True)) for row in wanted])
+    assert_same_rows(told(joined, *names), [dict(zip(names, row, strict=True)) for row in wanted])
 
 
 def test_columns_of_the_table_stand_behind(speeds: DataFrame, owners: DataFrame) -> None:
-    made = mt.stream(speeds, "ts", "car").lookup(owners).df
-    assert made.columns == ["ts", "car", "speed", "right_ts", "owner", "most"]
+    joined = mt.stream(speeds, "ts", "car").lookup(owners).df
+    assert joined.columns == ["ts", "car", "speed", "right_ts", "owner", "most"]
 
 
 def test_near_and_where(speeds: DataFrame, owners: DataFrame) -> None:
@@ -78,17 +78,17 @@ def test_near_and_where(speeds: DataFrame, owners: DataFrame) -> None:
 
 
 def test_a_table_is_read_again(spark: SparkSession, tmp_path: Path) -> None:
-    """A file that is added while the query runs is seen, also when the query was started again."""
+    """A query sees a file that is added while it runs, also after it is started again."""
     folder, rows = tmp_path / "owners", tmp_path / "rows"
     folder.mkdir()
     _owner(folder, "one", "a", "Ada")
     _speed(rows, 0, "b")
     df = spark.readStream.schema(SCHEMA).json(str(rows))
     stream = mt.stream(df, "ts", "car", mt.ordered())
-    found = stream.lookup(spark.read.parquet(str(folder)), refresh="1 second")
+    lookup = stream.lookup(spark.read.parquet(str(folder)), refresh="1 second")
     for run, (car, owner) in enumerate([("b", "Bob"), ("c", "Cid")]):
         query = (
-            found.df.writeStream.format("memory")
+            lookup.df.writeStream.format("memory")
             .queryName(f"owners{run}")
             .option("checkpointLocation", str(tmp_path / f"checkpoint{run}"))
             .start()
@@ -101,11 +101,11 @@ def test_a_table_is_read_again(spark: SparkSession, tmp_path: Path) -> None:
             query.stop()
         assert seen
         assert spark.table(query.name).orderBy("ts").collect()[0].owner == (None, "Bob")[run]
-    assert "read again after 1 s" in found.explanation
+    assert "read again after 1 s" in lookup.explanation
 
 
 def _until(spark: SparkSession, rows: Path, query: StreamingQuery, car: str, owner: str) -> bool:
-    """Rows go on coming until one is told with an owner; at most a minute."""
+    """Write rows until one is reported with the owner, for at most about a minute."""
     for _ in range(60):
         _speed(rows, len(list(rows.glob("*.json"))), car)
         query.processAllAvailable()
@@ -116,7 +116,7 @@ def _until(spark: SparkSession, rows: Path, query: StreamingQuery, car: str, own
 
 
 def _owner(folder: Path, file: str, car: str, owner: str) -> None:
-    """Written by somebody else than the session that reads it."""
+    """Write an owner to the table without Spark, so that the session does not know of it."""
     pq.write_table(pa.table({"car": [car], "owner": [owner]}), folder / f"{file}.parquet")
 
 

@@ -1,4 +1,4 @@
-"""Several streams as one: their rows, and complete up to where all of them are."""
+"""Merged streams: all rows, complete up to where every stream is complete."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ def rows(*places: int) -> list[dict[str, Any]]:
 
 
 def test_the_fastest_waits_for_the_slowest(spark: SparkSession) -> None:
-    """North is at 30 while south is at 12: windows up to 10 are complete, and none behind."""
+    """North is at 30 and south is at 12, so only the window up to 10 is complete."""
     fast, slow = (
         replay(spark, [rows(1, 15, 30), rows(31)], SCHEMA, end=False),
         replay(spark, [rows(2, 12), rows(13)], SCHEMA, end=False),
     )
     try:
         streams = {
-            name: mt.stream(one.df, "x", "k", mt.ordered(), shards=1)
-            for name, one in (("north", fast), ("south", slow))
+            name: mt.stream(replayed.df, "x", "k", mt.ordered(), shards=1)
+            for name, replayed in (("north", fast), ("south", slow))
         }
         merged = mt.merge(streams)
-        made = fast.play(merged.tumbling(10).plan("count(*) AS n", "max(source) AS last"))
+        played = fast.play(merged.tumbling(10).plan("count(*) AS n", "max(source) AS last"))
     finally:
         fast.remove()
         slow.remove()
     wanted = [{"k": "a", "window_start": 0, "window_end": 10, "n": 2, "last": "south"}]
-    assert_same_rows([row.asDict() for row in made.results], wanted)
-    assert made.counts["rows_refused"] == 0
+    assert_same_rows([row.asDict() for row in played.results], wanted)
+    assert played.counts["rows_refused"] == 0
 
 
 def test_a_batch_of_both(spark: SparkSession) -> None:
     one, other = (
         mt.stream(spark.createDataFrame([(x, "a", 1.0)], SCHEMA), "x", "k") for x in (1, 2)
     )
-    made = mt.merge({"one": one, "other": other}, source="of").df.orderBy("x").collect()
-    assert [(row.x, row["of"]) for row in made] == [(1, "one"), (2, "other")]
+    merged = mt.merge({"one": one, "other": other}, source="of").df.orderBy("x").collect()
+    assert [(row.x, row["of"]) for row in merged] == [(1, "one"), (2, "other")]
 
 
 def test_what_differs_is_named(spark: SparkSession) -> None:
-    def stream(schema: str, on: str = "x", **given: Any) -> mt.Stream:
-        return mt.stream(spark.createDataFrame([], schema), on, **given)
+    def stream(schema: str, on: str = "x", **options: Any) -> mt.Stream:
+        return mt.stream(spark.createDataFrame([], schema), on, **options)
 
     one = stream(SCHEMA)
     for other, says in (

@@ -1,4 +1,4 @@
-"""Rows that meet, wait, and are let go."""
+"""The join operator: rows match, wait for a partner, and are dropped."""
 
 from __future__ import annotations
 
@@ -71,9 +71,14 @@ def test_what_is_reported_stays_reported_while_others_of_its_chunk_wait(
 ) -> None:
     fed = within(1, how=how)
     fed.step(left=[("k", 5, "a"), ("k", 15, "b"), ("k", 16, "c"), ("k", 17, "d")])
-    found = [names(fed.step(right=[("k", 5, "A")])) for _ in range(4)]
-    assert [pair for step in found for pair in step] == wanted
-    assert fed.held(0) == ["a", "b", "c", "d"]  # the chunk as it was; a byte beside it says more
+    pairs_of_steps = [names(fed.step(right=[("k", 5, "A")])) for _ in range(4)]
+    assert [pair for step in pairs_of_steps for pair in step] == wanted
+    assert fed.held(0) == [
+        "a",
+        "b",
+        "c",
+        "d",
+    ]  # the chunk is unchanged; its marks say that a is gone
     assert names(fed.step(complete=(None, 8))) == []
 
 
@@ -140,7 +145,9 @@ def test_the_oldest_of_both_sides_go_when_there_is_no_room() -> None:
     assert 5 < step.evicted < 15
     youngest = [name for _, _, name in rows[step.evicted :]]
     assert sorted(fed.held(0) + fed.held(1)) == youngest
-    assert names(step) == names(roomy_step(rows))  # they had met before they went
+    assert names(step) == names(
+        roomy_step(rows)
+    )  # pairs were reported before the rows were dropped
 
 
 def roomy_step(rows: list[tuple[str, int, str]]) -> Step:
@@ -166,7 +173,7 @@ def test_rows_that_nobody_needs_make_room_and_are_not_counted() -> None:
     fed = limited(weight * 3 // 2, "inner")
     fed.step(left=first)
     fed.step(complete=(None, 150))
-    assert fed.held(0) == ["a", "b", "c"]  # one in three is not worth writing them again
+    assert fed.held(0) == ["a", "b", "c"]  # one dropped row in three does not rewrite a chunk
     step = fed.step(left=[("k", 202, "d"), ("k", 203, "e")])
     assert fed.held(0) == ["b", "c", "d", "e"]
     assert step.evicted == 0

@@ -1,4 +1,4 @@
-"""What can be asked of a join, and what is said where it cannot."""
+"""Specifications of joins: which are valid, which raise an error, and which rows match."""
 
 from __future__ import annotations
 

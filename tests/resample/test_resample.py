@@ -25,7 +25,7 @@ cases = resample_cases().filter(is_exact)
 
 
 def plan(case: ResampleCase, *streams: mt.Stream) -> mt.Plan:
-    """The case as a user would write it."""
+    """Return the plan of a case, as a user would write it."""
     spec = case.spec
     where: dict[str, Any] = {"every": spec.every, "origin": spec.origin}
     if spec.every is None:
@@ -41,8 +41,8 @@ def wanted(results: Sequence[Row], case: ResampleCase) -> list[Row]:
     values = {f"r{n}": name for n, name in enumerate(VALUES, 1)}
     key = {"k0": "k"} if case.right.keyed else {}
     names = {**key, "at": "on", **values, "gap": "gap"}
-    told = [{name: row[own] for own, name in names.items()} for row in results]
-    return [{**row, "on": _naive(row["on"])} for row in told]
+    rows = [{name: row[own] for own, name in names.items()} for row in results]
+    return [{**row, "on": _naive(row["on"])} for row in rows]
 
 
 def _naive(value: Any) -> Any:
@@ -55,7 +55,7 @@ def test_batch_equals_the_reference(spark: SparkSession) -> None:
 
 
 def check_batch(spark: SparkSession, case: ResampleCase) -> None:
-    made = plan(case, *streams_of(spark, case))
+    planned = plan(case, *streams_of(spark, case))
     rows = [
         side.data()
         if side.rule in ("marks", "key marks")
@@ -63,7 +63,7 @@ def check_batch(spark: SparkSession, case: ResampleCase) -> None:
         for side in case.sides
     ]
     expected, _ = case.whole(rows)
-    assert_same_rows([row.asDict() for row in made.df.collect()], wanted(expected, case))
+    assert_same_rows([row.asDict() for row in planned.df.collect()], wanted(expected, case))
 
 
 @pytest.mark.hypothesis
@@ -75,11 +75,11 @@ def test_stream_equals_the_reference(spark: SparkSession) -> None:
     )
 
 
-def check_stream(case: ResampleCase, made: Played) -> None:
+def check_stream(case: ResampleCase, played: Played) -> None:
     expected, _ = case.expected()
-    assert_same_rows([row.asDict() for row in made.results], wanted(expected, case))
-    came = sum(len(rows) for side in case.sides for rows in side.batches)
-    assert made.counts["rows_used"] + made.counts["rows_refused"] == came
+    assert_same_rows([row.asDict() for row in played.results], wanted(expected, case))
+    row_count = sum(len(rows) for side in case.sides for rows in side.batches)
+    assert played.counts["rows_used"] + played.counts["rows_refused"] == row_count
 
 
 def second(n: float) -> datetime:
@@ -114,29 +114,29 @@ MEANS = [
 
 
 def test_a_function_of_the_rows_around(speeds: DataFrame) -> None:
-    """Rows at most two seconds away, at both sides and inclusive."""
+    """A function gets the rows at most two seconds away on both sides."""
     stream = mt.stream(speeds, "ts", "car")
-    made = stream.resample("4 seconds", mean, within="2 seconds", schema="mean DOUBLE").df
-    assert made.columns == ["car", "ts", "mean", "gap"]
-    assert_same_rows([row.asDict() for row in made.collect()], MEANS)
-    told = stream.resample("4 seconds", ["avg(speed) AS mean"], within="2 seconds").df
-    assert told.columns == made.columns
-    assert_same_rows([row.asDict() for row in told.collect()], MEANS)
+    by_function = stream.resample("4 seconds", mean, within="2 seconds", schema="mean DOUBLE").df
+    assert by_function.columns == ["car", "ts", "mean", "gap"]
+    assert_same_rows([row.asDict() for row in by_function.collect()], MEANS)
+    by_aggregate = stream.resample("4 seconds", ["avg(speed) AS mean"], within="2 seconds").df
+    assert by_aggregate.columns == by_function.columns
+    assert_same_rows([row.asDict() for row in by_aggregate.collect()], MEANS)
 
 
 def test_a_function_on_streams(spark: SparkSession, speeds: DataFrame) -> None:
-    """On a grid, and at the instants of another stream, each told once."""
+    """A function works on a grid, and at instants of another stream, each reported once."""
     asked = [{"ts": second(n), "car": "a"} for n in (4, 20, 4, 8)]
     rows = replay(spark, [SPEEDS[:2], SPEEDS[2:]], SCHEMA)
     at = replay(spark, [asked[:2], asked[2:]], "ts TIMESTAMP, car STRING")
     own = rows.stream("ts", "car", mt.slack("1 minute"), shards=2)
-    given: dict[str, Any] = {"how": mean, "within": "2 seconds", "schema": "mean DOUBLE"}
-    grid = play(own.resample("4 seconds", **given).plan())
+    options: dict[str, Any] = {"how": mean, "within": "2 seconds", "schema": "mean DOUBLE"}
+    grid = play(own.resample("4 seconds", **options).plan())
     assert_same_rows([row.asDict() for row in grid.results], MEANS)
     others = at.stream("ts", "car", mt.slack("1 minute"))
-    told = play(own.resample(at=others, **given).plan())
+    at_instants = play(own.resample(at=others, **options).plan())
     chosen = [MEANS[place] for place in (0, 1, 4)]
-    assert_same_rows([row.asDict() for row in told.results], chosen)
+    assert_same_rows([row.asDict() for row in at_instants.results], chosen)
     rows.remove()
     at.remove()
 
@@ -172,7 +172,7 @@ def test_a_mistake_is_named(speeds: DataFrame, given: dict[str, Any], says: str)
 def test_explain_says_what_is_held(spark: SparkSession) -> None:
     rows = replay(spark, [SPEEDS], SCHEMA)
     stream = rows.stream("ts", "car", mt.ordered())
-    said = str(stream.resample("1 second", max_gap="5 seconds").plan().explanation)
-    assert "RESAMPLE LINEAR EVERY 1 second MAX GAP 5 seconds" in said
-    assert "the last final one of every key" in said
+    explanation = str(stream.resample("1 second", max_gap="5 seconds").plan().explanation)
+    assert "RESAMPLE LINEAR EVERY 1 second MAX GAP 5 seconds" in explanation
+    assert "the last final one of every key" in explanation
     rows.remove()
