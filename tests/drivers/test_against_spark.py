@@ -131,15 +131,15 @@ def test_frequent_items_of_every_type_are_those_of_sparks_lists(rows: DataFrame)
     lists = [f"collect_list({name}) AS {name}" for name in ORDERED]
     expected = []
     for row in by_spark(rows, "ts", 120, 30, *lists).collect():
-        made = {name: row[name] for name in ("k", "window_start", "window_end")}
-        made |= {f"top_{name}": aggregates.top_k(row[name], 3) for name in ORDERED}
-        made |= {f"heavy_{n}": aggregates.heavy_hitters(row[n], "0.1") for n in ORDERED}
-        expected.append(made)
-    found = by_muntin(rows, "ts", 120, 30, *asked)
-    assert found.schema["top_text"].dataType.simpleString() == (
+        bounds = {name: row[name] for name in ("k", "window_start", "window_end")}
+        bounds |= {f"top_{name}": aggregates.top_k(row[name], 3) for name in ORDERED}
+        bounds |= {f"heavy_{n}": aggregates.heavy_hitters(row[n], "0.1") for n in ORDERED}
+        expected.append(bounds)
+    items = by_muntin(rows, "ts", 120, 30, *asked)
+    assert items.schema["top_text"].dataType.simpleString() == (
         "array<struct<item:string,count:bigint>>"
     )
-    assert_same_rows(found.collect(), expected)
+    assert_same_rows(items.collect(), expected)
 
 
 def test_collect_goes_by_on(spark: SparkSession) -> None:
@@ -164,11 +164,11 @@ def test_variance_agrees_with_spark_to_sparks_own_rounding(rows: DataFrame) -> N
     assert len(ours) == len(theirs) > 50
     for our, their in zip(ours, theirs, strict=True):
         for name in our.asDict():
-            mine, other = our[name], their[name]
-            if isinstance(mine, float) and isinstance(other, float):
-                assert mine == pytest.approx(other, rel=400 * 2**-52, abs=1e-9)
+            muntin, other = our[name], their[name]
+            if isinstance(muntin, float) and isinstance(other, float):
+                assert muntin == pytest.approx(other, rel=400 * 2**-52, abs=1e-9)
             else:
-                assert mine == other
+                assert muntin == other
 
 
 def test_nan_and_infinity_follow_spark(spark: SparkSession) -> None:

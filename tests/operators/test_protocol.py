@@ -6,16 +6,16 @@ from muntin.operators.protocol import REASONS, MemoryState
 
 
 def test_state_in_memory_takes_changes_in() -> None:
-    one, two = pa.table({"a": [1]}), pa.table({"a": [2]})
+    first, second = pa.table({"a": [1]}), pa.table({"a": [2]})
     state = MemoryState()
     assert state.buckets("panes") == []
-    state.apply({("panes", 3): one, ("panes", -1): one, ("rows", 3): two})
+    state.apply({("panes", 3): first, ("panes", -1): first, ("rows", 3): second})
     assert sorted(state.buckets("panes")) == [-1, 3]
     assert state.buckets("rows") == [3]
-    assert state.read("panes", 3) is one
-    state.apply({("panes", 3): two, ("panes", -1): None, ("panes", 9): None})
+    assert state.read("panes", 3) is first
+    state.apply({("panes", 3): second, ("panes", -1): None, ("panes", 9): None})
     assert state.buckets("panes") == [3]
-    assert state.read("panes", 3) is two
+    assert state.read("panes", 3) is second
 
 
 def test_the_reasons_for_refusing_a_row() -> None:

@@ -403,7 +403,7 @@ def test_days_begin_at_midnight_of_the_zone(zone: str, hours: float) -> None:
 
 
 def test_a_zone_east_by_seconds() -> None:
-    # Monrovia kept its own mean time, 44 minutes and 30 seconds behind, until 1972.
+    # Until 1972, the clock of Monrovia was 44 minutes and 30 seconds slower than UTC.
     axis = Axis(Domain.TIMESTAMP, zone="Africa/Monrovia")
     assert axis.default_origin(DAY) == (44 * 60 + 30) * 1_000_000
 

@@ -42,9 +42,9 @@ def test_copies_come_in_slices(
     monkeypatch.setattr(window_ids, "ROWS_AT_ONCE", at_once)
     window = Window(range_, slide, "x", origin)
     values = (None, 0, 3, 3, 29, None, -8, 12, None)
-    made = exploded(window, *values)
-    assert [row for batch in made for row in batch.to_pylist()] == expected(window, *values)
-    assert all(0 < batch.num_rows <= at_once for batch in made)
+    copies = exploded(window, *values)
+    assert [row for batch in copies for row in batch.to_pylist()] == expected(window, *values)
+    assert all(0 < batch.num_rows <= at_once for batch in copies)
 
 
 def test_one_row_in_many_windows_is_never_copied_at_once() -> None:

@@ -50,7 +50,7 @@ class Run:
 class Progressed:
     """For every key: how many rows it has had, and up to where it is complete.
 
-    ``memory`` has what was remembered before this step, with the count of rows as ``n``.
+    ``memory`` has the memory of each key before this step, with its count of rows as ``n``.
     ``largest`` is the order of the largest value of the whole input, ``largest_tick`` its tick.
     """
 

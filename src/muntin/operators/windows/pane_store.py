@@ -259,7 +259,7 @@ class PaneStore:
             live = pane >= np.minimum.reduce(first)
         near = pane >= needed
         if not near.all():
-            # Drop outdated panes first, so that the cost of what follows depends on the kept panes.
+            # Drop outdated panes first, so that the next steps work on the kept panes only.
             panes, pane = panes.filter(pa.array(near)), pane[near]
             live = None if live is None else live[near]
         over = {b for b in state.buckets(PANES) if (b + 1) * self.panes_per_bucket <= needed}

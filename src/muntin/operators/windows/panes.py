@@ -1,7 +1,7 @@
-"""Panes: what rows are combined into before the shuffle, and how partial tables merge [Panes 3.1].
+"""Panes: how rows are combined before the shuffle, and how partial tables merge [Panes 3.1].
 
 A pane is one row of accumulators per key and stretch between two window edges. The map side makes
-panes, sends them, and the pane store keeps them. Windows are made from panes elsewhere.
+and sends panes, and the pane store keeps them. Windows are made from panes elsewhere.
 """
 
 from __future__ import annotations
