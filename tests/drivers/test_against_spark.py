@@ -131,15 +131,15 @@ def test_frequent_items_of_every_type_are_those_of_sparks_lists(rows: DataFrame)
     lists = [f"collect_list({name}) AS {name}" for name in ORDERED]
     expected = []
     for row in by_spark(rows, "ts", 120, 30, *lists).collect():
-        bounds = {name: row[name] for name in ("k", "window_start", "window_end")}
-        bounds |= {f"top_{name}": aggregates.top_k(row[name], 3) for name in ORDERED}
-        bounds |= {f"heavy_{n}": aggregates.heavy_hitters(row[n], "0.1") for n in ORDERED}
-        expected.append(bounds)
-    items = by_muntin(rows, "ts", 120, 30, *asked)
-    assert items.schema["top_text"].dataType.simpleString() == (
+        expected_row = {name: row[name] for name in ("k", "window_start", "window_end")}
+        expected_row |= {f"top_{name}": aggregates.top_k(row[name], 3) for name in ORDERED}
+        expected_row |= {f"heavy_{n}": aggregates.heavy_hitters(row[n], "0.1") for n in ORDERED}
+        expected.append(expected_row)
+    results = by_muntin(rows, "ts", 120, 30, *asked)
+    assert results.schema["top_text"].dataType.simpleString() == (
         "array<struct<item:string,count:bigint>>"
     )
-    assert_same_rows(items.collect(), expected)
+    assert_same_rows(results.collect(), expected)
 
 
 def test_collect_goes_by_on(spark: SparkSession) -> None:
