@@ -1,4 +1,4 @@
-"""What a kind of frame is on Arrow columns: the base class of ``operators/frames/kinds``.
+"""A kind of frame on Arrow columns: the base class of ``operators/frames/kinds``.
 
 Spark has evaluated the conditions and values of a kind. On the map side they become the few plain
 columns that kernels look at, so that only those travel. The arguments of the kind become fields of
@@ -46,11 +46,11 @@ _RESTARTS = {"close": records.CLOSE, "drop": records.DROP}
 
 @dataclass(frozen=True)
 class FrameOperatorInputs:
-    """What an operator needs besides its framing: the axis and the types of columns.
+    """Facts that an operator needs besides its framing: the axis and the types of columns.
 
-    ``read`` are the types of the kind's operands, ``ties`` those of the columns that order rows
-    that tie. ``bridge`` is the condition on missing rows, if there is one. ``digest`` identifies
-    the code of a user's own framing function. ``combined`` makes rows that tie one row.
+    ``read`` are the types of the kind's operands. ``ties`` are the types of the columns that order
+    rows that tie. ``bridge`` is the condition on missing rows, if there is one. ``digest``
+    identifies the code of a user's own framing function. ``combined`` turns rows that tie into one.
     """
 
     axis: Axis
@@ -124,12 +124,12 @@ class ArrowKind:
 
     @property
     def by_code(self) -> bool:
-        """True if values do not fit 64 bits, so that they are numbered where they meet."""
+        """True if values do not fit 64 bits, so that they are numbered when they are compared."""
         return False
 
     @property
     def code_type(self) -> pa.DataType:
-        """The type of values that are numbered where they meet."""
+        """The type of values that are numbered when they are compared."""
         return self.types[0]
 
     @property
@@ -156,7 +156,7 @@ class ArrowKind:
         return {name: columns[name] for name in self.names}
 
     def missing_rows(self, rows: pa.Table, operands: list[pa.Array]) -> dict[str, pa.Array]:
-        """Return the column ``lacks``, if it is not made of the operands alone."""
+        """Return the column ``lacks``, if it does not depend on the operands alone."""
         return {}
 
     def without_place(self, rows: pa.Table) -> tuple[Mask, str] | None:

@@ -26,7 +26,7 @@ from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Thresh
 from muntin.specs.frames.own_function import OwnKind
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 
-#: What each kind of frame is on Arrow columns.
+#: The class of each kind of frame on Arrow columns.
 KINDS: dict[type[FrameKind], type[ArrowKind]] = {
     Threshold: ArrowThreshold,
     Boundary: ArrowBoundary,
@@ -68,11 +68,11 @@ def build(framing: Framing, inputs: FrameOperatorInputs) -> FrameOperator:
 
 
 def _usual_operator(framing: Framing, axis: Axis) -> tuple[type[FrameOperator], dict[str, Any]]:
-    """Return the operator of kinds without one of their own, by whether frames overlap."""
+    """Return the operator of kinds without one of their own, for frames that overlap or do not."""
     if not framing.overlapping:
         return FrameOperator, {}
     scheme = framing.scheme
     overlap = 0 if scheme.overlap is None else axis.length("overlap", scheme.overlap)
-    # A cover to which no frame can be added has all of them.
+    # A cover to which no frame can be added has all frames.
     name = "unconstrained" if scheme.fill == "saturated" else scheme.name
     return OverlappingFrames, {"scheme": name, "overlap": overlap}

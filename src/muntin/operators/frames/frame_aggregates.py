@@ -1,7 +1,7 @@
-"""What is in frames: aggregates of the rows from the first to the last of a frame.
+"""Aggregates of frames, over the rows from the first to the last of a frame.
 
-Of an open frame one row of accumulators is kept, as if all its rows so far were one; frames that
-close are stretches of such rows, so the kernels that slide over panes give their aggregates.
+An open frame keeps one row of accumulators, as if all its rows so far were one row. Frames that
+close are stretches of such rows, so the kernels that slide over panes compute their aggregates.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from muntin.operators.windows.panes import Cells
 from muntin.specs.axis import Axis
 
 OPEN_CELLS = "open"
-#: So many layers of frames that overlap are looked through; rows of others are copied.
+#: The most layers of overlapping frames; the rows of further frames are copied.
 _LAYERS = 24
 
 
@@ -44,7 +44,7 @@ class FrameAggregates:
 
     @cached_property
     def cells(self) -> Cells:
-        """Rows, and what is kept of open frames, are cells without a place."""
+        """The layout of cells: a row, or the accumulators of an open frame."""
         return Cells(self.keys, self.calls)
 
     @cached_property
@@ -78,7 +78,7 @@ class FrameAggregates:
         nothing = self.of_stretches(self.cells.nothing, np.array([0]), np.array([1]))
         place = pa.array(np.where(some, np.cumsum(some) - 1, some.sum()))
         pairs = zip(filled, nothing, strict=True)
-        return [pa.concat_arrays([one, none]).take(place) for one, none in pairs]
+        return [pa.concat_arrays([some_rows, none]).take(place) for some_rows, none in pairs]
 
     def _in_layers(self, cells: pa.Table, low: Ints, high: Ints) -> list[pa.Array]:
         """Return the results in layers: in each, no frame ends before one that began earlier."""
@@ -86,11 +86,11 @@ class FrameAggregates:
         layer = layers(high[place], _LAYERS)
         parts, order = [], []
         for number in range(-1, layer.max() + 1):
-            mine = place[layer == number]
-            if len(mine):
+            chosen = place[layer == number]
+            if len(chosen):
                 find = self._one_by_one if number < 0 else self.of_stretches
-                parts.append(find(cells, low[mine], high[mine]))
-                order.append(mine)
+                parts.append(find(cells, low[chosen], high[chosen]))
+                order.append(chosen)
         back = np.empty(len(low), np.int64)
         back[np.concatenate(order)] = np.arange(len(low))
         columns = zip(*parts, strict=True)
@@ -103,7 +103,7 @@ class FrameAggregates:
         return self.of_stretches(cells.take(pa.array(copied)), stop - (high - low), stop)
 
     def kept(self, joined: JoinedCells, records: np.ndarray) -> tuple[pa.Table, Ints]:
-        """One cell for each key with an open frame, and these keys."""
+        """Return one cell for each key with an open frame, and the numbers of these keys."""
         opened = np.flatnonzero(is_open(records))
         low, high = joined.stretch(opened, records["low"][opened], records["high"][opened])
         frame, row = members(low, high)
@@ -114,19 +114,19 @@ class FrameAggregates:
 
 @dataclass(frozen=True)
 class JoinedCells:
-    """What is kept of open frames and new rows, key by key, as one table of cells."""
+    """The kept cells of open frames and the new rows, key by key, as one table of cells."""
 
     cells: pa.Table
-    before: Ints  # for each key how many kept cells come up to and with its own
-    has: Ints  # for each key 1 if it has a kept cell
-    places: Ints  # for each row how many rows of the table come before it
+    before: Ints  # for each key, the number of kept cells up to and including its own
+    has: Ints  # for each key, 1 if it has a kept cell
+    places: Ints  # for each row, the number of rows of the table before it
     starts: Ints
 
     @classmethod
     def of(
         cls, contents: FrameAggregates, keys: int, kept: pa.Table, key: Ints, rows: OrderedRows
     ) -> JoinedCells:
-        """``kept`` has at most one cell for each of so many keys, ``key`` says of which."""
+        """Join them; ``key`` is the key of each ``kept`` cell, and no key has two."""
         has = np.zeros(keys, np.int64)
         has[key] = 1
         before = np.cumsum(has)
@@ -143,7 +143,7 @@ class JoinedCells:
         return cls(new, before, has, places, rows.starts)
 
     def stretch(self, key: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
-        """Cells of rows ``[low, high)``; a low of -1 is the kept cell, a high of -1 its end."""
+        """Return the cells of rows ``[low, high)``; -1 is the kept cell (low) or its end (high)."""
         head = self.places[self.starts[key]] + self.before[key]
         first = np.where(low < 0, head - self.has[key], self.places[np.maximum(low, 0)])
         first = np.where(low < 0, first, first + self.before[key])
@@ -160,7 +160,7 @@ def meets(values: pa.Array, sign: str, limit: Decimal) -> Mask:
         return from_arrow(values)
 
     def inner(node: Inner) -> Value:
-        raise AssertionError(node)  # there is none in a comparison with a number
+        raise AssertionError(node)  # a comparison with a number contains no aggregate
 
     answer = truth(evaluate(Comparison(sign, Slot(0), Constant(limit)), slot, inner))
     unknown = pc.is_null(values, nan_is_null=True).to_numpy(zero_copy_only=False)

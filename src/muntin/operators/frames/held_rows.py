@@ -1,4 +1,4 @@
-"""Frames that look back at rows: those rows are held, and looked at again with the new ones."""
+"""Frames that look back at rows: such rows are held and read again together with new ones."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from muntin.operators.frames.step_context import StepContext
 from muntin.operators.protocol import Changes, State, forget
 
 HELD = "held"
-#: The columns of a held row that are not those of a row on its way.
+#: The columns that only held rows have.
 _OWN = {"what": pa.uint8(), "gap": pa.uint8(), "came": pa.bool_(), "stands": pa.int64()}
 
 
 @dataclass(frozen=True)
 class FoundFrames:
-    """What was found in held and new rows.
+    """The frames found in held and new rows.
 
-    ``needed`` is for each key the first row to hold on to; ``also`` what is remembered of keys.
+    ``needed`` is the first row of each key that must be held. ``also`` is remembered about keys.
     """
 
     found: np.ndarray
@@ -38,11 +38,11 @@ class FoundFrames:
 
 @dataclass(frozen=True)
 class HeldRowFrames(FrameOperator):
-    """Frames made of held and new rows; which ones, and what is held, subclasses say."""
+    """Frames found in held and new rows; subclasses find them and decide which rows are held."""
 
     @property
     def remembered_names(self) -> tuple[str, ...]:
-        """What is remembered of each key, in whole numbers."""
+        """The columns that are remembered about each key, whole numbers."""
         return ()
 
     @cached_property
@@ -64,7 +64,7 @@ class HeldRowFrames(FrameOperator):
         complete: Ints,
         ended: bool,
     ) -> FoundFrames:
-        """Return what is certain now; some of the rows were held before."""
+        """Return the frames that are certain now; some of the rows were held before."""
         raise NotImplementedError
 
     def _kept(self, state: State) -> pa.Table:
@@ -77,8 +77,8 @@ class HeldRowFrames(FrameOperator):
         rows = self.certainty.to_the_end(now, rows, records)
         memory = {n: self.memory.whole(now.keyed, now.remembered, n) for n in self.remembered_names}
         outcome = self.find_frames(rows, memory, now.keyed, self.certainty.complete(now), now.ended)
-        found = self._numbered(outcome.found, records)
-        results = self._results_of(now.keyed, found, rows)
+        frames = self._numbered(outcome.found, records)
+        results = self._results_of(now.keyed, frames, rows)
         since = self._held_since(rows, outcome.needed)
         if now.ended:
             return results, forget(now.state, KEYS, HELD), since
@@ -95,14 +95,14 @@ class HeldRowFrames(FrameOperator):
         return results, changes, since
 
     def _held_since(self, rows: OrderedRows, needed: Ints) -> Ints:
-        """Return where frames to come begin: at a held row, or before it if they are liberal."""
+        """Return where the next frames begin: at a held row, or before it if bounds are liberal."""
         earlier = np.maximum(needed - 1, rows.starts[:-1])
         first = earlier if self.record["liberal"][0] else needed
         held = np.append(rows.order, EVER)[np.minimum(first, len(rows))]
         return np.where(needed < rows.starts[1:], held, EVER)
 
     def _gathered(self, now: StepContext) -> tuple[pa.Table, Ints, OrderedRows]:
-        """Held rows and new ones in order, as they are held; their keys; and for the kernels."""
+        """Return held and new rows in order as they are held, their keys, and the kernels' rows."""
         new = now.arranged.rows
         new_key = np.repeat(np.arange(len(now.keyed)), np.diff(new.starts))
         both = pa.concat_tables([now.kept, self._as_held(now.keyed, new, new_key)])
@@ -112,7 +112,7 @@ class HeldRowFrames(FrameOperator):
         return both, key, self._rows(both, starts)
 
     def _as_held(self, keyed: KeyedTables, rows: OrderedRows, key: Ints) -> pa.Table:
-        """New rows in the form in which they are held; missing ones have nulls for values."""
+        """Return new rows in the form in which they are held; missing rows have null values."""
         source = np.arange(len(rows)) if rows.source is None else rows.source
         table = rows.table if rows.source is None else spread(rows.table, source)
         columns = {name: table[name] for name in table.column_names}
@@ -139,21 +139,21 @@ class HeldRowFrames(FrameOperator):
         stands = {"reach": held["stands"].to_numpy()} if self.slots is not None else {}
         return OrderedRows(starts, order, what, table, source, gap, stands)
 
-    def _numbered(self, found: np.ndarray, records: np.ndarray) -> np.ndarray:
+    def _numbered(self, frames: np.ndarray, records: np.ndarray) -> np.ndarray:
         """Return frames with the next ids of their keys."""
-        key = found["key"]
+        key = frames["key"]
         counts = np.bincount(key, minlength=len(records)) if len(key) else np.zeros(len(records))
         first = np.searchsorted(key, key)
-        found["id"] = records["next_id"][key] + np.arange(len(key)) - first
+        frames["id"] = records["next_id"][key] + np.arange(len(key)) - first
         records["next_id"] += counts.astype(np.int64)
-        return found
+        return frames
 
-    def _results_of(self, keyed: KeyedTables, found: np.ndarray, rows: OrderedRows) -> pa.Table:
-        found = self._chosen(found)
-        results = self._bounds(keyed, found)
+    def _results_of(self, keyed: KeyedTables, frames: np.ndarray, rows: OrderedRows) -> pa.Table:
+        frames = self._chosen(frames)
+        results = self._bounds(keyed, frames)
         if self.calls:
             places = rows.places
-            low, high = places[found["low"]], places[found["high"]]
+            low, high = places[frames["low"]], places[frames["high"]]
             cells = self.contents.lifted(rows.table)
             results += self.contents.of_stretches(cells, low, high)
         return pa.Table.from_arrays(results, schema=self.result_schema)

@@ -1,4 +1,4 @@
-"""What is remembered of every key between micro-batches: the record of its open frame, and more."""
+"""What is remembered about every key between micro-batches: its open frame's record, and more."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEYS = "keys"
 
 @dataclass(frozen=True)
 class KeyMemory:
-    """The layout of what is remembered: keys, the record, and ``also`` columns of other types."""
+    """The layout of the remembered table: keys, the record, and ``also`` columns of other types."""
 
     keys: tuple[pa.Field, ...]
     also: tuple[pa.Field, ...] = ()
@@ -37,27 +37,27 @@ class KeyMemory:
         return BucketedTable(state, KEYS).load(self.schema)
 
     def records(self, keyed: KeyedTables, table: pa.Table) -> np.ndarray:
-        """A record for every key, fresh where there was none."""
-        made = fresh(len(keyed))
+        """Return a record for every key; a key without one gets a fresh record."""
+        records = fresh(len(keyed))
         for name in STATE.names or ():
-            made[name][keyed.numbers[0]] = table[name].to_numpy()
-        return made
+            records[name][keyed.numbers[0]] = table[name].to_numpy()
+        return records
 
     def spread(self, keyed: KeyedTables, table: pa.Table, name: str) -> pa.Array:
-        """One of the other columns for every key, null where there was none."""
+        """Return one of the ``also`` columns for every key, null for new keys."""
         row = np.full(len(keyed), -1, np.int64)
         row[keyed.numbers[0]] = np.arange(table.num_rows)
         column = table[name].combine_chunks()
         return column.take(pa.array(row, pa.int64(), mask=row < 0))
 
     def whole(self, keyed: KeyedTables, table: pa.Table, name: str) -> Ints:
-        """One of the other columns, of integers; NEVER where there was none."""
+        """Return one of the ``also`` columns, of integers, for every key; NEVER for new keys."""
         return ints(self.spread(keyed, table, name).fill_null(NEVER))
 
     def table(
         self, keyed: KeyedTables, records: np.ndarray, also: Mapping[str, pa.Array]
     ) -> pa.Table:
-        """A row for every key, as it is kept."""
+        """Return a row for every key, as it is kept."""
         columns = [column.combine_chunks() for column in keyed.keys.columns]
         columns += [pa.array(np.ascontiguousarray(records[name])) for name in STATE.names or ()]
         columns += [also[field.name] for field in self.also]
@@ -89,5 +89,5 @@ class KeyBuckets:
         return cls(of_key, tuple(np.unique(of_key[changed]).tolist()))
 
     def write(self, state: State, name: str, rows: pa.Table, key: Ints) -> Changes:
-        """The chunks of a table in which a key changed; ``key`` is that of each row."""
+        """Return the chunks of a table in which a key changed; ``key`` is the key of each row."""
         return BucketedTable(state, name).write(rows, self.of_key[key], self.dirty)

@@ -1,7 +1,7 @@
 """Frames of each key, found as punctuation passes its rows [Frames 4.4 and appendix F].
 
-Rows are held until they are final. Then the framing function is applied to them in order; what it
-remembers of a key, and one row of accumulators for a frame that is open, is all that is kept.
+Rows are held until they are final. Then the framing function is applied to them in order. Only the
+record that it remembers about a key, and one row of accumulators for an open frame, are kept.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ STATUS = pa.array(["final", "partial"])
 class FrameOperator(OneInput):
     """Frames that do not overlap.
 
-    Rows come with ``on``, the keys ``k0..``, what the kind reads (:class:`ArrowKind`), ``t0..``
-    (what orders rows that tie), ``m0..`` (what a condition on missing rows looks at) and the slots
+    Rows come with ``on``, the keys ``k0..``, the columns of the kind (:class:`ArrowKind`), ``t0..``
+    (they order rows that tie), ``m0..`` (a condition on missing rows reads them) and the slots
     ``s0..``. Results have the keys, the columns of a frame and ``r0..``, one for each call.
     """
 
@@ -71,7 +71,7 @@ class FrameOperator(OneInput):
     combined: CombinedTies | None = None
 
     def __getstate__(self) -> dict[str, object]:
-        # What is derived holds closures and is derived again where this arrives.
+        # Derived attributes hold closures, so they are not pickled but derived again.
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @cached_property
@@ -80,7 +80,7 @@ class FrameOperator(OneInput):
 
     @cached_property
     def record(self) -> np.ndarray:
-        """The framing as kernels take it."""
+        """The framing as a record of the kernels."""
         record = kernel_record(self.record_fields)
         record["slotted"] = self.slots is not None
         return record
@@ -101,19 +101,23 @@ class FrameOperator(OneInput):
 
     @property
     def _lead(self) -> int:
-        """How many empty slots in a row are looked at one by one.
+        """The number of successive empty slots that are framed one by one.
 
-        Where frames are cut at most those that may still fit, where they are reported in fragments
-        all; what is carried counts only when it has led to a row.
+        If frames are cut, it is at most the number that may still fit. If frames are reported in
+        fragments, it is all of them. Carried slots count only when a real row follows them.
         """
-        asked = self.record[0]
+        record = self.record[0]
         if self.slots is None or self.missing in ("break", "carry"):
             return 1
-        if asked["fragments"] >= 0:
+        if record["fragments"] >= 0:
             return EVER
-        fitting = [int(asked["max_count"]), int(asked["max_duration"]) // self.slots.period + 2]
-        limited = int(asked["max_count"]) >= 0, int(asked["max_duration"]) >= 0
-        most = [n for n, given in zip(fitting, limited, strict=True) if given and asked["cut"]]
+        fitting = [int(record["max_count"]), int(record["max_duration"]) // self.slots.period + 2]
+        limited = int(record["max_count"]) >= 0, int(record["max_duration"]) >= 0
+        most = [
+            n
+            for n, is_limited in zip(fitting, limited, strict=True)
+            if is_limited and record["cut"]
+        ]
         return max(1, min(most, default=1))
 
     @cached_property
@@ -135,7 +139,7 @@ class FrameOperator(OneInput):
 
     @cached_property
     def row_schema(self) -> pa.Schema:
-        """The columns of a row on its way; where rows that tie become one, those they are of."""
+        """The columns that travel; if rows that tie become one, the columns that are combined."""
         if self.combined is None:
             return self.framed_schema
         place = [f for f in self.framed_schema if f.name in (*self.key_names, "tick", "order")]
@@ -144,34 +148,36 @@ class FrameOperator(OneInput):
     @cached_property
     def framed_schema(self) -> pa.Schema:
         """The columns of a row when it is framed."""
-        made = [*key_fields(self.keys), *(pa.field(n, pa.int64()) for n in ("tick", "order"))]
+        columns = [*key_fields(self.keys), *(pa.field(n, pa.int64()) for n in ("tick", "order"))]
         for name in self.kind.names:
-            made.append(pa.field(name, self.kind.type_of(name)))
-        made += [pa.field(n, t) for n, t in zip(self.ties.names, self.ties.types, strict=True)]
+            columns.append(pa.field(name, self.kind.type_of(name)))
+        columns += [pa.field(n, t) for n, t in zip(self.ties.names, self.ties.types, strict=True)]
         if isinstance(self.missing, Bridge):
-            made += [
+            columns += [
                 pa.field(n, t) for n, t in zip(self.missing.names, self.missing.types, strict=True)
             ]
         slots = self.contents.cells.slot_types
-        return pa.schema([*made, *(pa.field(f"s{place}", type_) for place, type_ in slots.items())])
+        return pa.schema(
+            [*columns, *(pa.field(f"s{place}", type_) for place, type_ in slots.items())]
+        )
 
     @cached_property
     def result_schema(self) -> pa.Schema:
-        made = [*key_fields(self.keys), pa.field("frame_id", pa.int64())]
-        made += [pa.field(name, self.bound_type) for name in self.bound_names]
-        made += [pa.field(name, pa.int64()) for name in ("n", "n_missing")]
-        made.append(pa.field("status", pa.string()))
+        columns = [*key_fields(self.keys), pa.field("frame_id", pa.int64())]
+        columns += [pa.field(name, self.bound_type) for name in self.bound_names]
+        columns += [pa.field(name, pa.int64()) for name in ("n", "n_missing")]
+        columns.append(pa.field("status", pa.string()))
         results = enumerate(self.contents.types[self.hidden :])
-        return pa.schema([*made, *(pa.field(f"r{place}", type_) for place, type_ in results)])
+        return pa.schema([*columns, *(pa.field(f"r{place}", type_) for place, type_ in results)])
 
     @property
     def bound_names(self) -> tuple[str, ...]:
-        """The columns that say where a frame lies."""
+        """The columns with the bounds of a frame."""
         return ("frame_start", "frame_end")
 
     @property
     def hidden(self) -> int:
-        """How many calls, the first ones, are for the framing itself and not reported."""
+        """The number of calls, the first ones, that serve the framing and are not reported."""
         return 0
 
     @property
@@ -180,25 +186,25 @@ class FrameOperator(OneInput):
 
     @property
     def may_refuse(self) -> bool:
-        """True if rows may be refused after looking at others."""
+        """True if a row may be refused because of another row."""
         return self.ties.refuses
 
     def route(self, rows: pa.Table) -> Routed:
-        """Map side: rows with their place and what their kind reads of them."""
+        """Return rows with their place and the columns that their kind reads (map side)."""
         admitted = self.admission.admit(rows, self._without_place(rows))
         read = self.kind.read(admitted.rows) if self.combined is None else {}
         partial = admitted.partial(self.row_schema, read, with_originals=self.may_refuse)
         return admitted.routed(partial, admitted.originals(self.key_names))
 
     def _without_place(self, rows: pa.Table) -> npt.NDArray[np.object_] | None:
-        """Return rows without an end (``until``) or without a place along a region."""
+        """Return why rows are refused: no end (``until``), or no place along a region."""
         if self.kind.until is not None:
             on = to_ticks(rows["on"].combine_chunks(), self.axis)
             until = to_ticks(rows["until"].combine_chunks(), self.axis)
             none = (until.refusal != 0) | (until.order < on.order)
             return np.where(none, "no_until", "").astype(object)
-        found = self.kind.without_place(rows)
-        return None if found is None else np.where(found[0], found[1], "").astype(object)
+        refusal = self.kind.without_place(rows)
+        return None if refusal is None else np.where(refusal[0], refusal[1], "").astype(object)
 
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
         if not partials:
@@ -239,21 +245,21 @@ class FrameOperator(OneInput):
     def _pool(
         self, state: State, arrived: pa.Table, punctuation: Punctuation
     ) -> tuple[pa.Table, Sequence[int]]:
-        """Return what arrived, then what waits in chunks with a row that may be final now."""
+        """Return the rows that arrived and the waiting rows of chunks that may have a final row."""
         everything = punctuation.ended or self.slots is not None
         chunks = due(state, EVER if everything else punctuation.latest)
         held = [state.read(PENDING, chunk) for chunk in chunks]
         return pa.concat_tables([arrived, *held], promote_options="default"), chunks
 
     def _kept(self, state: State) -> pa.Table:
-        """Return what is kept of rows that are final, with the keys."""
+        """Return the kept cells of open frames, with their keys."""
         return self.contents.load(state)
 
     def _arranged(
         self, keyed: KeyedTables, remembered: pa.Table, pool: pa.Table, punctuation: Punctuation
     ) -> OrderedBatch:
         _, complete = punctuation.of(keyed.keys)
-        # No row is so far down; from there on lengths can be taken away without leaving 64 bits.
+        # No row is that low, and from here on lengths can be subtracted without leaving 64 bits.
         complete = np.where(complete == NEVER, NEVER, np.maximum(complete, -self.axis.limit))
         slot = until = None
         if self.slots is not None:
@@ -265,23 +271,23 @@ class FrameOperator(OneInput):
         return self.sequencer.arrange(pool, keyed.numbers[1], len(keyed), reached, before)
 
     def _last_real(self, keyed: KeyedTables, remembered: pa.Table) -> pa.Table | None:
-        """Return what a condition on missing rows looks at, of the last real row of each key."""
+        """Return each key's last real row: the columns that a condition on missing rows reads."""
         if not isinstance(self.missing, Bridge):
             return None
         names = self.missing.names
         return pa.table({name: self.memory.spread(keyed, remembered, name) for name in names})
 
     def _framed(self, now: StepContext) -> tuple[pa.Table, Changes, Ints]:
-        """The frames that are certain now, what to remember, and where what is open began."""
+        """Return the frames that are certain now, changes of state, and where open frames began."""
         records = self.memory.records(now.keyed, now.remembered)
         rows = self.certainty.to_the_end(now, self._coded(now, records), records)
-        found, own = self._walk(now, rows, records)
-        found, reported = self.certainty.with_quiet(now, found, records, now.arranged.horizon)
+        frames, own = self._walk(now, rows, records)
+        frames, reported = self.certainty.with_quiet(now, frames, records, now.arranged.horizon)
         joined = None
         if self.calls:
             kept_of = now.keyed.numbers[2]
             joined = JoinedCells.of(self.contents, len(now.keyed), now.kept, kept_of, rows)
-        results = self._results(now.keyed, found, joined)
+        results = self._results(now.keyed, frames, joined)
         since = self._since(records)
         if now.ended:
             return results, forget(now.state, KEYS, OPEN_CELLS), since
@@ -299,26 +305,26 @@ class FrameOperator(OneInput):
 
     @property
     def _reports_between_rows(self) -> bool:
-        """True if open frames are reported between rows; rows of a schedule come soon enough."""
+        """True if open frames are reported between rows; with a schedule, rows come soon enough."""
         return self.slots is None and self.record["reading"][0] != POINT
 
     def _since(self, records: np.ndarray) -> Ints:
-        """Return where the next frame of each key begins if it is open by now, else EVER."""
+        """Return where the next frame of each key begins, as far as that is known, else EVER."""
         opened = is_open(records)
         if not self.record["liberal"][0]:
             return np.where(opened, records["first"], EVER)
-        # From the row that bounds it: that of an open frame, else the last that may.
+        # Liberal bounds: the row before the open frame, else the last row that may bound one.
         before = np.where(opened, records["before"], records["edge"])
         return np.where(before == NEVER, np.where(opened, records["first"], EVER), before)
 
     def _walk(
         self, now: StepContext, rows: OrderedRows, records: np.ndarray
     ) -> tuple[np.ndarray, dict[str, pa.Array]]:
-        """Return the frames found, and what is remembered of keys beside the record."""
+        """Return the frames found, and what else is remembered about keys besides the record."""
         return walked(self.record, rows, records, now.ended), {}
 
     def _coded(self, now: StepContext, records: np.ndarray) -> OrderedRows:
-        """Replace values that do not fit 64 bits by their rank among these and keys' last ones."""
+        """Replace values that do not fit 64 bits by ranks; keys' last values are ranked too."""
         rows = now.arranged.rows
         if not self.kind.by_code:
             return rows
@@ -332,7 +338,7 @@ class FrameOperator(OneInput):
         return replace(rows, columns={**rows.columns, "whole": own})
 
     def _also(self, now: StepContext) -> dict[str, pa.Array]:
-        """What is remembered of keys beside the record: of their last slot and last real row."""
+        """Return what is remembered besides the record: each key's last slot and last real row."""
         also: dict[str, pa.Array] = {}
         if self.slots is not None:
             also["slot"] = pa.array(now.arranged.slot)
@@ -347,38 +353,38 @@ class FrameOperator(OneInput):
         return also
 
     def _results(
-        self, keyed: KeyedTables, found: np.ndarray, joined: JoinedCells | None
+        self, keyed: KeyedTables, frames: np.ndarray, joined: JoinedCells | None
     ) -> pa.Table:
-        found = self._chosen(found)
-        made = self._bounds(keyed, found)
+        frames = self._chosen(frames)
+        columns = self._bounds(keyed, frames)
         if joined is not None:
-            low, high = joined.stretch(found["key"], found["low"], found["high"])
-            made += self.contents.of_stretches(joined.cells, low, high)[self.hidden :]
-        return pa.Table.from_arrays(made, schema=self.result_schema)
+            low, high = joined.stretch(frames["key"], frames["low"], frames["high"])
+            columns += self.contents.of_stretches(joined.cells, low, high)[self.hidden :]
+        return pa.Table.from_arrays(columns, schema=self.result_schema)
 
-    def _chosen(self, found: np.ndarray) -> np.ndarray:
-        return longest(found, self.axis) if self.longest else found
+    def _chosen(self, frames: np.ndarray) -> np.ndarray:
+        return longest(frames, self.axis) if self.longest else frames
 
-    def _bounds(self, keyed: KeyedTables, found: np.ndarray) -> list[pa.Array]:
-        """The columns of a frame: its key, its id, where it lies, and how many rows it has."""
-        column = {name: np.ascontiguousarray(found[name]) for name in found.dtype.names or ()}
+    def _bounds(self, keyed: KeyedTables, frames: np.ndarray) -> list[pa.Array]:
+        """Return the columns of frames: key, id, bounds, numbers of rows, and status."""
+        column = {name: np.ascontiguousarray(frames[name]) for name in frames.dtype.names or ()}
         keys = keyed.keys.take(pa.array(column["key"]))
-        made = [values.combine_chunks() for values in keys.columns]
-        made.append(pa.array(column["id"]))
-        made += [from_order(column[b], self.axis, self.bound_type) for b in ("start", "end")]
-        made += [pa.array(column[name]) for name in ("n", "missed")]
-        made.append(STATUS.take(pa.array(column["status"])))
-        return made
+        columns = [values.combine_chunks() for values in keys.columns]
+        columns.append(pa.array(column["id"]))
+        columns += [from_order(column[b], self.axis, self.bound_type) for b in ("start", "end")]
+        columns += [pa.array(column[name]) for name in ("n", "missed")]
+        columns.append(STATUS.take(pa.array(column["status"])))
+        return columns
 
 
 def _opened(keyed: KeyedTables, since: Ints) -> Open:
-    """Return the keys of which something is open."""
+    """Return the keys with an open frame."""
     some = since != EVER
     return Open(keyed.keys.filter(pa.array(some)), since[some])
 
 
 def walked(asked: np.ndarray, rows: OrderedRows, records: np.ndarray, ended: bool) -> np.ndarray:
-    """Return the frames that the framing function finds in rows, and the records it leaves."""
+    """Return the frames that the framing function finds in rows; update the records."""
     place = np.zeros(2, np.int64)
     room = np.zeros(max(1024, len(rows) // 8), FOUND)
     parts: list[np.ndarray] = []
@@ -390,7 +396,7 @@ def walked(asked: np.ndarray, rows: OrderedRows, records: np.ndarray, ended: boo
 
 
 def longest(found: np.ndarray, axis: Axis) -> np.ndarray:
-    """Of each key the first of the frames that lasted longest."""
+    """Return for each key the first of its longest frames."""
     start, end = (np.ascontiguousarray(found[name]) for name in ("held_from", "held_to"))
     doubles = axis.domain is Domain.DOUBLE
     lasted = order_doubles(end) - order_doubles(start) if doubles else end - start

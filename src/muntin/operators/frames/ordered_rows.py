@@ -1,4 +1,4 @@
-"""The rows of each key in their order, with the missing ones among them: what framing looks at."""
+"""The rows of each key in their order, with the missing rows among them, as framing reads them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from muntin.kernels.frames import records
 from muntin.kernels.frames.records import BREAKS, RowColumns, row_columns
 from muntin.operators.common.arrow_columns import ints
 
-#: The columns that kernels look at, and their types.
+#: The columns that kernels read, and their types.
 COLUMNS = {
     "lacks": pa.bool_(),
     "whole": pa.int64(),
@@ -35,10 +35,10 @@ _NO_BYTES = np.empty(0, np.uint8)
 
 @dataclass(frozen=True)
 class OrderedRows:
-    """Rows key by key in order, missing ones among them.
+    """Rows key by key in order, with the missing rows among them.
 
-    ``starts`` has where each key begins and, last, how many rows there are. ``source`` is
-    the row of ``table`` a row is, -1 for one that never came; where all came it is None.
+    ``starts`` has the first row of each key and, last, the number of rows. ``source`` is the row of
+    ``table`` for each row, or -1 for a row that never came; it is None if all rows came.
     """
 
     starts: Ints
@@ -53,7 +53,7 @@ class OrderedRows:
         return len(self.order)
 
     def read(self, name: str) -> npt.NDArray[np.generic]:
-        """Return a column that kernels look at; an empty one where the kind has none."""
+        """Return a column that kernels read; an empty one if the kind does not have it."""
         if name in self.columns:
             return self.columns[name]
         if name not in self.table.column_names:
@@ -62,14 +62,14 @@ class OrderedRows:
 
     @property
     def kernel_columns(self) -> RowColumns:
-        """The columns as kernels take them."""
+        """The columns in the form that kernels take."""
         names = ("opens", "counts", "whole", "real", "weight", "reach")
         read = (self.read(name) for name in names)
         return row_columns(self.starts, self.order, self.what, *read, self.gap)
 
     @property
     def places(self) -> Ints:
-        """For each row, and after the last, how many rows of the table come before it."""
+        """For each row, and after the last, the number of rows of the table before it."""
         if self.source is None:
             return np.arange(len(self.order) + 1)
         counted = np.zeros(len(self.order) + 1, np.int64)
@@ -78,9 +78,9 @@ class OrderedRows:
 
 
 def held_until(rows: OrderedRows, until: Ints) -> OrderedRows:
-    """Add a missing row after those of each key, which ends how long the last of them holds.
+    """Add a missing row after the last row of each key, at ``until``, so that it holds no longer.
 
-    ``until`` says where; it lies no earlier than the last row.
+    ``until`` is not before the last row.
     """
     last = rows.starts[1:]
     source = np.arange(len(rows)) if rows.source is None else rows.source
@@ -109,17 +109,17 @@ def _numbers(
         return np.ascontiguousarray(values)
     if not len(values):
         return np.zeros(len(source), values.dtype)
-    found: npt.NDArray[np.generic] = np.where(source >= 0, values[np.maximum(source, 0)], 0)
-    return found.astype(values.dtype, copy=False)
+    spread_values: npt.NDArray[np.generic] = np.where(source >= 0, values[np.maximum(source, 0)], 0)
+    return spread_values.astype(values.dtype, copy=False)
 
 
 def spread(table: pa.Table, source: Ints) -> pa.Table:
-    """Return the rows of a table where they belong, nulls where a row never came."""
+    """Return the rows of a table at their places, with nulls where a row never came."""
     return table.take(pa.array(source, pa.int64(), mask=source < 0))
 
 
 def lacking(table: pa.Table) -> npt.NDArray[np.bool_]:
-    """Return which rows miss the value that their kind reads."""
+    """Return which rows lack the value that their kind reads."""
     if "lacks" not in table.column_names:
         return np.zeros(table.num_rows, np.bool_)
     lacks: npt.NDArray[np.bool_] = table["lacks"].to_numpy(zero_copy_only=False)
@@ -142,8 +142,8 @@ _VERDICTS = {
 class Bridge:
     """A condition on the real rows before and after a missing one.
 
-    Slot ``p`` of the condition is a column ``m0..`` of the row before it or after it, as ``slots``
-    says. ``types`` are those of these columns.
+    Slot ``p`` of the condition is a column ``m0..`` of the row before it or after it; ``slots`` has
+    the side and the column. ``types`` are the types of these columns.
     """
 
     where: Node
@@ -159,7 +159,7 @@ class Bridge:
         return [pa.field(f"m{place}", type_) for place, type_ in enumerate(self.types)]
 
     def holds(self, before: pa.Table, after: pa.Table) -> Mask:
-        """For pairs of rows whether the condition is true; a row that is not there has nulls."""
+        """Return for which pairs the condition is true; a row that does not exist has nulls."""
 
         def slot(place: int) -> Value:
             side, column = self.slots[place]
@@ -167,7 +167,7 @@ class Bridge:
             return from_arrow(rows[f"m{column}"].combine_chunks())
 
         def inner(node: Inner) -> Value:
-            raise AssertionError(node)  # the parser lets no aggregate in
+            raise AssertionError(node)  # the parser accepts no aggregate
 
         answer = truth(evaluate(self.where, slot, inner))
         return np.broadcast_to(answer.true & answer.valid, before.num_rows)
@@ -178,19 +178,19 @@ Missing = str | Bridge
 
 
 def verdict(missing: Missing) -> int:
-    """Return what every missing row is taken for, unless a condition decides."""
+    """Return how every missing row counts, unless a condition decides."""
     return _VERDICTS[missing] if isinstance(missing, str) else records.BREAKS
 
 
 def waits(missing: Missing) -> bool:
-    """Return True if a missing row has to wait for the next real one."""
+    """Return True if a missing row has to wait for the next real row."""
     return not isinstance(missing, str) or missing == "carry"
 
 
 def around(starts: Ints, real: Mask) -> tuple[Ints, Ints]:
-    """For each row the real row before it and the one at or after it in its key, or -1.
+    """Return for each row the real row before it and the one at or after it in its key, or -1.
 
-    The row before it is -1 as well where it came with an earlier micro-batch.
+    The row before it is also -1 if that row came with an earlier micro-batch.
     """
     rows = np.arange(len(real))
     key_start = np.repeat(starts[:-1], np.diff(starts))

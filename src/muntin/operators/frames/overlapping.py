@@ -1,4 +1,4 @@
-"""Frames that overlap: of the frames from every row the ones that a scheme picks."""
+"""Frames that overlap: a scheme picks them from the frames that begin at every row."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from muntin.operators.frames.ordered_rows import OrderedRows
 
 @dataclass(frozen=True)
 class OverlappingFrames(HeldRowFrames):
-    """``scheme`` is one of [Frames 4.2]; ``overlap`` is that of adjacent frames, in ticks."""
+    """Frames by a ``scheme`` [Frames 4.2]; ``overlap`` is that of adjacent frames, in ticks."""
 
     scheme: str = "unconstrained"
     overlap: int = 0
@@ -36,7 +36,7 @@ class OverlappingFrames(HeldRowFrames):
 
     @property
     def in_one_pass(self) -> bool:
-        """True if every row is looked at once, and not once for each frame that it lies in."""
+        """True if every row is read once, and not once for each frame that it lies in."""
         return in_one_pass(self.record)
 
     def find_frames(
@@ -52,19 +52,19 @@ class OverlappingFrames(HeldRowFrames):
         since = rows.starts[:-1] + np.bincount(key[over], minlength=len(keys))
         if self.scheme == "cover":
             since = rows.starts[:-1]
-        found = np.zeros(len(rows), FOUND)
-        # Where the next frame starts depends on the end of an adjacent one, reported or not.
+        candidate_frames = np.zeros(len(rows), FOUND)
+        # The next adjacent frame starts before the end of the last one, reported or not.
         give_up = int(self.scheme != "adjacent")
         find = candidates_in_one_pass if self.in_one_pass else candidates
-        find(self.record, rows.kernel_columns, int(ended), give_up, since, found)
+        find(self.record, rows.kernel_columns, int(ended), give_up, since, candidate_frames)
         chosen = np.zeros(len(rows), np.uint8)
         needed, reached = np.empty(len(keys), np.int64), memory["reached"].copy()
-        self._choose(rows, since, found, chosen, needed, reached)
+        self._choose(rows, since, candidate_frames, chosen, needed, reached)
         decided = memory["decided"].copy()
         moved = needed > rows.starts[:-1]
         decided[moved] = np.maximum(decided[moved], rows.order[needed[moved] - 1])
         place = np.flatnonzero(chosen)
-        picked = found[place]
+        picked = candidate_frames[place]
         picked["key"] = key[place]
         return FoundFrames(picked, needed, {"decided": decided, "reached": reached})
 
@@ -72,7 +72,7 @@ class OverlappingFrames(HeldRowFrames):
         self,
         rows: OrderedRows,
         since: Ints,
-        found: np.ndarray,
+        candidate_frames: np.ndarray,
         chosen: npt.NDArray[np.uint8],
         needed: Ints,
         reached: Ints,
@@ -81,17 +81,24 @@ class OverlappingFrames(HeldRowFrames):
             case "advancing":
                 minimal = int(self.record["minimal"][0])
                 choose_advancing(
-                    rows.starts, since, rows.order, found, minimal, chosen, needed, reached
+                    rows.starts,
+                    since,
+                    rows.order,
+                    candidate_frames,
+                    minimal,
+                    chosen,
+                    needed,
+                    reached,
                 )
             case "adjacent":
                 doubles, length = (
                     int(self.record["doubles"][0]),
                     self.overlap / 10**self.axis.digits,
                 )
-                given = rows.starts, since, rows.order, rows.what, found, doubles
-                choose_adjacent(*given, self.overlap, length, chosen, needed, reached)
+                columns = rows.starts, since, rows.order, rows.what, candidate_frames, doubles
+                choose_adjacent(*columns, self.overlap, length, chosen, needed, reached)
             case "cover":
-                given_ = rows.starts, rows.order, rows.what, found
-                choose_cover(*given_, chosen, needed, reached)
+                cover_columns = rows.starts, rows.order, rows.what, candidate_frames
+                choose_cover(*cover_columns, chosen, needed, reached)
             case _:
-                choose_all(rows.starts, since, found, chosen, needed)
+                choose_all(rows.starts, since, candidate_frames, chosen, needed)

@@ -1,13 +1,13 @@
 """Regions: maximal rectangles of ``on`` and a second attribute [Frames, appendix H].
 
-:func:`regions` takes the rows of some keys, those it asked to hold and then new ones, and says
-which regions are certain. It remembers of every position from when it exists and satisfies
+:func:`regions` takes the rows of some keys, first the rows that it asked to hold and then new ones,
+and returns the regions that are certain. It remembers from when every position exists and satisfies
 (:class:`Positions`), so that no column is swept twice, and the regions that are over but wait
-(:class:`Rectangles`). Rows are held for what they add to a region, not to find it.
+(:class:`Rectangles`). Rows are held because regions aggregate them, not because they find regions.
 
-A region is over when a column breaks it. Until then any part of it may become one, so what shares
-a cell with it is undecided (unless every region is reported), and what starts after it waits:
-regions are numbered by their start.
+A region is over when a column breaks it. Until then any part of it may become a region. So every
+rectangle that shares a cell with it is undecided (unless every region is reported), and every
+rectangle that starts after it waits, because regions are numbered by their start.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from muntin.specs.frames.row_kinds import Prefer
 
 @dataclass(frozen=True)
 class Limits:
-    """What a region must be, durations in ticks; ``bridged``: missing cells satisfy.
+    """The conditions on a region, with durations in ticks; ``bridged``: missing cells satisfy.
 
-    Extents are differences of positions, which are orders of ``doubles`` or integers themselves.
+    Extents are differences of positions. Positions are orders of ``doubles``, or integers.
     """
 
     prefer: Prefer = "longest"
@@ -57,8 +57,8 @@ class Limits:
 class RegionCells:
     """Rows key by key and in order of ``on``; ``starts`` has the row where each key begins.
 
-    ``condition`` is 0 for false, 1 for true and 2 for null; ``held`` how many rows of each key, its
-    first, were given before. No row to come lies in a column that is given.
+    ``condition`` is 0 for false, 1 for true and 2 for null. ``held`` is the number of rows of each
+    key, its first ones, that came in an earlier step. No later row lies in one of these columns.
     """
 
     starts: Ints
@@ -74,7 +74,7 @@ class RegionCells:
 
 @dataclass(frozen=True)
 class Positions:
-    """Every position a key has had, from when it exists and from when it satisfies now."""
+    """Every position of a key: the column since which it exists, and since which it satisfies."""
 
     key: Ints
     at: Ints
@@ -113,13 +113,13 @@ class Rectangles:
         return Rectangles(*(np.concatenate(pair) for pair in both))
 
     def by_start(self) -> Ints:
-        """Return the order in which they are numbered."""
+        """Return the order in which rectangles are numbered."""
         return np.lexsort((self.high, self.end, self.low, self.start, self.key))
 
 
 @dataclass(frozen=True)
 class RegionSweep:
-    """Regions that are certain, in the order of their numbers, and what to remember.
+    """The regions that are certain, in the order of their numbers, and what to remember.
 
     Region ``member_of[i]`` has the row ``member[i]``. A key's rows from ``needed`` on must be held.
     """
@@ -144,22 +144,22 @@ def regions(
     limits: Limits,
     ended: bool,
 ) -> RegionSweep:
-    """Return the regions that have become certain; with ``ended`` all that are left."""
+    """Return the regions that have become certain; if ``ended``, all that are left."""
     swept, positions = _swept(cells, positions, limits)
     rectangles = _rectangles(swept, positions)
     duration = _duration(rectangles, axis)
     over = (swept["open"] == 0) | ended
     met = over & _meets(duration, rectangles.n + rectangles.n_missing, axis, limits)
-    # Parts of an open rectangle are as long as it is, and have a cell in every column.
+    # Parts of an open rectangle last as long as it does, and have a cell in every column.
     alive = ~over & _not_beyond(duration, swept["columns"], axis, limits)
     opened = rectangles.take(alive)
     closed = rectangles.take(met).with_(waiting)
     outcome = _outcome(closed, opened, len(cells.held), axis, limits)
     left = outcome != LEFT_OUT
-    found, waiting = _in_turn(closed.take(left), outcome[left], opened, len(cells.held))
-    member_of, member = _members(cells, found)
+    certain, waiting = _in_turn(closed.take(left), outcome[left], opened, len(cells.held))
+    member_of, member = _members(cells, certain)
     needed = _needed(cells, (opened, waiting))
-    return RegionSweep(found, member_of, member, needed, positions, waiting)
+    return RegionSweep(certain, member_of, member, needed, positions, waiting)
 
 
 def _swept(
@@ -173,11 +173,11 @@ def _swept(
     first[number[: len(known.key)]] = known.first
     since[number[: len(known.key)]] = known.since
     column_key, column_order, column = _distinct(cells.key, cells.order)
-    # Where nothing is new, that is after the last column of the key.
+    # A key without new rows begins after its last column.
     column_starts = np.searchsorted(column_key, keys)
     fresh = np.append(column, 0)[np.minimum(cells.starts[:-1] + cells.held, len(column))]
     some_new = cells.held < np.diff(cells.starts)
-    found = sweep(
+    swept = sweep(
         cells.starts,
         column,
         number[len(known.key) :],
@@ -192,11 +192,11 @@ def _swept(
         first,
         since,
     )
-    return dict(zip(FOUND, found.T, strict=True)), Positions(key, at, first, since)
+    return dict(zip(FOUND, swept.T, strict=True)), Positions(key, at, first, since)
 
 
 def _least_extent(limits: Limits) -> tuple[int, int, float]:
-    """What extents are, and what they have to be: more than bits without a sign, or so much."""
+    """Return the kind of extents, and the bound: more than an unsigned integer, or a double."""
     if limits.min_extent is None:
         return ANY_EXTENT, 0, 0.0
     if limits.doubles:
@@ -206,17 +206,17 @@ def _least_extent(limits: Limits) -> tuple[int, int, float]:
 
 
 def _narrowness(rectangles: Rectangles, limits: Limits) -> Floats | npt.NDArray[np.uint64]:
-    """Numbers that are the less the farther a rectangle reaches along."""
+    """Return numbers that are smaller the wider a rectangle is along the second axis."""
     low, high = (np.ascontiguousarray(edge) for edge in (rectangles.low, rectangles.high))
     if limits.doubles:
-        with np.errstate(invalid="ignore"):  # an infinity less itself
+        with np.errstate(invalid="ignore"):  # an infinity minus itself
             extent = order_doubles(high) - order_doubles(low)
         return np.where(high == low, 0.0, -extent)
     return ~(high.view(np.uint64) - low.view(np.uint64))
 
 
 def _distinct(key: Ints, value: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return the distinct pairs in order, and for each pair given the number of its own."""
+    """Return the distinct pairs in order, and for each given pair its number among them."""
     place = np.lexsort((value, key))
     key, value = key[place], value[place]
     begins = np.ones(len(key), np.bool_)
@@ -234,14 +234,14 @@ def _rectangles(swept: dict[str, Ints], positions: Positions) -> Rectangles:
 
 
 def _duration(rectangles: Rectangles, axis: Axis) -> Ints | Floats:
-    """In ticks, or on doubles in double arithmetic."""
+    """Return durations in ticks, or on a double axis as doubles."""
     if axis.domain is not Domain.DOUBLE:
         return rectangles.end - rectangles.start
     return order_doubles(rectangles.end) - order_doubles(rectangles.start)
 
 
 def _length(ticks: int, axis: Axis) -> float:
-    """Return a length to compare durations with."""
+    """Return a length in the unit of durations."""
     return ticks / 10**axis.digits if axis.domain is Domain.DOUBLE else ticks
 
 
@@ -264,21 +264,21 @@ def _not_beyond(duration: Ints | Floats, count: Ints, axis: Axis, limits: Limits
 
 
 def _outcome(closed: Rectangles, opened: Rectangles, keys: int, axis: Axis, limits: Limits) -> Ints:
-    """Return what becomes of each rectangle that is over."""
+    """Return the outcome of each rectangle that is over: taken, left out or undecided."""
     if limits.prefer == "all":
         return np.full(len(closed), TAKEN)
     sizes = [np.negative(_duration(closed, axis)), _narrowness(closed, limits)]
     if limits.prefer == "widest":
         sizes.reverse()
     ranked = np.lexsort((closed.low, closed.start, sizes[1], sizes[0], closed.key))
-    mine, outcome = closed.take(ranked), np.empty(len(closed), np.int64)
+    candidates, outcome = closed.take(ranked), np.empty(len(closed), np.int64)
     every = np.arange(keys + 1)
     prefer(
-        np.searchsorted(mine.key, every),
-        mine.start,
-        mine.end,
-        mine.low,
-        mine.high,
+        np.searchsorted(candidates.key, every),
+        candidates.start,
+        candidates.end,
+        candidates.low,
+        candidates.high,
         np.searchsorted(opened.key, every),
         opened.start,
         opened.low,
@@ -293,9 +293,10 @@ def _outcome(closed: Rectangles, opened: Rectangles, keys: int, axis: Axis, limi
 def _in_turn(
     closed: Rectangles, outcome: Ints, opened: Rectangles, keys: int
 ) -> tuple[Rectangles, Rectangles]:
-    """Those taken that nothing still undecided can come before, and the rest, which waits.
+    """Return the taken rectangles that no undecided one can precede, and the rest, which waits.
 
-    What an open rectangle becomes has its start, no smaller ``low``, and ends after all others.
+    A region that grows from an open rectangle has its start, no smaller ``low``, and a later end
+    than all others.
     """
     place = closed.by_start()
     closed, undecided = closed.take(place), outcome[place] == UNDECIDED
@@ -310,20 +311,20 @@ def _in_turn(
     return closed.take(~blocked), closed.take(blocked)
 
 
-def _members(cells: RegionCells, found: Rectangles) -> tuple[Ints, Ints]:
-    """Return the rows of each rectangle, as pairs."""
-    given = (
+def _members(cells: RegionCells, rectangles: Rectangles) -> tuple[Ints, Ints]:
+    """Return the rows of each rectangle, as pairs of rectangle and row."""
+    columns = (
         *(cells.starts, cells.order, cells.position),
-        *(found.key, found.start, found.end, found.low, found.high),
+        *(rectangles.key, rectangles.start, rectangles.end, rectangles.low, rectangles.high),
     )
-    count = members(*given, _NO_INTS, _NO_INTS)
+    count = members(*columns, _NO_INTS, _NO_INTS)
     of, row = np.empty(count, np.int64), np.empty(count, np.int64)
-    members(*given, of, row)
+    members(*columns, of, row)
     return of, row
 
 
 def _needed(cells: RegionCells, undecided: tuple[Rectangles, ...]) -> Ints:
-    """Return the first row of each key that lies in something undecided, or after its start."""
+    """Return the first row of each key at or after the start of its undecided rectangles."""
     earliest = np.full(len(cells.held), EVER)
     for rectangles in undecided:
         np.minimum.at(earliest, rectangles.key, rectangles.start)

@@ -1,4 +1,4 @@
-"""From what arrived and what waited to the rows that are final, each key's in their order."""
+"""From rows that arrived and rows that waited to the final rows of each key, in order."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from muntin.operators.frames.ordered_rows import (
 from muntin.operators.frames.tied_rows import CombinedTies, Ties, same_as_before
 from muntin.specs.axis import Axis
 
-#: So many empty slots are framed one by one in a step, where each of them counts on its own.
+#: The most empty slots that are framed one by one in a step, if each of them counts.
 MOST_SLOTS = 10_000_000
 
 
@@ -47,7 +47,7 @@ class Slots:
         return self.start + slot * self.period
 
     def first_open(self, complete: Ints) -> Ints:
-        """Return the slot after the last that is complete up to here; NEVER where nothing is."""
+        """Return the first slot that is not complete; NEVER if nothing is known."""
         known = np.where(complete == NEVER, self.start, complete)
         return np.where(complete == NEVER, NEVER, self.of(known))
 
@@ -56,8 +56,9 @@ class Slots:
 class KnownUpTo:
     """How far the keys of a step are known.
 
-    ``complete`` is the tick up to which a key is, ``slot`` the last slot that was dealt with, both
-    NEVER where nothing is; ``until`` is the slot after the last that is due at the end of input.
+    ``complete`` is the tick up to which a key is complete, and ``slot`` its last slot that was
+    framed; both are NEVER if nothing is known. ``until`` is the slot after the last one that is due
+    at the end of input.
     """
 
     complete: Ints
@@ -68,21 +69,21 @@ class KnownUpTo:
 
 @dataclass(frozen=True)
 class OrderedBatch:
-    """Final rows in order; rows that wait; rows that tied and were refused."""
+    """Final rows in order; rows that wait; and rows that were refused because they tie."""
 
     rows: OrderedRows
     waiting: pa.Table
     refused: pa.Table | None
     slot: Ints | None
-    last_real: Ints  # for each key the row of ``rows.table`` that was its last real one, or -1
-    horizon: Ints  # for each key the order below which no row after these can be, nor be missing
+    last_real: Ints  # for each key, the row of ``rows.table`` that was its last real one, or -1
+    horizon: Ints  # for each key, the order below which no later row, present or missing, can lie
 
 
 @dataclass(frozen=True)
 class Sequencer:
-    """Puts rows in order, settles ties, and puts missing rows in.
+    """Puts rows in order, settles ties, and inserts missing rows.
 
-    Where rows that tie become one, ``kind`` reads what becomes of them.
+    If rows that tie become one row, ``kind`` reads the columns of that row.
     """
 
     axis: Axis
@@ -93,12 +94,12 @@ class Sequencer:
     interval: bool
     kind: ArrowKind
     combined: CombinedTies | None = None
-    lead: int = 1  # so many empty slots in a row are framed one by one, the others as one
+    lead: int = 1  # the number of successive empty slots framed one by one; the others count as one
 
     def arrange(
         self, pool: pa.Table, key: Ints, keys: int, reached: KnownUpTo, before: pa.Table | None
     ) -> OrderedBatch:
-        """``before`` has what a condition on missing rows looks at, of each key's last real row."""
+        """Return final rows in order; ``before`` has the last real row of each key for a bridge."""
         final = self._final(pool, key, keys, reached)
         waiting = pool.filter(pa.array(~final)) if not final.all() else pool.slice(0, 0)
         row = np.flatnonzero(final)
@@ -120,7 +121,7 @@ class Sequencer:
         return OrderedBatch(rows, waiting, refused, slot, last_real, horizon)
 
     def _horizon(self, reached: KnownUpTo, dealt: Ints | None) -> Ints:
-        """Where rows may come: at the punctuation, or in the slot after the last dealt with."""
+        """Return where the next rows may lie: at the punctuation, or in the next slot."""
         tick = reached.complete
         if self.slots is not None and dealt is not None:
             following_row = self.slots.begin(np.where(dealt == NEVER, 0, dealt) + 1)
@@ -142,15 +143,15 @@ class Sequencer:
         slot = self.slots.of(tick)
         final = slot < self.slots.first_open(complete)
         if self.ties.how != "fail":
-            return final  # who wins a slot is known only when it is complete
+            return final  # the winner of a slot is known only when the slot is complete
         assert reached.slot is not None
         self._fail_at(pool, slot <= reached.slot[key])
         place, starts = by_key_and_order(key, orders(pool), keys)
         follows = final[place].astype(np.int64)
         follow_on(starts, slot[place], reached.slot, follows)
-        made = np.empty(len(final), np.bool_)
-        made[place] = follows > 0
-        return made
+        is_final = np.empty(len(final), np.bool_)
+        is_final[place] = follows > 0
+        return is_final
 
     def _settle(self, table: pa.Table, key: Ints) -> tuple[pa.Table, Ints, pa.Table | None]:
         at = orders(table) if self.slots is None else self.slots.of(ints(table["tick"]))
@@ -169,18 +170,18 @@ class Sequencer:
         return table.take(pa.array(kept)), key[kept], table.filter(pa.array(gone))
 
     def _combined(self, combined: CombinedTies, table: pa.Table, ties: Mask) -> pa.Table:
-        """Make one row of rows that tie, and read what their kind looks at."""
-        made = combined.one_each(table, ties)
-        read = self.kind.read(made)
+        """Turn rows that tie into one row, and read the columns that their kind needs."""
+        rows = combined.one_each(table, ties)
+        read = self.kind.read(rows)
         for name, column in read.items():
-            made = made.drop_columns([name]) if name in made.column_names else made
-            made = made.append_column(name, column)
-        return made
+            rows = rows.drop_columns([name]) if name in rows.column_names else rows
+            rows = rows.append_column(name, column)
+        return rows
 
     def _hold_back(
         self, table: pa.Table, key: Ints, keys: int
     ) -> tuple[pa.Table, Ints, pa.Table, Ints]:
-        """Hold back rows after a key's last real one: the next real row decides about them."""
+        """Split off the rows after a key's last real one: the next real row decides about them."""
         real = np.flatnonzero(~lacking(table))
         last = np.full(keys, -1, np.int64)
         last[key[real]] = real
@@ -191,34 +192,34 @@ class Sequencer:
     def _with_missing(
         self, table: pa.Table, starts: Ints, reached: KnownUpTo
     ) -> tuple[OrderedRows, Ints | None]:
-        """Return rows with the slots in which none came among them; and the slots dealt with."""
-        what = np.where(lacking(table), verdict(self.missing), REAL).astype(np.uint8)
-        plain = OrderedRows(starts, orders(table), what, table)
+        """Return rows with empty slots among them, and the last slot of each key that is framed."""
+        row_kind = np.where(lacking(table), verdict(self.missing), REAL).astype(np.uint8)
+        plain = OrderedRows(starts, orders(table), row_kind, table)
         if self.slots is None:
             return plain, None
         assert reached.slot is not None
         slot = self.slots.of(ints(table["tick"]))
-        given = starts, slot, reached.slot, self._due(reached), self.lead
+        columns = starts, slot, reached.slot, self._due(reached), self.lead
         new_starts, dealt = np.empty_like(starts), np.empty_like(reached.slot)
         none = np.empty(0, np.int64)
-        made = fill_slots(*given, none, none, none, new_starts, dealt)
-        if made == len(slot):
-            return replace(plain, columns={"reach": np.ones(made, np.int64)}), dealt
-        if made - len(slot) > MOST_SLOTS:
-            raise EmptySlotsError(made - len(slot), MOST_SLOTS)
-        source, filled, covers = np.empty((3, made), np.int64)
-        fill_slots(*given, source, filled, covers, new_starts, dealt)
+        n = fill_slots(*columns, none, none, none, new_starts, dealt)
+        if n == len(slot):
+            return replace(plain, columns={"reach": np.ones(n, np.int64)}), dealt
+        if n - len(slot) > MOST_SLOTS:
+            raise EmptySlotsError(n - len(slot), MOST_SLOTS)
+        source, filled, covers = np.empty((3, n), np.int64)
+        fill_slots(*columns, source, filled, covers, new_starts, dealt)
         came = source >= 0
         order = order_of_ticks(self.slots.begin(filled), self.axis)
         order[came] = plain.order[source[came]]
-        taken = np.full(made, verdict(self.missing), np.uint8)
-        taken[came] = what[source[came]]
+        taken = np.full(n, verdict(self.missing), np.uint8)
+        taken[came] = row_kind[source[came]]
         return OrderedRows(
             new_starts, order, taken, table, source, columns={"reach": covers}
         ), dealt
 
     def _due(self, reached: KnownUpTo) -> Ints:
-        """For each key the slot after the last in which a row must have come by now."""
+        """Return for each key the slot after the last in which a row must have come by now."""
         assert self.slots is not None
         if waits(self.missing) and not reached.ended:
             return np.full(len(reached.complete), NEVER)  # the next real row decides
@@ -226,38 +227,38 @@ class Sequencer:
         return due if reached.until is None else np.maximum(due, reached.until)
 
     def _judged(self, rows: OrderedRows, before: pa.Table | None) -> OrderedRows:
-        """With what missing rows are taken for where a condition decides, and gaps as well."""
+        """Return rows with a verdict on each missing row, and on each gap between readings."""
         policy = verdict(self.missing)
         gap = np.full(len(rows), policy, np.uint8) if self.interval else rows.gap
         if not isinstance(self.missing, Bridge):
             return replace(rows, gap=gap)
         assert before is not None
-        asked = np.ones(len(rows), np.bool_) if self.interval else rows.what != REAL
-        bridged = self._bridged(self.missing, rows, before, np.flatnonzero(asked))
+        is_judged = np.ones(len(rows), np.bool_) if self.interval else rows.what != REAL
+        bridged = self._bridged(self.missing, rows, before, np.flatnonzero(is_judged))
         verdicts = np.full(len(rows), BREAKS, np.uint8)
-        verdicts[asked] = np.where(bridged, SATISFIES, BREAKS)
-        what = np.where(rows.what == REAL, REAL, verdicts).astype(np.uint8)
-        return replace(rows, what=what, gap=verdicts if self.interval else rows.gap)
+        verdicts[is_judged] = np.where(bridged, SATISFIES, BREAKS)
+        row_kind = np.where(rows.what == REAL, REAL, verdicts).astype(np.uint8)
+        return replace(rows, what=row_kind, gap=verdicts if self.interval else rows.gap)
 
-    def _bridged(self, bridge: Bridge, rows: OrderedRows, before: pa.Table, asked: Ints) -> Mask:
-        """For some rows whether a missing row there, or just before, is taken for a satisfying."""
+    def _bridged(self, bridge: Bridge, rows: OrderedRows, before: pa.Table, judged: Ints) -> Mask:
+        """Return for which rows a missing row at the row, or just before it, satisfies."""
         previous, following = around(rows.starts, rows.what == REAL)
         key = np.repeat(np.arange(len(rows.starts) - 1), np.diff(rows.starts))
         source = np.arange(len(rows)) if rows.source is None else rows.source
         real = rows.table.select(bridge.names)
-        # The last real rows of earlier micro-batches follow those of this one.
+        # In ``both`` the last real rows of earlier micro-batches come after those of this one.
         both = pa.concat_tables([real, before.select(bridge.names)])
         earlier = rows.table.num_rows + key
-        at = np.where(previous >= 0, source[np.maximum(previous, 0)], earlier)[asked]
-        following_row = np.where(following >= 0, source[np.maximum(following, 0)], -1)[asked]
+        at = np.where(previous >= 0, source[np.maximum(previous, 0)], earlier)[judged]
+        following_row = np.where(following >= 0, source[np.maximum(following, 0)], -1)[judged]
         around_it = both.take(pa.array(at)), spread(real, following_row)
-        if not bridge.names:  # a table without columns does not know how many rows it has
+        if not bridge.names:  # a table without columns has no number of rows
             around_it = (pa.table({"row": at}), pa.table({"row": following_row}))
-        # Without a row after it nothing is bridged; one before it is there wherever a frame is.
+        # Without a real row after it nothing is bridged; a frame always has a row before it.
         return bridge.holds(*around_it) & (following_row >= 0)
 
     def _fail_at(self, table: pa.Table, ties: Mask) -> None:
-        """Raise if two rows are at one place."""
+        """Raise an error for the first of the rows that tie, if there is one."""
         if not ties.any():
             return
         row = int(np.flatnonzero(ties)[0])
@@ -267,5 +268,5 @@ class Sequencer:
         raise TieError([table[name][row].as_py() for name in keys], on[0].as_py(), along)
 
     def _along(self, table: pa.Table, row: int) -> object:
-        """Return where along a region a row lies."""
+        """Return the place of a row along the second axis."""
         return self.kind.place(ints(table["along"])[row : row + 1])[0].as_py()

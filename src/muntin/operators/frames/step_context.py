@@ -1,4 +1,4 @@
-"""Everything that a step knows when its rows are in order, and what its punctuation says then."""
+"""The data of a step once its rows are in order, and what its punctuation decides."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from muntin.specs.axis import Axis
 
 @dataclass(frozen=True)
 class StepContext:
-    """What a step has read and arranged.
+    """The data that a step has read and put in order.
 
-    ``keyed`` numbers the keys of ``remembered``, of the rows, and of what is ``kept`` of others.
+    ``keyed`` numbers the keys of ``remembered``, of the rows, and of the ``kept`` cells or rows.
     """
 
     state: State
@@ -39,10 +39,10 @@ class StepContext:
 
 @dataclass(frozen=True)
 class Certainty:
-    """What punctuation alone says of frames: where last rows hold to, and what is over by now.
+    """What punctuation alone decides: how far last rows hold, and which open frames are over.
 
-    ``asked`` is the framing as kernels take it. If ``between_rows``, open frames are also reported
-    when punctuation comes without a row.
+    ``asked`` is the framing as a record of the kernels. If ``between_rows``, open frames are also
+    reported when punctuation comes without a row.
     """
 
     axis: Axis
@@ -51,7 +51,7 @@ class Certainty:
     between_rows: bool
 
     def to_the_end(self, now: StepContext, rows: OrderedRows, records: np.ndarray) -> OrderedRows:
-        """At the end of input also up to where rows hold that no other follows."""
+        """Return rows; at the end of input their last rows hold as far as the input is known."""
         if not now.ended:
             return rows
         known = np.maximum(records["previous"], self.complete(now))
@@ -68,7 +68,7 @@ class Certainty:
         return held_until(rows, np.maximum(last, known))
 
     def complete(self, now: StepContext) -> Ints:
-        """Return the order below which no row of a key will come, NEVER where nothing is known."""
+        """Return the order below which no row of a key will come; NEVER if nothing is known."""
         _, complete = now.punctuation.of(now.keyed.keys)
         known = np.where(complete == NEVER, 0, complete)
         return np.where(complete == NEVER, NEVER, self._order(known))
@@ -79,7 +79,7 @@ class Certainty:
     def with_quiet(
         self, now: StepContext, found: np.ndarray, records: np.ndarray, horizon: Ints
     ) -> tuple[np.ndarray, Mask]:
-        """Add what punctuation alone says of open frames; also return the keys it says it of."""
+        """Add the reports that punctuation alone decides; also return the keys they are about."""
         if now.ended:
             return found, np.zeros(len(records), np.bool_)
         mode, reported = records["mode"].copy(), records["reported"].copy()

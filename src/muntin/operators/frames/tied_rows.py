@@ -1,4 +1,4 @@
-"""Rows that tie become one: a value of each column, and what frames read [Frames, appendix C]."""
+"""Rows that tie become one row, with a value for each column [Frames, appendix C]."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Ties:
         return [f"t{place}" for place in range(len(self.types))]
 
     def kept(self, rows: pa.Table, ties: Mask) -> Ints | None:
-        """The rows that stay, where some have the place of the row before; None if all stay."""
+        """Return the rows that stay, None if all do; ``ties`` marks all but the first of ties."""
         if not ties.any():
             return None
         group = np.cumsum(~ties)
@@ -48,7 +48,7 @@ class Ties:
 
 
 def same_as_before(*columns: npt.NDArray[np.generic]) -> Mask:
-    """Return which rows have what the row before them has in all columns."""
+    """Return which rows equal the row before them in all columns."""
     ties = np.zeros(len(columns[0]), np.bool_)
     if len(ties):
         ties[1:] = np.logical_and.reduce([column[1:] == column[:-1] for column in columns])
@@ -57,10 +57,10 @@ def same_as_before(*columns: npt.NDArray[np.generic]) -> Mask:
 
 @dataclass(frozen=True)
 class CombinedTies:
-    """Columns ``c0..`` are combined by ``calls``, and ``derived`` says what is made of them.
+    """Combine columns ``c0..`` by ``calls``, then derive the columns that frames read.
 
-    What Spark evaluates elsewhere cannot be evaluated before rows are combined, so it is done here:
-    a name, and a column (:class:`Slot`) or a condition on columns.
+    Spark evaluates such columns elsewhere, but here it cannot do so before rows are combined. Each
+    of ``derived`` is a name, and a column (:class:`Slot`) or a condition on columns.
     """
 
     calls: tuple[AggregateCall, ...]
@@ -68,29 +68,29 @@ class CombinedTies:
 
     @property
     def fields(self) -> list[pa.Field]:
-        """The columns on their way."""
+        """The columns that travel."""
         return [pa.field(f"c{place}", call.types[0]) for place, call in enumerate(self.calls)]
 
     @property
     def types(self) -> tuple[pa.DataType, ...]:
-        """The types that columns have when they are combined."""
+        """The types of the combined columns."""
         return tuple(bind(call).type for call in self.calls)
 
     def one_each(self, rows: pa.Table, ties: Mask) -> pa.Table:
-        """Rows of which none ties with the one before it, with what is made of their columns."""
+        """Return one row for all rows that tie, with the columns that are derived from them."""
         number = np.cumsum(~ties) - 1
         groups = Groups(number.astype(np.int64), np.flatnonzero(~ties).astype(np.int64))
-        made = rows.take(pa.array(groups.member))
+        combined = rows.take(pa.array(groups.member))
         order = orders(rows)
         for place, call in enumerate(self.calls):
             bound = bind(call)
             column = [rows[f"c{place}"].combine_chunks()]
             kept = [gather(a, column, order, groups) for a in bound.accumulators]
             name = f"v{place}"
-            made = made.append_column(name, bound.finish(kept))
+            combined = combined.append_column(name, bound.finish(kept))
         for name, node in self.derived:
-            made = made.append_column(name, self._column(made, node))
-        return made
+            combined = combined.append_column(name, self._column(combined, node))
+        return combined
 
     def _column(self, rows: pa.Table, node: Node) -> pa.Array:
         if isinstance(node, Slot):
@@ -100,7 +100,7 @@ class CombinedTies:
             return from_arrow(rows[f"v{place}"].combine_chunks())
 
         def inner(inner: Inner) -> Value:
-            raise AssertionError(inner)  # the parser lets no aggregate in
+            raise AssertionError(inner)  # the parser accepts no aggregate
 
         answer = truth(evaluate(node, slot, inner))
         true, valid = np.broadcast_arrays(answer.true, answer.valid, np.empty(rows.num_rows))[:2]

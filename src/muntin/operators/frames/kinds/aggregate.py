@@ -1,9 +1,9 @@
 """Aggregate frames on Arrow columns: an aggregate of a frame's rows crosses a limit.
 
-Kernels know the aggregates that need only a few numbers (:data:`KNOWN_TO_KERNELS`). Sketches and
-users' own aggregates are computed row by row (:class:`AggregateRowByRow`): a partial row of the
-open frame is remembered with its record. Rows are applied one after the other, as kernels apply
-them, with answers that are computed for many rows and keys at once. That is slower, and finds the
+Kernels compute the aggregates that need only a few numbers (:data:`KNOWN_TO_KERNELS`). Sketches and
+users' own aggregates are computed row by row (:class:`AggregateRowByRow`), and the accumulators of
+the open frame are remembered with its record. The framing function is then applied row by row, and
+the answers about rows are computed for many rows and keys at once. That is slower, and finds the
 same frames.
 """
 
@@ -93,7 +93,7 @@ class ArrowAggregate(ArrowKind):
 
     @property
     def number(self) -> int:  # type: ignore[override]  # it depends on the function
-        """Kernels decide by the aggregate they know, else by the answer they get for each row."""
+        """The number of the kind: an aggregate that kernels compute, or one by answers."""
         return records.AGGREGATE if self.function else records.OWN
 
     @classmethod
@@ -229,15 +229,15 @@ def _averaged(kind: Crossing, scale: int) -> dict[str, int | float]:
     return {"decimals": 1, "offset": offset, "share": share, "strictly": least <= 0}
 
 
-#: For so many rows of a frame answers are computed at once, and then for twice as many.
+#: The first number of rows for which answers are computed at once; it then doubles.
 _AT_ONCE = 16
-#: No frame is known about; -1 is one that began before these rows.
+#: No frame has answers yet; -1 is a frame that began before these rows.
 _NONE = -2
 
 
 @dataclass(frozen=True)
 class AggregateRowByRow(FrameOperator):
-    """``call``, of what is read of rows, is compared with ``limit``."""
+    """Frames by comparing ``call``, an aggregate of the kind's operands, with ``limit``."""
 
     call: AggregateCall | None = None
     sign: str = ">"
@@ -245,13 +245,13 @@ class AggregateRowByRow(FrameOperator):
 
     @cached_property
     def measuring(self) -> FrameAggregates:
-        """The aggregate that decides; only rows that have a value count for it."""
+        """The aggregate that decides about frames; only rows with a value count for it."""
         assert self.call is not None
         return FrameAggregates(self.axis, self.keys, (self.call,), self.lateness_type)
 
     @cached_property
     def _partial(self) -> list[pa.Field]:
-        """The columns of what is remembered of the aggregate."""
+        """The columns that are remembered about the aggregate."""
         return list(self.measuring.cells.schema)[len(self.keys) + 1 :]
 
     @cached_property
@@ -259,7 +259,7 @@ class AggregateRowByRow(FrameOperator):
         return KeyMemory(tuple(key_fields(self.keys)), (*super().memory.also, *self._partial))
 
     def meets(self, cells: pa.Table, low: Ints, high: Ints) -> Mask:
-        """For which stretches of cells the condition holds."""
+        """Return for which stretches of cells the condition holds."""
         if not len(low):
             return np.zeros(0, np.bool_)
         (values,) = self.measuring.of_stretches(cells, low, high)
@@ -269,16 +269,18 @@ class AggregateRowByRow(FrameOperator):
         self, now: StepContext, rows: OrderedRows, records: np.ndarray
     ) -> tuple[np.ndarray, dict[str, pa.Array]]:
         joined = self._joined(now, rows, records)
-        found = _CrossingByRow(self, rows, joined, records).run(now.ended)
+        frames = _CrossingByRow(self, rows, joined, records).run(now.ended)
         cells, opened = self.measuring.kept(joined, records)
         row = np.full(len(now.keyed), -1, np.int64)
         row[opened] = np.arange(len(opened))
         place = pa.array(row, pa.int64(), mask=row < 0)
-        kept = {one.name: cells[one.name].combine_chunks().take(place) for one in self._partial}
-        return found, kept
+        kept = {
+            field.name: cells[field.name].combine_chunks().take(place) for field in self._partial
+        }
+        return frames, kept
 
     def _joined(self, now: StepContext, rows: OrderedRows, records: np.ndarray) -> JoinedCells:
-        """Return what is remembered of open frames, and the rows that have a value."""
+        """Return the remembered cells of open frames, and the rows that have a value."""
         real = np.flatnonzero(rows.what == REAL)
         source = real if rows.source is None else rows.source[real]
         assert self.call is not None
@@ -290,8 +292,8 @@ class AggregateRowByRow(FrameOperator):
         opened = np.flatnonzero(is_open(records))
         columns = [now.keyed.keys[name].combine_chunks() for name in self.key_names]
         columns.append(pa.array(np.zeros(len(now.keyed), np.int64)))
-        for one in self._partial:
-            columns.append(self.memory.spread(now.keyed, now.remembered, one.name))
+        for field in self._partial:
+            columns.append(self.memory.spread(now.keyed, now.remembered, field.name))
         every = pa.Table.from_arrays(columns, schema=self.measuring.cells.schema)
         with_value = OrderedRows(rows.starts, rows.order, rows.what, table, of)
         kept = every.take(pa.array(opened))
@@ -299,10 +301,10 @@ class AggregateRowByRow(FrameOperator):
 
 
 class _CrossingByRow:
-    """The framing function applied to one row after the other, each with its answer.
+    """Applies the framing function row by row, each row with an answer.
 
-    Keys go on until they need to know more of their open frame. That is then computed for all keys
-    in one call, which takes little longer than for one of them.
+    A key goes on until it needs more answers about its open frame. They are then computed for all
+    keys in one call, which takes little longer than for one key.
     """
 
     def __init__(
@@ -312,12 +314,12 @@ class _CrossingByRow:
         self.minimal = bool(work.record["minimal"][0])
         self.met = np.zeros(len(rows), np.bool_)
         self.answers = self._alone()
-        # As kernels take them, with the answer about a row in the place of its value; once, because
-        # rows make these columns anew each time they are asked.
+        # The kernels' columns, with the answer about a row in place of its value. They are built
+        # once, because ``kernel_columns`` builds them anew each time.
         self.columns = row_columns(*rows.kernel_columns._replace(whole=self.answers))
         self.next = rows.starts[:-1].tolist()
-        #: Of each key the frame that is known about, by its first row, and up to which row; and of
-        #: how many rows more it will be known then.
+        #: For each key: the frame with answers (its first row), the row up to which it has them,
+        #: and the number of rows of its next answers.
         self.frame = np.full(len(records), _NONE)
         self.until = rows.starts[:-1].copy()
         self.width = np.full(len(records), _AT_ONCE)
@@ -328,11 +330,11 @@ class _CrossingByRow:
         while waiting:
             waiting = [key for key in waiting if self._waits(key, ended)]
             self._look_ahead(waiting)
-        found = np.concatenate(self.found)
-        return found[np.argsort(found["key"], kind="stable")]
+        frames = np.concatenate(self.found)
+        return frames[np.argsort(frames["key"], kind="stable")]
 
     def _waits(self, key: int, ended: bool) -> bool:
-        """Go on with a key; whether it needs to know more, or has come to its end."""
+        """Go on with a key; return True if it needs more answers, False if it has no more rows."""
         what, modes, stop = self.rows.what, self.records["mode"], int(self.rows.starts[key + 1])
         while (row := self.next[key]) < stop:
             upto = row + 1
@@ -361,20 +363,20 @@ class _CrossingByRow:
                 self.found.append(room[:n].copy())
 
     def _alone(self) -> Ints:
-        """Return what each row is to a frame that it would open."""
-        made = np.zeros(len(self.rows), np.int64)
+        """Return the answer about each row for a frame that it would open."""
+        answers = np.zeros(len(self.rows), np.int64)
         real = np.flatnonzero(self.rows.what == REAL)
         key = np.searchsorted(self.rows.starts, real, side="right") - 1
         met = self.work.meets(self.joined.cells, *self.joined.stretch(key, real, real + 1))
         last, outside = (OPENS | OPENS_LAST, OPENS) if self.minimal else (OPENS, 0)
-        made[real] = np.where(met, last, outside)
-        return made
+        answers[real] = np.where(met, last, outside)
+        return answers
 
     def _together(self, row: int, until: int) -> int:
-        """Say what rows are to the open frame, from one on that is; where they end.
+        """Set the answers of rows for the open frame, from ``row`` on; return where they end.
 
-        To call a kernel takes longer than what it does for a row: those after it come along that
-        are sure to find the same frame open.
+        A kernel call costs more than its work on one row. So the next rows are applied with the
+        same call if they are sure to find the same frame open.
         """
         upto = self._last_together(row, until) if self._may_come_along else row + 1
         last, outside = (EXTENDS | EXTENDS_LAST, EXTENDS) if self.minimal else (EXTENDS, 0)
@@ -383,13 +385,13 @@ class _CrossingByRow:
 
     @cached_property
     def _may_come_along(self) -> bool:
-        """True if values alone end a frame: no maximum cuts it, no start, and no time between."""
-        asked = self.work.record[0]
-        by_others = asked["cut"] or asked["restart"] != NOWHERE or asked["reading"] == INTERVAL
+        """True if only values end a frame: no maximum cuts it, no start, and no gap."""
+        record = self.work.record[0]
+        by_others = record["cut"] or record["restart"] != NOWHERE or record["reading"] == INTERVAL
         return not by_others
 
     def _last_together(self, row: int, until: int) -> int:
-        """Behind the row that ends the frame, or before one that is missing, as far as is known."""
+        """Return where to stop: after the row that ends the frame, or before a missing row."""
         real, met = self.rows.what[row:until] == REAL, self.met[row:until]
         ends = np.flatnonzero(~real | (met if self.minimal else ~met))
         if not len(ends):
@@ -397,7 +399,7 @@ class _CrossingByRow:
         return row + int(ends[0]) + int(real[ends[0]])
 
     def _look_ahead(self, keys: Sequence[int]) -> None:
-        """Whether the condition holds for open frames up to each of the next rows."""
+        """Compute whether the condition holds for open frames up to each of the next rows."""
         if not keys:
             return
         of = np.array(keys)
@@ -415,7 +417,7 @@ class _CrossingByRow:
 
 
 def _gathered(cells: pa.Table, key: Ints, low: Ints, high: Ints) -> tuple[pa.Table, Ints]:
-    """Return the cells that stretches of keys cover, and how far each stretch has moved there."""
+    """Return the cells that the stretches of keys cover, and how far each stretch has moved."""
     begins = np.append(True, key[1:] != key[:-1])
     first, stop = low[begins], high[np.append(begins[1:], True)]
     size = stop - first

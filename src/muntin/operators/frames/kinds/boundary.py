@@ -48,7 +48,7 @@ _WORD = 2**64 - 1
 
 @dataclass(frozen=True)
 class ArrowBoundary(ArrowKind):
-    """Reads a value or its level as an integer, or numbers it where values meet."""
+    """Reads a value or its level as an integer, or numbers values when they are compared."""
 
     every: Number | None = None  # the distance of two boundaries
     number: ClassVar[int] = records.BOUNDARY
@@ -101,7 +101,7 @@ def _levels(column: pa.Array, every: Number) -> Ints:
 
 
 def _each(every: Number, type_: pa.DataType) -> Fraction:
-    """Return ``every`` in the integers that stand for numbers of a type."""
+    """Return ``every`` in the integers that represent numbers of a type."""
     return Fraction(every.value) * Fraction(10 ** scale_of(type_))
 
 
@@ -112,7 +112,7 @@ def _levels_of_integers(values: Ints, each: Fraction) -> Ints:
         return values
     if whole * part >= _ROOM:
         return np.array([value * part // whole for value in values.tolist()], np.int64)
-    # This is value * part // whole, without a step that leaves 64 bits.
+    # This is value * part // whole, without an intermediate result that leaves 64 bits.
     return values // whole * part + values % whole * part // whole
 
 

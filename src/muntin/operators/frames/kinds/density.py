@@ -1,8 +1,8 @@
 """Density frames on Arrow columns: much happens in little time [Frames, appendix H].
 
-Of a density by a condition, a row lies in a satisfying window for certain when no window to come
-can reach it. Until then rows are held; then they are framed as the rows of a threshold are.
-Clusters (a density by chance) are found among the held rows.
+For a density by a condition, a row is decided when no later window can reach it. Until then rows
+are held; then they are framed like the rows of a threshold. Clusters (a density by chance) are
+found among the held rows.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class ArrowCluster(ArrowKind):
 
 @dataclass(frozen=True)
 class DensityFrames(HeldRowFrames):
-    """The first call is the aggregate that a window of ``per`` ticks is measured by."""
+    """Density frames; the first call is the aggregate of each window of ``per`` ticks."""
 
     per: int = 1
     sign: str = ">"
@@ -91,7 +91,7 @@ class DensityFrames(HeldRowFrames):
 
     @property
     def remembered_names(self) -> tuple[str, ...]:
-        """How many of the held rows have been framed already."""
+        """The number of held rows that have been framed already."""
         return ("framed",)
 
     def _framed(self, now: StepContext) -> tuple[pa.Table, Changes, Ints]:
@@ -103,19 +103,19 @@ class DensityFrames(HeldRowFrames):
         new = self._newly_decided(rows, np.where(framed == NEVER, 0, framed), certain)
         records = self.memory.records(now.keyed, now.remembered)
         new = self.certainty.to_the_end(now, new, records)
-        found = walked(self.record, new, records, now.ended)
+        frames = walked(self.record, new, records, now.ended)
         if not now.ended:
             horizon = self._next_undecided(rows, certain, complete)
-            found, _ = self.certainty.with_quiet(now, found, records, horizon)
-            found = self._with_over(found, new, records, over(*known), horizon)
+            frames, _ = self.certainty.with_quiet(now, frames, records, horizon)
+            frames = self._with_over(frames, new, records, over(*known), horizon)
         joined = self._joined(now, new)
-        results = self._results(now.keyed, found, joined)
+        results = self._results(now.keyed, frames, joined)
         first = needed(*known)
         since = np.minimum(self._since(records), self._held_since(rows, first))
         if now.ended:
             return results, forget(now.state, KEYS, OPEN_CELLS, HELD), since
         changed = (np.diff(now.arranged.rows.starts) > 0) | (first > rows.starts[:-1])
-        changed |= np.isin(np.arange(len(now.keyed)), found["key"])
+        changed |= np.isin(np.arange(len(now.keyed)), frames["key"])
         buckets = KeyBuckets.of(now.keyed, self.key_names, changed)
         cells, opened = self.contents.kept(joined, records)
         changes = buckets.write(now.state, OPEN_CELLS, cells, opened)
@@ -128,13 +128,13 @@ class DensityFrames(HeldRowFrames):
         return results, changes, since
 
     def _joined(self, now: StepContext, rows: OrderedRows) -> JoinedCells:
-        """Return what is kept of open frames, and the rows that are framed now."""
+        """Return the kept cells of open frames, and the rows that are framed now."""
         kept = self.contents.load(now.state)
         key = find_keys(kept.select(self.key_names), now.keyed.keys)
         return JoinedCells.of(self.contents, len(now.keyed), kept, key, rows)
 
     def _newly_decided(self, rows: OrderedRows, framed: Ints, certain: Ints) -> OrderedRows:
-        """The rows about which it is known now whether they lie in a window that satisfies."""
+        """Return the rows for which it is now known whether they lie in a satisfying window."""
         low = windows_of(rows.starts, rows.order, self.axis, self.per)
         reach_back = shift_order(rows.order, self.axis, -self.per)
         action = flag(rows.starts, rows.order, reach_back, self._satisfied(rows, low))
@@ -152,42 +152,42 @@ class DensityFrames(HeldRowFrames):
         )
 
     def _satisfied(self, rows: OrderedRows, low: Ints) -> Mask:
-        """Of each row whether the window that ends with it meets the condition."""
+        """Return for each row whether the window that ends with it meets the condition."""
         measured = FrameAggregates(self.axis, self.keys, self.calls[:1], self.lateness_type)
         high = np.arange(len(rows)) + 1
         (values,) = measured.of_stretches(measured.lifted(rows.table), low, high)
         return meets(values, self.sign, self.limit)
 
     def _next_undecided(self, rows: OrderedRows, certain: Ints, complete: Ints) -> Ints:
-        """Where the next row to be framed may lie: the first undecided one, or punctuation."""
+        """Return where the next row to frame may lie: the first undecided row, or punctuation."""
         first = rows.starts[:-1] + certain
         held = np.append(rows.order, EVER)[np.minimum(first, len(rows))]
         return np.minimum(complete, np.where(first < rows.starts[1:], held, EVER))
 
     @property
     def _reports_between_rows(self) -> bool:
-        """Windows to come decide about rows, so punctuation says little of open frames."""
+        """False: later windows decide about rows, so punctuation says little about open frames."""
         return False
 
     def _with_over(
-        self, found: np.ndarray, rows: OrderedRows, records: np.ndarray, quiet: Mask, horizon: Ints
+        self, frames: np.ndarray, rows: OrderedRows, records: np.ndarray, quiet: Mask, horizon: Ints
     ) -> np.ndarray:
-        """Also the open frames that no row to come can join, where nothing else has to be known."""
-        asked = self.record[0]
-        if asked["reading"] == UNTIL_NEXT or asked["liberal"]:
-            return found
-        ends = (asked["reading"] == POINT) | (records["reach"] <= horizon)
+        """Add the open frames that no later row can join, if nothing else about them is unknown."""
+        record = self.record[0]
+        if record["reading"] == UNTIL_NEXT or record["liberal"]:
+            return frames
+        ends = (record["reading"] == POINT) | (records["reach"] <= horizon)
         keys = np.flatnonzero(quiet & ends & (records["mode"] == OPEN))
         if not len(keys):
-            return found
+            return frames
         none = OrderedRows(
             np.zeros(len(keys) + 1, np.int64), rows.order[:0], rows.what[:0], rows.table
         )
-        mine = records[keys]
-        more = walked(self.record, none, mine, True)
-        records[keys] = mine
+        quiet_records = records[keys]
+        more = walked(self.record, none, quiet_records, True)
+        records[keys] = quiet_records
         more["key"] = keys[more["key"]]
-        both = np.concatenate([found, more])
+        both = np.concatenate([frames, more])
         return both[np.argsort(both["key"], kind="stable")]
 
 
@@ -206,11 +206,11 @@ class ClusterFrames(HeldRowFrames):
         ended: bool,
     ) -> FoundFrames:
         found = clusters(rows.starts, rows.order, complete, ended, self.axis, self.scan)
-        made = np.zeros(len(found.key), FOUND)
-        made["key"], made["low"], made["high"] = found.key, found.low, found.high + 1
+        frames = np.zeros(len(found.key), FOUND)
+        frames["key"], frames["low"], frames["high"] = found.key, found.low, found.high + 1
         for name in ("start", "held_from"):
-            made[name] = rows.order[found.low]
+            frames[name] = rows.order[found.low]
         for name in ("end", "held_to"):
-            made[name] = rows.order[found.high]
-        made["n"], made["status"] = found.high - found.low + 1, FINAL
-        return FoundFrames(made, found.needed, {})
+            frames[name] = rows.order[found.high]
+        frames["n"], frames["status"] = found.high - found.low + 1, FINAL
+        return FoundFrames(frames, found.needed, {})

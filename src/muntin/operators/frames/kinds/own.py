@@ -112,9 +112,9 @@ class OwnFrames(FrameOperator):
         assert isinstance(self.own, FramingFunction)
         kept = self.memory.spread(now.keyed, now.remembered, "own").to_pylist()
         states = [json.loads(text) if text else {} for text in kept]
-        found = _FramingByRow(self.own, self.record, rows, records).run(states, now.ended)
+        frames = _FramingByRow(self.own, self.record, rows, records).run(states, now.ended)
         written = [json.dumps(state) for state in states]
-        return found, {"own": pa.array(written, pa.string())}
+        return frames, {"own": pa.array(written, pa.string())}
 
     def _walk_compiled(
         self, own: CompiledFraming, now: StepContext, rows: OrderedRows, records: np.ndarray
@@ -126,11 +126,11 @@ class OwnFrames(FrameOperator):
             numbers[:, place] = column.to_numpy(zero_copy_only=False)
         walk = compiled_walk(Answers(self.digest, own.open, own.update, own.close))
         values, place_ = _matrix(rows, len(self.kind.types)), np.zeros(2, np.int64)
-        given = self.record, rows.starts, rows.order, rows.what, rows.read("reach"), rows.gap
+        columns = self.record, rows.starts, rows.order, rows.what, rows.read("reach"), rows.gap
         room, parts = np.zeros(max(1024, len(rows) // 8), FOUND), []
         while place_[0] < len(now.keyed):
             try:
-                n = walk(*given, values, int(now.ended), records, numbers, room, place_)
+                n = walk(*columns, values, int(now.ended), records, numbers, room, place_)
             except Exception as error:
                 raise OwnFramingError(
                     own.name, "cannot be compiled or failed:", str(error)
@@ -142,7 +142,7 @@ class OwnFrames(FrameOperator):
 
 @dataclass(frozen=True)
 class _FramingByRow:
-    """A framing function in Python, asked about one row after the other."""
+    """Calls a framing function in Python about one row after the other."""
 
     own: FramingFunction
     asked: np.ndarray
@@ -150,12 +150,12 @@ class _FramingByRow:
     records: np.ndarray
 
     def run(self, states: list[dict[str, Any]], ended: bool) -> np.ndarray:
-        """Return the frames found; ``states`` are what the function remembers of each key."""
+        """Return the frames found; ``states`` is what the function remembers about each key."""
         room, parts = np.zeros(MOST, FOUND), [np.zeros(0, FOUND)]
         values, modes = self._values(), self.records["mode"]
         rows, reach = self.rows, self.rows.read("reach").astype(np.int64)
         real = (rows.what == REAL).tolist()
-        # To call a kernel takes longer than what it does for a row: none that has nothing to do.
+        # A kernel call costs more than its work on one row, so calls without any work are left out.
         settles = bool(self.asked["reading"][0] == INTERVAL or self.asked["cut"][0])
 
         def keep(n: int) -> None:
@@ -164,13 +164,13 @@ class _FramingByRow:
 
         for key, state in enumerate(states):
             for row in range(int(rows.starts[key]), int(rows.starts[key + 1])):
-                given = self.asked, self.records, key, row, rows.order
+                arguments = self.asked, self.records, key, row, rows.order
                 if settles or not real[row] or modes[key] == COMPLETE:
-                    keep(settle_row(*given, rows.what, reach, rows.gap, room))
+                    keep(settle_row(*arguments, rows.what, reach, rows.gap, room))
                 if real[row]:
                     opened = bool(modes[key] == OPEN)
                     answer = self._answer(opened, values[row], state)
-                    keep(decide_row(*given, reach, answer, room))
+                    keep(decide_row(*arguments, reach, answer, room))
             if ended:
                 keep(end_key(self.asked, self.records, key, room))
         return np.concatenate(parts)
@@ -178,9 +178,9 @@ class _FramingByRow:
     def _values(self) -> list[dict[str, Any]]:
         columns = list(self.own.columns)
         table = self.rows.table.select([f"f{place}" for place in range(len(columns))])
-        made = [dict(zip(columns, row.values(), strict=True)) for row in table.to_pylist()]
+        values = [dict(zip(columns, row.values(), strict=True)) for row in table.to_pylist()]
         source = self.rows.source
-        return made if source is None else [made[row] if row >= 0 else {} for row in source]
+        return values if source is None else [values[row] if row >= 0 else {} for row in source]
 
     def _answer(self, opened: bool, row: dict[str, Any], state: dict[str, Any]) -> int:
         if opened and self._asked("update", row, state):
@@ -196,7 +196,7 @@ class _FramingByRow:
         except Exception as error:
             problem = f"failed: {type(error).__name__}: {error}; the row was {row}"
             raise OwnFramingError(self.own.name, method, problem) from error
-        # After every call, so that a batch refuses what a stream could not have kept.
+        # Checked after every call, so that a batch refuses what a stream could not have kept.
         if not _plainly_kept(state):
             problem = _not_kept(state, "state", set())
             if problem:
@@ -207,12 +207,12 @@ class _FramingByRow:
 _KEPT = (
     "state keeps numbers, text, truths, None, and lists and dictionaries (keyed by text) of them"
 )
-#: Longer whole numbers are not read back from text.
+#: Longer whole numbers cannot be read back from text.
 _MOST_BITS = 14_000
 
 
 def _plainly_kept(state: dict[str, Any]) -> bool:
-    """Return True if a quick look shows that a state is the same after it is written down."""
+    """Return True if a quick look shows that a checkpoint restores the state exactly."""
     return all(
         type(name) is str
         and (type(value) in (float, bool, str) or (type(value) is int and value.bit_length() < 64))
@@ -221,7 +221,7 @@ def _plainly_kept(state: dict[str, Any]) -> bool:
 
 
 def _not_kept(value: Any, where: str, seen: set[int]) -> str:
-    """What of a state would not be the same when it has been written down and read, or nothing."""
+    """Return which part of a state a checkpoint would not restore exactly, or ""."""
     kind = type(value)
     if kind is int:
         long = value.bit_length() > _MOST_BITS
@@ -244,14 +244,14 @@ def _not_kept(value: Any, where: str, seen: set[int]) -> str:
 
 
 def _matrix(rows: OrderedRows, columns: int) -> npt.NDArray[np.float64]:
-    """Return what a compiled function looks at: a line of doubles for each row."""
-    made = np.zeros((len(rows), columns))
+    """Return the values that a compiled function reads: a line of doubles for each row."""
+    matrix = np.zeros((len(rows), columns))
     source = rows.source
     for place in range(columns):
         column = rows.table[f"f{place}"].combine_chunks().cast(pa.float64()).fill_null(0.0)
         values = column.to_numpy(zero_copy_only=False)
         if source is None:
-            made[:, place] = values
+            matrix[:, place] = values
         elif len(values):
-            made[:, place] = np.where(source >= 0, values[np.maximum(source, 0)], 0.0)
-    return made
+            matrix[:, place] = np.where(source >= 0, values[np.maximum(source, 0)], 0.0)
+    return matrix

@@ -158,14 +158,14 @@ class RegionFrames(HeldRowFrames):
         buckets = KeyBuckets.of(now.keyed, self.key_names, changed)
         keep = np.arange(both.num_rows) >= swept.needed[key]
         changes = buckets.write(now.state, HELD, both.filter(pa.array(keep)), key[keep])
-        for name, made in ((POSITIONS, swept.positions), (WAITING, swept.waiting)):
-            changes |= buckets.write(now.state, name, self._table(now.keyed, made), made.key)
+        for name, parts in ((POSITIONS, swept.positions), (WAITING, swept.waiting)):
+            changes |= buckets.write(now.state, name, self._table(now.keyed, parts), parts.key)
         table = self.memory.table(now.keyed, records, {})
         changes |= buckets.write(now.state, KEYS, table, np.arange(len(now.keyed)))
         return results, changes, since
 
     def _load(self, now: StepContext, name: str, empty: Positions | Rectangles) -> list[Any]:
-        """Return the columns of a table of state, its keys by their numbers in this step."""
+        """Return the columns of a table of state; keys are their numbers in this step."""
         chunks = [now.state.read(name, bucket) for bucket in sorted(now.state.buckets(name))]
         table = pa.concat_tables([self._table(now.keyed, empty).slice(0, 0), *chunks])
         key = find_keys(table.select(self.key_names), now.keyed.keys)
@@ -173,32 +173,32 @@ class RegionFrames(HeldRowFrames):
         names = [part.name for part in fields(empty)][1:]
         return [key[place], *(table[name].to_numpy()[place] for name in names)]
 
-    def _table(self, keyed: KeyedTables, made: Positions | Rectangles) -> pa.Table:
-        keys = keyed.keys.take(pa.array(made.key))
-        names = [part.name for part in fields(made)][1:]
+    def _table(self, keyed: KeyedTables, parts: Positions | Rectangles) -> pa.Table:
+        keys = keyed.keys.take(pa.array(parts.key))
+        names = [part.name for part in fields(parts)][1:]
         columns = [column.combine_chunks() for column in keys.columns]
-        columns += [pa.array(np.ascontiguousarray(getattr(made, name))) for name in names]
+        columns += [pa.array(np.ascontiguousarray(getattr(parts, name))) for name in names]
         return pa.table(columns, names=[f.name for f in key_fields(self.keys)] + names)
 
     def _region_results(
         self, keyed: KeyedTables, swept: RegionSweep, records: np.ndarray, rows: pa.Table
     ) -> pa.Table:
-        found = swept.found
-        made = np.zeros(len(found), FOUND)
-        made["key"], made["status"] = found.key, FINAL
-        made["start"] = made["held_from"] = found.start
-        made["end"] = made["held_to"] = found.end
-        made["n"], made["missed"] = found.n, found.n_missing
-        made["low"] = np.arange(len(found))  # which region it is
-        made = self._chosen(self._numbered(made, records))
-        results = self._bounds(keyed, made)
+        certain = swept.found
+        frames = np.zeros(len(certain), FOUND)
+        frames["key"], frames["status"] = certain.key, FINAL
+        frames["start"] = frames["held_from"] = certain.start
+        frames["end"] = frames["held_to"] = certain.end
+        frames["n"], frames["missed"] = certain.n, certain.n_missing
+        frames["low"] = np.arange(len(certain))  # the number of the region
+        frames = self._chosen(self._numbered(frames, records))
+        results = self._bounds(keyed, frames)
         place = len(self.keys) + 3
-        low, high = (edge[made["low"]] for edge in (found.low, found.high))
+        low, high = (edge[frames["low"]] for edge in (certain.low, certain.high))
         results[place:place] = [self.kind.place(low), self.kind.place(high)]
         if self.calls:
             order = np.argsort(swept.member_of, kind="stable")
             cells = self.contents.lifted(rows.take(pa.array(swept.member[order])))
-            edges = np.searchsorted(swept.member_of[order], np.arange(len(found) + 1))
-            low_row, high_row = edges[:-1][made["low"]], edges[1:][made["low"]]
+            edges = np.searchsorted(swept.member_of[order], np.arange(len(certain) + 1))
+            low_row, high_row = edges[:-1][frames["low"]], edges[1:][frames["low"]]
             results += self.contents.of_stretches(cells, low_row, high_row)
         return pa.Table.from_arrays(results, schema=self.result_schema)
