@@ -1,4 +1,4 @@
-"""What has come when a stream ends: the rows that were in time, and up to where it was complete."""
+"""The rows that arrived in time until a stream ends, and how far the stream was complete."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from muntin.reference.windows import END, Key, MicroBatch, Outcome, Row
 from muntin.specs.axis import Axis
 
-#: Why a row is refused, whenever it comes; None if it is not.
+#: Returns why a row is refused, whenever it comes; None if it is not.
 Refuse = Callable[[Row], str | None]
 
 
@@ -18,17 +18,17 @@ class Arrivals:
     """The rows of each key that were in time, in the order they came."""
 
     held: dict[Key, list[Row]] = field(default_factory=dict)
-    told: dict[Key | None, int] = field(default_factory=dict)  # None is all keys
-    largest: int | None = None  # tick of the whole input, late rows and all
-    steps: list[Mapping[Key | None, int]] = field(default_factory=list)  # told after each batch
+    told: dict[Key | None, int] = field(default_factory=dict)  # punctuation; None is all keys
+    largest: int | None = None  # tick of the whole input, including late rows
+    steps: list[Mapping[Key | None, int]] = field(default_factory=list)  # ``told`` after each batch
 
     def complete(self, key: Key) -> int | None:
-        """Up to where a key is complete, by its own punctuation or by the stream's."""
+        """Return the tick up to which a key is complete, by its own or the stream's punctuation."""
         return _complete(self.told, key)
 
     def completed(self, key: Key) -> list[int]:
-        """Up to where a key was complete after each micro-batch, where anything was known."""
-        known = [_complete(told, key) for told in self.steps]
+        """Return up to which tick a key was complete after each micro-batch, if that was known."""
+        known = [_complete(punctuation, key) for punctuation in self.steps]
         return [tick for tick in known if tick is not None]
 
 
@@ -42,15 +42,17 @@ def arrive(
     *,
     may_be_late: bool = True,
 ) -> Arrivals:
-    """Take micro-batches in; what is refused, and how many are used, goes to the outcome."""
-    made = Arrivals()
+    """Take in micro-batches; add refused rows and the number of used rows to the outcome."""
+    arrivals = Arrivals()
     for batch in batches:
         outcome.used += batch.punctuations
         for row in batch.rows:
             key = tuple(row[name] for name in by)
             tick = _tick(axis, row[on])
-            made.largest = max((t for t in (tick, made.largest) if t is not None), default=None)
-            complete = made.complete(key) if may_be_late else None
+            arrivals.largest = max(
+                (t for t in (tick, arrivals.largest) if t is not None), default=None
+            )
+            complete = arrivals.complete(key) if may_be_late else None
             reason = without_place(axis, row[on]) or refuse(row)
             if reason is None and tick is not None and complete is not None and tick < complete:
                 reason = "late"
@@ -58,18 +60,18 @@ def arrive(
                 outcome.refused.append((row, reason))
             else:
                 outcome.used += 1
-                made.held.setdefault(key, []).append(row)
-        made.told = _after(made.told, batch, axis)
-        made.steps.append(made.told)
-    return made
+                arrivals.held.setdefault(key, []).append(row)
+        arrivals.told = _after(arrivals.told, batch, axis)
+        arrivals.steps.append(arrivals.told)
+    return arrivals
 
 
-def _complete(told: Mapping[Key | None, int], key: Key) -> int | None:
-    return max((told[name] for name in (None, key) if name in told), default=None)
+def _complete(punctuation: Mapping[Key | None, int], key: Key) -> int | None:
+    return max((punctuation[name] for name in (None, key) if name in punctuation), default=None)
 
 
 def without_place(axis: Axis, value: Any) -> str | None:
-    """Why a value of ``on`` has no place on the axis."""
+    """Return why a value of ``on`` has no place on the axis; None if it has one."""
     if value is None:
         return "null_on"
     if value != value:
@@ -81,9 +83,11 @@ def _tick(axis: Axis, value: Any) -> int | None:
     return None if without_place(axis, value) else axis.tick(value)
 
 
-def _after(told: Mapping[Key | None, int], batch: MicroBatch, axis: Axis) -> dict[Key | None, int]:
-    """With the punctuation of a micro-batch; none goes back."""
-    after = dict(told)
+def _after(
+    before: Mapping[Key | None, int], batch: MicroBatch, axis: Axis
+) -> dict[Key | None, int]:
+    """Return punctuation after a micro-batch; it never goes back."""
+    after = dict(before)
     ends = isinstance(batch.punctuation, str) and batch.punctuation == END
     stream: list[tuple[Key | None, Any]] = [(None, None if ends else batch.punctuation)]
     for name, punctuation in [*stream, *batch.keys.items()]:

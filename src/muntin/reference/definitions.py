@@ -15,7 +15,7 @@ from muntin.specs.windows import Edges
 
 
 def bounds(wid: int, axis: Axis, spec: Edges) -> tuple[Any, Any]:
-    """Return the values a window starts and ends at, in the column's own type."""
+    """Return the values at which a window starts and ends, in the column's own type."""
     return axis.value(spec.start(wid)), axis.value(spec.end(wid))
 
 
@@ -54,7 +54,7 @@ def wids(value: Any, axis: Axis, spec: Edges, until: int | None = None) -> range
 
 
 def _begins(spec: Edges) -> bool:
-    """Return True if there is nothing before the origin."""
+    """Return True if there are no windows before the origin."""
     return spec.clipped or (spec.landmark and not spec.latch)
 
 
@@ -64,7 +64,7 @@ def windows(values: Sequence[Any], axis: Axis, spec: Edges, until: int | None = 
 
 
 def _first_window_behind(value: Any, axis: Axis, spec: Edges) -> int:
-    """The first window whose end lies beyond a value, found by bisection on the definition."""
+    """Return the first window whose end is beyond a value, by bisection on the definition."""
     below, above = _bracket(value, axis, spec)
     while above - below > 1:
         middle = (below + above) // 2

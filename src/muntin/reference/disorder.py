@@ -1,6 +1,6 @@
-"""Every rule of disorder in plain Python: which punctuation a stream makes of its own rows.
+"""Every rule of disorder in plain Python: the punctuation that a stream derives from its rows.
 
-The oracle of the punctuators, as slow and obvious as the rest of the reference: after each
+This is the oracle of the punctuators, as slow and obvious as the rest of the reference. After each
 micro-batch everything is computed anew from all rows so far.
 """
 
@@ -21,7 +21,7 @@ Who = tuple[Hashable, ...]
 
 @dataclass(frozen=True)
 class ArrivedRows:
-    """A micro-batch before anybody has punctuated it: its rows, and the clock in microseconds."""
+    """A micro-batch without punctuation: its rows, and the clock in microseconds."""
 
     rows: Sequence[Row]
     clock: int | None = None
@@ -29,7 +29,7 @@ class ArrivedRows:
 
 @dataclass(frozen=True)
 class Rule:
-    """A disorder over the column ``on``; ``where`` is the condition of a punctuated one."""
+    """A disorder over the column ``on``; ``where`` is the condition of punctuation rows."""
 
     disorder: Disorder
     axis: Axis
@@ -40,13 +40,13 @@ class Rule:
     def punctuate(
         self, batches: Sequence[Sequence[Row] | ArrivedRows], end: bool = True
     ) -> list[MicroBatch]:
-        """Micro-batches with the punctuation that the rule makes, then the end."""
+        """Return micro-batches with the punctuation that the rule derives, then the end."""
         arrived = [b if isinstance(b, ArrivedRows) else ArrivedRows(b) for b in batches]
-        made = []
+        punctuated = []
         for number in range(len(arrived)):
             so_far = arrived[: number + 1]
-            made.append(self._micro_batch(so_far))
-        return [*made, MicroBatch([], END)] if end else made
+            punctuated.append(self._micro_batch(so_far))
+        return [*punctuated, MicroBatch([], END)] if end else punctuated
 
     def _micro_batch(self, so_far: Sequence[ArrivedRows]) -> MicroBatch:
         rows = so_far[-1].rows
@@ -63,7 +63,7 @@ class Rule:
                 reached = self._reached(so_far, self.by, slack, idle, {})
                 keys = {k: self._value(tick) for k, tick in reached.items() if tick is not None}
                 floor = None
-                if isinstance(idle, Follow):  # also for keys that have never been seen
+                if isinstance(idle, Follow):  # also applies to keys that have never been seen
                     floor = _behind(self._lead(so_far, slack), self._length(idle.length))
                 return MicroBatch(rows, self._value(floor), keys)
             case Each(slack=slack, idle=idle, columns=columns, expect=expect):
@@ -74,17 +74,19 @@ class Rule:
         raise AssertionError(f"no such rule: {self.disorder}")
 
     def _marked(self, so_far: Sequence[ArrivedRows], key: bool) -> MicroBatch:
-        """Rows that are punctuation: those with a place on the axis where the condition holds."""
+        """Return the batch; placed rows for which the condition holds are its punctuation."""
         marks = [row for row in so_far[-1].rows if self._is_mark(row)]
         data = [row for row in so_far[-1].rows if not self._is_mark(row)]
-        made = MicroBatch(data, punctuations=len(marks))
+        batch = MicroBatch(data, punctuations=len(marks))
         greatest: dict[Key | None, int] = {}
         for row in marks:
             name = tuple(row[column] for column in self.by) if key else None
             greatest[name] = max(self._tick(row), greatest.get(name, self._tick(row)))
         if not key:
-            return replace(made, punctuation=self._value(greatest.get(None)))
-        return replace(made, keys={k: self._value(t) for k, t in greatest.items() if k is not None})
+            return replace(batch, punctuation=self._value(greatest.get(None)))
+        return replace(
+            batch, keys={k: self._value(t) for k, t in greatest.items() if k is not None}
+        )
 
     def _is_mark(self, row: Row) -> bool:
         return self._placed(row) and self.where(row)
@@ -97,19 +99,19 @@ class Rule:
         idle: Idle,
         expected: Mapping[Any, None],
     ) -> dict[Who, int | None]:
-        """Up to where each of many is complete, each in its own order; never going back."""
+        """Return the tick up to which each key or value is complete; it never goes back."""
         if not so_far:
             return dict(expected)
         reached = self._reached(so_far[:-1], columns, slack, idle, expected)
-        now = so_far[-1]
-        for row in filter(self._placed, now.rows):
+        batch = so_far[-1]
+        for row in filter(self._placed, batch.rows):
             name = tuple(row[column] for column in columns)
             reached[name] = _later(reached.get(name), self._tick(row) - self._length(slack))
         lead = self._lead(so_far, slack)
         for name in reached:
             if isinstance(idle, Follow):
-                behind = _behind(lead, self._length(idle.length))
-                reached[name] = _later(reached[name], behind)
+                least = _behind(lead, self._length(idle.length))
+                reached[name] = _later(reached[name], least)
             elif isinstance(idle, Clock) and self._silent(so_far, columns, name, idle):
                 reached[name] = _later(reached[name], lead)
         return reached
@@ -117,7 +119,7 @@ class Rule:
     def _silent(
         self, so_far: Sequence[ArrivedRows], columns: Sequence[str], name: Who, idle: Clock
     ) -> bool:
-        """Return True if the clock has moved by the rule's length since one was last heard of."""
+        """Return True if the clock has moved by the rule's length since the last such row."""
         clocks: list[int] = []
         last: int | None = None
         for batch in so_far:
@@ -141,7 +143,7 @@ class Rule:
 
     def _tick(self, row: Row) -> int:
         tick = self.axis.tick(row[self.on])
-        assert tick is not None  # asked only of rows that have a place
+        assert tick is not None  # called only for rows that have a place
         return tick
 
     def _length(self, length: Length | None) -> int:

@@ -1,4 +1,4 @@
-"""What fills a segment, by looking at every row for every segment."""
+"""Filling straight from its definition: every row is compared with every segment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from muntin.specs.lengths import Length
 
 @dataclass(frozen=True)
 class Segment:
-    """Bounds to fill, and the result row that they come from; a fragment is not ``whole``."""
+    """Bounds to fill, and the result row that has them; a fragment is not ``whole``."""
 
     told: Row
     start: Any
@@ -24,7 +24,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class FillReference:
-    """Segments filled with rows, by looking at every row for every segment."""
+    """Fills segments by looking at every row for every segment."""
 
     filling: Filling
     axis: Axis
@@ -37,7 +37,7 @@ class FillReference:
     def filling_rows(
         self, segment: Segment, shift: Length | None, rows: Sequence[Row]
     ) -> list[Row]:
-        """Return the rows that fill a segment when it is moved by one of the shifts."""
+        """Return the rows that fill a segment when one of the shifts moves it."""
         low, high = self.bounds(segment, shift)
         return [row for row in rows if self._inside(segment, low, high, row)]
 
@@ -50,7 +50,7 @@ class FillReference:
         return bool(at_start and at_end)
 
     def bounds(self, segment: Segment, shift: Length | None) -> tuple[Any, Any]:
-        """Return the aggregate of everything since the frame began: that of a fragment."""
+        """Return the bounds of filling rows; ``after`` does not apply to a fragment."""
         filling = self.filling
         low = self._moved(segment.start, (filling.before, -1), (filling.shrink, 1), (shift, 1))
         after = filling.after if segment.whole else None
@@ -58,7 +58,7 @@ class FillReference:
         return low, high
 
     def _key(self, value: Any) -> Any:
-        """Return a value as something that can be compared and moved."""
+        """Return a value in a form that can be compared and moved."""
         if self.axis.domain is Domain.DOUBLE:
             return float(value)
         tick = self.axis.tick(value)
@@ -66,10 +66,10 @@ class FillReference:
         return tick
 
     def _moved(self, value: Any, *by: tuple[Any, int]) -> Any:
-        """One length after the other; doubles are added as doubles."""
-        made = self._key(value)
+        """Return a value moved by one length after the other; doubles are added as doubles."""
+        place = self._key(value)
         for length, sign in by:
             if length is not None:
                 ticks = sign * self.axis.length("shift", length)
-                made += ticks / 10**self.axis.digits if isinstance(made, float) else ticks
-        return made
+                place += ticks / 10**self.axis.digits if isinstance(place, float) else ticks
+        return place

@@ -19,13 +19,13 @@ from muntin.specs.join import (
     pads_right,
 )
 
-#: A left row, a right row, or both; None where there is no partner.
+#: A left row and a right row; None for a partner that is missing.
 Pair = tuple[Row | None, Row | None]
 
 
 @dataclass(frozen=True)
 class JoinReference:
-    """Rows that were in time, joined by their keys ``by`` and by where they lie."""
+    """Joins rows that were in time by their keys ``by`` and by their places."""
 
     spec: Distance | Zipper
     axis: Axis
@@ -45,26 +45,26 @@ class JoinReference:
         how = self.spec.how
         pairs = [
             (place, other)
-            for place, one in enumerate(left)
+            for place, left_row in enumerate(left)
             for other, row in enumerate(right)
-            if self.matches(one, row)
+            if self.matches(left_row, row)
         ]
         met, met_right = {place for place, _ in pairs}, {other for _, other in pairs}
         if how == "semi":
             return [(row, None) for place, row in enumerate(left) if place in met]
-        made: list[Pair] = []
+        reported: list[Pair] = []
         if not left_only(how):
-            made += [(left[place], right[other]) for place, other in pairs]
+            reported += [(left[place], right[other]) for place, other in pairs]
         if pads_left(how):
-            made += [(row, None) for place, row in enumerate(left) if place not in met]
+            reported += [(row, None) for place, row in enumerate(left) if place not in met]
         if pads_right(how):
-            made += [(None, row) for place, row in enumerate(right) if place not in met_right]
-        return made
+            reported += [(None, row) for place, row in enumerate(right) if place not in met_right]
+        return reported
 
 
 @dataclass(frozen=True)
 class AsofReference:
-    """Rows that were in time; of several right rows in one place the greatest by ``ties`` counts.
+    """Joins rows that were in time; of right rows in one place the greatest by ``ties`` counts.
 
     A null tie is greater than any other.
     """
@@ -79,14 +79,14 @@ class AsofReference:
         return [(row, self.partner(row, right)) for row in left]
 
     def partner(self, left: Row, right: Sequence[Row]) -> Row | None:
-        """Return the right row that a left row is reported with."""
+        """Return the partner of a left row, or None."""
         place = self._at(left)
-        mine = [row for row in right if all(row[name] == left[name] for name in self.by)]
-        mine = [row for row in mine if self.spec.exact or self._at(row) != place]
-        before = [row for row in mine if self._low(left) <= self._at(row) <= place]
-        behind = [row for row in mine if place <= self._at(row) <= self._high(left)]
+        candidates = [row for row in right if all(row[name] == left[name] for name in self.by)]
+        candidates = [row for row in candidates if self.spec.exact or self._at(row) != place]
+        before = [row for row in candidates if self._low(left) <= self._at(row) <= place]
+        after = [row for row in candidates if place <= self._at(row) <= self._high(left)]
         last = max(before, key=lambda row: (self._at(row), self._ties(row)), default=None)
-        first = max(behind, key=lambda row: (-self._at(row), self._ties(row)), default=None)
+        first = max(after, key=lambda row: (-self._at(row), self._ties(row)), default=None)
         if not self.spec.backward or last is None:
             return first if self.spec.forward else None
         if not self.spec.forward or first is None:

@@ -1,7 +1,7 @@
 """Windows over rows, straight from the definitions [Window-ids 3.3].
 
-The rows of a stream that are not late, all of them at once: sorted, ranked, and every window
-looked at on its own. The oracle of the operators that make these windows as rows arrive.
+All rows of a stream that are not late are taken at once: sorted, ranked, and every window is
+computed on its own. This is the oracle of the operators that find these windows as rows arrive.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from muntin.specs.row_windows import (
 )
 from muntin.specs.windows import Edges, Landmark, Unfinished, Window, WindowSpec
 
-#: A window: what it is reported with, the rows it holds, whether the input reached its end.
+#: A window: its bounds in results, the rows it holds, and whether the input reached its end.
 Found = tuple[dict[str, Any], list[Row], bool]
 
 
@@ -33,7 +33,7 @@ Found = tuple[dict[str, Any], list[Row], bool]
 class SequenceReference:
     """Windows of ``spec`` over rows of equal ``by``, with ``group`` inside each window.
 
-    ``tie`` orders rows with equal ``on``; ``gap`` and ``landmark`` are what a row says itself.
+    ``tie`` orders rows with equal ``on``; ``gap`` and ``landmark`` read those of a row.
     """
 
     spec: SequenceSpec | WindowSpec
@@ -60,7 +60,7 @@ class SequenceReference:
         return outcome
 
     def _refusal(self, row: Row) -> str | None:
-        """Why the windows have no place for a row that has one on the axis."""
+        """Return why the windows refuse a row that has a place on the axis; None if they do not."""
         if self._before_all(row[self.spec.on]):
             return "before_origin"
         if isinstance(self.spec, SlideOnWindow) and self._stretch(row) is None:
@@ -87,23 +87,25 @@ class SequenceReference:
         match self.spec:
             case RowWindow():
                 rows = arrived if self.spec.order == "arrival" else ordered
-                found = self._row_windows(self.spec, rows)
+                found_windows = self._row_windows(self.spec, rows)
             case TupleWindow():
                 rows = arrived if self.spec.order == "arrival" else ordered
                 ends = {
                     row[on] for rank, row in enumerate(rows) if (rank + 1) % self.spec.every == 0
                 }
-                found = self._backwards(self.spec.range, ordered, [(v, True) for v in sorted(ends)])
+                found_windows = self._backwards(
+                    self.spec.range, ordered, [(v, True) for v in sorted(ends)]
+                )
             case SlideOnWindow():
                 rows = self._rising(outcome, ordered)
-                found = self._backwards(self.spec.range, rows, self._slide_ends(rows))
+                found_windows = self._backwards(self.spec.range, rows, self._slide_ends(rows))
             case Landmarks():
-                found = self._landmark_windows(self.spec, ordered, reached)
+                found_windows = self._landmark_windows(self.spec, ordered, reached)
             case Session():
-                found = self._sessions(self.spec, ordered)
+                found_windows = self._sessions(self.spec, ordered)
             case Window() | Landmark():
-                found = self._value_windows(self.spec.edges(self.axis), ordered, reached)
-        for reported, rows, complete in found:
+                found_windows = self._value_windows(self.spec.edges(self.axis), ordered, reached)
+        for reported, rows, complete in found_windows:
             self._add(outcome, key, reported, rows, complete)
 
     def _add(
@@ -112,15 +114,15 @@ class SequenceReference:
         if self.unfinished == "drop" and not complete:
             return
         for group in dict.fromkeys(self._key(row, self.group) for row in rows):
-            mine = [row for row in rows if self._key(row, self.group) == group]
+            members = [row for row in rows if self._key(row, self.group) == group]
             result = dict(zip([*self.by, *self.group], [*key, *group], strict=True)) | reported
             if isinstance(self.spec, RowWindow):
                 on = self.spec.on
-                result |= {"on_start": mine[0][on], "on_end": mine[-1][on]}
+                result |= {"on_start": members[0][on], "on_end": members[-1][on]}
             if self.unfinished == "flag":
                 result["complete"] = complete
             for name, evaluate in self.aggregates.items():
-                result[name] = evaluate(mine)
+                result[name] = evaluate(members)
             outcome.results.append(result)
 
     def _row_windows(self, spec: RowWindow, rows: list[Row]) -> Iterator[Found]:
@@ -138,7 +140,7 @@ class SequenceReference:
     def _backwards(
         self, length: Any, rows: list[Row], ends: Sequence[tuple[Any, bool]]
     ) -> Iterator[Found]:
-        """Yield the windows ``(v - length, v]``."""
+        """Yield a window ``(v - length, v]`` for each end ``v``."""
         on = self.spec.on
         for end, complete in ends:
             start = self._shifted(end, length, -1)
@@ -159,12 +161,12 @@ class SequenceReference:
         return kept
 
     def _slide_ends(self, rows: list[Row]) -> list[tuple[Any, bool]]:
-        """Return values of ``on`` after which the slide attribute is in another slide."""
+        """Return the values of ``on`` after which the slide attribute is in another slide."""
         on = self.spec.on
         reached: dict[Any, int] = {}
         for row in rows:
             stretch = self._stretch(row)
-            assert stretch is not None  # rows without one are refused on arrival
+            assert stretch is not None  # rows without a slide value are refused on arrival
             reached[row[on]] = max(stretch, reached.get(row[on], stretch))
         values = sorted(reached)
         ends = [(v, True) for v, w in itertools.pairwise(values) if reached[v] < reached[w]]
@@ -186,17 +188,17 @@ class SequenceReference:
             landmarks = [self.axis.value(tick) for tick in spec.points(self.axis)]
         else:
             landmarks = sorted({row[spec.on] for row in rows if self.landmark(row)})
-        # The largest value is known to the tick; on doubles a row may be beyond it.
+        # The largest value is known only as a tick; on doubles a row may be beyond it.
         largest = max(self.axis.value(reached.largest), rows[-1][spec.on])
         complete = None if reached.complete is None else self.axis.value(reached.complete)
         for landmark, until in itertools.zip_longest(landmarks, landmarks[1:]):
-            mine = [
+            members = [
                 row
                 for row in rows
                 if landmark <= row[spec.on] and (until is None or row[spec.on] < until)
             ]
-            if mine:
-                yield from self._from_landmark(spec, landmark, until, mine, largest, complete)
+            if members:
+                yield from self._from_landmark(spec, landmark, until, members, largest, complete)
 
     def _from_landmark(
         self,
@@ -207,7 +209,7 @@ class SequenceReference:
         largest: Any,
         complete: Any,
     ) -> Iterator[Found]:
-        """A window for every slide that is complete, and the first that ends beyond the input."""
+        """Yield a window for every complete slide, and the first that ends beyond the input."""
         horizon = largest if complete is None else max(largest, complete)
         closed = until is not None and until <= horizon
         if spec.slide is None:
@@ -226,7 +228,7 @@ class SequenceReference:
             before = end
 
     def _sessions(self, spec: Session, rows: list[Row]) -> Iterator[Found]:
-        """Yield the sessions: a row joins the one before it unless that ended before the row."""
+        """Yield the sessions: a row joins the last session unless that ended before the row."""
         session: list[Row] = []
         end: Any = None
         for row in rows:
@@ -240,7 +242,7 @@ class SequenceReference:
             yield {"window_start": session[0][spec.on], "window_end": end}, session, True
 
     def _value_windows(self, edges: Edges, rows: list[Row], reached: _Reached) -> Iterator[Found]:
-        """Windows over values, of rows that were in time for all of them."""
+        """Yield windows over values, of rows that were in time for all of them."""
         horizon = edges.last_closed(reached.largest) + 1
         closed = horizon - 1
         if reached.complete is not None:
@@ -258,7 +260,7 @@ class SequenceReference:
         return self._shifted(row[spec.on], spec.gap, 1)
 
     def _shifted(self, value: Any, length: Any, times: int) -> Any:
-        """Return a value moved by a length; on doubles in double arithmetic, as Spark's."""
+        """Return a value moved by a length; on doubles with double arithmetic, as Spark's."""
         ticks = self.axis.length("length", length)
         if self.axis.domain is Domain.DOUBLE:
             return value + times * (ticks / 10**self.axis.digits)
@@ -273,7 +275,7 @@ class SequenceReference:
 
 @dataclass(frozen=True)
 class _Reached:
-    """At the end: the largest tick of the whole input, and what was complete of a key before."""
+    """At the end of input: its largest tick, and up to where a key was complete before."""
 
     largest: int
     complete: int | None

@@ -1,7 +1,7 @@
 """The reference driver: windows over a stream, straight from the definitions.
 
-Every row is kept, every window is looked at, nothing is shared. It is the oracle that the batch
-and the stream driver are compared with, and the page to read first.
+Every row is kept, every window is computed, and nothing is shared. This is the oracle that the
+batch and the stream driver are compared with, and the page to read first.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from muntin.specs.windows import Edges, Unfinished
 Row = Mapping[str, Any]
 #: The values of the ``by`` columns.
 Key = tuple[Hashable, ...]
-#: An aggregate over the rows of a window, given with their ``on`` values.
+#: An aggregate over the rows of a window.
 Evaluate = Callable[[Sequence[Row]], Any]
 END = "end"
-#: Beyond every window.
+#: A number above that of every window.
 _FOREVER = 10**30
 
 
 @dataclass(frozen=True)
 class MicroBatch:
-    """What arrives together, and the punctuation it brings: a value, ``END``, or nothing.
+    """Rows that arrive together, and their punctuation: a value, ``END``, or nothing.
 
-    ``keys`` has punctuation of single keys, and ``punctuations`` counts rows that arrived as
+    ``keys`` has the punctuation of single keys. ``punctuations`` counts the rows that arrived as
     punctuation and not as data.
     """
 
@@ -41,7 +41,7 @@ class MicroBatch:
 
 @dataclass
 class Outcome:
-    """What a run reports: result rows, and refused rows with their reason."""
+    """The results of a run: result rows, and refused rows with their reason."""
 
     results: list[dict[str, Any]] = field(default_factory=list)
     refused: list[tuple[Row, str]] = field(default_factory=list)
@@ -62,7 +62,7 @@ class Reference:
 
     def run(self, batches: Sequence[MicroBatch]) -> Outcome:
         outcome = Outcome()
-        held: list[tuple[Row, int]] = []  # a row, and the first window it may still enter
+        held: list[tuple[Row, int]] = []  # a row, and the first window that it may still enter
         closed: dict[Key | None, int] = {}  # the last closed window of a key; None is all keys
         largest: Any = None
         for batch in batches:
@@ -81,12 +81,12 @@ class Reference:
         return outcome
 
     def _closed(self, closed: Mapping[Key | None, int], key: Key) -> int | None:
-        """The last window of a key that is closed, by its own punctuation or by the stream's."""
+        """Return the last closed window of a key, by its own punctuation or the stream's."""
         known = [closed[name] for name in (None, key) if name in closed]
         return max(known, default=None)
 
     def _admit(self, row: Row, closed: int | None) -> int | str:
-        """Return the first window a row may enter, or the reason it is refused."""
+        """Return the first window that a row may enter, or the reason why it is refused."""
         value = row[self.on]
         if value is None:
             return "null_on"
@@ -117,25 +117,25 @@ class Reference:
         batch: MicroBatch,
         largest: Any,
     ) -> dict[Key | None, int]:
-        """Report the windows that a micro-batch closes, and return the last ones."""
+        """Report the windows that a micro-batch closes; return the last closed one of each key."""
         after = dict(closed)
         ends = isinstance(batch.punctuation, str) and batch.punctuation == END
-        told: list[tuple[Key | None, Any]] = [(None, None if ends else batch.punctuation)]
-        for name, punctuation in [*told, *batch.keys.items()]:
+        stream: list[tuple[Key | None, Any]] = [(None, None if ends else batch.punctuation)]
+        for name, punctuation in [*stream, *batch.keys.items()]:
             tick = None if punctuation is None else self.axis.tick(punctuation)
             if tick is not None:
                 after[name] = max(self.spec.last_closed(tick), after.get(name, -_FOREVER))
         for key in dict.fromkeys(self._key(row) for row, _ in held):
-            mine = [(row, entry) for row, entry in held if self._key(row) == key]
+            members = [(row, entry) for row, entry in held if self._key(row) == key]
             last = self._closed(closed, key)
             horizon = self._horizon(largest, last) if ends else self._closed(after, key)
             if horizon is not None:
-                for wid in self._windows(mine, last, horizon):
-                    self._report(outcome, key, wid, mine, largest, ends)
+                for wid in self._windows(members, last, horizon):
+                    self._report(outcome, key, wid, members, largest, ends)
         return {None: _FOREVER} if ends else after
 
     def _horizon(self, largest: Any, closed: int | None) -> int:
-        """At the end of input: the first window that ends beyond the largest value."""
+        """Return the first window that ends beyond the largest value, at the end of input."""
         if largest is None:
             return -_FOREVER if closed is None else closed
         tick = self.axis.tick(largest)
@@ -143,40 +143,40 @@ class Reference:
         return self.spec.last_closed(tick) + 1 if self.spec.landmark else _FOREVER
 
     def _windows(
-        self, mine: Sequence[tuple[Row, int]], closed: int | None, horizon: int
+        self, members: Sequence[tuple[Row, int]], closed: int | None, horizon: int
     ) -> list[int]:
         if self.spec.latch:
-            return self._latched(mine, closed, horizon)
-        values = [row[self.on] for row, _ in mine]
+            return self._latched(members, closed, horizon)
+        values = [row[self.on] for row, _ in members]
         if self.spec.landmark:
             first = min(wids(value, self.axis, self.spec, until=10**6).start for value in values)
             return list(range(max(first, -1 if closed is None else closed + 1), horizon + 1))
-        found = {wid for value in values for wid in wids(value, self.axis, self.spec)}
-        return sorted(w for w in found if (closed is None or w > closed) and w <= horizon)
+        held_by = {wid for value in values for wid in wids(value, self.axis, self.spec)}
+        return sorted(w for w in held_by if (closed is None or w > closed) and w <= horizon)
 
     def _latched(
-        self, mine: Sequence[tuple[Row, int]], closed: int | None, horizon: int
+        self, members: Sequence[tuple[Row, int]], closed: int | None, horizon: int
     ) -> list[int]:
         """Return the windows of a latch: the slides in which a row came in time."""
-        found = {
+        gained = {
             first
-            for row, entry in mine
+            for row, entry in members
             if entry <= (first := wids(row[self.on], self.axis, self.spec, until=10**9).start)
         }
-        return sorted(w for w in found if (closed is None or w > closed) and w <= horizon)
+        return sorted(w for w in gained if (closed is None or w > closed) and w <= horizon)
 
     def _report(
         self,
         outcome: Outcome,
         key: Key,
         wid: int,
-        mine: Sequence[tuple[Row, int]],
+        members: Sequence[tuple[Row, int]],
         largest: Any,
         ends: bool,
     ) -> None:
         rows = [
             row
-            for row, entry in mine
+            for row, entry in members
             if entry <= wid and wid in wids(row[self.on], self.axis, self.spec, until=wid)
         ]
         if not rows:

@@ -1,7 +1,7 @@
 """Candidates c(i), the frames that begin at row i, and which of them are frames.
 
 A kind with a condition has one candidate for each row that can open a frame [Frames 4.3]. A scheme
-picks the frames of a framing among them [Frames 4.2].
+picks the frames of a framing from these [Frames 4.2].
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from muntin.reference.windows import Row
 from muntin.specs.frames.frame_kind import Starting
 from muntin.specs.frames.framing import Framing
 
-#: True if the real rows of a frame, in their order, are as its kind asks.
+#: True if the real rows of a frame, in their order, meet the condition of its kind.
 Condition = Callable[[Sequence[RowPlace]], bool]
-#: Why a frame took no more: its condition, a missing row, a start inside it, a maximum, the end.
+#: Why a frame ended: its condition, a missing row, a start inside it, a maximum, the end of input.
 Ended = Literal["condition", "missing", "start", "cut", "input"]
 Policy = Literal["break", "satisfy", "carry"]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A frame from its first row on, taken as far as it goes."""
+    """The frame from a first row, as long as it can be."""
 
     places: tuple[RowPlace, ...]
     ended: Ended
@@ -49,13 +49,13 @@ class Line:
     bridged: Callable[[Row, Row], bool | None]
 
     def following(self, place: RowPlace, held: Sequence[RowPlace]) -> list[RowPlace]:
-        """Return a place as a frame that holds these places meets it: perhaps after a gap."""
+        """Return a place as a frame with these places meets it: perhaps with a gap before it."""
         if self.framing.readings != "interval":
             return [place]
         return [*gap_before(place, held, self.local.measure.at), place]
 
     def policy(self, missing: RowPlace) -> Policy:
-        """Return what becomes of a missing row that an open frame meets."""
+        """Return how a missing row counts for an open frame."""
         match self.framing.missing:
             case "break" | "satisfy" | "carry" as named:
                 return named
@@ -63,24 +63,24 @@ class Line:
         after = [place.row for place in self.places[missing.index + 1 :] if place.real]
         if not before or not after:
             return "break"
-        assert before[-1] is not None and after[0] is not None  # what is real is a row
+        assert before[-1] is not None and after[0] is not None  # every real place has a row
         return "satisfy" if self.bridged(before[-1], after[0]) else "break"
 
     def bounds(self, place: RowPlace) -> bool:
-        """Return True if a liberal frame beside it reaches to this place, and no further.
+        """Return True if this place bounds a liberal frame beside it.
 
-        A missing row that may satisfy for all that is known is none that does not.
+        A missing row that may satisfy does not bound a frame.
         """
         return place.real or self.policy(place) == "break"
 
     def starting(self, place: RowPlace) -> bool:
-        """Return True if a frame may begin here as far as starts were given."""
+        """Return True if the start condition, if there is one, lets a frame begin here."""
         if self.framing.kind.start_condition is None:
             return True
         return place.real and place.row is not None and bool(self.starts(place.row))
 
     def restarts(self, place: RowPlace) -> bool:
-        """True if an open frame must give way to one that begins here [Frames, appendix A]."""
+        """Return True if an open frame gives way to one that begins here [Frames, appendix A]."""
         kind = self.framing.kind
         return kind.start_condition is not None and not kind.continues and self.starting(place)
 
@@ -114,7 +114,7 @@ class Candidates:
                     yield candidate
 
     def grown(self, first: RowPlace) -> Candidate:
-        """Return the frame that opens with this row, which takes places until something ends it."""
+        """Return the frame that opens with this row and takes places until something ends it."""
         taken = [first]
         carried: list[RowPlace] = []
         if self.minimal and self.holds(taken):
@@ -137,7 +137,7 @@ class Candidates:
     def _refusal(
         self, taken: Sequence[RowPlace], joining: Sequence[RowPlace], policy: Policy | None
     ) -> Ended | None:
-        """Why a frame cannot take these, a row or a missing one with those carried before it."""
+        """Return why a frame cannot take these places (carried ones, then the next), or None."""
         last = joining[-1]
         if policy == "break":
             return "missing"
@@ -146,7 +146,7 @@ class Candidates:
         both, local = [*taken, *joining], self.line.local
         if self.line.framing.cut and local.beyond(both, local.reach(both)):
             return "cut"
-        # Only a row that the frame would have taken falls inside it.
+        # A row falls inside a frame only if the frame would have taken it.
         if last.real and self.line.restarts(last):
             return "start"
         return None
@@ -158,14 +158,14 @@ def _real(places: Sequence[RowPlace]) -> list[RowPlace]:
 
 @dataclass(frozen=True)
 class Frame:
-    """A frame by its places; ``partial`` when what should end it never came."""
+    """A frame by its places; ``partial`` if the row that should end it never came."""
 
     places: tuple[RowPlace, ...]
     status: Literal["final", "partial"] = "final"
 
 
 def one_after_another(candidates: Candidates) -> Iterator[Frame]:
-    """From the first row that opens a frame c of it, then c of the first such row after it."""
+    """Yield the frame of the first row that opens one, then that of the first such row after it."""
     reached = -1
     for place in candidates.line.places:
         if place.index > reached and candidates.opens(place):
@@ -186,35 +186,37 @@ def chosen(candidates: Candidates) -> list[Candidate]:
     """Return the frames of a framing whose frames overlap."""
     line = candidates.line
     scheme = line.framing.scheme
-    every = [found for found in candidates.all() if line.local.met(found.places)]
+    every = [candidate for candidate in candidates.all() if line.local.met(candidate.places)]
     if line.framing.kind.continues or scheme.name == "unconstrained" or scheme.fill == "saturated":
         return every
     if scheme.name == "advancing":
         return advancing(every, minimal=candidates.minimal)
     if scheme.name == "adjacent":
-        return [found for found in _adjacent(candidates) if line.local.met(found.places)]
+        return [
+            candidate for candidate in _adjacent(candidates) if line.local.met(candidate.places)
+        ]
     return drained_cover(every, line)
 
 
 def advancing(every: Sequence[Candidate], *, minimal: bool) -> list[Candidate]:
-    """Minimal frames that contain no other, or maximal ones that lie in no other."""
+    """Return minimal frames that contain no other, or maximal frames that lie in no other."""
 
     def lies_in(inner: Candidate, outer: Candidate) -> bool:
         return outer.first <= inner.first and inner.last <= outer.last
 
     return [
-        found
-        for found in every
+        candidate
+        for candidate in every
         if not any(
-            lies_in(other, found) if minimal else lies_in(found, other)
+            lies_in(other, candidate) if minimal else lies_in(candidate, other)
             for other in every
-            if other is not found
+            if other is not candidate
         )
     ]
 
 
 def _adjacent(candidates: Candidates) -> Iterator[Candidate]:
-    """Each starts at the first row that is at most the overlap before the end of the last."""
+    """Yield frames; each starts at most the overlap before the end of the last one."""
     line = candidates.line
     measure = line.local.measure
     assert line.framing.scheme.overlap is not None  # the scheme checks that it has one
@@ -225,17 +227,17 @@ def _adjacent(candidates: Candidates) -> Iterator[Candidate]:
             continue
         if earliest is not None and measure.at(place.on) < earliest:
             continue
-        found = candidates.grown(place)
-        if candidates.exists(found):
-            yield found
-            earliest = measure.at(line.local.end(found.places)) - overlap
+        candidate = candidates.grown(place)
+        if candidates.exists(candidate):
+            yield candidate
+            earliest = measure.at(line.local.end(candidate.places)) - overlap
 
 
 def drained_cover(every: Sequence[Candidate], line: Line) -> list[Candidate]:
-    """As few as leave no row out that some candidate holds."""
+    """Return a cover: few candidates that leave out no row that some candidate holds."""
     cover: list[Candidate] = []
     for row in (place.index for place in line.places if place.real):
-        holding = [found for found in every if found.first <= row <= found.last]
-        if holding and not any(found in cover for found in holding):
-            cover.append(max(holding, key=lambda found: (found.last, found.first)))
+        holding = [candidate for candidate in every if candidate.first <= row <= candidate.last]
+        if holding and not any(candidate in cover for candidate in holding):
+            cover.append(max(holding, key=lambda candidate: (candidate.last, candidate.first)))
     return cover

@@ -1,7 +1,7 @@
 """Frames of a stream, straight from the definitions [Frames 4 and appendices].
 
-The rows that are not late, per key and all of them at once: laid out in order, framed, and every
-frame reported. The oracle of the operators that find these frames as rows arrive.
+All rows of a key that are not late are taken at once: put in order, framed, and every frame is
+reported. This is the oracle of the operators that find these frames as rows arrive.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from muntin.specs.frames.row_kinds import Region
 def growing(
     places: Sequence[RowPlace], line: Line, steps: Sequence[int]
 ) -> Iterator[tuple[Sequence[RowPlace], Any]]:
-    """Yield a frame with each of its places, and after each punctuation that finds it open.
+    """Yield the state of a frame at each of its places and after each punctuation while it is open.
 
-    Each time the places it holds by then, and where it ends at the least. ``steps`` are the
-    punctuations, in ticks; a place is looked at when one has passed it.
+    Each state has the places that the frame holds by then, and the least end that it can have.
+    ``steps`` are the punctuations, in ticks; a place is read when one has passed it.
     """
     taken = 0
     for upto in [*steps, None]:
@@ -46,14 +46,14 @@ def growing(
 
 
 def _is_gap(place: RowPlace, line: Line) -> bool:
-    """Return True if a place is known only with the row after it."""
+    """Return True if a place is known only when the next row is."""
     return place.row is None and line.framing.readings == "interval"
 
 
 def _passed(line: Line, upto: int) -> int:
-    """Return how many places are looked at: those below a punctuation.
+    """Return how many places are read: those below a punctuation.
 
-    Missing rows wait for a real one after them, where that decides about them.
+    If the next real row decides about missing rows, these wait for it.
     """
     axis, missing = line.local.measure.axis, line.framing.missing
     ticks = [axis.tick(place.on) for place in line.places]
@@ -64,7 +64,7 @@ def _passed(line: Line, upto: int) -> int:
     return passed
 
 
-#: What is reported of a frame after its id, and the rows it is aggregated over.
+#: The columns of a frame in results after its id, and the rows that it aggregates.
 Found = tuple[dict[str, Any], list[Row]]
 
 
@@ -72,10 +72,10 @@ Found = tuple[dict[str, Any], list[Row]]
 class FrameReference:
     """The frames of ``framing``, per value of the ``by`` columns.
 
-    ``reading`` is what the kind reads of a row: the condition of a threshold or a region; the value
-    of a boundary (with ``every``: its floored quotient), a delta or a trend; whether start and end
-    of a between hold; null where a row lacks a value that the kind's aggregate needs, else true.
-    ``aggregate`` is that aggregate, and ``aggregates`` are what is asked of the frames found.
+    ``reading`` is the value that the kind reads from a row: the condition of a threshold or a
+    region; the value of a boundary (with ``every``, its floored quotient), a delta or a trend;
+    whether start and end of a between hold; null if a row lacks a value that the kind's aggregate
+    needs, else true. ``aggregate`` is that aggregate; ``aggregates`` are computed for each frame.
     """
 
     framing: Framing
@@ -100,12 +100,12 @@ class FrameReference:
             rows, left_out = self._layout.one_each(key, arrived)
             outcome.refused += [(row, "tie") for row in left_out]
             outcome.used -= len(left_out)
-            told = self._found(rows, came.largest, came.complete(key), came.completed(key))
-            self._report(outcome, key, told)
+            frames = self._found(rows, came.largest, came.complete(key), came.completed(key))
+            self._report(outcome, key, frames)
         return outcome
 
     def _refusal(self, row: Row) -> str | None:
-        """Why a framing has no place for a row that has one on the axis."""
+        """Return why a framing refuses a row that has a place on the axis; None if it does not."""
         if self.framing.readings == "interval":
             until = self.until(row)
             if self.axis.tick(until) is None or until < row[self.framing.on]:
@@ -141,7 +141,7 @@ class FrameReference:
         frames = frames_of(self.framing.kind, line, self.aggregate)
         frames = [frame for frame in frames if self._local.met(frame.places)]
         if self.framing.longest and frames:
-            # max gives the first of those that last equally long.
+            # max returns the first of the longest frames.
             frames = [max(frames, key=lambda frame: self._local.duration(frame.places))]
         return [list(self._rows_of(frame, line, steps)) for frame in frames]
 
@@ -149,14 +149,14 @@ class FrameReference:
         return Line(self.framing, self._local, places, self.starts, self.bridged)
 
     def _rows_of(self, frame: Frame, line: Line, steps: Sequence[int]) -> Iterator[Found]:
-        """What is reported of a frame: its fragments while it was open, then the whole."""
+        """Yield the reports of a frame: its fragments while it was open, then the whole frame."""
         first, last = frame.places[0], frame.places[-1]
         start, end = first.on, self._local.end(frame.places)
         if self.framing.bounds == "liberal":
             before = [place for place in line.places[: first.index] if line.bounds(place)]
-            behind = [place for place in line.places[last.index + 1 :] if line.bounds(place)]
+            after = [place for place in line.places[last.index + 1 :] if line.bounds(place)]
             start = before[-1].on if before else start
-            end = behind[0].on if behind else end
+            end = after[0].on if after else end
         for held, so_far in self._fragments(frame.places, line, steps):
             yield _told_of(held, start, so_far, "partial")
         yield _told_of(frame.places, start, end, frame.status)
@@ -164,7 +164,7 @@ class FrameReference:
     def _fragments(
         self, places: Sequence[RowPlace], line: Line, steps: Sequence[int]
     ) -> Iterator[tuple[Sequence[RowPlace], Any]]:
-        """Yield the frame when it became certain, and each time it had grown enough."""
+        """Yield the frame when it becomes certain, and each time it has grown enough."""
         if self.framing.fragments is None:
             return
         local, every = self._local, self._local.measure.length(self.framing.fragments)
@@ -180,9 +180,9 @@ class FrameReference:
 
     @property
     def _told_by_punctuation(self) -> bool:
-        """True if punctuation alone tells how long an open frame lasts at the least.
+        """True if punctuation alone decides how long an open frame lasts at least.
 
-        Rows of a schedule come soon enough. About rows of a density windows to come decide.
+        Rows of a schedule come soon enough. Later windows decide about the rows of a density.
         """
         holding = self.framing.readings != "point" and self.framing.schedule is None
         return holding and self.framing.kind.window_aggregate is None
@@ -190,10 +190,10 @@ class FrameReference:
     def _regions(self, kind: Region, rows: Sequence[Row]) -> Iterator[Found]:
         grid = RegionGrid(self.framing, rows, self.reading, self.along)
         regions = RegionReference(self.framing, kind, self._local.measure, grid)
-        found = regions.chosen()
-        for r in [max(found, key=regions.duration)] if self.framing.longest and found else found:
+        chosen = regions.chosen()
+        for r in [max(chosen, key=regions.duration)] if self.framing.longest and chosen else chosen:
             real, bridged = grid.counted(r)
-            told = {
+            columns = {
                 "frame_start": grid.columns[r.left],
                 "frame_end": grid.columns[r.right],
                 "along_start": grid.positions[r.low],
@@ -202,12 +202,12 @@ class FrameReference:
                 "n_missing": bridged,
                 "status": "final",
             }
-            yield told, grid.held(r)
+            yield columns, grid.held(r)
 
     def _report(self, outcome: Outcome, key: Key, frames: Sequence[Sequence[Found]]) -> None:
         for number, reports in enumerate(frames):
-            for told, rows in reports:
-                result = {**dict(zip(self.by, key, strict=True)), "frame_id": number, **told}
+            for columns, rows in reports:
+                result = {**dict(zip(self.by, key, strict=True)), "frame_id": number, **columns}
                 for name, evaluate in self.aggregates.items():
                     result[name] = evaluate(rows)
                 outcome.results.append(result)
@@ -215,11 +215,11 @@ class FrameReference:
 
 def _told_of(places: Sequence[RowPlace], start: Any, end: Any, status: str) -> Found:
     real = sum(place.real for place in places)
-    told = {
+    columns = {
         "frame_start": start,
         "frame_end": end,
         "n": real,
         "n_missing": len(places) - real,
         "status": status,
     }
-    return told, [place.row for place in places if place.row is not None]
+    return columns, [place.row for place in places if place.row is not None]

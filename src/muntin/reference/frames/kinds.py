@@ -30,12 +30,12 @@ from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Thresh
 from muntin.specs.frames.row_kinds import Cluster, Density
 
 _SIGNS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-#: Enough digits for any chance that a test compares, however small; exponents have no bound here.
+#: Enough digits for any chance that a test compares, however small.
 _DIGITS = 50
 
 
 def frames_of(kind: FrameKind, line: Line, aggregate: Evaluate | None) -> list[Frame]:
-    """Return the frames of a key by ``frame_start``, also those that miss the local conditions."""
+    """Return the frames of a key by ``frame_start``, before the local conditions are checked."""
     if type(kind) in OTHERS:
         return OTHERS[type(kind)](kind, line, aggregate)
     if type(kind) not in CONDITIONS:
@@ -83,14 +83,14 @@ def _crossing(kind: Crossing, aggregate: Evaluate | None) -> Condition:
 
 
 def compares(value: Any, sign: Sign, limit: Decimal) -> bool:
-    """Return True if ``value sign limit`` holds; not for null and NaN. Doubles meet a double."""
+    """Return True if ``value sign limit`` holds; false for null and NaN. Doubles meet a double."""
     if value is None:
         return False
     return bool(_SIGNS[sign](value, float(limit) if isinstance(value, float) else limit))
 
 
 def _within(kind: Delta, values: Sequence[Any]) -> bool:
-    """``max - min < size`` of a maximal frame, ``> size`` of a minimal one."""
+    """Return True if ``max - min < size`` for a maximal frame, or ``> size`` for a minimal one."""
     if kind.against == "first":
         apart = [abs(_minus(value, values[0])) for value in values[1:]]
     else:
@@ -101,7 +101,7 @@ def _within(kind: Delta, values: Sequence[Any]) -> bool:
 
 
 def _minus(value: Any, other: Any) -> Any:
-    """Return a difference; fractions, because Decimal arithmetic rounds at 28 digits."""
+    """Return a difference; of fractions, because Decimal arithmetic rounds at 28 digits."""
     return value - other if isinstance(value, float) else Fraction(value) - Fraction(other)
 
 
@@ -121,7 +121,7 @@ def _between(kind: Between, line: Line, aggregate: Evaluate | None) -> list[Fram
 
 
 def _from_start_to_end(line: Line, kind: Between) -> Iterator[Frame]:
-    """From each row that starts a frame, while none is open, to the next that ends one."""
+    """Yield a frame from each row that starts one, while none is open, to the next end."""
     reached = -1
     for place in line.places:
         if place.index > reached and place.real and place.reading[0]:
@@ -131,7 +131,7 @@ def _from_start_to_end(line: Line, kind: Between) -> Iterator[Frame]:
 
 
 def _until_end(line: Line, kind: Between, first: RowPlace) -> tuple[Frame, int]:
-    """Return the frame that opens with a row, and the last place it leaves to no other."""
+    """Return the frame that opens with a row, and the last place that no other frame may use."""
     with_start, with_end = kind.inclusive in ("both", "start"), kind.inclusive in ("both", "end")
     ends_too = bool(first.reading[1])
     held = [first] if with_start or (with_end and ends_too) else []
@@ -152,7 +152,7 @@ def _until_end(line: Line, kind: Between, first: RowPlace) -> tuple[Frame, int]:
             elif with_end:
                 return Frame((*held, *carried, met)), met.index
             else:
-                # It belongs to no frame yet, so it may open one.
+                # The row belongs to no frame yet, so it may open one.
                 return Frame(tuple(held)), met.index - 1
     return Frame(tuple(held), "partial"), len(line.places)
 
@@ -179,9 +179,9 @@ def _cluster(kind: Cluster, line: Line, aggregate: Evaluate | None) -> list[Fram
 def in_stretches(
     kind: Density, aggregate: Evaluate, measure: OnNumbers, places: Sequence[RowPlace]
 ) -> list[RowPlace]:
-    """The places, each with the stretch of satisfying windows it lies in, or none, as reading."""
+    """Return the places; each one's reading is its stretch of satisfying windows, or None."""
     per = measure.length(kind.per)
-    stretches: list[tuple[object, object]] = []  # (start, end], in order and apart
+    stretches: list[tuple[object, object]] = []  # (start, end], in order and disjoint
     for place in places:
         end = measure.at(place.on)
         start = end - per
@@ -203,17 +203,17 @@ def in_stretches(
 def clusters(
     kind: Cluster, local: LocalConditions, places: Sequence[RowPlace]
 ) -> Iterator[tuple[RowPlace, ...]]:
-    """Stretches of rows that chance would rarely bring, the least likely of those that overlap."""
-    found = []
+    """Yield unlikely stretches of rows; of those that overlap, only the least likely."""
+    candidates = []
     for first, last in itertools.combinations(range(len(places)), 2):
         rows = tuple(places[first : last + 1])
         if local.met(rows):
             chance = by_chance(kind, local, rows)
             if chance < Decimal(kind.p):
                 # Nearly equal chances tie, whatever arithmetic they were computed with.
-                found.append((round(chance.log10(), 9), -len(rows), first, rows))
+                candidates.append((round(chance.log10(), 9), -len(rows), first, rows))
     taken: set[int] = set()
-    for *_, rows in sorted(found, key=lambda cluster: cluster[:3]):
+    for *_, rows in sorted(candidates, key=lambda cluster: cluster[:3]):
         indices = {place.index for place in rows}
         if not indices & taken:
             taken |= indices
@@ -221,7 +221,7 @@ def clusters(
 
 
 def by_chance(kind: Cluster, local: LocalConditions, rows: Sequence[RowPlace]) -> Decimal:
-    """``P(N >= k - 1)`` for k rows, N Poisson: the rows after the first in their duration."""
+    """Return ``P(N >= k - 1)`` for k rows, where Poisson N counts the rows after the first."""
     with localcontext() as context:
         context.prec = _DIGITS
         duration = Decimal(local.duration(rows))

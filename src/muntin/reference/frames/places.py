@@ -1,4 +1,4 @@
-"""Places of a key along ``on``: its rows, and where rows are missing [Frames, appendix C]."""
+"""Places of a key along ``on``: its rows, and places without one [Frames, appendix C]."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from muntin.specs.lengths import Length
 
 @dataclass(frozen=True)
 class RowPlace:
-    """A row, or where one is missing.
+    """A row, or a place where one is missing.
 
-    ``reading`` is what the kind reads of the row, ``held_until`` how far the row holds, and
-    ``index`` where it stands among the places of its key, and ``behind`` the ``on`` of the next. A
-    gap, which only a frame can tell, has the index of the place before it.
+    ``reading`` is the value that the kind reads from the row, ``held_until`` the end up to which
+    the row holds, ``index`` its number among the places of its key, and ``behind`` the ``on`` of
+    the next place. A gap exists only inside a frame and has the index of the place before it.
     """
 
     index: int
@@ -46,7 +46,7 @@ class Layout:
     combine: Callable[[Sequence[Row]], Row]
 
     def one_each(self, key: Key, rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-        """Return the rows in order, one for each value of ``on``, and those that a tie left out."""
+        """Return the rows in order, one for each spot, and those that lost a tie."""
         spots: dict[Any, list[Row]] = {}
         for row in rows:
             spots.setdefault(self._spot(row), []).append(row)
@@ -61,7 +61,7 @@ class Layout:
         return kept, left_out
 
     def _spot(self, row: Row) -> Any:
-        """Return where only one row may be: a value of ``on``, a slot, or a cell of a grid."""
+        """Return the spot that only one row may have: a value of ``on``, a slot, or a cell."""
         on = row[self.framing.on]
         if self.framing.schedule is not None:
             return self._slot(self.framing.schedule, on)
@@ -73,7 +73,7 @@ class Layout:
         on = self.framing.on
         if len(tied) == 1:
             return tied[0]
-        # In a slot rows lie apart, and that counts where nothing else tells them apart.
+        # In a slot rows have different ``on``, which decides if the tie order does not.
         tied = sorted(tied, key=lambda row: row[on])
         match self.framing.ties:
             case "fail":
@@ -83,11 +83,11 @@ class Layout:
             case "last":
                 return max(reversed(tied), key=self.tie)
             case _:
-                # Rows of one slot may lie apart; the row they become lies where the first does.
+                # Rows of a slot may have different ``on``; the combined row has the first.
                 return {**self.combine(tied), on: min(row[on] for row in tied)}
 
     def places(self, rows: Sequence[Row], largest: int, complete: int | None) -> list[RowPlace]:
-        """Places of the rows, and of slots without one up to where the input is known to reach.
+        """Return places of rows, and of empty slots as far as the input is known to reach.
 
         ``largest`` is the largest tick of the whole input, ``complete`` the punctuation.
         """
@@ -139,7 +139,7 @@ class Layout:
 def gap_before(
     place: RowPlace, held: Sequence[RowPlace], at: Callable[[Any], Any]
 ) -> list[RowPlace]:
-    """The missing row from where the rows held so far end up to a place, if they do before it."""
+    """Return the missing row between the end of the rows held so far and a place, if any."""
     if not held:
         return []
     reach = max((other.held_until for other in held), key=at)
@@ -155,7 +155,7 @@ class OnNumbers:
     axis: Axis
 
     def at(self, value: Any) -> Any:
-        """Return where a value lies."""
+        """Return the number of a value."""
         if self.axis.domain is Domain.DOUBLE:
             return value
         tick = self.axis.tick(value)
@@ -172,28 +172,28 @@ class OnNumbers:
 
 @dataclass(frozen=True)
 class LocalConditions:
-    """What a frame must meet on its own: how long it lasts and how many rows [Frames 4.1]."""
+    """The conditions on a single frame: how long it lasts and how many rows it has [Frames 4.1]."""
 
     framing: Framing
     measure: OnNumbers
 
     def reach(self, places: Sequence[RowPlace]) -> Any:
-        """Up to where places hold."""
+        """Return the end up to which places hold."""
         return max((place.held_until for place in places), key=self.measure.at)
 
     def end(self, places: Sequence[RowPlace]) -> Any:
-        """Return where a frame of these places ends, before any widening.
+        """Return where a frame of these places ends, before liberal bounds widen it.
 
-        Frames that share no row share no time either: a row that holds beyond the one after the
-        frame does not take the frame there.
+        Frames that share no row share no time either. So if a row holds beyond the next row, the
+        frame ends at the next row.
         """
-        reach, behind = self.reach(places), places[-1].behind
-        if self.framing.readings != "interval" or self.framing.overlapping or behind is None:
+        reach, next_on = self.reach(places), places[-1].behind
+        if self.framing.readings != "interval" or self.framing.overlapping or next_on is None:
             return reach
-        return min(reach, behind, key=self.measure.at)
+        return min(reach, next_on, key=self.measure.at)
 
     def end_so_far(self, places: Sequence[RowPlace], known: Any = None) -> Any:
-        """Where an open frame ends at the least, if its next place is not before ``known``."""
+        """Return the least end of an open frame if its next place is not before ``known``."""
         last = places[-1].on
         if known is None or self.framing.readings == "point":
             return last
@@ -210,7 +210,7 @@ class LocalConditions:
         return self.at_least(places, end) and not self.beyond(places, end)
 
     def at_least(self, places: Sequence[RowPlace], end: Any) -> bool:
-        """Return True if the minimum is met by a frame that ends there."""
+        """Return True if a frame that ends there meets its minima."""
         framing = self.framing
         if sum(place.real for place in places) < framing.kind.least_rows:
             return False
@@ -222,7 +222,7 @@ class LocalConditions:
         return bool(lasted >= self.measure.length(framing.min_duration))
 
     def beyond(self, places: Sequence[RowPlace], end: Any) -> bool:
-        """Return True if a maximum is exceeded by a frame that ends there."""
+        """Return True if a frame that ends there exceeds a maximum."""
         framing = self.framing
         if framing.max_count is not None and len(places) > framing.max_count:
             return True

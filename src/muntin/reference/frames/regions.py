@@ -17,7 +17,7 @@ from muntin.specs.frames.row_kinds import Region
 
 @dataclass(frozen=True)
 class Rectangle:
-    """Columns ``[left, right]`` and positions ``[low, high]``, by their numbers on a grid."""
+    """Columns ``[left, right]`` and positions ``[low, high]``, as numbers on a grid."""
 
     left: int
     right: int
@@ -72,7 +72,7 @@ class RegionGrid:
         return self.bridged if read is None else bool(read)
 
     def is_region(self, r: Rectangle) -> bool:
-        """Its edges satisfy throughout, and what exists between them does too."""
+        """Return True if both edges satisfy throughout, and existing positions between them too."""
         return all(
             self.satisfies(column, position)
             or (r.low < position < r.high and not self.exists(column, position))
@@ -82,10 +82,10 @@ class RegionGrid:
     def maximal(self) -> list[Rectangle]:
         """Return every region that lies in no other."""
         spans = itertools.product(_intervals(len(self.columns)), _intervals(len(self.positions)))
-        found = [Rectangle(*columns, *positions) for columns, positions in spans]
-        regions = [rectangle for rectangle in found if self.is_region(rectangle)]
-        # What contains a region is larger, so larger ones first: what lies in a region at all
-        # lies in a maximal one.
+        rectangles = [Rectangle(*columns, *positions) for columns, positions in spans]
+        regions = [rectangle for rectangle in rectangles if self.is_region(rectangle)]
+        # A region that contains another is larger. So larger ones come first, and every region
+        # that is not maximal lies in a maximal one.
         maximal: list[Rectangle] = []
         for region in sorted(regions, key=lambda r: len(list(r.cells)), reverse=True):
             if not any(region.lies_in(larger) for larger in maximal):
@@ -93,7 +93,7 @@ class RegionGrid:
         return maximal
 
     def counted(self, r: Rectangle) -> tuple[int, int]:
-        """Return how many of its cells have a row that satisfies, and how many were bridged."""
+        """Return how many of its cells have a row that satisfies, and how many are bridged."""
         there = [cell for cell in r.cells if self.exists(*cell)]
         real = sum(self.readings.get(cell) is not None for cell in there)
         return real, len(there) - real
@@ -112,7 +112,7 @@ class RegionReference:
     grid: RegionGrid
 
     def chosen(self) -> list[Rectangle]:
-        """Those that meet the local conditions and are preferred where several share a cell."""
+        """Return regions that meet the local conditions; of overlapping ones, the preferred."""
         every = [r for r in self.grid.maximal() if self._met(r)]
         if self.kind.prefer != "all":
             every = self._preferred(every)
@@ -124,7 +124,7 @@ class RegionReference:
     def _extent(self, r: Rectangle) -> Any:
         low, high = self.grid.positions[r.low], self.grid.positions[r.high]
         if low == high:
-            return Fraction(0)  # also at an infinity
+            return Fraction(0)  # also if both are the same infinity
         return high - low if isinstance(low, float) else Fraction(high) - Fraction(low)
 
     def _met(self, r: Rectangle) -> bool:
