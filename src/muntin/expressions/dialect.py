@@ -3,8 +3,8 @@
 Text is parsed, never pasted: only what the parser has written out again reaches Spark. There
 are two dialects, because there are two needs. The one here reads functions into sqlglot's nodes:
 conditions and aggregates are understood, and labels, which are part of a checkpoint's identity,
-are written from these nodes. :mod:`muntin.parser.dialect` keeps every call as it was written,
-because the rest of a query is only passed on to Spark, and its layer is below this one.
+are written from these nodes. :mod:`muntin.parser.dialect`, which may not import this module, keeps
+every call as it was written, because the rest of a query is only passed on to Spark.
 :func:`understood` turns a tree of the second kind into one of the first without writing text.
 """
 
@@ -42,7 +42,7 @@ _WITH_FLAG = {
 #: Text is parsed in a select list, so that an alias is read as in SQL and a second statement is an
 #: error; not as its first item, because there ALL and DISTINCT would belong to the query.
 _BEFORE = "SELECT 1, "
-#: sqlglot trips over some broken text itself, such as "map(limit<sort".
+#: Errors that sqlglot raises by mistake for some broken text, such as "map(limit<sort".
 _TRIPPED = (IndexError, KeyError, AttributeError, TypeError, ValueError)
 _UNREADABLE = "this is not SQL that can be read"
 _REFUSED: dict[type[exp.Expr], str] = {
@@ -62,7 +62,7 @@ def _others(table: dict[str, Any]) -> dict[str, Any]:
 
 
 class SPARK(Spark):
-    """Spark's dialect, in which these calls keep the arguments they were written with."""
+    """Spark's dialect, in which the calls listed above keep all their arguments."""
 
     class Parser(SparkParser):
         FUNCTIONS = _others(SparkParser.FUNCTIONS) | _WITH_FLAG
@@ -70,16 +70,16 @@ class SPARK(Spark):
 
 
 def parse_expression(text: str) -> exp.Expr:
-    """Read one expression, which may have an alias; raise where it is none, or has a subquery."""
+    """Read one expression, which may have an alias; raise if it is not one or has a subquery."""
     tree = _parse(text)
     refuse_parts(tree, text)
     return tree
 
 
 def understood(tree: exp.Expr) -> exp.Expr:
-    """A tree in which functions are names and arguments, with sqlglot's nodes in their place.
+    """Replace calls that are a name and arguments by sqlglot's nodes for these functions.
 
-    The tree is the one that :func:`parse_expression` would read from the text of it.
+    The result is the tree that :func:`parse_expression` would read from the same text.
 
     >>> understood(exp.Anonymous(this="ifnull", expressions=[exp.column("x"), exp.Null()])).sql()
     'COALESCE(x, NULL)'
@@ -121,13 +121,13 @@ def _built(build: Callable[..., exp.Expr], arguments: list[exp.Expr]) -> exp.Exp
 
 
 def written(tree: exp.Expr) -> str:
-    """The text of a tree in Spark's SQL."""
+    """Return the text of a tree in Spark's SQL."""
     return tree.sql(dialect=SPARK)
 
 
 @contextmanager
 def nesting_limit(text: str) -> Iterator[None]:
-    """Raise an error that shows the text where an expression is nested too deeply."""
+    """Raise an error that shows the text if an expression is nested too deeply."""
     try:
         yield
     except RecursionError:
@@ -135,7 +135,7 @@ def nesting_limit(text: str) -> Iterator[None]:
 
 
 def columns_of(text: str) -> list[str]:
-    """The columns that an expression on rows mentions, each once.
+    """Return the columns that an expression on rows mentions, each once.
 
     >>> columns_of("speed < 30 AND abs(speed - `top speed`) > 5")
     ['speed', 'top speed']
@@ -145,7 +145,7 @@ def columns_of(text: str) -> list[str]:
 
 
 def constant(node: exp.Expr) -> object:
-    """A number or a list of numbers; anything else stays text, which no check lets pass."""
+    """Return a number or a list of numbers; anything else is text, which every check refuses."""
     if isinstance(node, exp.Array):
         return [constant(part) for part in node.expressions]
     text = written(node)
@@ -166,7 +166,7 @@ def is_distinct_count(node: exp.Expr | None) -> bool:
 
 
 def refuse_parts(tree: exp.Expr, text: str) -> None:
-    """Raise where an expression has a part that no aggregate and no condition can have."""
+    """Raise if an expression has a part that no aggregate and no condition can have."""
     for node in tree.walk():
         if is_distinct_count(node.parent):
             continue
@@ -194,7 +194,7 @@ def _parse(text: str) -> exp.Expr:
 def _problem(error: Exception) -> str:
     details = getattr(error, "errors", None)
     problem = details[0]["description"] if details else str(error).splitlines()[0]
-    if problem.startswith("Required keyword"):  # goes on about the parser's classes
+    if problem.startswith("Required keyword"):  # the rest names the parser's classes
         problem = "something is missing"
     return f"{_UNREADABLE}: {problem.rstrip('.')}"
 

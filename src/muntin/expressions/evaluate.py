@@ -55,7 +55,7 @@ from muntin.kernels.arrays import Ints, Mask
 
 
 def evaluate(node: Node, slot: Callable[[int], Value], inner: Callable[[Inner], Value]) -> Value:
-    """The value of a tree; constants have length one and spread as NumPy spreads them."""
+    """Return the value of a tree; constants have length one and are broadcast as in NumPy."""
     match node:
         case Slot(place):
             return slot(place)
@@ -123,68 +123,72 @@ def _arithmetic(sign: str, left: Value, right: Value, zone: str) -> Value:
 def _calculated(sign: str, left: Numbers, right: Numbers) -> Numbers:
     valid = left.valid & right.valid
     if left.scale is None or right.scale is None or sign == "/":
-        one, other = doubles(left), doubles(right)
+        left_values, right_values = doubles(left), doubles(right)
         with np.errstate(all="ignore"):
             match sign:
                 case "+":
-                    made = one + other
+                    result = left_values + right_values
                 case "-":
-                    made = one - other
+                    result = left_values - right_values
                 case "*":
-                    made = one * other
+                    result = left_values * right_values
                 case "%":
-                    made = np.fmod(one, np.where(other == 0, 1.0, other))
-                    valid = valid & (other != 0)
+                    result = np.fmod(left_values, np.where(right_values == 0, 1.0, right_values))
+                    valid = valid & (right_values != 0)
                 case _:
-                    made = one / np.where(other == 0, 1.0, other)
-                    valid = valid & (other != 0)
-        return Numbers(made, valid, None)
+                    result = left_values / np.where(right_values == 0, 1.0, right_values)
+                    valid = valid & (right_values != 0)
+        return Numbers(result, valid, None)
     if sign == "*":
         bound = largest(left.values) * largest(right.values)
-        one, other = wide(left.values, bound), wide(right.values, bound)
-        return Numbers(one * other, valid, left.scale + right.scale)
-    one, other, scale = aligned(left, right)
+        left_values, right_values = wide(left.values, bound), wide(right.values, bound)
+        return Numbers(left_values * right_values, valid, left.scale + right.scale)
+    left_values, right_values, scale = aligned(left, right)
     if sign in ("%", "div"):
-        return _divided(sign, Numbers(one, valid, scale), other)
-    bound = largest(one) + largest(other)
-    one, other = wide(one, bound), wide(other, bound)
-    return Numbers(one + other if sign == "+" else one - other, valid, scale)
+        return _divided(sign, Numbers(left_values, valid, scale), right_values)
+    bound = largest(left_values) + largest(right_values)
+    left_values, right_values = wide(left_values, bound), wide(right_values, bound)
+    return Numbers(
+        left_values + right_values if sign == "+" else left_values - right_values, valid, scale
+    )
 
 
-def _divided(sign: str, one: Numbers, other: Values) -> Numbers:
-    """Whole quotients go towards zero, and what is left has the sign of what was divided."""
+def _divided(sign: str, dividend: Numbers, other: Values) -> Numbers:
+    """Divide exactly: quotients are rounded towards zero, remainders have the dividend's sign."""
     divisor = np.where(other == 0, 1, other)
-    values = wide(one.values, largest(one.values) + 1)  # of -2**63 there is no opposite
-    left = np.abs(values) % np.abs(wide(divisor, largest(divisor) + 1))
-    left = np.where(values < 0, -left, left)
-    valid = one.valid & (other != 0)
+    values = wide(
+        dividend.values, largest(dividend.values) + 1
+    )  # -2**63 has no opposite in 64 bits
+    remainder = np.abs(values) % np.abs(wide(divisor, largest(divisor) + 1))
+    remainder = np.where(values < 0, -remainder, remainder)
+    valid = dividend.valid & (other != 0)
     return (
-        Numbers(left, valid, one.scale)
+        Numbers(remainder, valid, dividend.scale)
         if sign == "%"
-        else Numbers((values - left) // divisor, valid, 0)
+        else Numbers((values - remainder) // divisor, valid, 0)
     )
 
 
 def _compare(sign: str, left: Value, right: Value) -> Truth:
-    one, other = comparable(left, right)
+    left_keys, right_keys = comparable(left, right)
     both = validity(left) & validity(right)
     match sign:
         case "<":
-            holds = one < other
+            holds = left_keys < right_keys
         case "<=":
-            holds = one <= other
+            holds = left_keys <= right_keys
         case ">":
-            holds = one > other
+            holds = left_keys > right_keys
         case ">=":
-            holds = one >= other
+            holds = left_keys >= right_keys
         case "<>":
-            holds = one != other
+            holds = left_keys != right_keys
         case "<=>":
             either = validity(left) | validity(right)
-            same = (both & _mask(one == other)) | ~either
+            same = (both & _mask(left_keys == right_keys)) | ~either
             return Truth(same, np.ones_like(same))
         case _:
-            holds = one == other
+            holds = left_keys == right_keys
     return Truth(both & _mask(holds), both)
 
 
@@ -193,7 +197,7 @@ def _mask(holds: Values) -> Mask:
 
 
 def _all(parts: list[Truth]) -> Truth:
-    """AND with three values, as ``and_kleene``; comparisons give NumPy's masks, which stay so."""
+    """AND with SQL's three values, on NumPy's masks."""
     true, false = parts[0].true, parts[0].valid & ~parts[0].true
     for part in parts[1:]:
         true, false = true & part.true, false | (part.valid & ~part.true)
@@ -201,7 +205,7 @@ def _all(parts: list[Truth]) -> Truth:
 
 
 def _case(conditions: Sequence[Truth], values: Sequence[Value]) -> Value:
-    """The value whose condition is the first to hold, or the last value."""
+    """Return for each row the value of the first condition that holds, or the last value."""
     sizes = [(len(part.true),) for part in conditions] + [(len(validity(v)),) for v in values]
     rows = np.broadcast_shapes(*sizes)[0]
     chosen = np.full(rows, len(conditions), np.int64)
@@ -212,34 +216,36 @@ def _case(conditions: Sequence[Truth], values: Sequence[Value]) -> Value:
 
 
 def _extreme(which: str, values: Sequence[Value]) -> Value:
-    """The least or greatest of each row, null only where all are.
+    """Return the least or greatest value of each row; null only if all values are null.
 
-    By hand, because Arrow's ``max_element_wise`` passes over NaN, which in Spark is above all
-    numbers, and has no kernel for conditions and for timestamps with a zone.
+    Arrow's ``max_element_wise`` is not used: it skips NaN, which in Spark is above all numbers, and
+    it has no kernel for conditions and for timestamps with a zone.
     """
     return reduce(lambda left, right: _further(which, left, right), values)
 
 
 def _further(which: str, left: Value, right: Value) -> Value:
-    one, other = comparable(left, right)
-    beyond = (other < one if which == "least" else other > one).astype(np.bool_)
+    left_keys, right_keys = comparable(left, right)
+    beyond = (right_keys < left_keys if which == "least" else right_keys > left_keys).astype(
+        np.bool_
+    )
     right_wins = validity(right) & (~validity(left) | beyond)
     return _taken(right_wins.astype(np.int64), [left, right])
 
 
 def _taken(chosen: Ints, values: Sequence[Value]) -> Value:
-    """For each row the value with the chosen number; NULL has no type and no values."""
+    """Return for each row the value with the chosen number; NULL has no type and no values."""
     typed = [value for value in values if not _is_untyped(value)]
     if not isinstance(typed[0], Numbers):
         columns = [_column(value) for value in values]
         type_ = _column(typed[0]).type
-        # Arrow spreads scalars, not columns of length one.
+        # Arrow broadcasts scalars, but not columns of length one.
         spread = [
             column.cast(type_) if len(column) == len(chosen) else column[0].cast(type_)
             for column in columns
         ]
         return from_arrow(pc.choose(pa.array(chosen), *spread))
-    # Exact numbers may be Python's own integers, which Arrow has no column for.
+    # Exact numbers may be Python integers, for which Arrow has no column.
     scales = [value.scale for value in typed if isinstance(value, Numbers)]
     whole = [scale for scale in scales if scale is not None]
     scale = max(whole) if len(whole) == len(scales) else None

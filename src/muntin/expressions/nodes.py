@@ -1,10 +1,10 @@
 """The nodes of conditions that Muntin evaluates itself: a small tree of frozen values.
 
-Spark evaluates what looks at one row alone; the tree refers to these columns as *slots*. What is
-left looks at two rows, or at a window as a whole: ``count(*) FILTER (WHERE duration >=
-avg(duration))`` has an *inner* aggregate [CA-1 to CA-11]. Every node means what Spark's SQL means
-by it. Zones are those of the session: on their clocks Spark measures the time between two
-timestamps and adds days to one.
+Spark evaluates the parts that read one row alone; the tree refers to these columns as *slots*. The
+other parts read two rows, or a whole window: ``count(*) FILTER (WHERE duration >= avg(duration))``
+has an *inner* aggregate [CA-1 to CA-11]. Every node has its meaning from Spark's SQL. A ``zone`` is
+the session's time zone: Spark measures the time between two timestamps, and adds days to one, on
+the clocks of that zone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-#: Comparisons, and what they become when their sides change places.
+#: The signs of comparisons, and the signs after the sides are swapped.
 COMPARISONS = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "<=>": "<=>"}
 
 
@@ -57,7 +57,7 @@ class Inner:
 class Arithmetic:
     """``left + right`` and the like; ``/`` divides doubles, ``div`` and ``%`` whole numbers too.
 
-    Times may be taken from each other, and moved by intervals, on the clocks of ``zone``.
+    Times may be subtracted, and intervals added to them, on the clocks of ``zone``.
     """
 
     sign: str
@@ -80,7 +80,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class All:
-    """AND of SQL: false as soon as one is false, else null as soon as one is null."""
+    """SQL's AND: false if an operand is false, else null if an operand is null."""
 
     operands: tuple[Node, ...]
 
@@ -111,7 +111,7 @@ class Null:
 
 @dataclass(frozen=True)
 class Choice:
-    """CASE: the value of the first condition that is true, or another one."""
+    """CASE: the value of the first condition that is true, or ``otherwise``."""
 
     cases: tuple[tuple[Node, Node], ...]
     otherwise: Node
@@ -119,7 +119,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class LeastOrGreatest:
-    """``least`` or ``greatest`` of those that are not null; NaN is greater than all."""
+    """``least`` or ``greatest`` of the operands that are not null; NaN is greater than all."""
 
     which: Literal["least", "greatest"]
     operands: tuple[Node, ...]
@@ -143,7 +143,7 @@ class TimeConstant:
 
 @dataclass(frozen=True)
 class IntervalConstant:
-    """A constant length of time; one of days alone moves dates too."""
+    """A constant length of time; with ``days`` it is written in days and may move dates."""
 
     micros: int
     days: bool
@@ -159,7 +159,7 @@ class Dated:
 
 @dataclass(frozen=True)
 class Elapsed:
-    """How many whole units there are from one time to another on the clocks of a zone."""
+    """The number of whole units from one time to another, on the clocks of a zone."""
 
     unit: int  # in microseconds
     start: Node
@@ -194,7 +194,8 @@ Node = (
 class Correlation:
     """The dependent aggregate [CA-6], its slot (None counts rows), and which rows it takes.
 
-    ``slots`` is how many slots it has; a call that has one more has a further condition there.
+    ``slots`` is the number of its slots. If a call has one more slot, that slot is a further
+    condition.
     """
 
     function: str
@@ -209,7 +210,7 @@ class Correlation:
 
 @dataclass(frozen=True)
 class KeptRowsType:
-    """The kind of accumulator that keeps rows; only a whole window of them becomes a value."""
+    """The kind of accumulator that keeps rows; its value is computed from a whole window."""
 
     correlation: Correlation
     types: tuple[pa.DataType, ...]
@@ -223,7 +224,7 @@ class KeptRowsType:
 
 
 def conjunction(operands: list[Node]) -> Node:
-    """All of them, nested conjunctions laid flat."""
+    """Return the AND of all operands, without nested ANDs."""
     flat: list[Node] = []
     for operand in operands:
         flat += operand.operands if isinstance(operand, All) else [operand]
@@ -235,7 +236,7 @@ def children(node: Node) -> tuple[Node, ...]:
 
 
 def _nodes(value: object) -> Iterator[Node]:
-    """The nodes among the fields of a node, which may be tuples of them."""
+    """Yield the nodes in a field of a node, which may be a tuple of nodes."""
     if isinstance(value, tuple):
         for part in value:
             yield from _nodes(part)
@@ -250,20 +251,20 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def level(node: Node) -> int:
-    """How deep aggregates are nested [CA-5]: a condition of level n needs n + 1 passes."""
+    """Return how deeply aggregates are nested [CA-5]: level n needs n + 1 passes."""
     below = max((level(child) for child in children(node)), default=0)
     return below + isinstance(node, Inner)
 
 
 def about_rows(node: Node) -> bool:
-    """Whether a value differs from row to row, and not just from window to window."""
+    """Return whether a value may differ between the rows of a window."""
     if isinstance(node, Inner):
         return False
     return isinstance(node, Slot) or any(map(about_rows, children(node)))
 
 
 def moved(node: Node, places: tuple[int, ...]) -> Node:
-    """The same tree when slot ``i`` has become slot ``places[i]``."""
+    """Return the same tree with slot ``i`` renumbered to slot ``places[i]``."""
     match node:
         case Slot(place):
             return Slot(places[place])
@@ -282,7 +283,7 @@ def _moved(value: object, places: tuple[int, ...]) -> object:
 
 
 def limit_of(node: Node) -> tuple[int, str, Node] | None:
-    """``slot sign value of the window``, or None where a condition is something else."""
+    """Read a condition as ``slot sign value of the window``; None if it has another form."""
     if not isinstance(node, Comparison):
         return None
     if isinstance(node.left, Slot) and not about_rows(node.right):

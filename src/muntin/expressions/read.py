@@ -1,9 +1,9 @@
-"""From sqlglot's tree of a condition to nodes: what Spark evaluates becomes slots.
+"""Turns sqlglot's tree of a condition into nodes; the parts that Spark evaluates become slots.
 
-Three kinds of conditions are read. Of a condition on pairs of rows Spark gives the columns only
-(:func:`read_columnwise`); of a condition on two rows of one stream it evaluates what looks at one
-of them (:func:`read_two_rows`); of a condition on a window as a whole it evaluates all but the
-aggregates and what is around them (:mod:`muntin.aggregates.parse`).
+There are three kinds of conditions. In a condition on pairs of rows, Spark only delivers the
+columns (:func:`read_columnwise`). In a condition on two rows of one stream, Spark evaluates the
+parts that read one of them (:func:`read_two_rows`). In a condition on a whole window, Spark
+evaluates all but the aggregates and the expressions around them (:mod:`muntin.aggregates.parse`).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _COMPARISONS: dict[type[exp.Expr], str] = {
     exp.GTE: ">=",
     exp.NullSafeEQ: "<=>",
 }
-#: What messages say that a condition on rows may contain beside arithmetic and comparisons.
+#: Messages list what a condition on rows may contain besides arithmetic and comparisons.
 _PARTS = (
     "IN, LIKE, % and div, coalesce, nullif, if, CASE, least, greatest, timestampdiff, datediff, "
     "intervals, constants"
@@ -79,16 +79,16 @@ _TIME_TYPES = {
 
 @dataclass(frozen=True)
 class OneRowExpression:
-    """What Spark evaluates for one of two rows: SQL on its columns, and these as written."""
+    """SQL that Spark evaluates for one of two rows, and its columns as they were written."""
 
     text: str
     columns: tuple[str, ...]
 
 
 def read_columnwise(tree: exp.Expr, text: str, zone: str) -> tuple[Node, list[str]]:
-    """Read a condition of which Spark gives the columns only, and return them as written.
+    """Read a condition for which Spark only delivers the columns; return these as written.
 
-    ``zone`` is the session's, on whose clocks Spark's SQL reads timestamps.
+    ``zone`` is the session's time zone, in which Spark's SQL reads timestamps.
     """
     reader = ConditionReader(text, lambda part: isinstance(part, exp.Column), zone=zone)
     node = reader.node(tree)
@@ -96,14 +96,14 @@ def read_columnwise(tree: exp.Expr, text: str, zone: str) -> tuple[Node, list[st
 
 
 def read_two_rows(tree: exp.Expr, text: str, zone: str) -> tuple[Node, list[OneRowExpression]]:
-    """Read a condition on two rows: every part that looks at one row alone becomes a slot."""
+    """Read a condition on two rows: every part that reads one row alone becomes a slot."""
     reader = ConditionReader(text, lambda part: len(_rows(part)) == 1, zone=zone)
     node = reader.node(tree)
     return node, [_of_one_row(reader.trees[slot]) for slot in reader.slots]
 
 
 def shown(tree: exp.Expr) -> str:
-    """The text of a tree as it was written, more or less: the parser prefers capitals."""
+    """Return the text of a tree with functions in small letters, close to what was written."""
     return tree.sql(dialect=SPARK, normalize_functions="lower")
 
 
@@ -111,8 +111,8 @@ def shown(tree: exp.Expr) -> str:
 class ConditionReader:
     """Reads one condition and collects the slots it needs.
 
-    ``is_native`` says which parts Spark evaluates, ``inner`` makes a node of a part that is an
-    aggregate. ``zone`` is given for conditions on rows, which Muntin evaluates as a whole.
+    ``is_native`` is true for the parts that Spark evaluates; ``inner`` turns an aggregate into a
+    node. ``zone`` is set for conditions on rows, which Muntin evaluates as a whole.
     """
 
     text: str
@@ -123,7 +123,7 @@ class ConditionReader:
     trees: dict[Expression, exp.Expr] = field(default_factory=dict)
 
     def place(self, expression: Expression) -> int:
-        """The number of the slot of an expression, which is added if it is new."""
+        """Return the number of an expression's slot; add the slot if it is new."""
         if expression not in self.slots:
             self.slots.append(expression)
         return self.slots.index(expression)
@@ -185,7 +185,7 @@ class ConditionReader:
         )
 
     def _condition_on_rows(self, tree: exp.Expr, zone: str) -> Node | None:
-        """One of the parts that conditions on rows may contain; None if it is something else."""
+        """Read a part that only conditions on rows may contain; None if it is something else."""
         match tree:
             case exp.Boolean():
                 return BooleanConstant(bool(tree.this))
@@ -278,7 +278,7 @@ def _number(tree: exp.Expr) -> Constant | None:
 
 
 def _pattern(pattern: str, escape: str, text: str) -> str:
-    """A pattern of LIKE, whatever its escape is, as the one that has a backslash for it."""
+    """Return a pattern of LIKE with a backslash as its escape instead of ``escape``."""
     backslashed, rest = "", iter(pattern)
     for letter in rest:
         if letter == escape:
@@ -324,7 +324,7 @@ def _time_constant(tree: exp.Cast, zone: str, text: str) -> TimeConstant | None:
 
 
 def _rows(tree: exp.Expr) -> set[str]:
-    """The rows that a part looks at, by the first part of its columns' names."""
+    """Return the rows that a tree reads: the first parts of its columns' names."""
     return {column.parts[0].name.lower() for column in tree.find_all(exp.Column)}
 
 
@@ -336,6 +336,6 @@ def _of_one_row(tree: exp.Expr) -> OneRowExpression:
 def _without_row(node: exp.Expr) -> exp.Expr:
     if not isinstance(node, exp.Column) or len(node.parts) < 2:
         return node
-    # Quoted, because after a dot a name may be a word that SQL has for itself.
+    # Names are quoted, because after a dot a name may be a reserved word of SQL.
     _, name, *fields = (exp.to_identifier(part.name, quoted=True) for part in node.parts)
     return exp.Dot.build([exp.Column(this=name), *fields]) if fields else exp.Column(this=name)

@@ -21,7 +21,7 @@ class Name:
 
 @dataclass(frozen=True)
 class Sql:
-    """SQL text that has been parsed and written out again by the parser."""
+    """SQL text that the parser has read and written out again."""
 
     text: str
 
@@ -44,7 +44,7 @@ class Where:
     """``value`` where ``condition`` is true, else null."""
 
     condition: Expression
-    value: Expression | None  # None is the row itself: 1 where it counts
+    value: Expression | None  # None counts rows: the value is 1
 
     def __str__(self) -> str:
         return f"{self.value or '*'} WHERE {self.condition}"

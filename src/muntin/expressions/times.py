@@ -1,4 +1,4 @@
-"""Times for whole columns: how far they are apart, and where intervals bring them.
+"""Arithmetic on columns of times: differences of times, and sums of times and intervals.
 
 As in Spark, timestamps are read on the clocks of the session's zone: from noon to the noon of the
 day on which clocks change there are 24 hours, and a day after noon is noon.
@@ -16,7 +16,7 @@ from muntin.specs.axis import Axis, Domain
 
 _DAY = 24 * 3600 * 10**6
 _INTERVAL = pa.duration("us")
-#: What the values of times are stored as.
+#: The types of integers that times are stored as.
 NUMBERS = {
     pa.date32(): pa.int32(),
     pa.timestamp("us"): pa.int64(),
@@ -27,27 +27,29 @@ NUMBERS = {
 def arithmetic(
     sign: str, left: ComparableValues, right: ComparableValues, zone: str
 ) -> ComparableValues:
-    """One of these types plus or minus another; which go together was checked before."""
+    """Add or subtract times and intervals; their types were checked before."""
     if left.column.type == _INTERVAL and right.column.type != _INTERVAL:
         left, right = right, left  # only an addition begins with an interval
     by = _numbers(right.column)
     if right.column.type != _INTERVAL:
-        return _made(_clock(left.column, zone) - _clock(right.column, zone), left, right, _INTERVAL)
+        return _column(
+            _clock(left.column, zone) - _clock(right.column, zone), left, right, _INTERVAL
+        )
     by = by if sign == "+" else -by
     type_ = left.column.type
     if pa.types.is_date(type_):
-        return _made(_numbers(left.column) + by // _DAY, left, right, type_)
+        return _column(_numbers(left.column) + by // _DAY, left, right, type_)
     if type_ == pa.timestamp("us", tz="UTC"):
         days = (np.abs(by) // _DAY) * np.sign(by)
-        noon = (
+        moved = (
             _days_later(_numbers(left.column), days, zone) if days.any() else _numbers(left.column)
         )
-        return _made(noon + (by - days * _DAY), left, right, type_)
-    return _made(_numbers(left.column) + by, left, right, type_)
+        return _column(moved + (by - days * _DAY), left, right, type_)
+    return _column(_numbers(left.column) + by, left, right, type_)
 
 
 def elapsed(unit: int, start: Value, end: Value, zone: str) -> Numbers:
-    """How many whole units lie between, towards zero."""
+    """Return the number of whole units between two times, rounded towards zero."""
     assert isinstance(start, ComparableValues) and isinstance(
         end, ComparableValues
     )  # checked before
@@ -56,13 +58,13 @@ def elapsed(unit: int, start: Value, end: Value, zone: str) -> Numbers:
 
 
 def dated(value: Value, zone: str) -> ComparableValues:
-    """The day that a time lies on."""
+    """Return the day of a time."""
     assert isinstance(value, ComparableValues)  # checked before
     days = _clock(value.column, zone) // _DAY
-    return _made(days, value, value, pa.date32())
+    return _column(days, value, value, pa.date32())
 
 
-def _made(
+def _column(
     values: Ints, left: ComparableValues, right: ComparableValues, type_: pa.DataType
 ) -> ComparableValues:
     valid = np.broadcast_to(validity(left) & validity(right), values.shape)
@@ -73,12 +75,12 @@ def _made(
 
 def _numbers(column: pa.Array) -> Ints:
     stored = column.cast(NUMBERS.get(column.type, pa.int64())).cast(pa.int64())
-    made: Ints = stored.fill_null(0).to_numpy(zero_copy_only=False)
-    return made
+    numbers: Ints = stored.fill_null(0).to_numpy(zero_copy_only=False)
+    return numbers
 
 
 def _clock(column: pa.Array, zone: str) -> Ints:
-    """What clocks show, in microseconds since they showed 1970; intervals as they are."""
+    """Return what clocks show, in microseconds since they showed 1970; intervals stay the same."""
     values = _numbers(column)
     if pa.types.is_date(column.type):
         return values * _DAY
@@ -87,9 +89,10 @@ def _clock(column: pa.Array, zone: str) -> Ints:
 
 
 def _days_later(moments: Ints, days: Ints, zone: str) -> Ints:
-    """The same time of day so many days later; where it is skipped, later by what is skipped.
+    """Return the same time of day a number of ``days`` later.
 
-    Of two such times it is the one that is as far ahead of UTC as the clock was.
+    If clocks skip this time, the result is later by the skipped time. If clocks show it twice, the
+    result is the one with the same offset from UTC as before.
     """
     ahead = _ahead(moments, zone)
     shown = moments + ahead + days * _DAY
@@ -101,11 +104,11 @@ def _days_later(moments: Ints, days: Ints, zone: str) -> Ints:
 
 
 def _ahead(moments: Ints, zone: str) -> Ints:
-    """How far clocks are ahead of UTC at some moments."""
+    """Return how far clocks are ahead of UTC at some moments."""
     fixed = Axis(Domain.TIMESTAMP, zone=zone).fixed_offset
     if fixed is not None:
         return np.full_like(moments, fixed)
     column = pa.array(moments, pa.timestamp("us", tz=zone))
     shown = pc.local_timestamp(column).cast(pa.int64()).to_numpy(zero_copy_only=False)
-    made: Ints = shown - moments
-    return made
+    ahead: Ints = shown - moments
+    return ahead

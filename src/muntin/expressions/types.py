@@ -30,22 +30,22 @@ from muntin.expressions.nodes import (
     TimeConstant,
 )
 
-#: What a value can take part in: arithmetic, logic, or comparison with its own type, by name.
+#: The use of a value: "number", "condition", or else the name of a type that is only compared.
 Sort = str
 _INSTANT = pa.timestamp("us", tz="UTC")
 _DATE, _INTERVAL, _NULL = str(pa.date32()), str(pa.duration("us")), str(pa.null())
 _TIMES = (str(_INSTANT), str(pa.timestamp("us")), _DATE)
-#: The type of an aggregate of a slot.
+#: Returns the type of an aggregate, given its function and its slot.
 ResultType = Callable[[str, int | None], pa.DataType]
 
 
 def check(node: Node, types: Sequence[pa.DataType], result: ResultType, label: str) -> None:
-    """Raise where a tree is no condition, or compares values that cannot be compared."""
+    """Raise if a tree is not a condition, or compares values that cannot be compared."""
     _Checker(types, result, label).need(node, "condition")
 
 
 def no_aggregate(function: str, argument: int | None) -> pa.DataType:
-    """Stand in for the type of an aggregate where the parser allows none."""
+    """Raise: use this as ``ResultType`` where the parser allows no aggregate."""
     raise AssertionError(function)
 
 
@@ -54,13 +54,13 @@ class _Checker:
         self.types, self.result, self.label = types, result, label
 
     def need(self, node: Node, sort: Sort) -> None:
-        found = self.sort(node)
-        if found != sort:
+        actual = self.sort(node)
+        if actual != sort:
             kind = {str(_INSTANT): "TIMESTAMP", _DATE: "DATE"}.get(sort)
             hint = f"; write {kind} '2026-01-31'" if kind and isinstance(node, Text) else ""
-            hint = "; write IS NULL" if found == _NULL else hint
+            hint = "; write IS NULL" if actual == _NULL else hint
             raise UnsupportedTypeError(
-                f"{self.label} needs a {sort} where it has a value of type {found}{hint}"
+                f"{self.label} needs a {sort} where it has a value of type {actual}{hint}"
             )
 
     def sort(self, node: Node) -> Sort:
@@ -124,7 +124,7 @@ class _Checker:
         left, right = self.sort(node.left), self.sort(node.right)
         if node.sign == "-" and left == right and left in (*_TIMES, _INTERVAL):
             return _INTERVAL
-        if node.sign == "+" and left == _INTERVAL:  # either may be moved by the other
+        if node.sign == "+" and left == _INTERVAL:  # the interval may be the left side
             return self._moved(node.right, right, node.left)
         if node.sign in "+-" and right == _INTERVAL:
             return self._moved(node.left, left, node.right)
@@ -144,13 +144,13 @@ class _Checker:
             self.need(node, str(_INSTANT))
 
     def _alike(self, nodes: Sequence[Node]) -> Sort:
-        """The one sort that all have; NULL has every one."""
-        given = [node for node in nodes if self.sort(node) != _NULL]
-        if not given:
+        """Return the sort that all nodes have; NULL fits every sort."""
+        typed = [node for node in nodes if self.sort(node) != _NULL]
+        if not typed:
             raise UnsupportedTypeError(f"{self.label} chooses among nothing but NULL")
-        for node in given:
-            self.need(node, self.sort(given[0]))
-        return self.sort(given[0])
+        for node in typed:
+            self.need(node, self.sort(typed[0]))
+        return self.sort(typed[0])
 
 
 def _sort(type_: pa.DataType) -> Sort:

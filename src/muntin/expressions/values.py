@@ -38,7 +38,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Truth:
-    """Whether something holds; where it is not valid it is null, and ``true`` is False."""
+    """SQL's three values: null where ``valid`` is False, and ``true`` is False there too."""
 
     true: Mask
     valid: Mask
@@ -46,7 +46,7 @@ class Truth:
 
 @dataclass(frozen=True)
 class ComparableValues:
-    """Values that can only be compared with their like: strings, dates, timestamps."""
+    """Values that can only be compared with the same type: strings, dates, timestamps."""
 
     column: pa.Array
 
@@ -103,13 +103,13 @@ def constant(value: Decimal | float) -> Numbers:
 
 
 def doubles(number: Numbers) -> Values:
-    """As doubles, each the nearest one."""
+    """Return the nearest double of each number."""
     if number.scale is None:
         return number.values
     if number.scale == 0 and number.values.dtype != object:
         return number.values.astype(np.float64)
     if largest(number.values) < _EXACT_DOUBLE and number.scale <= _EXACT_POWER:
-        # Both operands are exact, so the one rounding is that of the division.
+        # Both operands are exact, so only the division rounds.
         return number.values.astype(np.float64) / 10.0**number.scale
     power = 10**number.scale
     return np.array([value / power for value in number.values.tolist()], np.float64)
@@ -120,7 +120,7 @@ def largest(values: Values) -> int:
 
 
 def wide(values: Values, bound: int) -> Values:
-    """With room for results up to a bound."""
+    """Return the values in a type that can hold results up to a bound."""
     return values if bound < _ROOM else values.astype(object)
 
 
@@ -129,7 +129,7 @@ def roomy(values: Values) -> Values:
 
 
 def aligned(left: Numbers, right: Numbers) -> tuple[Values, Values, int]:
-    """Exact numbers with one scale."""
+    """Return exact numbers with one common scale."""
     assert left.scale is not None and right.scale is not None
     scale = max(left.scale, right.scale)
     return (
@@ -142,12 +142,12 @@ def aligned(left: Numbers, right: Numbers) -> tuple[Values, Values, int]:
 def scaled(values: Values, digits: int) -> Values:
     if digits == 0:
         return values
-    made: Values = wide(values, largest(values) * 10**digits) * 10**digits
-    return made
+    multiplied: Values = wide(values, largest(values) * 10**digits) * 10**digits
+    return multiplied
 
 
 def comparable(left: Value, right: Value) -> tuple[Values, Values]:
-    """Integers that compare as the values do: NaN above all and equal to itself, as in Spark."""
+    """Return numbers that compare like the values; NaN equals NaN and is above all, as in Spark."""
     if isinstance(left, ComparableValues) and isinstance(right, ComparableValues):
         keys = order_keys(pa.concat_arrays([left.column, right.column])).key
         if _ranked(left.column.type):
@@ -155,10 +155,12 @@ def comparable(left: Value, right: Value) -> tuple[Values, Values]:
         return keys[: len(left.column)], keys[len(left.column) :]
     if isinstance(left, Truth) and isinstance(right, Truth):
         return left.true.astype(np.int64), right.true.astype(np.int64)
-    one, other = number_of(left), number_of(right)
-    if one.scale is None or other.scale is None:
-        return order_keys(pa.array(doubles(one))).key, order_keys(pa.array(doubles(other))).key
-    return aligned(one, other)[:2]
+    left_number, right_number = number_of(left), number_of(right)
+    if left_number.scale is None or right_number.scale is None:
+        return order_keys(pa.array(doubles(left_number))).key, order_keys(
+            pa.array(doubles(right_number))
+        ).key
+    return aligned(left_number, right_number)[:2]
 
 
 def _ranked(type_: pa.DataType) -> bool:
@@ -166,7 +168,7 @@ def _ranked(type_: pa.DataType) -> bool:
 
 
 def _tied(keys: Values, left: pa.Array, right: pa.Array) -> Values:
-    """Ranks that are equal where values are; :func:`order_keys` gives each row its own."""
+    """Return equal keys for equal values; :func:`order_keys` gives each row its own key."""
     codes = pc.dictionary_encode(pa.concat_arrays([left, right]))
     code = codes.indices.fill_null(len(codes.dictionary)).to_numpy(zero_copy_only=False)
     least = np.full(len(codes.dictionary) + 1, np.iinfo(np.int64).max)

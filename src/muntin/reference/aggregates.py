@@ -1,8 +1,8 @@
-"""What each aggregate IS, as a function of a list of plain Python values.
+"""The definition of each aggregate, as a function of a list of plain Python values.
 
 Nulls are None and follow Spark SQL: every aggregate but ``count(*)``, ``first`` and ``last``
-skips them. Sums of doubles are correctly rounded sums of the exact values, which is what the
-kernels aim at as well; a result does not depend on the order of rows.
+skips them. Sums of doubles are correctly rounded sums of the exact values. The kernels aim at the
+same. A result does not depend on the order of rows.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 Values = Sequence[Any]
-#: Wide enough for the sum of any number of 38-digit decimals a test could make.
+#: Precise enough for the sum of as many 38-digit decimals as a test has.
 _WIDE = Context(prec=120, rounding=ROUND_HALF_UP)
 
 
@@ -80,12 +80,12 @@ def greatest(values: Values) -> Any:
 
 
 def first(pairs: Sequence[tuple[Any, Any]]) -> Any:
-    """The value with the least ``on``; among equals the least value, null before all."""
+    """The value with the least ``on``; for equal ``on`` the least value, null first."""
     return min(pairs, key=lambda pair: (pair[0], order(pair[1])), default=(None, None))[1]
 
 
 def last(pairs: Sequence[tuple[Any, Any]]) -> Any:
-    """The value with the greatest ``on``; among equals the greatest value."""
+    """The value with the greatest ``on``; for equal ``on`` the greatest value."""
     return max(pairs, key=lambda pair: (pair[0], order(pair[1])), default=(None, None))[1]
 
 
@@ -111,7 +111,7 @@ def all_true(values: Values) -> bool | None:
 
 
 def quantile(values: Values, share: float) -> float | None:
-    """PERCENTILE: on the straight line between the two values nearest to a share of the way."""
+    """PERCENTILE: interpolated linearly between the two values nearest to the share."""
     kept = sorted(present(values), key=order)
     if not kept:
         return None
@@ -128,11 +128,11 @@ def median(values: Values) -> float | None:
 
 def distinct(values: Values) -> list[Any]:
     """COLLECT_SET: the different values in order; NaN is one of them, -0.0 is 0.0."""
-    found: list[Any] = []
+    kept: list[Any] = []
     for value in sorted(present(values), key=order):
-        if not found or order(found[-1]) != order(value):
-            found.append(value)
-    return found
+        if not kept or order(kept[-1]) != order(value):
+            kept.append(value)
+    return kept
 
 
 def count_distinct(values: Values) -> int:
@@ -140,22 +140,22 @@ def count_distinct(values: Values) -> int:
 
 
 def collect(pairs: Sequence[tuple[Any, Any]]) -> list[Any]:
-    """The values by ``on``, those of equal ``on`` in their own order."""
+    """The values in order of ``on``; values with equal ``on`` are sorted."""
     kept = [pair for pair in pairs if pair[1] is not None]
     return [value for _, value in sorted(kept, key=lambda pair: (pair[0], order(pair[1])))]
 
 
 def frequencies(values: Values) -> list[tuple[Any, int]]:
-    """The different values and their counts, most frequent first, equals in their own order."""
+    """The different values and their counts, most frequent first; equally frequent are sorted."""
     places = [order(value) for value in present(values)]
     counted = [(value, places.count(order(value))) for value in distinct(values)]
     return sorted(counted, key=lambda pair: -pair[1])  # a stable sort keeps equals in order
 
 
 def mode(values: Values) -> Any:
-    """The most frequent value; of equally frequent ones the least."""
-    found = frequencies(values)
-    return found[0][0] if found else None
+    """The most frequent value; the least of equally frequent values."""
+    counted = frequencies(values)
+    return counted[0][0] if counted else None
 
 
 def top_k(values: Values, k: int) -> list[dict[str, Any]]:
@@ -179,12 +179,12 @@ def order(value: Any) -> tuple[int, Any]:
 
 def _float_sum(values: Sequence[float]) -> float:
     if not all(map(math.isfinite, values)):
-        return sum(values)  # infinities and NaN absorb every rounding
+        return sum(values)  # the sum is infinite or NaN, so nothing is rounded
     return _nearest(sum(map(Fraction, values), Fraction()))
 
 
 def _nearest(exact: Fraction) -> float:
-    """The double nearest to an exact value, infinite beyond the largest."""
+    """Return the double nearest to an exact value; infinity beyond the largest double."""
     try:
         return float(exact)
     except OverflowError:

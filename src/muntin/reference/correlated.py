@@ -1,8 +1,8 @@
-"""What correlated aggregates ARE: the definitions [CA-1 to CA-6] in plain Python.
+"""The definitions of correlated aggregates [CA-1 to CA-6] in plain Python.
 
 A stream aggregate ``Agg(AGG, scope, P)`` reports at position ``i`` the aggregate of the rows of
-``scope(i)`` that meet ``P``, and P may look at all rows of the scope. Nothing is shared and
-nothing is approximate; every position reads its whole scope as often as the nesting asks.
+``scope(i)`` that meet ``P``, and P may read all rows of the scope. Nothing is shared and nothing is
+approximate: every position reads its whole scope as often as the nesting needs.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from muntin.errors import ArgumentError
 from muntin.reference.aggregates import order
 
 Rows = Sequence[Any]
-#: The positions (from 0) that an output looks at.
+#: The positions (from 0) that the output at a position reads.
 Scope = Callable[[int], range]
 #: Whether a row of a scope counts: true, false, or None for SQL's unknown.
 Predicate = Callable[[Any, Rows], bool | None]
-#: A value of a row; it may look at the scope too.
+#: A value of a row; it may read the scope too.
 Term = Callable[[Any, Rows], Any]
 
 
 def full(i: int) -> range:
-    """The full scope: everything up to here [CA-2]."""
+    """The full scope: all rows up to position ``i`` [CA-2]."""
     return range(0, i + 1)
 
 
 def landmark(landmarks: Iterable[int]) -> Scope:
-    """The scope from the last landmark on; before the first there is nothing [CA-3]."""
+    """The scope from the last landmark on; empty before the first landmark [CA-3]."""
     starts = sorted(landmarks)
 
     def scope(i: int) -> range:
@@ -59,26 +59,26 @@ def stream_aggregate(
     rows: Rows,
     scope: Scope,
 ) -> list[Any]:
-    """One output for each input [CA-1]."""
+    """Return one output for each input [CA-1]."""
     return [
         aggregate(function, value, predicate, [rows[j] for j in scope(i)]) for i in range(len(rows))
     ]
 
 
 def compare(sign: str, left: Any, right: Any) -> bool | None:
-    """A comparison of SQL: unknown where a side is null; NaN equals NaN and is above all."""
+    """Compare as SQL: unknown if a side is null; NaN equals NaN and is above all."""
     if sign == "<=>":
         return (left is None and right is None) or compare("=", left, right) is True
     if left is None or right is None:
         return None
-    one, other = order(left), order(right)
+    left_key, right_key = order(left), order(right)
     return {
-        "=": one == other,
-        "<>": one != other,
-        "<": one < other,
-        "<=": one <= other,
-        ">": one > other,
-        ">=": one >= other,
+        "=": left_key == right_key,
+        "<>": left_key != right_key,
+        "<": left_key < right_key,
+        "<=": left_key <= right_key,
+        ">": left_key > right_key,
+        ">=": left_key >= right_key,
     }[sign]
 
 
