@@ -1,4 +1,4 @@
-"""Rows that arrive under any rule of disorder, and an operator stepped over them without Spark."""
+"""Rows that arrive under any rule of disorder, and how to run an operator on them without Spark."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ LENGTHS: dict[Domain, Callable[[int], object]] = {
 }
 RULES = ("slack", "rows", "marks", "key marks", "per key", "each")
 SENSORS = ("x", "y", None)
-#: What aggregates look at.
+#: The columns that aggregates read.
 SLOTS = ("v", "i", "s", "b", "d")
 SLOT_TYPES = (pa.float64(), pa.int64(), pa.string(), pa.bool_(), pa.decimal128(10, 2))
 
 
 @dataclass(frozen=True)
 class Arrivals:
-    """What arrives for a query and how disordered it is, in small integers for one domain."""
+    """The rows that arrive for a query, and their disorder; lengths are small integers."""
 
     domain: Domain
     rule: str
@@ -104,21 +104,21 @@ class Arrivals:
         return wait()
 
     def punctuated(self) -> list[MicroBatch]:
-        """What arrives, with the punctuation that the rule makes of it by its definition."""
+        """Return the micro-batches with the punctuation that the reference rule gives."""
         rule = Rule(self.disorder, self.axis, "on", self.by, lambda row: bool(row["mark"]))
         pairs = zip(self.batches, self.clocks, strict=True)
         return rule.punctuate([ArrivedRows(rows, _micros(now)) for rows, now in pairs])
 
     def punctuator(self) -> Punctuator:
-        """The rule as the drivers run it."""
+        """Return the punctuator of the rule, as the drivers run it."""
         return punctuator(self.disorder, self.axis, [pa.string()] * len(self.by), (pa.string(),))
 
     def data(self) -> list[dict[str, Any]]:
-        """All rows that are not punctuation."""
+        """Return all rows that are not punctuation."""
         return [row for batch in self.punctuated() for row in batch.rows]  # type: ignore[misc]
 
     def table(self, rows: Sequence[dict[str, Any]]) -> pa.Table:
-        """Rows as the map side gets them."""
+        """Return rows as the map side gets them."""
         columns: dict[str, pa.Array] = {
             "on": pa.array([row["on"] for row in rows], ON_TYPES[self.domain][0]),
             "k0": pa.array([row["k"] for row in rows], pa.string()),
@@ -137,7 +137,7 @@ def _micros(seconds: int | None) -> int | None:
 
 @dataclass
 class Ran:
-    """What the step function made of a case."""
+    """The results and counts of all steps of a case."""
 
     results: list[dict[str, Any]] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
@@ -146,7 +146,7 @@ class Ran:
     chunks_left: int = 0
 
     def take(self, step: Step) -> None:
-        """What a step says."""
+        """Add the results and counts of a step."""
         self.results += step.results.to_pylist()
         (counts,) = step.rows
         self.used += counts.used
@@ -159,7 +159,7 @@ class Ran:
 
 
 def renamed(row: dict[str, Any]) -> dict[str, Any]:
-    """A result with its key named as in the rows."""
+    """Return a result with its key named as in the rows."""
     return {("k" if name == "k0" else name): value for name, value in row.items()}
 
 
@@ -201,7 +201,7 @@ def arrivals(
     rows: Sequence[dict[str, Any]],
     rules: Sequence[str] = RULES,
 ) -> dict[str, Any]:
-    """The fields of :class:`Arrivals`: rows cut into micro-batches, under any rule of disorder."""
+    """Draw the fields of :class:`Arrivals`: rows in micro-batches, under any rule of disorder."""
     batches = split(rows, draw(st.lists(st.integers(0, 14), max_size=3)))
     step = st.sampled_from([None, 0, *range(-1, 10)])
     return {
@@ -218,12 +218,12 @@ def arrivals(
 
 
 def _running(steps: Sequence[int | None]) -> list[int | None]:
-    """Readings of a clock that moves by so many seconds, is not read, or once in a while errs."""
-    now, made = 0, []
+    """Return readings of a clock; None is no reading, and a negative step moves it back."""
+    now, readings = 0, []
     for step in steps:
         now += step or 0
-        made.append(None if step is None else now)
-    return made
+        readings.append(None if step is None else now)
+    return readings
 
 
 def split(rows: Sequence[dict[str, Any]], cuts: Sequence[int]) -> list[list[dict[str, Any]]]:
@@ -244,7 +244,7 @@ def row_values(
     return both.map(lambda drawn: {"on": drawn[0], **drawn[1], **drawn[2]})
 
 
-#: Keys, sensors and marks; drawn together, because every draw costs.
+#: Keys, sensors and marks; drawn together, because every draw takes time.
 WHOSE: list[dict[str, Any]] = [
     {"k": k, "q": q, "mark": mark}
     for k, q, mark in itertools.product(["a", "b", None], SENSORS, [None, False, False, True])
@@ -254,7 +254,7 @@ WHOSE: list[dict[str, Any]] = [
 def slot_values() -> st.SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries(
         {
-            # Sixty-fourths: sums and squares of them are exact, so equality is equality.
+            # Sixty-fourths, because sums and squares of them are exact.
             "v": st.one_of(st.none(), st.integers(-4096, 4096).map(lambda n: n / 64)),
             "i": st.one_of(st.none(), st.integers(-(2**40), 2**40)),
             "s": st.one_of(st.none(), st.sampled_from(TEXTS)),
@@ -281,5 +281,5 @@ def _prepared(seed: int) -> dict[str, Any]:
     return {name: None if chance.random() < 0.3 else value for name, value in drawn.items()}
 
 
-#: Values for properties that are not about them.
+#: Values for properties that do not depend on them.
 PREPARED: list[dict[str, Any]] = [dict.fromkeys(SLOTS), *map(_prepared, range(150))]

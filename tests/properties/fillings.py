@@ -25,7 +25,7 @@ from tests.properties.harness import EVERY_SLOT, Called, Case, bound_calls, case
 from tests.properties.joining import JointRan, at_once, joint_steps
 
 Row = dict[str, Any]
-#: What frames are filled with.
+#: The aggregates that fill frames.
 CALLS: tuple[Called, ...] = (
     ("count", (), ()),
     ("sum", (1,), ()),
@@ -37,13 +37,13 @@ CALLS: tuple[Called, ...] = (
 
 
 def common(domain: Domain) -> Axis:
-    """Fine enough for every length that is drawn, so that all inputs have one axis."""
+    """Return an axis that is fine enough for every drawn length, so all inputs share it."""
     return Axis(domain, digits={Domain.DECIMAL: 1, Domain.DOUBLE: 2}.get(domain, 0))
 
 
 @dataclass(frozen=True)
 class Framed(FrameCase):
-    """Frames on the axis that all inputs have."""
+    """Frames on the axis that all inputs share."""
 
     @property
     def axis(self) -> Axis:
@@ -72,7 +72,7 @@ class Framed(FrameCase):
 
 @dataclass(frozen=True)
 class Windowed(Case):
-    """Windows on the axis that all inputs have."""
+    """Windows on the axis that all inputs share."""
 
     @property
     def axis(self) -> Axis:
@@ -105,13 +105,15 @@ class Windowed(Case):
 
     @property
     def _reference(self) -> Reference:
-        made = evaluators(EVERY_SLOT)
-        return Reference(self.edges, self.axis, "on", ("k",), made, self.late, self.unfinished)
+        aggregates = evaluators(EVERY_SLOT)
+        return Reference(
+            self.edges, self.axis, "on", ("k",), aggregates, self.late, self.unfinished
+        )
 
 
 @dataclass(frozen=True)
 class Filler(Arrivals):
-    """Rows that fill, how they do, and what is asked of them."""
+    """Filling rows, the filling, and the aggregates over these rows."""
 
     filling: Filling
     calls: Sequence[Called]
@@ -127,10 +129,10 @@ class Filler(Arrivals):
         return ("k",) if self.keyed else ()
 
     def table(self, rows: Sequence[Row]) -> pa.Table:
-        made = super().table(rows)
+        table = super().table(rows)
         fills = pa.array([row["b"] for row in rows], pa.bool_())
-        made = made.append_column("w", fills)
-        return made if self.keyed else made.drop_columns(["k0"])
+        table = table.append_column("w", fills)
+        return table if self.keyed else table.drop_columns(["k0"])
 
     def fill(self, edge: Edge) -> FillInput:
         axis, filling = self.axis, self.filling
@@ -156,19 +158,19 @@ class Filler(Arrivals):
         return not self.chosen or row["b"] is True
 
     def arrived(self, batches: Sequence[MicroBatch]) -> tuple[list[Any], Outcome]:
-        """The rows that were in time, and what became of all."""
+        """Return the rows that were in time, and the outcome of all rows."""
         outcome = Outcome()
-        came = arrive(outcome, batches, self.axis, "on", self.by, lambda row: None)
+        by_key = arrive(outcome, batches, self.axis, "on", self.by, lambda row: None)
         left_out = [r for r in outcome.refused if r[1] == "late" and not self.fills(r[0])]
-        # Nobody misses a late row that would not have filled anything.
+        # A late row that could not fill anything counts as used, not as refused.
         outcome.refused = [r for r in outcome.refused if r not in left_out]
         outcome.used += len(left_out)
-        return [row for held in came.held.values() for row in held], outcome
+        return [row for held in by_key.held.values() for row in held], outcome
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What the reference says: the results, and what became of each input's rows."""
+    """What the reference gives: the results, and the outcome of each input's rows."""
 
     results: list[Row]
     outcomes: list[Outcome]
@@ -176,7 +178,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class FillCase:
-    """Frames or windows, and what fills them."""
+    """Frames or windows, and the inputs that fill them."""
 
     bounded: Framed | Windowed
     fillers: Sequence[Filler]
@@ -205,43 +207,43 @@ class FillCase:
         return self._expected(self.bounded.expected_at_once(), rows)
 
     def whole(self, rows: Sequence[Sequence[Row]]) -> Expected:
-        """What a batch of these rows of each input gives."""
+        """Return what a batch of these rows of each input gives."""
         first, *others = rows
-        came = [
-            filler.arrived([MicroBatch(mine, END)])
-            for filler, mine in zip(self.fillers, others, strict=True)
+        arrived = [
+            filler.arrived([MicroBatch(filling_rows, END)])
+            for filler, filling_rows in zip(self.fillers, others, strict=True)
         ]
-        return self._expected(self.bounded.whole(first), came)
+        return self._expected(self.bounded.whole(first), arrived)
 
-    def _expected(self, bounded: Outcome, came: Sequence[tuple[list[Any], Outcome]]) -> Expected:
-        segments = [self.bounded.bounds(dict(told)) for told in bounded.results]
+    def _expected(self, bounded: Outcome, arrived: Sequence[tuple[list[Any], Outcome]]) -> Expected:
+        segments = [self.bounded.bounds(dict(result)) for result in bounded.results]
         first = len(self.bounded.calls)
         results = []
         for segment in segments:
             for place in range(max(len(filler.filling.shifts) for filler in self.fillers)):
-                results += self._filled(segment, place, came, first)
-        return Expected(results, [bounded, *(outcome for _, outcome in came)])
+                results += self._filled(segment, place, arrived, first)
+        return Expected(results, [bounded, *(outcome for _, outcome in arrived)])
 
     def _filled(
         self,
         segment: Segment,
         place: int,
-        came: Sequence[tuple[list[Any], Outcome]],
+        arrived: Sequence[tuple[list[Any], Outcome]],
         first: int,
     ) -> list[Row]:
-        """One segment with one of the shifts, filled from every source; a row or none."""
-        made: Row = {**segment.told, "shifted": place}
-        some = False
-        for filler, (rows, _) in zip(self.fillers, came, strict=True):
+        """Return the result of a segment and a shift; none if it is empty and dropped."""
+        result: Row = {**segment.told, "shifted": place}
+        has_rows = False
+        for filler, (rows, _) in zip(self.fillers, arrived, strict=True):
             shifts = filler.filling.shifts
             reference = self._reference(filler, first)
             shift = shifts[place if len(shifts) > 1 else 0]
             inside = reference.filling_rows(segment, shift, rows)
-            made |= {name: one(inside) for name, one in reference.aggregates.items()}
-            some |= bool(inside)
+            result |= {name: evaluate(inside) for name, evaluate in reference.aggregates.items()}
+            has_rows |= bool(inside)
             first += len(filler.calls)
         drops = any(filler.filling.empty == "drop" for filler in self.fillers)
-        return [made] if some or not drops else []
+        return [result] if has_rows or not drops else []
 
     def _reference(self, filler: Filler, first: int) -> FillReference:
         return FillReference(
@@ -258,27 +260,27 @@ class FillCase:
         )
 
     def told(self, row: Row) -> Row:
-        """A result as the reference says it."""
+        """Return a result with its key named as in the reference."""
         return {("k" if name == "k0" else name): value for name, value in row.items()}
 
 
 @st.composite
 def fillings(draw: st.DrawFn, domain: Domain, *, many: bool = True) -> Filling:
     length = LENGTHS[domain]
-    some = st.none() | st.integers(0, 6).map(length)
+    optional = st.none() | st.integers(0, 6).map(length)
     shift = st.integers(-8, 8).map(length)
     several = st.lists(shift, min_size=2, max_size=3, unique=True)
-    given = {
-        "before": draw(some),
-        "after": draw(some),
-        "shrink": draw(st.none() | some),
+    options = {
+        "before": draw(optional),
+        "after": draw(optional),
+        "shrink": draw(st.none() | optional),
         "shift": draw(st.none() | shift | (several if many else st.none())),
         "empty": draw(st.sampled_from(["keep", "drop"])),
     }
     try:
-        return Filling(**given)
+        return Filling(**options)
     except ArgumentError:
-        return Filling(**{**given, "shrink": None})
+        return Filling(**{**options, "shrink": None})
 
 
 @st.composite
@@ -303,7 +305,7 @@ def fill_cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> Fi
     if draw(st.integers(0, 3)):
         bounded = Framed(**vars(draw(frame_cases([domain]))))
     else:
-        # A latch has no start that rows could be filled from.
+        # A latch has no start, so it cannot be filled.
         bounded = Windowed(**{**vars(draw(cases([domain]))), "latch": False})
     count = 1 if draw(st.integers(0, 3)) else 2
     sources = [draw(fillers(domain, many=place == 0)) for place in range(count)]

@@ -1,4 +1,4 @@
-"""Random framings, and the operators run over them without Spark."""
+"""Random framings, and how to run their operators without Spark."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from tests.properties.harness import EVERY_SLOT, Called, bound_calls, evaluators
 from tests.properties.sequences import GAPS
 
 Row = dict[str, Any]
-#: Columns that no aggregate of these looks at: what Spark makes of Python's Decimal, and others.
+#: Columns that no aggregate reads; ``w`` has the type that Spark gives to Python's Decimal.
 OTHERS = {
     "w": pa.decimal128(38, 18),
     "f": pa.float32(),
@@ -58,7 +58,7 @@ OTHERS = {
     "t": pa.timestamp("us", tz="UTC"),
 }
 TYPES = {**dict(zip(SLOTS, SLOT_TYPES, strict=True)), **OTHERS}
-#: What is asked of the frames found; few, because the aggregates have properties of their own.
+#: The aggregates of frames; few, because other tests check the aggregates.
 CALLS: tuple[Called, ...] = (
     ("count", (), ()),
     ("sum", (1,), ()),
@@ -71,7 +71,7 @@ CALLS: tuple[Called, ...] = (
 
 @dataclass(frozen=True)
 class FrameCase(Arrivals):
-    """A framing, and what arrives for it."""
+    """A framing, and the rows that arrive for it."""
 
     framing: Framing
     column: str
@@ -83,7 +83,7 @@ class FrameCase(Arrivals):
         return self.framing.axis(self.domain, scale=scale, zone="UTC", also=self.disorder.finest)
 
     def read(self, row: Row) -> Any:
-        """What the kind reads of a row."""
+        """Return what the kind reads of a row."""
         kind = self.framing.kind
         value = row.get(self.column)
         match kind:
@@ -111,7 +111,7 @@ class FrameCase(Arrivals):
             bridged=BRIDGES.get(self.framing.missing, rising),
             tie=lambda row: row["tie"],
             combine=self.combine,
-            aggregates={f"r{place}": one for place, one in enumerate(self.meanings())},
+            aggregates={f"r{place}": evaluate for place, evaluate in enumerate(self.meanings())},
         )
 
     def meanings(self) -> list[Evaluate]:
@@ -121,7 +121,7 @@ class FrameCase(Arrivals):
         return build(self.framing, self.typed())
 
     def typed(self) -> FrameOperatorInputs:
-        """What a plan over these columns would know."""
+        """Return the inputs of the operator that a plan over these columns has."""
         _, bound_type, _ = ON_TYPES[self.domain]
         chosen = self.framing.ties in ("first", "last")
         return FrameOperatorInputs(
@@ -137,7 +137,7 @@ class FrameCase(Arrivals):
         )
 
     def _slot(self, place: int) -> int:
-        """Where a slot lies: that of a density lies first, as in a plan."""
+        """Return the place of a slot; the slot of a density comes first, as in a plan."""
         if not isinstance(self.framing.kind, Density) or self.column == "*":
             return place
         first = SLOTS.index(self.column)
@@ -148,7 +148,7 @@ class FrameCase(Arrivals):
 
     @property
     def _bridge(self) -> Bridge | None:
-        """A condition on missing rows as the parser reads it, where Spark gives the columns."""
+        """The condition on missing rows, as the parser reads it."""
         if not self.framing.predicted:
             return None
         tree, written = parse_bridge(str(self.framing.missing))
@@ -158,13 +158,13 @@ class FrameCase(Arrivals):
 
     @property
     def _bridged(self) -> list[str]:
-        """The columns that it looks at."""
+        """The columns that the condition on missing rows reads."""
         text = str(self.framing.missing)
         return [name for name in SLOTS if re.search(rf"\b(prev|next)\.{name}\b", text)]
 
     @property
     def _combined(self) -> CombinedTies | None:
-        """What every column becomes of rows that tie."""
+        """How the columns of rows that tie are combined; None if they are not."""
         if not self.framing.combines_ties:
             return None
         calls = [
@@ -190,20 +190,20 @@ class FrameCase(Arrivals):
         return CombinedTies(tuple(calls), tuple(derived))
 
     def combine(self, rows: Sequence[Row]) -> Row:
-        """Rows that tie as one."""
+        """Return rows that tie as one row."""
         first = min(rows, key=lambda row: row["on"])
         how = {name: aggregates.FUNCTIONS[self._tied_by(name)] for name in SLOTS}
         return {**first, **{n: evaluate([row[n] for row in rows]) for n, evaluate in how.items()}}
 
     def _tied_by(self, column: str) -> str:
-        """The aggregate that a column of rows that tie becomes."""
+        """Return the aggregate that combines a column of rows that tie."""
         how = self.framing.ties
         named = dict(how)[column] if isinstance(how, tuple) else str(how)
         return "avg" if named == "mean" else named
 
     @property
     def _measured(self) -> tuple[AggregateCall, ...]:
-        """The call that a density is measured by."""
+        """The call of the aggregate of a density, if the kind is one."""
         kind = self.framing.kind
         if not isinstance(kind, Density):
             return ()
@@ -226,7 +226,7 @@ class FrameCase(Arrivals):
         return (TYPES[self.column],)
 
     def table(self, rows: Sequence[Row]) -> pa.Table:
-        made = super().table(rows)
+        table = super().table(rows)
         match self.framing.kind:
             case Threshold():
                 read: list[list[Any]] = [[row["b"] for row in rows]]
@@ -242,24 +242,28 @@ class FrameCase(Arrivals):
             case _:
                 read = [[row[self.column] for row in rows]]
         for place, (values, type_) in enumerate(zip(read, self.read_types, strict=True)):
-            made = made.append_column(f"f{place}", pa.array(values, type_, from_pandas=False))
+            table = table.append_column(f"f{place}", pa.array(values, type_, from_pandas=False))
         for place in range(len(SLOTS)):
-            made = made.append_column(f"c{place}", made[f"s{place}"])
+            table = table.append_column(f"c{place}", table[f"s{place}"])
         for place in range(len(SLOTS)):
-            at = made.column_names.index(f"s{self._slot(place)}")
-            made = made.set_column(at, f"s{self._slot(place)}", made[f"c{place}"])
+            at = table.column_names.index(f"s{self._slot(place)}")
+            table = table.set_column(at, f"s{self._slot(place)}", table[f"c{place}"])
         lacks = [self.read(row) is None for row in rows]
-        made = made.append_column("lacks", pa.array(lacks, pa.bool_()))
-        made = made.append_column("opens", pa.array([row["s"] == "a" for row in rows], pa.bool_()))
-        made = made.append_column("t0", pa.array([row["tie"] for row in rows], pa.int64()))
+        table = table.append_column("lacks", pa.array(lacks, pa.bool_()))
+        table = table.append_column(
+            "opens", pa.array([row["s"] == "a" for row in rows], pa.bool_())
+        )
+        table = table.append_column("t0", pa.array([row["tie"] for row in rows], pa.int64()))
         for place, name in enumerate(self._bridged):
             values = [row[name] for row in rows]
-            made = made.append_column(f"m{place}", pa.array(values, TYPES[name], from_pandas=False))
+            table = table.append_column(
+                f"m{place}", pa.array(values, TYPES[name], from_pandas=False)
+            )
         until = pa.array([row["until"] for row in rows], ON_TYPES[self.domain][0])
-        return made.append_column("until", until)
+        return table.append_column("until", until)
 
     def run(self, operator: Operator | None = None) -> Ran:
-        """Two tasks, one after the other, as a cluster would have sent them."""
+        """Run the steps; two tasks have the halves of each micro-batch."""
         halves = [len(rows) // 2 for rows in self.batches]
         dealt = [(r[:half], r[half:]) for r, half in zip(self.batches, halves, strict=True)]
         return steps(operator or self.operator(), self, dealt)
@@ -268,7 +272,7 @@ class FrameCase(Arrivals):
         return self.reference().run(self.punctuated())
 
     def run_at_once(self) -> Ran:
-        """As the batch driver does: all rows, and then no more."""
+        """Run one step with all rows and then their end, as the batch driver does."""
         work, ran = self.operator(), Ran()
         routed = work.map_sides[0].route(self.table(self.data()))
         end = Punctuation(None, None, routed.progress, ended=True)
@@ -296,21 +300,21 @@ def chosen(before: Row, after: Row) -> bool | None:
     return None if after["s"] is None else str(after["s"]).startswith("a")
 
 
-#: Conditions on the rows around a missing one, and what they mean.
+#: Conditions on the rows around a missing one, and their reference functions.
 BRIDGES: dict[object, Callable[[Row, Row], bool | None]] = {
     str(meaning.__doc__).strip("`"): meaning for meaning in (rising, chosen)
 }
 
 
 def _meaning(kind: FrameKind) -> Evaluate | None:
-    """The aggregate that decides about frames."""
+    """Return the reference function of the aggregate that decides about frames."""
     if not isinstance(kind, Crossing | Density):
         return None
     assert isinstance(kind.aggregate, Aggregate)
     return measures.evaluator(kind.aggregate)
 
 
-#: What densities are measured by.
+#: The aggregates of densities.
 DENSITIES = (*filter(measures.is_plain, measures.MEASURES), Aggregate("median", (Sql("v"),)))
 
 
@@ -320,7 +324,7 @@ def _column(aggregate: Aggregate) -> str:
 
 @st.composite
 def kinds(draw: st.DrawFn, domain: Domain) -> tuple[FrameKind, str]:
-    """A kind and the column it is of."""
+    """Draw a kind of frame and the column that it reads."""
     start = draw(st.sampled_from([None, None, "s = 'a'"]))
     restart = None if start is None else draw(st.sampled_from(["close", "drop", "continue"]))
     plain = ["threshold", "boundary", "delta", "measure", "trend", "between"]
@@ -364,7 +368,7 @@ def kinds(draw: st.DrawFn, domain: Domain) -> tuple[FrameKind, str]:
     return Between("b", "s = 'a'", draw(st.sampled_from(["both", "start", "end", "neither"]))), "b"
 
 
-#: What rows of these properties have in their columns; drawn together, because every draw costs.
+#: The values of rows; drawn together, because every draw takes time.
 def _values(seed: int) -> dict[str, Any]:
     chance = random.Random(seed)
     drawn = {
@@ -373,28 +377,28 @@ def _values(seed: int) -> dict[str, Any]:
         "s": chance.choice(["a", "a", "b", ""]),
         "b": chance.random() < 0.7,
         "d": Decimal(chance.randint(-4, 8)).scaleb(-1) * 5,
-        # Of 18 decimals, few of these fit 64 bits.
+        # With 18 decimals, few of these fit 64 bits.
         "w": Decimal(chance.choice(["-20.5", "0", "9.2", "9.5", "18.446744073709551616", "40"])),
         "f": chance.choice([-math.inf, -0.5, 0.25, 1.5, 1e30, math.inf]),
         "o": date(2026, 1, chance.randint(1, 4)),
         "t": datetime(2026, 1, 1, chance.randint(0, 3), tzinfo=UTC),
     }
-    made: dict[str, Any] = {n: None if chance.random() < 0.15 else v for n, v in drawn.items()}
+    values: dict[str, Any] = {n: None if chance.random() < 0.15 else v for n, v in drawn.items()}
     if chance.random() < 0.05:
-        made["v"] = math.nan
-    return {**made, "tie": chance.randint(0, 10**6)}
+        values["v"] = math.nan
+    return {**values, "tie": chance.randint(0, 10**6)}
 
 
 VALUES = [_values(seed) for seed in range(200)]
 
 
-#: Rows that tie as one, by column; types stay what they are.
+#: How rows that tie are combined, by column; types do not change.
 BY_COLUMN = {"v": "mean", "i": "sum", "s": "min", "b": "max", "d": "max"}
 
 
 @st.composite
 def schedules(draw: st.DrawFn, domain: Domain) -> Schedule:
-    """Slots of a few units, from the epoch or from somewhere among the rows."""
+    """Draw slots of a few units, counted from the epoch or from a place among the rows."""
     origin = draw(st.none() | st.integers(-3, 9).map(ON_TYPES[domain][2]))
     return Schedule(LENGTHS[domain](draw(st.integers(2, 5))), origin)
 
@@ -403,7 +407,7 @@ def schedules(draw: st.DrawFn, domain: Domain) -> Schedule:
 def framings(
     draw: st.DrawFn, domain: Domain, only: Sequence[FrameKind] = ()
 ) -> tuple[Framing, str]:
-    """A framing that does not contradict itself, and its column."""
+    """Draw a framing without contradictions, and its column."""
     kind, column = (draw(st.sampled_from(only)), "v") if only else draw(kinds(domain))
     length = LENGTHS[domain]
     few = st.integers(1, 9)
@@ -439,8 +443,8 @@ def framings(
     if isinstance(kind, Crossing) and kind.aggregate.function == "own":  # type: ignore[attr-defined]
         options["scheme"] = None
         if kind.start is not None and kind.restart == "continue":
-            given = kind.aggregate, kind.sign, kind.limit, kind.span
-            kind = Crossing(*given, kind.start, "drop")
+            crossing = kind.aggregate, kind.sign, kind.limit, kind.span
+            kind = Crossing(*crossing, kind.start, "drop")
     if isinstance(kind, Cluster) and options["max_count"] is None:
         options["max_duration"] = options["max_duration"] or length(12)
     options["tie_order"] = "tie" if options["ties"] in ("first", "last") else None
@@ -449,7 +453,7 @@ def framings(
 
 
 def _agreeing(kind: FrameKind, options: dict[str, Any]) -> Framing:
-    """A framing without the properties that contradict others."""
+    """Return a framing without the options that contradict others."""
     while True:
         try:
             return Framing(kind, "on", **options)
@@ -513,7 +517,7 @@ def _until(domain: Domain, on: Any, gap: int) -> Any:
 
 
 def _one_each(rows: list[Row], framing: Framing, column: str, axis: Axis) -> list[Row]:
-    """Rows of which no two tie."""
+    """Return rows of which no two tie."""
     along = isinstance(framing.kind, Region)
     kept: dict[Any, Row] = {}
     for place, row in enumerate(rows):

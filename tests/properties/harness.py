@@ -1,4 +1,4 @@
-"""Random windows over values with every aggregate, and their step function run without Spark."""
+"""Random windows over values with every aggregate, and how to run their steps without Spark."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.properties.arriving import (
 
 @dataclass(frozen=True)
 class Case(Arrivals):
-    """Windows over values, and what arrives for them."""
+    """Windows over values, and the rows that arrive for them."""
 
     range: int
     slide: int
@@ -94,16 +94,16 @@ CALLS: tuple[Called, ...] = (
     ("heavy_hitters", (2,), (0.4,)),
     ("top_k", (2,), (2,)),
 )
-#: Calls are numbered by their slots, so between them they use all.
+#: Calls that together read every slot.
 EVERY_SLOT: tuple[Called, ...] = tuple(
     (function, (slot,), ()) for slot, function in enumerate(("max", "sum", "max", "any", "sum"))
 )
 
 
 def some_calls() -> st.SearchStrategy[tuple[Called, ...]]:
-    """Some of the calls: all of them in every example would cost most of the time."""
+    """Draw some of the calls, because all of them in every example would take too long."""
     drawn = st.lists(st.sampled_from(CALLS), max_size=8, unique=True)
-    return drawn.map(lambda found: (*EVERY_SLOT, *found))
+    return drawn.map(lambda calls: (*EVERY_SLOT, *calls))
 
 
 def bound_calls(calls: Sequence[Called] = CALLS) -> tuple[AggregateCall, ...]:
@@ -114,11 +114,11 @@ def bound_calls(calls: Sequence[Called] = CALLS) -> tuple[AggregateCall, ...]:
 
 
 def evaluators(calls: Sequence[Called] = CALLS) -> dict[str, Evaluate]:
-    """What each call means, over the rows of a window."""
-    made: dict[str, Evaluate] = {}
+    """Return the reference function of each call, over the rows of a window."""
+    by_name: dict[str, Evaluate] = {}
     for place, (function, slots, options) in enumerate(calls):
-        made[f"r{place}"] = _evaluator(function, SLOTS[slots[0]] if slots else None, options)
-    return made
+        by_name[f"r{place}"] = _evaluator(function, SLOTS[slots[0]] if slots else None, options)
+    return by_name
 
 
 def _evaluator(function: str, slot: str | None, options: tuple[Any, ...]) -> Evaluate:
@@ -146,8 +146,8 @@ def _with_constant(function: str, values: Sequence[Any], constant: Any) -> Any:
         return aggregates.heavy_hitters(values, str(constant))
     if not isinstance(constant, tuple):
         return aggregates.quantile(values, constant)
-    found = [aggregates.quantile(values, share) for share in constant]
-    return None if found[0] is None else found
+    quantiles = [aggregates.quantile(values, share) for share in constant]
+    return None if quantiles[0] is None else quantiles
 
 
 def operator(case: Case, calls: Sequence[Called] = CALLS) -> Windows:
@@ -164,7 +164,7 @@ def operator(case: Case, calls: Sequence[Called] = CALLS) -> Windows:
 
 
 def run_steps(case: Case, work: Windows | None = None) -> Ran:
-    """Two tasks take the rows of a micro-batch in turn."""
+    """Run the steps of a case; two tasks take the rows of a micro-batch in turn."""
     dealt = [[rows[turn::2] for turn in (0, 1)] for rows in case.batches]
     return steps(work or operator(case), case, dealt)
 

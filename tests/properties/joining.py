@@ -1,4 +1,4 @@
-"""Several inputs, each with its own disorder, stepped through one operator without Spark."""
+"""Runs one operator on several inputs, each with its own disorder, without Spark."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Row = dict[str, Any]
 
 @dataclass
 class JointRan:
-    """What the step function made of several inputs; used and refused are those of each."""
+    """The results of all steps over several inputs; ``used`` and ``refused`` are per input."""
 
     results: list[Row] = field(default_factory=list)
     used: list[int] = field(default_factory=list)
@@ -49,9 +49,9 @@ def joint_steps(
     *,
     state: MemoryState | None = None,
 ) -> JointRan:
-    """Step every micro-batch as a driver would; an input ends with the step ``ends`` says.
+    """Step every micro-batch as a driver would; ``ends`` has the step in which each input ends.
 
-    An input that ends later than its micro-batches has empty ones until then.
+    An input has empty micro-batches after its last one until it ends.
     """
     state = MemoryState() if state is None else state
     ran = JointRan(used=[0] * len(cases), refused=[[] for _ in cases])
@@ -60,8 +60,8 @@ def joint_steps(
     for number in range(max(last) + 1):
         arrived, changes = [], {}
         for place, case in enumerate(cases):
-            came, advanced = _arrived(work, place, case, number, last[place], state, progress, ran)
-            arrived.append(came)
+            batch, advanced = _arrived(work, place, case, number, last[place], state, progress, ran)
+            arrived.append(batch)
             progress[place] = advanced.progress
             changes |= _scope(state, place).named(dict(advanced.changes))
         step = work.step(state, arrived)
@@ -108,7 +108,7 @@ def _arrived(
 
 
 def at_once(work: Operator, cases: Sequence[Arrivals]) -> JointRan:
-    """As the batch driver does: all rows of all inputs, and then no more."""
+    """Run one step with all rows of all inputs, then their end, as the batch driver does."""
     ran = JointRan(used=[0] * len(cases), refused=[[] for _ in cases])
     arrived = []
     for place, (sender, case) in enumerate(zip(work.map_sides, cases, strict=True)):

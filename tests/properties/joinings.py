@@ -38,11 +38,11 @@ from tests.properties.fillings import common
 from tests.properties.joining import JointRan, at_once, joint_steps
 
 Row = dict[str, Any]
-#: What travels of rows: where they lie, two values, and a number that tells them apart.
+#: The columns that travel: ``on``, two values, and a number that identifies a row.
 COLUMNS = ("on", "v", "i", "n")
-#: What orders right rows of an as-of join that lie in the same place.
+#: The types of the columns that order right rows of an as-of join with equal ``on``.
 TIES = (pa.string(), pa.int64())
-#: Rules by which punctuation speaks for all keys.
+#: Rules whose punctuation is for all keys.
 STREAM_RULES = ("slack", "rows", "marks", "each")
 
 
@@ -66,12 +66,12 @@ class Joined(Arrivals):
         return ON_TYPES[self.domain][0], pa.float64(), pa.int64(), pa.int64()
 
     def table(self, rows: Sequence[Row]) -> pa.Table:
-        made = super().table(rows)
+        table = super().table(rows)
         for place, (name, type_) in enumerate(zip(COLUMNS, self.types, strict=True)):
-            made = made.append_column(f"c{place}", pa.array([row[name] for row in rows], type_))
+            table = table.append_column(f"c{place}", pa.array([row[name] for row in rows], type_))
         for place, (name, type_) in enumerate(zip(("s", "n"), TIES, strict=True)):
-            made = made.append_column(f"t{place}", pa.array([row[name] for row in rows], type_))
-        return made if self.keyed else made.drop_columns(["k0"])
+            table = table.append_column(f"t{place}", pa.array([row[name] for row in rows], type_))
+        return table if self.keyed else table.drop_columns(["k0"])
 
     @property
     def side(self) -> SideRows:
@@ -82,7 +82,7 @@ class Joined(Arrivals):
 
 @dataclass(frozen=True)
 class TwoSides:
-    """The rows of both sides, and with which step each ends."""
+    """The rows of both sides, and the step in which each ends."""
 
     left: Joined
     right: Joined
@@ -96,7 +96,7 @@ class TwoSides:
         raise NotImplementedError
 
     def pairs(self, left: Sequence[Row], right: Sequence[Row]) -> list[Row]:
-        """What the reference makes of rows that were in time."""
+        """Return the results of the reference for rows that were in time."""
         raise NotImplementedError
 
     def run(self, work: Operator | None = None) -> JointRan:
@@ -112,16 +112,18 @@ class TwoSides:
         return self._expected([[MicroBatch(side.data(), END)] for side in self.sides])
 
     def whole(self, rows: Sequence[Sequence[Row]]) -> tuple[list[Row], list[Outcome]]:
-        """What a batch of these rows of each side gives."""
-        return self._expected([[MicroBatch(mine, END)] for mine in rows])
+        """Return what a batch of these rows of each side gives."""
+        return self._expected([[MicroBatch(side_rows, END)] for side_rows in rows])
 
     def _expected(self, batches: Sequence[Sequence[MicroBatch]]) -> tuple[list[Row], list[Outcome]]:
-        came, outcomes = [], []
-        for side, one in zip(self.sides, batches, strict=True):
+        arrived, outcomes = [], []
+        for side, side_batches in zip(self.sides, batches, strict=True):
             outcomes.append(Outcome())
-            held = arrive(outcomes[-1], one, side.axis, "on", side.by, lambda row: None).held
-            came.append([row for rows in held.values() for row in rows])
-        return self.pairs(*came), outcomes
+            held = arrive(
+                outcomes[-1], side_batches, side.axis, "on", side.by, lambda row: None
+            ).held
+            arrived.append([row for rows in held.values() for row in rows])
+        return self.pairs(*arrived), outcomes
 
 
 @dataclass(frozen=True)
@@ -153,24 +155,26 @@ class JoinCase(TwoSides):
     def _where(self, left: Any, right: Any) -> bool | None:
         if self.sign is None:
             return True
-        one, other = left["v"], right["v"]
-        if one is None or other is None:
+        left_value, right_value = left["v"], right["v"]
+        if left_value is None or right_value is None:
             return None
-        return bool(one < other) if self.sign == "<" else bool(one != other)
+        return (
+            bool(left_value < right_value) if self.sign == "<" else bool(left_value != right_value)
+        )
 
     def pairs(self, left: Sequence[Row], right: Sequence[Row]) -> list[Row]:
         only = left_only(self.spec.how)
-        found = self.reference.run(left, right)
-        return [told(self, one, other, only=only) for one, other in found]
+        pairs = self.reference.run(left, right)
+        return [told(self, left_row, right_row, only=only) for left_row, right_row in pairs]
 
 
 def told(case: TwoSides, left: Any, right: Any, *, only: bool = False) -> Row:
-    """A pair as a result says it; the left row only where it is reported by itself."""
-    made = {"k0": (right if left is None else left)["k"]} if case.left.keyed else {}
+    """Return a pair as a result; with ``only`` it has the columns of the left row alone."""
+    result = {"k0": (right if left is None else left)["k"]} if case.left.keyed else {}
     for name, row in (("left", left), *(() if only else (("right", right),))):
         for place, column in enumerate(COLUMNS):
-            made[f"{name}{place}"] = None if row is None else row[column]
-    return made
+            result[f"{name}{place}"] = None if row is None else row[column]
+    return result
 
 
 @dataclass(frozen=True)
@@ -190,12 +194,15 @@ class AsofCase(TwoSides):
         return AsofReference(self.spec, self.left.axis, "on", self.left.by, ("s", "n"))
 
     def pairs(self, left: Sequence[Row], right: Sequence[Row]) -> list[Row]:
-        return [told(self, one, other) for one, other in self.reference.run(left, right)]
+        return [
+            told(self, left_row, right_row)
+            for left_row, right_row in self.reference.run(left, right)
+        ]
 
 
 @dataclass
 class Watched:
-    """An operator that is looked at before every step and behind it."""
+    """An operator with checks that run before and after every step."""
 
     case: TwoSides
     work: PairJoinOperator | AsofJoinOperator
@@ -222,8 +229,8 @@ class Watched:
 
     def step(self, state: MemoryState, arrived: Sequence[InputBatch]) -> Step:
         self.before(self, state, arrived)
-        for place, (side, one) in enumerate(zip(self.work.sides, arrived, strict=True)):
-            numbers = side.in_time(one)[0]["c3"].to_pylist()
+        for place, (side, batch) in enumerate(zip(self.work.sides, arrived, strict=True)):
+            numbers = side.in_time(batch)[0]["c3"].to_pylist()
             rows = {r["n"]: r for rows in self.case.sides[place].batches for r in rows}
             self.came[place].extend(rows[number] for number in numbers)
         step = self.work.step(state, arrived)
@@ -233,7 +240,7 @@ class Watched:
 
 
 def held(state: MemoryState, place: int) -> Iterator[tuple[list[int], list[int]]]:
-    """The numbers of the rows in each chunk of a side, and of those that are not gone."""
+    """Yield for each chunk of a side the numbers of its rows, and of those not marked GONE."""
     for chunk in state.buckets(f"side{place}:rows"):
         rows = state.read(f"side{place}:rows", chunk)
         marked = chunk in state.buckets(f"side{place}:marks")
@@ -244,7 +251,7 @@ def held(state: MemoryState, place: int) -> Iterator[tuple[list[int], list[int]]
 
 
 def reports(spec: Distance | Zipper, how: str) -> Distance | Zipper:
-    """The same join, of which other rows are reported."""
+    """Return the same join with another ``how``."""
     if isinstance(spec, Zipper):
         return Zipper(spec.every, spec.origin, how)
     return Distance(spec.within, spec.direction, how)
@@ -266,7 +273,7 @@ def specs(draw: st.DrawFn, domain: Domain) -> Distance | Zipper:
 
 @st.composite
 def sides(draw: st.DrawFn, domain: Domain, rules: Sequence[str], *, keyed: bool) -> Joined:
-    """Rows far apart with anything in them; or many of few keys close together, in many steps."""
+    """Draw a few rows with any values, or many rows of few keys close together in many steps."""
     if draw(st.booleans()):
         rows = draw(st.lists(row_values(domain, st.sampled_from(PREPARED)), max_size=12))
         return Joined(**draw(arrivals(domain, _numbered(rows), rules)), keyed=keyed)
@@ -276,10 +283,10 @@ def sides(draw: st.DrawFn, domain: Domain, rules: Sequence[str], *, keyed: bool)
         {"on": on(place), **whose, **values}
         for place, whose, values in draw(st.lists(drawn, min_size=6, max_size=16))
     ]
-    given = draw(arrivals(domain, _numbered(rows), rules))
+    fields = draw(arrivals(domain, _numbered(rows), rules))
     batches = split(_numbered(rows), draw(st.lists(st.integers(0, 16), min_size=2, max_size=6)))
-    clocks = [None if given["clocks"][0] is None else place for place in range(len(batches))]
-    return Joined(**{**given, "batches": batches, "clocks": clocks}, keyed=keyed)
+    clocks = [None if fields["clocks"][0] is None else place for place in range(len(batches))]
+    return Joined(**{**fields, "batches": batches, "clocks": clocks}, keyed=keyed)
 
 
 #: Few keys, and few marks.
@@ -315,12 +322,12 @@ def join_cases(draw: st.DrawFn, rules: Sequence[str] = RULES) -> JoinCase:
 
 @st.composite
 def limited_cases(draw: st.DrawFn) -> JoinCase:
-    """Joins with little room."""
+    """Draw joins with a low limit of bytes."""
     return replace(draw(join_cases()), limit=draw(st.integers(0, 8)) * 100)
 
 
 def stream_cases() -> st.SearchStrategy[JoinCase]:
-    """Joins of streams that are complete for all keys at once."""
+    """Draw joins of streams whose punctuation is for all keys."""
     return join_cases(STREAM_RULES)
 
 
@@ -337,22 +344,22 @@ def asof_cases(draw: st.DrawFn, rules: Sequence[str] = RULES) -> AsofCase:
 
 
 def asof_stream_cases() -> st.SearchStrategy[AsofCase]:
-    """As-of joins of streams that are complete for all keys at once."""
+    """Draw as-of joins of streams whose punctuation is for all keys."""
     return asof_cases(STREAM_RULES)
 
 
 @st.composite
 def split_cases(draw: st.DrawFn) -> tuple[TwoSides, TwoSides]:
-    """One join of the same arrivals, none of which is ever late, split in two ways."""
+    """Draw a join whose rows are never late, with two ways to split them into micro-batches."""
     case: TwoSides = draw(join_cases() | asof_cases())
     delays = draw(st.lists(st.integers(0, 10), min_size=1, max_size=7))
     cuts = st.lists(st.integers(0, 12), max_size=4)
     ends = st.tuples(st.integers(0, 5), st.integers(0, 5))
-    made = []
+    cases = []
     for _ in range(2):
         left, right = (_cut(in_order(side, delays), draw(cuts)) for side in case.sides)
-        made.append(replace(case, left=left, right=right, ends=draw(ends)))
-    return made[0], made[1]
+        cases.append(replace(case, left=left, right=right, ends=draw(ends)))
+    return cases[0], cases[1]
 
 
 def _cut(side: Joined, cuts: Sequence[int]) -> Joined:
@@ -361,7 +368,7 @@ def _cut(side: Joined, cuts: Sequence[int]) -> Joined:
 
 
 def in_order(side: Joined, delays: Sequence[int]) -> Joined:
-    """The rows of a side as they come when none is delayed by more than the slack."""
+    """Return the rows of a side in an order in which none is later than the slack allows."""
     slack = side.axis.length("slack", parse_length("slack", LENGTHS[side.domain](side.slack)))
     rows = [row for batch in side.batches for row in batch]
     placed = [row for row in rows if without_place(side.axis, row["on"]) is None]

@@ -1,4 +1,4 @@
-"""Aggregates that decide about frames: what Spark evaluates for them, and what they mean."""
+"""Aggregates that decide about frames: what Spark evaluates for them, and their reference."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Row = dict[str, Any]
 
 
 class Turned(OwnAggregate):
-    """The sum of ``a - b / 4``, rows that lack both left out."""
+    """The sum of ``a - b / 4``, without rows in which both are null."""
 
     partials = (pa.float64(), pa.int64())
 
@@ -31,9 +31,11 @@ class Turned(OwnAggregate):
 
     def partial(self, columns: Any, groups: Any, count: int) -> Any:
         a, b = (column.cast(pa.float64()).fill_null(0.0).to_numpy() for column in columns)
-        some = ~np.array([c.is_null().to_numpy(zero_copy_only=False) for c in columns]).all(axis=0)
-        sums = grouped_sum(pa.array(np.where(some, a - b / 4, 0.0)), groups, count)
-        return [sums, grouped_sum(pa.array(some.astype(np.int64)), groups, count)]
+        has_value = ~np.array([c.is_null().to_numpy(zero_copy_only=False) for c in columns]).all(
+            axis=0
+        )
+        sums = grouped_sum(pa.array(np.where(has_value, a - b / 4, 0.0)), groups, count)
+        return [sums, grouped_sum(pa.array(has_value.astype(np.int64)), groups, count)]
 
     def merge(self, partials: Any, groups: Any, count: int) -> Any:
         return [grouped_sum(part, groups, count) for part in partials]
@@ -42,9 +44,9 @@ class Turned(OwnAggregate):
         return pa.array(partials[0].to_numpy(), mask=partials[1].to_numpy() == 0)
 
 
-#: A user's own aggregates by the names that text calls them.
+#: A user's own aggregates by their names in SQL text.
 FUNCTIONS = {"turned": Turned()}
-#: Aggregates as they are written: such as kernels know, and such as are computed row by row.
+#: Aggregates as SQL text: some are computed by kernels, others row by row.
 TEXTS = (
     "count(*)",
     "count(v)",
@@ -70,11 +72,11 @@ MEASURES = tuple(parse_comparison(f"{text} > 0", FUNCTIONS)[0] for text in TEXTS
 
 
 def text(aggregate: Aggregate) -> str:
-    """How it is written."""
+    """Return the SQL text of an aggregate."""
     return next((t for t, a in zip(TEXTS, MEASURES, strict=True) if a == aggregate), str(aggregate))
 
 
-#: What they are compared with: also numbers that are no doubles, and an average of thirds.
+#: The limits that aggregates are compared with; some are not doubles, some are thirds.
 LIMITS = ("0", "1", "1.5", "3", "0.333333", "0.7", "-0.3333335", "27.63")
 
 
@@ -83,7 +85,7 @@ def names(aggregate: Aggregate) -> list[str]:
 
 
 def is_plain(aggregate: Aggregate) -> bool:
-    """Whether it reads one column as it is, or none."""
+    """True if an aggregate reads one column without computing on it, or none."""
     computed = ("count_if", "weighted_avg", "var_pop", "var_samp", "stddev_pop", "stddev_samp")
     computed_here = aggregate.function in computed and names(aggregate) != ["v"]
     return aggregate.condition is None and len(names(aggregate)) <= 1 and not computed_here
@@ -94,7 +96,7 @@ def lacks(aggregate: Aggregate, row: Row) -> bool:
 
 
 def types(aggregate: Aggregate) -> tuple[pa.DataType, ...]:
-    """The types of what Spark evaluates."""
+    """Return the types of the slots that Spark evaluates."""
     of = tuple(TYPES[name] for name in names(aggregate))
     match aggregate.function:
         case "count" if not of:
@@ -109,7 +111,7 @@ def types(aggregate: Aggregate) -> tuple[pa.DataType, ...]:
 
 
 def slots(aggregate: Aggregate, row: Row) -> list[Any]:
-    """What Spark evaluates for a row."""
+    """Return the slots that Spark evaluates for a row."""
     counted = aggregate.condition is None or row[str(aggregate.condition)] is True
     values = [row[name] for name in names(aggregate)]
     match aggregate.function:
@@ -130,7 +132,7 @@ def slots(aggregate: Aggregate, row: Row) -> list[Any]:
 
 
 def evaluator(aggregate: Aggregate) -> Evaluate:
-    """What it means, over the rows of a frame."""
+    """Return the reference function of an aggregate, over the rows of a frame."""
 
     def evaluate(rows: Sequence[Any]) -> Any:
         if aggregate.condition is not None:
@@ -159,20 +161,22 @@ def evaluator(aggregate: Aggregate) -> Evaluate:
     return evaluate
 
 
-def _at_once(aggregate: Aggregate, of: list[list[Any]]) -> Any:
-    """A user's own aggregate of all rows together."""
-    own, given = aggregate.options[0], types(aggregate)
+def _at_once(aggregate: Aggregate, values_of: list[list[Any]]) -> Any:
+    """Return a user's own aggregate of all rows together."""
+    own, argument_types = aggregate.options[0], types(aggregate)
     assert isinstance(own, OwnAggregate)
-    own = own.typed(given)
-    if not of[0]:
+    own = own.typed(argument_types)
+    if not values_of[0]:
         return None
-    columns = [pa.array(values, type_) for values, type_ in zip(of, given, strict=True)]
-    partial = own.partial(columns, np.zeros(len(of[0]), np.int64), 1)
+    columns = [
+        pa.array(values, type_) for values, type_ in zip(values_of, argument_types, strict=True)
+    ]
+    partial = own.partial(columns, np.zeros(len(values_of[0]), np.int64), 1)
     return own.finish(partial)[0].as_py()
 
 
 def call(aggregate: Aggregate) -> AggregateCall:
-    """The aggregate over the columns of rows, if it is plain."""
+    """Return the call of a plain aggregate over the columns of rows."""
     assert is_plain(aggregate)
     places = tuple(SLOTS.index(name) for name in names(aggregate))
     function, options = aggregate.function, aggregate.options

@@ -1,4 +1,4 @@
-"""Random streams resampled, on a grid and at the instants of another one, without Spark."""
+"""Random resampling, on a grid and at the instants of another stream, without Spark."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.properties.joinings import COLUMNS, Joined, Row, TwoSides, two_sides
 
 @dataclass(frozen=True)
 class ResampleCase(TwoSides):
-    """The right side resampled: at the instants of the left one, or on a grid without it."""
+    """The right side, resampled at the instants of the left side or on a grid."""
 
     spec: Resampling
 
@@ -48,15 +48,19 @@ class ResampleCase(TwoSides):
         axis, by = self.right.axis, self.right.by
         return ResampleReference(self.spec, axis, "on", by, COLUMNS, linear, ("s", "n"))
 
-    def pairs(self, *came: Sequence[Row]) -> list[Row]:
-        instants = None if self.spec.every is not None else came[0]
-        return [self._told(row) for row in self.reference.run(came[-1], instants)]
+    def pairs(self, *arrived: Sequence[Row]) -> list[Row]:
+        instants = None if self.spec.every is not None else arrived[0]
+        return [self._result(row) for row in self.reference.run(arrived[-1], instants)]
 
-    def _told(self, made: Any) -> Row:
-        at = made["at"] if isinstance(made["at"], float) else self.right.axis.value(made["at"])
-        key = {"k0": made["k"]} if self.right.keyed else {}
-        values = {f"r{place}": made[name] for place, name in enumerate(COLUMNS)}
-        return {**key, "at": at, **values, "gap": made["gap"]}
+    def _result(self, reported: Any) -> Row:
+        at = (
+            reported["at"]
+            if isinstance(reported["at"], float)
+            else self.right.axis.value(reported["at"])
+        )
+        key = {"k0": reported["k"]} if self.right.keyed else {}
+        values = {f"r{place}": reported[name] for place, name in enumerate(COLUMNS)}
+        return {**key, "at": at, **values, "gap": reported["gap"]}
 
     def run(self, work: Operator | None = None) -> JointRan:
         return joint_steps(work or self.operator(), self.sides, self.ends[: len(self.sides)])
@@ -66,7 +70,7 @@ class ResampleCase(TwoSides):
 
 
 def looked(spec: Resampling) -> Asof:
-    """Where an instant of another stream looks for rows."""
+    """Return the as-of join that finds the rows around an instant of another stream."""
     if spec.how == "linear":
         return Asof(None, "nearest")
     return Asof(spec.max_gap, "backward" if spec.how == "previous" else "nearest")

@@ -1,4 +1,4 @@
-"""Random windows over rows, and the operators run over them without Spark."""
+"""Random windows over rows, and how to run their operators without Spark."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from tests.properties.arriving import (
 from tests.properties.harness import EVERY_SLOT, Called, bound_calls, evaluators
 
 Row = dict[str, Any]
-#: A gap in the units of each domain, as a row brings it.
+#: A gap in the units of each domain, as a row has it.
 GAPS: dict[Domain, Callable[[int], Any]] = {
     Domain.TIMESTAMP: lambda n: timedelta(seconds=n),
     Domain.TIMESTAMP_NTZ: lambda n: timedelta(seconds=n),
@@ -56,9 +56,9 @@ GAPS: dict[Domain, Callable[[int], Any]] = {
 }
 
 
-#: Grouped inside windows there are no keys that could have a punctuation of their own.
+#: Windows with groups inside have no keys, so there is no punctuation per key.
 WITHOUT_KEYS = tuple(rule for rule in RULES if "key" not in rule)
-#: A call for each kind of accumulator that no call of EVERY_SLOT has.
+#: One call for each kind of accumulator that EVERY_SLOT does not use.
 KINDS: tuple[Called, ...] = (
     ("count", (), ()),
     ("sum", (0,), ()),
@@ -73,21 +73,21 @@ KINDS: tuple[Called, ...] = (
 
 
 def some_kinds() -> st.SearchStrategy[tuple[Called, ...]]:
-    """Some of them: all in every example would cost most of the time."""
+    """Draw some of these calls, because all of them in every example would take too long."""
     drawn = st.lists(st.sampled_from(KINDS), max_size=4, unique=True)
-    return drawn.map(lambda found: (*EVERY_SLOT, *found))
+    return drawn.map(lambda calls: (*EVERY_SLOT, *calls))
 
 
 @functools.cache
 def bound_call(called: Called) -> AggregateCall:
     if called[0] != "correlated":
         return bound_calls([called])[0]
-    (found,) = parse_column(str(called[2][0]), []).aggregates
-    return call(found, {name: place for place, name in enumerate(SLOTS)})
+    (aggregate,) = parse_column(str(called[2][0]), []).aggregates
+    return call(aggregate, {name: place for place, name in enumerate(SLOTS)})
 
 
 def meaning(called: Called, by_rank: bool) -> Evaluate:
-    """In row windows first, last and collect go by rank, not by ``on`` and value."""
+    """Return the reference of a call; in row windows first, last and collect go by rank."""
     function, slots, _ = called
     match function:
         case "correlated":
@@ -121,7 +121,7 @@ def _squares(rows: Sequence[Any]) -> int:
 
 @dataclass(frozen=True)
 class SequenceCase(Arrivals):
-    """Windows over rows, and what arrives for them."""
+    """Windows over rows, and the rows that arrive for them."""
 
     spec: SequenceSpec | WindowSpec
     grouped: bool
@@ -139,12 +139,12 @@ class SequenceCase(Arrivals):
 
     @property
     def by(self) -> tuple[str, ...]:
-        """Grouped inside windows: one order over all keys."""
+        """The keys; none if windows have groups inside, because all keys share one order."""
         return () if self.grouped else ("k",)
 
     def meanings(self) -> dict[str, Evaluate]:
         by_rank = isinstance(self.spec, RowWindow)
-        return {f"r{place}": meaning(one, by_rank) for place, one in enumerate(self.calls)}
+        return {f"r{place}": meaning(called, by_rank) for place, called in enumerate(self.calls)}
 
     def reference(self) -> SequenceReference:
         return SequenceReference(
@@ -164,22 +164,22 @@ class SequenceCase(Arrivals):
         return operator(self)
 
     def table(self, rows: Sequence[Row]) -> pa.Table:
-        made = super().table(rows)
-        made = made.append_column("t0", pa.array([row["tie"] for row in rows], pa.int64()))
-        made = made.append_column(f"s{len(SLOTS)}", made["on"])
+        table = super().table(rows)
+        table = table.append_column("t0", pa.array([row["tie"] for row in rows], pa.int64()))
+        table = table.append_column(f"s{len(SLOTS)}", table["on"])
         if isinstance(self.spec, SlideOnWindow):
             slides = [row["slide_on"] for row in rows]
-            made = made.append_column("slide_on", pa.array(slides, pa.int64()))
+            table = table.append_column("slide_on", pa.array(slides, pa.int64()))
         if isinstance(self.spec, Landmarks):
-            made = made.append_column("starts", made["s3"])
+            table = table.append_column("starts", table["s3"])
         if self.own_gap:
             known = [None not in (row["on"], row["gap"]) for row in rows]
             reach = [r["on"] + r["gap"] if k else None for r, k in zip(rows, known, strict=True)]
-            made = made.append_column("reach", pa.array(reach, ON_TYPES[self.domain][0]))
-        return made
+            table = table.append_column("reach", pa.array(reach, ON_TYPES[self.domain][0]))
+        return table
 
     def run(self) -> Ran:
-        """Two tasks, one after the other, as a cluster would have sent them."""
+        """Run the steps; two tasks have the halves of each micro-batch."""
         halves = [len(rows) // 2 for rows in self.batches]
         dealt = [(r[:half], r[half:]) for r, half in zip(self.batches, halves, strict=True)]
         return steps(self.operator(), self, dealt)
@@ -189,7 +189,7 @@ class SequenceCase(Arrivals):
 
 
 def operator(case: SequenceCase) -> Operator:
-    """The operator that a plan over these columns would have."""
+    """Return the operator that a plan over these columns has."""
     on_type, bound_type, _ = ON_TYPES[case.domain]
     calls = [bound_call(called) for called in case.calls]
     if isinstance(case.spec, RowWindow):

@@ -17,7 +17,7 @@ from tests.thorough import examples
 
 def steps(case: Case, asked: Asked) -> list[dict[str, Any]]:
     places = {name: place for place, name in enumerate(SLOTS)}
-    # Other aggregates share the panes, and between them all slots of the harness are used.
+    # Other aggregates share the panes, so that every slot of the harness is read.
     beside = operator(case).calls
     calls = (call(asked.aggregate, places), *beside[:2], *beside[10:])
     work = replace(operator(case), calls=calls)

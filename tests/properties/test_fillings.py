@@ -1,4 +1,4 @@
-"""reference = step function, for filled bounds whose inputs are disordered each in its own way."""
+"""reference = step function, for fills whose inputs have different disorder."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from tests.thorough import examples
 @given(fill_cases())
 def test_steps_equal_the_reference(case: FillCase) -> None:
     if isinstance(case.bounded, Framed) and case.bounded.framing.longest:
-        ran, wanted = case.run_at_once(), case.expected_at_once()  # only where input ends
-        came = [one.data() for one in case.inputs]
+        ran, wanted = case.run_at_once(), case.expected_at_once()  # known only at the end of input
+        rows_of_inputs = [arriving.data() for arriving in case.inputs]
     else:
         ran, wanted = case.run(), case.expected()
-        came = [[row for rows in one.batches for row in rows] for one in case.inputs]
-        # Inputs that have ended are remembered by nobody.
+        rows_of_inputs = [
+            [row for rows in arriving.batches for row in rows] for arriving in case.inputs
+        ]
+        # No state is left after all inputs have ended.
         kept = {"layout"} if not isinstance(case.bounded, Framed) else set()
         assert {*ran.chunks_left} <= kept or getattr(case.bounded, "landmark", False)
     assert_same_rows([case.told(row) for row in ran.results], wanted.results)
     for place, outcome in enumerate(wanted.outcomes):
         assert sorted(ran.refused[place]) == sorted(reason for _, reason in outcome.refused)
         assert ran.used[place] == outcome.used
-        assert ran.used[place] + len(ran.refused[place]) == len(came[place])
+        assert ran.used[place] + len(ran.refused[place]) == len(rows_of_inputs[place])
 
 
 @examples(300)

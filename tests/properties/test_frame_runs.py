@@ -1,4 +1,4 @@
-"""reference = batch by runs, however the rows of keys are dealt to tasks."""
+"""reference = batch by runs, however rows are dealt to tasks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.thorough import examples
 
 
 class Read(list[pa.Table]):
-    """Rows of a shard, and whether anybody looked at them."""
+    """The rows of a shard; ``seen`` is true once they were read."""
 
     seen = False
 
@@ -36,7 +36,7 @@ class Read(list[pa.Table]):
 
 @st.composite
 def run_cases(draw: st.DrawFn) -> FrameCase:
-    """Rows as for other framings, framed by one that runs say enough for."""
+    """Draw rows as for other framings, with a framing that can be computed from runs."""
     case = draw(frame_cases())
     kinds = [(Threshold("b"), "b")] * 2
     kinds += [(Boundary(name, every), name) for name, every in (("i", None), ("v", "1.5"))]
@@ -66,7 +66,7 @@ def run_cases(draw: st.DrawFn) -> FrameCase:
 
 
 def tied(case: FrameCase) -> bool:
-    """Whether two rows of a key share a place."""
+    """True if two rows of a key have the same ``on``."""
     places = [(row["k"], case.axis.tick(row["on"]), row["on"]) for row in case.data()]
     placed = [place for place in places if place[1] is not None]
     return len(set(placed)) < len(placed)
@@ -75,7 +75,7 @@ def tied(case: FrameCase) -> bool:
 def stepped(case: FrameCase, tasks: Sequence[list[Row]]) -> tuple[list[Row], bool]:
     work = in_batch(case.operator())
     assert isinstance(work, BatchRuns)
-    # Runs of few rows do not pay, but are just as right.
+    # Runs of few rows are slow but correct, so the tests allow them.
     with patch.object(batch_runs, "_ROWS_PER_RUN", 1):
         routed = [work.route(case.table(rows)) for rows in tasks]
     largest = max((part.progress for part in routed if part.progress is not None), default=None)
@@ -87,7 +87,7 @@ def stepped(case: FrameCase, tasks: Sequence[list[Row]]) -> tuple[list[Row], boo
 
 
 def in_order(case: FrameCase) -> list[Row]:
-    """By ``on`` and not by ticks, of which doubles may share one; then those that have no place."""
+    """Return rows sorted by ``on`` (two doubles may share a tick), then those without a tick."""
     rows = case.data()
     placed = [row for row in rows if case.axis.tick(row["on"]) is not None]
     return sorted(placed, key=lambda row: row["on"]) + [row for row in rows if row not in placed]
@@ -106,8 +106,8 @@ def test_runs_equal_the_reference(case: FrameCase, data: st.DataObject) -> None:
         with pytest.raises(TieError):
             stepped(case, tasks)
         return
-    found, _ = stepped(case, tasks)
-    assert_same_rows(found, case.expected_at_once().results)
+    frames, _ = stepped(case, tasks)
+    assert_same_rows(frames, case.expected_at_once().results)
 
 
 @examples(200)
@@ -117,6 +117,6 @@ def test_stretches_of_time_are_framed_without_looking_at_rows(case: FrameCase, t
     size = -(-len(rows) // tasks) or 1
     if tied(case):
         return
-    found, seen = stepped(case, [rows[at : at + size] for at in range(0, len(rows), size)])
+    frames, seen = stepped(case, [rows[at : at + size] for at in range(0, len(rows), size)])
     assert not seen
-    assert_same_rows(found, case.expected_at_once().results)
+    assert_same_rows(frames, case.expected_at_once().results)

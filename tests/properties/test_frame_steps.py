@@ -1,8 +1,8 @@
 """When frames are reported: as soon as they are certain, and never earlier.
 
-What is certain after a micro-batch is what the reference finds however the stream goes on. So the
-rows that punctuation has passed are given to it again and again, each time with other rows behind
-them, and what is found every time is compared with what was reported by then.
+A frame is certain after a micro-batch if the reference finds it however the stream goes on. So the
+reference runs on the rows that punctuation has passed many times, each time with other rows after
+them. The frames that it finds every time are compared with those reported by then.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from tests.properties.arriving import LENGTHS, renamed
 from tests.properties.framings import VALUES, FrameCase, Row, frame_cases
 from tests.thorough import examples
 
-#: Values of the rows that streams go on with.
+#: Values of the rows with which streams go on.
 NEXT = [value for value in VALUES[:16] if value["v"] is None or value["v"] == value["v"]]
 Told = Counter[tuple[Any, ...]]
 
 
 @dataclass
 class Watched:
-    """An operator, and what each of its steps reports."""
+    """An operator that records the results of each step."""
 
     work: Operator
     told: list[list[Row]] = field(default_factory=list)
@@ -41,9 +41,9 @@ class Watched:
         return self.work.map_sides
 
     def step(self, state: State, inputs: Sequence[InputBatch]) -> Step:
-        made = self.work.step(state, inputs)
-        self.told.append([renamed(row) for row in made.results.to_pylist()])
-        return made
+        step = self.work.step(state, inputs)
+        self.told.append([renamed(row) for row in step.results.to_pylist()])
+        return step
 
 
 @dataclass(frozen=True)
@@ -54,14 +54,14 @@ class Prefix:
     batches: Sequence[MicroBatch]
 
     def certain(self) -> Told:
-        """What the reference finds however the stream goes on."""
-        found: Told | None = None
+        """Return the frames that the reference finds however the stream goes on."""
+        always: Told | None = None
         for rows in self._futures():
             batches = [*self._passed(), MicroBatch(rows, END)]
-            told = counted(self.case.reference().run(batches).results)
-            found = told if found is None else found & told
-        assert found is not None
-        return found
+            frames = counted(self.case.reference().run(batches).results)
+            always = frames if always is None else always & frames
+        assert always is not None
+        return always
 
     @property
     def _known(self) -> Arrivals:
@@ -69,7 +69,7 @@ class Prefix:
         return arrive(Outcome(), self.batches, case.axis, "on", case.by, lambda row: None)
 
     def _passed(self) -> list[MicroBatch]:
-        """The micro-batches with the rows that are final: what waits may yet be another row."""
+        """Return the micro-batches with their final rows only; others may still change."""
         known = self._known
         if self._follows_on:
             return list(self.batches)
@@ -80,13 +80,13 @@ class Prefix:
 
     @property
     def _follows_on(self) -> bool:
-        """Whether rows are final without punctuation: those of slots that are all there."""
+        """True if rows are final without punctuation, because no slot of a schedule is missing."""
         return self.case.framing.schedule is not None and self.case.framing.ties == "fail"
 
     def _is_final(self, row: Row, known: Arrivals) -> bool:
         tick, complete = self.case.axis.tick(row["on"]), known.complete((row["k"],))
         if row["on"] is None or row["on"] != row["on"] or tick is None:
-            return True  # it is refused
+            return True  # the row is refused
         return complete is not None and self._slot(tick) < self._slot(complete)
 
     def _slot(self, tick: int) -> int:
@@ -96,7 +96,7 @@ class Prefix:
         return (tick - schedule.start(axis)) // schedule.period(axis)
 
     def _futures(self) -> Iterator[list[Row]]:
-        """Rows that may come: none, one that may join or not, near or far, or two."""
+        """Yield rows that may follow: none, one that is near or far, or two."""
         yield []
         for place, value in enumerate(NEXT):
             yield self._coming(place % 3 if place % 5 else 40, [value])
@@ -107,7 +107,7 @@ class Prefix:
         known = self._known
         at = [self.case.axis.tick(row["on"]) for b in self.batches for row in b.rows if _on(row)]
         lowest = min((tick for tick in at if tick is not None), default=0)
-        made = []
+        following = []
         taken = set()
         for row in (row for batch in self.batches for row in batch.rows if self._follows_on):
             tick = self.case.axis.tick(row["on"]) if _on(row) else None
@@ -119,15 +119,15 @@ class Prefix:
                 until = self.case.axis.value(tick + value["tie"] % 4 * self._unit)
                 on = {"on": self.case.axis.value(tick), "until": until}
                 if (key, self._slot(tick)) not in taken:
-                    made.append({**value, **on, "k": key, "q": None, "mark": False})
+                    following.append({**value, **on, "k": key, "q": None, "mark": False})
                 tick += (
                     1 + value["tie"] % 3 + (5 if self.case.framing.schedule else 0)
                 ) * self._unit
-        return made
+        return following
 
     @property
     def _unit(self) -> int:
-        """The length of a small unit in ticks; ticks may be coarser."""
+        """The ticks of a small unit, at least one."""
         length = positive_length("unit", LENGTHS[self.case.domain](1))
         return max(1, self.case.axis.length("unit", length))
 
@@ -142,10 +142,10 @@ def counted(rows: Sequence[Row]) -> Told:
 
 
 def is_told_at_once(case: FrameCase) -> bool:
-    """Whether frames are reported in the micro-batch that makes them certain.
+    """True if frames are reported in the micro-batch that makes them certain.
 
-    Frames that overlap or look at what is around them wait a little longer; rows of a schedule
-    that are there wait for the ones before them.
+    Frames that overlap or depend on the rows around them may wait longer. Rows of a schedule wait
+    for the rows before them.
     """
     framing = case.framing
     around = isinstance(framing.kind, Density | Cluster | Region)
@@ -159,12 +159,12 @@ def test_frames_are_reported_when_they_are_certain(case: FrameCase) -> None:
     watched = Watched(case.operator())
     case.run(watched)  # type: ignore[arg-type]
     batches = case.punctuated()
-    told: Told = Counter()
+    reported: Told = Counter()
     for place, batch in enumerate(watched.told[:-1]):
-        told += counted(batch)
+        reported += counted(batch)
         certain = Prefix(case, batches[: place + 1]).certain()
-        assert told <= certain, "earlier than certain"
-        assert told == certain or not is_told_at_once(case), "later than certain"
+        assert reported <= certain, "earlier than certain"
+        assert reported == certain or not is_told_at_once(case), "later than certain"
 
 
 @examples(300)
@@ -174,11 +174,11 @@ def test_fragments_lead_to_their_frame(case: FrameCase) -> None:
     frames = defaultdict(list)
     for row in case.run().results:
         frames[row["k0"], row["frame_id"]].append(row)
-    for told in frames.values():
-        assert len({row["frame_start"] for row in told}) == 1
-        ends = [row["frame_end"] for row in told]
+    for fragments in frames.values():
+        assert len({row["frame_start"] for row in fragments}) == 1
+        ends = [row["frame_end"] for row in fragments]
         assert ends == sorted(ends)
-        assert [row["n"] for row in told] == sorted(row["n"] for row in told)
-        assert all(row["status"] == "partial" for row in told[:-1])
-        # What never came may have been the end of a between.
-        assert told[-1]["status"] == "final" or isinstance(case.framing.kind, Between)
+        assert [row["n"] for row in fragments] == sorted(row["n"] for row in fragments)
+        assert all(row["status"] == "partial" for row in fragments[:-1])
+        # The end of a `between` may be missing.
+        assert fragments[-1]["status"] == "final" or isinstance(case.framing.kind, Between)

@@ -13,7 +13,7 @@ from tests.thorough import examples
 @examples(2000)
 @given(frame_cases())
 def test_steps_equal_the_reference(case: FrameCase) -> None:
-    if case.framing.longest:  # only where input ends
+    if case.framing.longest:  # known only at the end of input
         ran, wanted = case.run_at_once(), case.expected_at_once()
     else:
         ran, wanted = case.run(), case.expected()
@@ -22,7 +22,7 @@ def test_steps_equal_the_reference(case: FrameCase) -> None:
     assert ran.used == wanted.used
     arrived = case.data() if case.framing.longest else [r for rows in case.batches for r in rows]
     assert ran.used + len(ran.refused) == len(arrived)
-    # An ended stream remembers nothing.
+    # No state is left after the stream has ended.
     assert ran.chunks_left == 0
 
 

@@ -1,4 +1,4 @@
-"""reference = step function, for joins of two streams that are disordered each in its own way."""
+"""reference = step function, for joins of two streams with different disorder."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def test_asof_steps_equal_the_reference(case: AsofCase) -> None:
 
 def check_steps(case: TwoSides) -> None:
     ran, (wanted, outcomes) = case.run(), case.expected()
-    # Inputs that have ended are remembered by nobody.
+    # No state is left after all inputs have ended.
     assert ran.chunks_left == []
     assert_same_rows(ran.results, wanted)
     for place, outcome in enumerate(outcomes):
-        came = [row for rows in case.sides[place].batches for row in rows]
+        arrived = [row for rows in case.sides[place].batches for row in rows]
         assert sorted(ran.refused[place]) == sorted(reason for _, reason in outcome.refused)
         assert ran.used[place] == outcome.used
-        assert ran.used[place] + len(ran.refused[place]) == len(came)
+        assert ran.used[place] + len(ran.refused[place]) == len(arrived)
 
 
 @examples(300)
@@ -78,7 +78,7 @@ def test_pairs_come_with_their_second_row(case: JoinCase) -> None:
 @examples(300)
 @given(stream_cases())
 def test_only_rows_that_may_match_are_held(case: JoinCase) -> None:
-    """A chunk is written again once half of it is needless, so a little less than that may be."""
+    """A chunk is rewritten when half of its rows are not needed, so it may hold some of them."""
 
     def look(watched: Watched, state: MemoryState, arrived: Sequence[InputBatch]) -> None:
         for place in (0, 1):
@@ -98,7 +98,7 @@ def test_only_rows_that_may_match_are_held(case: JoinCase) -> None:
 
 
 def may_match(case: JoinCase, place: int, row: Row, other: Punctuation) -> bool:
-    """Whether a partner may still come: the nearest would be the first that is not complete."""
+    """True if a partner may still arrive; the nearest would be the first not complete."""
     if other.over or other.before is None:
         return not other.over
     axis, near = case.left.axis, case.spec.near
@@ -109,7 +109,7 @@ def may_match(case: JoinCase, place: int, row: Row, other: Punctuation) -> bool:
 
 
 def reported(case: JoinCase, watched: Watched, place: int, row: Row) -> bool:
-    """Whether nothing more can become of a left row that is reported by itself."""
+    """True for a left row of a semi or anti join that has had a partner."""
     if place or not left_only(case.spec.how):
         return False
     return any(case.reference.matches(row, partner) for partner in watched.came[1])
@@ -137,18 +137,18 @@ def test_little_room_loses_pairs_but_no_rows(case: JoinCase) -> None:
 def reported_by(
     results: Sequence[Row], name: str
 ) -> dict[int, list[tuple[int | None, int | None]]]:
-    """For every row of a side, by its number, with whom it is reported."""
-    made: dict[int, list[tuple[int | None, int | None]]] = {}
+    """Return the reported pairs of each row of a side, by the number of the row."""
+    pairs: dict[int, list[tuple[int | None, int | None]]] = {}
     for row in results:
         if row.get(name) is not None:
-            made.setdefault(row[name], []).append((row["left3"], row.get("right3")))
-    return made
+            pairs.setdefault(row[name], []).append((row["left3"], row.get("right3")))
+    return pairs
 
 
 def check_reported(
     case: JoinCase, place: int, found: dict[int, list[Any]], wanted: dict[int, list[Any]]
 ) -> None:
-    """Nothing is made up, nobody is reported both alone and with others, and nobody is lost."""
+    """Check that every pair is right, no row is also reported alone, and no row is lost."""
     how = case.spec.how
     for number, pairs in found.items():
         alone = (None, number) if place else (number, None)
@@ -161,7 +161,7 @@ def check_reported(
 @examples(300)
 @given(asof_stream_cases())
 def test_left_rows_are_reported_when_their_partner_is_certain(case: AsofCase) -> None:
-    """Certain is a partner that no row to come would change."""
+    """A partner is certain if no later row would change it."""
 
     def look(watched: Watched, state: MemoryState, arrived: Sequence[InputBatch]) -> None:
         left, right = watched.came
@@ -174,7 +174,7 @@ def test_left_rows_are_reported_when_their_partner_is_certain(case: AsofCase) ->
 
 
 def certain(case: AsofCase, row: Row, right: Sequence[Row], told: Punctuation) -> bool:
-    """Whether the nearest rows that may come would leave a left row the partner it has."""
+    """True if the nearest rows that may still arrive do not change the partner of a left row."""
     if told.over or told.before is None:
         return told.over
     axis, on = case.left.axis, row["on"]
@@ -192,10 +192,10 @@ def certain(case: AsofCase, row: Row, right: Sequence[Row], told: Punctuation) -
 @examples(300)
 @given(asof_stream_cases())
 def test_only_right_rows_that_may_be_partners_are_held(case: AsofCase) -> None:
-    """Up to where both inputs are complete it is one for each key, or two of which one is here."""
+    """Where both inputs are complete, at most ``keeps`` rows of each key are held."""
 
     def look(watched: Watched, state: MemoryState, arrived: Sequence[InputBatch]) -> None:
-        complete = [one.punctuation for one in arrived]
+        complete = [batch.punctuation for batch in arrived]
         useful = {
             row["n"] for row in watched.came[1] if may_be_partner(case, row, watched, complete)
         }
@@ -214,11 +214,15 @@ def may_be_partner(
     case: AsofCase, row: Row, watched: Watched, complete: Sequence[Punctuation]
 ) -> bool:
     if complete[0].over and len(watched.results) == len(watched.came[0]):
-        return False  # nobody asks any more
+        return False  # no left row needs a partner any more
     axis, spec, at = case.left.axis, case.spec, case.reference._at
     fronts = [
-        math.inf if one.over else -math.inf if one.before is None else axis.value(one.before)
-        for one in complete
+        math.inf
+        if punctuation.over
+        else -math.inf
+        if punctuation.before is None
+        else axis.value(punctuation.before)
+        for punctuation in complete
     ]
     done = [
         end if isinstance(end, float) and math.isinf(end) else at({"on": end}) for end in fronts
@@ -242,6 +246,6 @@ def may_be_partner(
 @examples(200)
 @given(split_cases())
 def test_results_do_not_depend_on_the_split(cases: tuple[TwoSides, TwoSides]) -> None:
-    one, other = (case.run() for case in cases)
-    assert one.refused == other.refused == [[], []]
-    assert_same_rows(one.results, other.results)
+    first, second = (case.run() for case in cases)
+    assert first.refused == second.refused == [[], []]
+    assert_same_rows(first.results, second.results)

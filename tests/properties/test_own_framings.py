@@ -20,7 +20,7 @@ from tests.thorough import examples
 
 
 class Unchanged(FramingFunction):
-    """As ``boundary("v")``."""
+    """Finds the frames of ``boundary("v")``."""
 
     columns = ("v",)
 
@@ -33,7 +33,7 @@ class Unchanged(FramingFunction):
 
 
 class CompiledUnchanged(CompiledFraming):
-    """The same, compiled."""
+    """Finds the same frames, compiled."""
 
     columns = ("v",)
     numbers = 1
@@ -49,7 +49,7 @@ class CompiledUnchanged(CompiledFraming):
 
 
 def framed(case: FrameCase, kind: Any) -> Framing:
-    """The framing of a case with another kind."""
+    """Return the framing of a case with another kind."""
     names = [
         part for part in case.framing.__dataclass_fields__ if part not in ("kind", "on", "scheme")
     ]

@@ -20,7 +20,7 @@ from tests.properties.arriving import SLOT_TYPES, SLOTS
 from tests.properties.harness import Case, cases, operator, run_steps
 from tests.thorough import examples
 
-#: A sketch of so few values is exact, so it has to agree with the reference to the last digit.
+#: A sketch of few values is exact, so it must equal the reference.
 CALLS: list[tuple[OwnAggregate, str, Callable[[list[Any]], Any]]] = [
     (Squares(), "i", lambda v: _signed(sum(n * n for n in v))),
     (Longest(1), "s", lambda v: max((min(1, len(s)) for s in v), default=None)),
@@ -36,14 +36,14 @@ def _signed(value: int) -> int:
 
 
 def _ranked(values: list[float], share: float) -> float | None:
-    """The least value that so many are not above."""
+    """Return the least value with at least this share of values at or below it."""
     sorted_ = sorted(values)
     reached = [v for n, v in enumerate(sorted_, 1) if n >= share * len(values)]
     return reached[0] if reached else None
 
 
 def _frequent(values: list[bool]) -> list[dict[str, Any]]:
-    counts = sorted(Counter(values).items(), key=lambda found: (-found[1], found[0]))
+    counts = sorted(Counter(values).items(), key=lambda counted: (-counted[1], counted[0]))
     return [{"item": item, "count": n, "low": n, "high": n} for item, n in counts]
 
 
@@ -52,12 +52,12 @@ def evaluator(slot: str, expected: Callable[[list[Any]], Any]) -> Callable[[Sequ
 
 
 def comparable(row: dict[str, Any]) -> dict[str, Any]:
-    """Lists as text: rows are compared as members of a set."""
+    """Return a row with its lists as text, because rows are compared as members of a set."""
     return {name: repr(v) if isinstance(v, list) else v for name, v in row.items()}
 
 
 def calls() -> tuple[AggregateCall, ...]:
-    # Some built-in ones beside, so that every slot has a type.
+    # Built-in calls are added so that every slot has a type.
     return tuple(
         AggregateCall(
             "own", own.name, (SLOTS.index(slot),), (_type(slot),), ansi=True, options=(own,)
@@ -81,8 +81,8 @@ def test_steps_equal_the_reference(case: Case) -> None:
     reference = Reference(case.edges, case.axis, "on", ("k",), wanted, case.late, case.unfinished)
     outcome = reference.run(case.punctuated())
     extra = {f"r{len(CALLS) + n}" for n in range(len(SLOTS))}
-    found = [
+    results = [
         {n.replace("k0", "k"): v for n, v in row.items() if n not in extra} for row in ran.results
     ]
-    assert_same_rows([comparable(row) for row in found], [comparable(r) for r in outcome.results])
+    assert_same_rows([comparable(row) for row in results], [comparable(r) for r in outcome.results])
     assert ran.used == outcome.used

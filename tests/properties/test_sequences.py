@@ -18,5 +18,5 @@ def test_steps_equal_the_reference(case: SequenceCase) -> None:
     assert sorted(ran.refused) == sorted(reason for _, reason in wanted.refused)
     assert ran.used == wanted.used
     assert ran.used + len(ran.refused) == sum(len(rows) for rows in case.batches)
-    # An ended stream remembers nothing.
+    # No state is left after the stream has ended.
     assert ran.chunks_left == 0

@@ -24,7 +24,7 @@ from tests.properties.arriving import LENGTHS, ON_TYPES, arrivals, renamed, row_
 from tests.properties.sequences import Row, SequenceCase
 from tests.thorough import examples
 
-#: So exact that a bucket holds one row as long as there are fewer than fifty.
+#: With this error a bucket holds one row as long as there are fewer than fifty rows.
 EPS = 0.01
 KINDS = (
     ApproxCount(EPS),
@@ -53,7 +53,7 @@ MEANINGS: dict[str, Evaluate] = {
 
 
 class SynopsisCase(SequenceCase):
-    """The same rows and punctuation, aggregated by synopses."""
+    """Windows over rows whose aggregates are synopses."""
 
     def meanings(self) -> dict[str, Evaluate]:
         return MEANINGS
@@ -67,7 +67,7 @@ class SynopsisCase(SequenceCase):
 
     def operator(self) -> Synopses:
         bound_type = ON_TYPES[self.domain][1]
-        given = isinstance(self.spec, Window | Landmark) and self.spec.origin is not None
+        has_origin = isinstance(self.spec, Window | Landmark) and self.spec.origin is not None
         cut = self.cut()
         return Synopses(
             axis=self.axis,
@@ -78,15 +78,15 @@ class SynopsisCase(SequenceCase):
             bound_type=bound_type,
             lateness_type=pa.duration("us") if self.domain.temporal else bound_type,
             unfinished=self.unfinished,
-            origin=cut.edges.origin if given and isinstance(cut, ValueCut) else None,
+            origin=cut.edges.origin if has_origin and isinstance(cut, ValueCut) else None,
             kinds=KINDS,
             within=(None,) * len(KINDS),
         )
 
     def table(self, rows: Sequence[Row]) -> pa.Table:
-        made = super().table(rows)
-        place = made.schema.get_field_index("s0")
-        return made.set_column(place, "s0", pa.array([row["n"] for row in rows], pa.float64()))
+        table = super().table(rows)
+        place = table.schema.get_field_index("s0")
+        return table.set_column(place, "s0", pa.array([row["n"] for row in rows], pa.float64()))
 
 
 @st.composite
