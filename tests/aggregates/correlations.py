@@ -1,4 +1,4 @@
-"""Random correlated conditions: the text a user would write, and what it means in plain Python."""
+"""Random correlated conditions: the text a user would write, and its meaning in plain Python."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ LITERALS = ("2", "0.5", "1.1", "-3", "0.57", "1e0", "0")
 
 @dataclass(frozen=True)
 class Written:
-    """SQL text and its meaning; what is ``plain`` has no aggregate in it.
+    """SQL text and its meaning; ``plain`` text has no aggregate in it.
 
-    Plain parts are Spark's to evaluate, so here they are columns and literals only.
+    Spark evaluates plain parts, so here they are columns and literals only.
     """
 
     text: str
@@ -72,7 +72,7 @@ def column(name: str) -> Written:
 
 
 def exact(value: Any) -> Any:
-    """Integers and decimals as fractions; doubles stay what they are."""
+    """Return integers and decimals as fractions; doubles stay doubles."""
     if isinstance(value, bool | float | str) or value is None:
         return value
     return Fraction(value)
@@ -102,7 +102,7 @@ def _function(function: str, name: str) -> Callable[[Sequence[Any]], Any]:
 
 @st.composite
 def terms(draw: st.DrawFn, depth: int, rows: bool) -> Written:
-    """A number; of a row, or of the window alone."""
+    """Draw a term that is a number of a row, or of the window alone."""
     choice = draw(st.integers(0, 5))
     if choice == 0:
         literal = draw(st.sampled_from(LITERALS))
@@ -200,7 +200,7 @@ def conditions(draw: st.DrawFn, depth: int = 2) -> Written:
 
 @dataclass(frozen=True)
 class Asked:
-    """A correlated aggregate: its text, its meaning, and how Spark would have bound it."""
+    """A correlated aggregate: its text, its meaning, and its call with the types of its slots."""
 
     text: str
     meaning: Callable[[Sequence[Any]], Any]
@@ -227,7 +227,7 @@ def correlated(draw: st.DrawFn, depth: int = 2) -> Asked:
 
 
 def call(found: Aggregate, places: dict[str, int] | None = None) -> AggregateCall:
-    """As the compiler makes it; every slot is a column here."""
+    """Return the call as a plan makes it; every slot is a column here."""
     names = [str(slot).lower() for slot in found.arguments]
     types = tuple(TYPES.get(name, pa.bool_()) for name in names)
     at = tuple(range(len(names))) if places is None else tuple(places[name] for name in names)

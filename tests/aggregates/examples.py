@@ -1,4 +1,4 @@
-"""Own aggregates as a user would write them, for the tests of what runs them."""
+"""Own aggregates as a user would write them, for several tests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Columns = Sequence[pa.Array]
 
 
 class GeometricMean(OwnAggregate):
-    """As in the docs."""
+    """The example of the docs."""
 
     partials = (pa.float64(), pa.int64())
 

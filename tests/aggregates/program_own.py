@@ -1,6 +1,7 @@
 """A user's own aggregate, defined in the program itself, on workers that have no Muntin.
 
-Prints as JSON what batch and stream made of it and of sketches. Argument: a folder to work in.
+Prints the results of batch and stream, for it and for sketches, as JSON. Its argument is a folder
+to work in.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ AGGREGATES: tuple[Any, ...] = (
 
 
 def expected(data: Sequence[dict[str, Any]]) -> list[Any]:
-    """Straight from the definition; logarithms of powers of two add up exactly in base 2."""
+    """Return the results by definition; logarithms of powers of two add up exactly in base 2."""
     found = []
     for key in sorted({row["k"] for row in data}):
         for end in range(-7, 200, 7):
@@ -96,7 +97,7 @@ def _collected(made: Sequence[Any]) -> list[Any]:
 
 
 def failure(stream: mt.Stream) -> str:
-    """What a user sees when their code fails on a worker."""
+    """Return the message that a user sees when their code fails on a worker."""
     try:
         stream.window(range=30, slide=7).agg(own(GeometricMean(fail=True), "v")).collect()
     except PythonException as error:
@@ -105,7 +106,7 @@ def failure(stream: mt.Stream) -> str:
 
 
 def main(folder: Path) -> None:
-    # Found only where this runs as a program: beside it.
+    # This module is beside the program, so it is only found when this runs as a program.
     from program_cluster import session, worker_has_muntin
 
     spark: SparkSession = session("local-cluster")

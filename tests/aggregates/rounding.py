@@ -1,7 +1,7 @@
-"""How far a double-double may be from the exact value, with u = 2**-53 the error of one rounding.
+"""Bounds of the error of a double-double; u = 2**-53 is the error of one rounding.
 
-Where a result is rounded from a value that is off by at most d, it lies between the doubles
-nearest to exact - d and exact + d, because rounding keeps order: :func:`within`.
+If a result is rounded from a value that is off by at most d, it lies between the doubles nearest to
+exact - d and exact + d, because rounding keeps order: :func:`within`.
 """
 
 from __future__ import annotations
@@ -50,13 +50,16 @@ def sum_error(values: Sequence[float]) -> Fraction:
 
 
 def mean_error(values: Sequence[float]) -> Fraction:
-    """Of a double-double sum over a count: both errors, the second of what the first left."""
+    """A bound for the error of a double-double sum divided by a count.
+
+    The error of the division is that of a sum which is off already.
+    """
     off = sum_error(values) / len(values)
     return off + (magnitude(values) / len(values) + off) * QUOTIENT_ERROR
 
 
 def variance_error(values: Sequence[float], free: int) -> Fraction:
-    """Of (n sum(x**2) - sum(x)**2) / (n free), in double-double.
+    """A bound for the error of (n sum(x**2) - sum(x)**2) / (n free) in double-double.
 
     Let Q be the sum of squares; the square of a sum is at most nQ (Cauchy and Schwarz). Squares
     are lifted exactly. The error of n sum(x**2) from the sum is n times 80nu**2 Q; that of

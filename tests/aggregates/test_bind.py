@@ -1,4 +1,4 @@
-"""Aggregates from rows to results: lifted, combined to groups, finished."""
+"""Aggregates from rows to results: rows are lifted, combined into groups, and finished."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def run(
     ticks: Sequence[int] | None = None,
     groups: Sequence[int] | None = None,
 ) -> list[Any]:
-    """The results of a call for groups of rows (one group unless said), as Python values."""
+    """Return the results of a call for groups of rows (one group by default) as Python values."""
     rows = len(slots[0])
     number = np.array([0] * rows if groups is None else groups, np.int64)
     size = 1 if groups is None else max(groups, default=-1) + 1
-    # Members are looked at only for keys, so any row will do.
+    # Members are only read for keys, so any row will do.
     grouped = Groups(number, np.zeros(size, np.int64))
     bound = bind(call)
     placed = np.array(range(rows) if ticks is None else ticks, np.int64)
@@ -568,7 +568,7 @@ def test_a_decimal_sum_that_overflows(sign: int) -> None:
 
 
 def test_a_decimal_mean_that_overflows() -> None:
-    """Four more digits behind the point leave 34 before it, as in Spark."""
+    """Four more digits after the point leave 34 before it, as in Spark."""
     type_ = pa.decimal128(38, 0)
     fits = pa.array([Decimal(10**34 - 1)], type_)
     assert run(call("avg", type_), [fits]) == [Decimal(10**34 - 1)]

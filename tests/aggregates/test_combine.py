@@ -21,7 +21,7 @@ from muntin.operators.aggregation.combine_accumulators import combine, slide
 from muntin.reference import aggregates
 from muntin.reference.aggregates import order
 
-#: For every kind the rows it reduces, and what becomes of some of them.
+#: For every kind: the rows that it combines, and the expected result for some of them.
 Rows = list[Any]
 COARSE = st.integers(-(2**60), 2**60).map(lambda n: float(n) * 2.0**-20)
 VALUES: dict[pa.DataType, st.SearchStrategy[Any]] = {
@@ -40,14 +40,14 @@ TYPES = pytest.mark.parametrize("type_", VALUES, ids=str)
 
 @st.composite
 def grouped(draw: st.DrawFn, rows: int) -> list[list[int]]:
-    """Rows in groups, none empty."""
+    """Draw rows in groups, none of them empty."""
     numbers = draw(st.lists(st.integers(0, 3), min_size=rows, max_size=rows))
     return [[r for r in range(rows) if numbers[r] == n] for n in sorted(set(numbers))]
 
 
 @st.composite
 def stretched(draw: st.DrawFn, rows: int) -> list[list[int]]:
-    """Rows in stretches, none empty, whose ends only move forward."""
+    """Draw rows in stretches, none of them empty, whose ends only move forward."""
     lows = sorted(draw(st.lists(st.integers(0, rows - 1), min_size=1, max_size=8)))
     found, reached = [], 0
     for low in lows:
@@ -161,7 +161,7 @@ def test_extremes(way: Way, type_: pa.DataType) -> None:
 @WAYS
 @TYPES
 def test_edges(way: Way, type_: pa.DataType) -> None:
-    """A null tick is a row that does not count; a null value is one that does."""
+    """A row with a null tick does not count; a row with a null value does."""
     draw_parts, reduce = way
     ticks = st.one_of(st.none(), st.integers(0, 2), st.sampled_from([-(2**63), 2**63 - 1]))
 
@@ -227,7 +227,7 @@ def test_ties_go_to_the_least_value_and_null_is_least() -> None:
 
 
 def test_the_reduction_can_be_repeated() -> None:
-    """Panes of panes are panes: combining in two steps is combining in one."""
+    """Combining in two steps gives the same as combining in one."""
     columns = [pa.array(limb) for limb in limbs_of_integers(np.array([2**62] * 6))]
     halves = by_group(AccumulatorKind.ADD, columns, [[0, 1, 2], [3, 4, 5]])
     once = by_group(AccumulatorKind.ADD, columns, [[0, 1, 2, 3, 4, 5]])

@@ -1,4 +1,4 @@
-"""What ``mt.correlated`` and FILTER with an aggregate in it become."""
+"""How ``mt.correlated``, and FILTER with an aggregate in it, are read."""
 
 from __future__ import annotations
 

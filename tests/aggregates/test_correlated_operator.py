@@ -1,4 +1,4 @@
-"""Correlated aggregates over kept rows against their definition."""
+"""Correlated aggregates over kept rows, compared with their definition."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Rows = list[dict[str, Any]]
 
 
 def slid(found: Aggregate, rows: Rows, panes: list[int], stretches: list[tuple[int, int]]) -> Any:
-    """Rows to panes, panes to windows; ``panes`` are where panes end."""
+    """Combine rows into panes and panes into windows; ``panes`` are the ends of panes."""
     work = call(found)
     bound = bind(work)
     (kept,) = bound.accumulators

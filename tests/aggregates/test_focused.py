@@ -46,7 +46,7 @@ def focus(where: str, **options: Any) -> Focus:
 
 
 def exact(spec: Focus, rows: Sequence[Row]) -> float:
-    """Straight from the definition."""
+    """Return the result by definition."""
     xs = [x for _, x, _ in rows if math.isfinite(x)]
     independent = {"min": min, "max": max, "avg": lambda v: math.fsum(v) / len(v)}[spec.aggregate]
     kept: list[float] = []
@@ -74,7 +74,7 @@ def ask(kind: FocusedKind, rows: Sequence[Row], starts: list[int], ends: list[in
 
 
 def skewed(seed: int) -> list[Row]:
-    """Long enough for buckets to be cut again and again: extremes and means that keep moving."""
+    """Return a list with moving extremes and means, so long that buckets are cut many times."""
     random = np.random.default_rng(seed)
     x = np.ceil(2.0 ** random.uniform(0, random.integers(4, 12), 80))
     if seed % 2:
@@ -83,8 +83,8 @@ def skewed(seed: int) -> list[Row]:
     return list(zip(random.integers(0, 3, 80).tolist(), x.tolist(), y.tolist(), strict=True))
 
 
-#: Small integers hit limits and edges; most lists are too short to fill buckets, so there are
-#: long ones beside them.
+#: Small integers hit limits and edges. Most drawn lists are too short to fill buckets, so there are
+#: long ones too.
 ROWS = st.one_of(
     st.lists(
         st.tuples(
@@ -111,7 +111,7 @@ def in_order(gaps: Sequence[Row]) -> list[Row]:
 def contains(found: tuple[float, float, float], truth: float) -> bool:
     estimate, low, high = found
     if math.isnan(truth):
-        return True  # a sum of nothing; a histogram cannot be sure that there is nothing
+        return True  # the sum of no rows; a histogram cannot be sure that there is no row
     room = 1e-9 * max(1.0, abs(low), abs(high))
     return low - room <= truth <= high + room and low - room <= estimate <= high + room
 
@@ -168,7 +168,7 @@ def test_bounds_hold_over_sliding_windows(
 @pytest.mark.parametrize("where", WHERE)
 @pytest.mark.parametrize("strategy", STRATEGIES[:4])
 def test_few_rows_are_answered_exactly(where: str, strategy: str) -> None:
-    """Until there are as many rows as buckets nothing is estimated."""
+    """Answers are exact until there are as many rows as buckets."""
     rows = [(n, float(3 + n * 7 % 10), 1.0) for n in range(9)]
     spec = focus(where, strategy=strategy, bounds=True)
     ((estimate, low, high),) = ask(FocusedKind(spec), rows, [0], [9])
@@ -180,11 +180,11 @@ def test_few_rows_are_answered_exactly(where: str, strategy: str) -> None:
 @pytest.mark.parametrize("strategy", STRATEGIES[:4])
 @pytest.mark.parametrize("length", [None, 600])
 def test_estimates_are_close(where: str, strategy: str, length: int | None) -> None:
-    """On data with a moderate tail, within a tenth of the window where buckets go by width.
+    """With a moderate tail, uniform strategies are off by at most a tenth of the window.
 
     Quantile strategies get 3/20: they leave one wide last bucket over the tail, and a limit inside
-    it is interpolated as if its rows were spread evenly. Heavier tails are worse still: see the
-    concept page, and the bounds, which hold whatever the data.
+    it is interpolated as if its rows were spread evenly. Heavier tails give larger errors (see the
+    concept page), but the bounds hold for all data.
     """
     random = np.random.default_rng(3)
     rows = [(n, float(x), 1.0) for n, x in enumerate(1 + random.gamma(1.5, 20, 1600))]
@@ -197,7 +197,7 @@ def test_estimates_are_close(where: str, strategy: str, length: int | None) -> N
 
 
 def test_a_new_minimum_out_of_reach_starts_again_without_error() -> None:
-    """Condition 1: 50 rows around 1,000, then a 5 and nine more: all that is wanted is new."""
+    """Condition 1: 50 rows around 1,000, then a 5 and nine more: only new rows count."""
     rows = [(n, 1000.0 + n, 1.0) for n in range(50)] + [
         (50 + n, 5.0 + n % 3, 1.0) for n in range(9)
     ]
@@ -237,7 +237,7 @@ def test_state_survives(strategy: str, where: str) -> None:
 
 
 def test_memory_is_bounded() -> None:
-    """However long the window: intervals times buckets."""
+    """For any length of the window, memory is at most intervals times buckets."""
     random = np.random.default_rng(2)
     kind = FocusedKind(focus("x > avg(x)", buckets=8, intervals=5), length=1000)
     made = kind.new()

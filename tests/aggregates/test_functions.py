@@ -35,7 +35,7 @@ OF_A_CONDITION: list[Callable[..., Aggregate]] = [mt.any, mt.all, mt.count_if]
 
 
 class Column:
-    """Stands in for PySpark's: comparing it makes another one, which has no truth value."""
+    """A fake of PySpark's Column: a comparison makes another one, which has no truth value."""
 
     def __init__(self, shown: str) -> None:
         self.shown = shown
@@ -156,7 +156,7 @@ def test_aggregates_are_frozen_values() -> None:
     with pytest.raises(FrozenInstanceError):
         mt.max("a").name = "x"  # type: ignore[misc]
     column = Column("a")
-    assert mt.max(column) != mt.max(column)  # two that print alike may differ
+    assert mt.max(column) != mt.max(column)  # two columns with the same text may differ
 
 
 @pytest.mark.parametrize("given", ["", None, 3, "*", mt.max("x"), ["a"]])

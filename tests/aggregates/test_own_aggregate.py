@@ -1,4 +1,4 @@
-"""What a user writes of an own aggregate, and what is said when it goes wrong."""
+"""A user's own aggregate: how it is written, and the errors that mistakes raise."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_type_that_does_not_suit() -> None:
 
 @dataclass(frozen=True)
 class Wrong(OwnAggregate):
-    """Returns whatever it is told to."""
+    """Returns what the test passes to it."""
 
     made: Any = None
     partials = (pa.int64(), pa.string())

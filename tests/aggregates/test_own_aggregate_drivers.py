@@ -1,4 +1,4 @@
-"""A class defined in a program reaches workers that have neither it nor Muntin."""
+"""A class that a program defines reaches workers that have neither the class nor Muntin."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.drivers.programs import PATIENCE, answer, python_without_muntin, star
 PROGRAM = Path(__file__).with_name("program_own.py")
 
 
-@pytest.mark.slow  # a cluster of its own; test_ship has one in every run
+@pytest.mark.slow  # it starts a cluster of its own; test_ship starts one in every run
 @pytest.mark.timeout(PATIENCE + 60)
 def test_own_aggregate_of_a_program_on_a_cluster(tmp_path: Path) -> None:
     python = python_without_muntin(tmp_path / "venv")

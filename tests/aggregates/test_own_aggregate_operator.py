@@ -1,4 +1,4 @@
-"""An own aggregate over groups and stretches against plain Python, and in how many calls."""
+"""An own aggregate over groups and stretches: compared with plain Python, and few calls."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ AGGREGATES = pytest.mark.parametrize("case", CASES, ids=["squares", "longest", "
 
 @st.composite
 def stretches(draw: st.DrawFn, rows: int) -> tuple[Ints, Ints]:
-    """Stretches as windows make them: none empty, both ends only move forward."""
+    """Draw stretches like those of windows: none is empty, both ends only move forward."""
     lows = sorted(draw(st.lists(st.integers(0, rows - 1), min_size=1, max_size=12)))
     highs, reached = [], 0
     for low in lows:
@@ -115,7 +115,7 @@ def test_groups(case: Any) -> None:
 
 
 class Counting(Squares):
-    """Counts what is asked of it."""
+    """Counts its calls and the rows in them."""
 
     def __init__(self, differential: bool) -> None:
         self.differential = differential
@@ -155,7 +155,7 @@ def test_no_stretch_gives_no_row() -> None:
 
 
 class Recording(Longest):
-    """Complains when two keys are merged."""
+    """Fails when rows of two keys are merged."""
 
     def merge(self, partials: Columns, groups: Ints, count: int) -> Columns:
         values = partials[0].to_numpy()
@@ -165,7 +165,7 @@ class Recording(Longest):
 
 
 def test_stretches_that_do_not_overlap_are_never_merged() -> None:
-    """Panes of one key follow those of another; no running merge goes over the border."""
+    """Panes of one key follow those of another; no merge crosses from one key to the next."""
     typed = checked(Recording(), "own", [pa.string()])
     columns = [pa.array([1000 * key + pane for key in range(5) for pane in range(7)], pa.int64())]
     stretches = [(7 * key + max(0, e - 3), 7 * key + e) for key in range(5) for e in range(1, 8)]

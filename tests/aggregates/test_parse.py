@@ -296,7 +296,7 @@ def test_what_is_refused(text: str, problem: str) -> None:
     assert caught.value.text == text
 
 
-#   The caret stands under the place.
+#   The caret is under the place of the mistake.
 @pytest.mark.parametrize(
     "shown",
     [

@@ -229,7 +229,7 @@ def test_mode_and_frequent_items() -> None:
     assert agg.mode(values) == "a"  # as often as b, and less
     assert agg.frequencies(values) == [("a", 2), ("b", 2), ("c", 1)]
     assert agg.top_k(values, 1) == [{"item": "a", "count": 2}]
-    # Nulls are no rows of which a share is asked: two of five are four tenths.
+    # Nulls do not count for the share: two of five are four tenths.
     assert [one["item"] for one in agg.heavy_hitters(values, "0.4")] == ["a", "b"]
     assert agg.heavy_hitters(values, "0.41") == []
     assert agg.heavy_hitters([None], "0.05") == agg.top_k([], 3) == []

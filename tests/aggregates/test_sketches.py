@@ -1,4 +1,4 @@
-"""Sketches against exact answers: random and adversarial values, whatever way rows were split."""
+"""Sketches compared with exact answers: random and adversarial values, any split of rows."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ DISTINCT: dict[str, Callable[[int, int], pa.Array]] = {
 
 @pytest.mark.parametrize("kind", DISTINCT)
 def test_distinct_is_within_its_error(kind: str) -> None:
-    """The standard error over many inputs, and how many lie within two and three of them."""
+    """Check the standard error over many inputs, and how many lie within two and three of it."""
     error, n = 0.05, 3000
     columns = [DISTINCT[kind](n, seed) for seed in range(60)]
     off = np.array([answer(ApproxCountDistinct(error), column, 2) / n - 1 for column in columns])
@@ -128,7 +128,7 @@ def test_distinct_of_repeated_values() -> None:
 
 
 def rank_error(values: Sequence[float], found: float, share: float) -> float:
-    """How far the ranks of a value lie from the one asked for; it has several if it repeats."""
+    """Return how far a value's ranks are from the wanted rank; a repeated value has several."""
     below = sum(value < found for value in values) / len(values)
     upto = sum(value <= found for value in values) / len(values)
     return max(0.0, below - share, share - upto)
@@ -157,7 +157,7 @@ ORDERS: dict[str, Callable[[int, int], list[float]]] = {
 
 @pytest.mark.parametrize("kind", ORDERS)
 def test_quantiles_are_within_their_error(kind: str) -> None:
-    """The sketch draws lots: 99 of 100 answers are promised within ``error``.
+    """The sketch is random: 99 of 100 answers are promised within ``error``.
 
     Twenty answers at 50, 90 and 99 percent: seven outside would happen once in 10**6 runs.
     """
@@ -238,7 +238,7 @@ def test_top_k_of_floods(parts: int) -> None:
 
 
 def test_top_k_remembers_what_it_threw_out() -> None:
-    """Values of one count are thrown out all at once, and then are counted again."""
+    """Values with equal counts are dropped all at once, and then are counted again."""
     sketch = checked(ApproxTopK(1, 0.25), "top", [pa.int64()])
     full, again = [*range(13)] * 2, [0, 0, 0]  # 13 is one more than 0.75 * 16
     panes = sketch.partial([pa.array(full + again)], np.array([0] * 26 + [1] * 3), 2)

@@ -1,4 +1,4 @@
-"""Holistic aggregates from rows to results: lifted, combined to panes, slid over, finished."""
+"""Holistic aggregates from rows to results: rows are lifted, combined into panes and windows."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def values_of(pairs: Pairs) -> list[Any]:
 
 
 def plain(value: Any) -> Any:
-    """Something that can be compared: NaN equals NaN."""
+    """Return a value that can be compared: NaN equals NaN."""
     if isinstance(value, list):
         return [plain(part) for part in value]
     if isinstance(value, dict):
@@ -95,7 +95,7 @@ def found(
     panes: list[int],
     stretches: list[tuple[int, int]],
 ) -> pa.Array:
-    """The answers for stretches of panes, each pane made of the rows that have its number."""
+    """Return the answers for stretches of panes; a pane has the rows with its number."""
     bound = bind(AggregateCall(function, function, (0,), (type_,), True, options))
     (accumulator,) = bound.accumulators
     order = np.array([place for place, _ in pairs], np.int64)
@@ -113,7 +113,7 @@ def found(
 
 @st.composite
 def stretched(draw: st.DrawFn, panes: int) -> list[tuple[int, int]]:
-    """Stretches of panes, none empty, whose ends only move forward."""
+    """Draw stretches of panes, none of them empty, whose ends only move forward."""
     lows = sorted(draw(st.lists(st.integers(0, panes - 1), min_size=1, max_size=6)))
     made, reached = [], 0
     for low in lows:
@@ -166,7 +166,7 @@ def test_collect_orders_rows_of_one_place_in_every_window() -> None:
 @settings(max_examples=200)
 @given(st.lists(st.tuples(st.integers(0, 1), st.sampled_from("abc")), min_size=1), st.data())
 def test_collect_over_one_row_panes(pairs: Pairs, data: st.DataObject) -> None:
-    """As row windows have them: keys after each other, in each the rows by `on` and a tiebreak."""
+    """Row windows have such panes: key after key, the rows of each by `on` and a tiebreak."""
     keys = data.draw(st.integers(1, 3))
     rows = [pair for _ in range(keys) for pair in sorted(pairs, key=lambda pair: pair[0])]
     size = data.draw(st.integers(1, 4))
@@ -199,7 +199,7 @@ def test_a_share_is_taken_as_it_is_written() -> None:
 
 
 def test_panes_of_panes_are_panes() -> None:
-    """Combining in two steps is combining in one; sliced columns count from where they begin."""
+    """Combining in two steps gives the same as in one, also for sliced columns."""
     bound = bind(AggregateCall("mode", "mode(x)", (0,), (pa.string(),), True))
     (accumulator,) = bound.accumulators
     rows = pa.array(["b", None, "a", "b", "a", "b"])

@@ -1,4 +1,4 @@
-"""``muntin`` in this process, on the session of the tests."""
+"""Runs ``muntin`` in this process, on the Spark session of the tests."""
 
 from __future__ import annotations
 

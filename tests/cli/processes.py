@@ -1,4 +1,4 @@
-"""``muntin`` as a program of its own, with a Spark of its own."""
+"""Runs ``muntin`` in a process of its own, with a Spark of its own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.sessions import JAVA
 ROOT = Path(__file__).parents[2]
 CALLS = Path(__file__).with_name("program_calls.py")
 WORDS = [sys.executable, "-m", "muntin.cli"]
-#: Small, so that several can run beside the session of the tests.
+#: Small, so that several can run at the same time as the session of the tests.
 SMALL = [
     *("--master", "local[2]"),
     *("--conf", "spark.driver.memory=1g"),
@@ -43,14 +43,14 @@ class CommandResult:
 
 
 def environment() -> dict[str, str]:
-    """Where programs find this very Muntin, and what tests share."""
+    """Return an environment in which programs find this Muntin and the modules of the tests."""
     places = os.pathsep.join(map(str, [ROOT / "src", ROOT]))
     return {**os.environ, "PYTHONPATH": places, "PYTHONUNBUFFERED": "1"}
 
 
 @dataclass(frozen=True)
 class Commands:
-    """Commands that a process with a Spark of its own runs one after the other."""
+    """A process with a Spark of its own that runs commands one after the other."""
 
     process: subprocess.Popen[str]
 
@@ -64,7 +64,7 @@ class Commands:
 
 @contextmanager
 def commands(options: Sequence[str]) -> Iterator[Commands]:
-    """Such a process, started with these options."""
+    """Start such a process with these options."""
     words = [sys.executable, str(CALLS), *options]
     pipe = subprocess.PIPE
     with subprocess.Popen(words, env=environment(), stdin=pipe, stdout=pipe, text=True) as process:

@@ -1,7 +1,7 @@
-"""Runs commands of ``muntin`` one after the other on one Spark, because its start takes longer.
+"""Runs commands of ``muntin`` one after the other on one Spark, because starting Spark takes long.
 
-A line of standard input is a command as JSON; a line of standard output is how it ended and what it
-printed. The arguments of this program are those of how Spark starts.
+Each line of standard input is a command as JSON. Each line of standard output is the exit code of a
+command and what it printed. The arguments of this program are the options for starting Spark.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``muntin check`` and ``muntin explain``: nothing is run, messages have their places."""
+"""``muntin check`` and ``muntin explain``: nothing is run, and messages show their places."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_nothing_is_wrong_and_nothing_is_opened(muntin: Muntin, tmp_path: Path) 
 
 
 def test_every_statement_is_looked_at(muntin: Muntin, tmp_path: Path) -> None:
-    """Two mistakes, in line 4 and in line 6, and the second is found after the first."""
+    """There are mistakes in lines 4 and 6; the second is found although there is a first."""
     text = GOOD.replace("speed < 45", "sped < 45").replace("max(speed)", "mx(speed)")
     result = muntin("check", written(tmp_path, text), "--json")
     assert result.code == Exit.TEXT
@@ -53,7 +53,7 @@ def test_errors_are_json_with_the_option_json(muntin: Muntin, tmp_path: Path) ->
     file = written(tmp_path, "SELECT x FROM t [TUMBLNG 5];")
     (message,) = muntin("explain", file, "--json").messages
     assert (message["line"], message["column"], message["kind"]) == (1, 18, "SqlError")
-    # A query that is called so says nothing of the command.
+    # A query with the name --json is not the option --json.
     assert muntin("explain", file, "--query=--json").err.startswith("Error: line 1")
 
 

@@ -1,4 +1,4 @@
-"""``muntin plot``, ``muntin bench``, ``muntin state`` and ``muntin demo`` on the tests' session."""
+"""``muntin plot``, ``bench``, ``state`` and ``demo`` on the Spark session of the tests."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_the_state_of_a_checkpoint(muntin: Muntin, tmp_path: Path) -> None:
 
 
 def test_the_oldest_frame_of_a_checkpoint(muntin: Muntin, tmp_path: Path) -> None:
-    """Freezers that were above -100 degrees from their first reading on are open since then."""
+    """All freezers are above -100 degrees, so their frames are open since the first reading."""
     file, checkpoint = tmp_path / "q.sql", tmp_path / "ck"
     file.write_text(
         """

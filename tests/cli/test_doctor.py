@@ -32,7 +32,7 @@ def test_a_healthy_machine() -> None:
 
 
 def test_a_session_is_asked(spark: SparkSession) -> None:
-    """On the session of the tests, which must be there afterwards."""
+    """This runs on the session of the tests, which must still be there afterwards."""
     result = CliRunner().invoke(main, ["doctor"])
     assert result.exit_code == Exit.OK, result.output
     assert f"ok       session: Spark {spark.version}" in result.stdout

@@ -1,4 +1,4 @@
-"""``muntin`` as a program: pipes, Ctrl-C, and how long a first answer takes."""
+"""``muntin`` as a program: pipes, Ctrl-C, and the time to the first answer."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_pipe_that_ends(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """In this process: only the pipe has to be a real one."""
+    """This runs in the test's process; only the pipe must be a real one."""
     file, (out, into) = tmp_path / "q.sql", os.pipe()
     file.write_text(QUERY)
     os.write(into, (lines(0, 150) + "oops\n").encode())
@@ -54,7 +54,7 @@ def test_a_pipe_that_ends(
 
 
 def test_a_pipe_that_does_not_end_and_ctrl_c(tmp_path: Path) -> None:
-    """As ``tail -f log | muntin run q.sql``: results come while it runs; Ctrl-C ends it."""
+    """Results of ``tail -f log | muntin run q.sql`` come while it runs; Ctrl-C ends it."""
     file, checkpoint = tmp_path / "q.sql", tmp_path / "ck"
     file.write_text(QUERY)
     words = [*WORDS, "run", str(file), *SMALL, "--checkpoint", str(checkpoint)]
@@ -93,5 +93,5 @@ def test_the_freeway_day_is_answered_soon(tmp_path: Path) -> None:
     passed = time.monotonic() - began
     assert done.returncode == 0, done.stderr
     assert sum(json.loads(line)["n"] for line in done.stdout.splitlines()) == 240_258
-    # 15 to 20 seconds on two cores alone, 29 and 35 beside other work; tests share their machine.
+    # It takes 15 to 20 seconds on two idle cores, 29 to 35 on busy ones; tests share their machine.
     assert passed < 60

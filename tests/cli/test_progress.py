@@ -89,7 +89,7 @@ def test_a_quick_command_prints_nothing(capsys: pytest.CaptureFixture[str]) -> N
 def test_a_file_gets_a_line_now_and_then(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whole lines, which nothing takes away again."""
+    """The lines are whole and are not overwritten."""
     monkeypatch.setattr(module, "FILE_SECONDS", 0.05)
     shown = CommandProgress()
     time.sleep(0.1)

@@ -20,7 +20,7 @@ GIVEN = [
 
 
 def given(words: list[str], folder: Path, monkeypatch: Any) -> dict[str, Any]:
-    """What a command gets of some words."""
+    """Return the options that a command reads from a list of words."""
     file, kept = folder / "my q.sql", dict[str, Any]()
     file.write_text("SELECT 1")
 
@@ -34,7 +34,7 @@ def given(words: list[str], folder: Path, monkeypatch: Any) -> dict[str, Any]:
 
 
 def test_every_option_is_repeated(tmp_path: Path, monkeypatch: Any) -> None:
-    """As a shell would read the line, which is read into the same options again."""
+    """The printed line, split as a shell does, is read into the same options."""
     first = given(GIVEN, tmp_path, monkeypatch)
     program, command, _, stream, *words = shlex.split(resume_command(first))
     assert (program, command, stream) == ("muntin", "run", "--stream")

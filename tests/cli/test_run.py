@@ -68,7 +68,7 @@ def test_malformed_rows_are_kept(muntin: Muntin, folder: Path, spark: SparkSessi
 
 
 def test_what_a_batch_read_and_wrote(muntin: Muntin, folder: Path) -> None:
-    """Four rows, of which one has no time; two that are none; three results."""
+    """One row has no time and is refused, two rows are malformed, and there are three results."""
     (folder / "in" / "2.csv").write_text("ts,k,v\n,a,1\n")
     query = f"CREATE QUERY totals AS {QUERY.strip().rstrip(';')} INTO json('{{folder}}/out');"
     fired = "CREATE TRIGGER t ON totals DO command('true');"
@@ -102,7 +102,7 @@ def test_a_stream_that_pauses_and_goes_on(
     assert counts["complete"] == "2026-03-03 00:02:10+00:00"
     out = spark.read.json(str(folder / "out"))
     assert totals([row.asDict() for row in out.collect()]) == TOTALS
-    # What is late now was complete before.
+    # The first of these rows is late: its window was complete before.
     (folder / "in" / "2.csv").write_text(
         "ts,k,v\n2026-03-03 00:00:50,a,9\n2026-03-03 00:04:00,a,1\n"
     )

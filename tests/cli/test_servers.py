@@ -1,4 +1,4 @@
-"""A real broker and a real database: files to Kafka, Kafka to PostgreSQL, PostgreSQL to results."""
+"""Real servers: from files to Kafka, from Kafka to PostgreSQL, from PostgreSQL to results."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def postgres() -> Iterator[Database]:
 
 @pytest.fixture(scope="module")
 def connected(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
-    """Commands on a Spark that has the connector to Kafka, and the driver of PostgreSQL."""
+    """Start a process for commands, whose Spark has the Kafka connector and PostgreSQL's driver."""
     with commands([*SMALL, *connector(tmp_path_factory.mktemp("connector"))]) as started:
         yield started
 
@@ -81,7 +81,7 @@ def test_files_to_kafka_to_postgres(
     assert (counts["rows"], counts["results"], counts["malformed"]) == (4, 2, 1)
     expected = ["a|6", "b|2"]
     assert postgres.ask("SELECT k, total FROM totals ORDER BY k") == expected
-    # As if the process had died after the rows were written and before Spark knew of it.
+    # This is the state if the process died after it wrote the rows and before Spark's commit.
     for commit in (tmp_path / "ck" / "checkpoints" / "totals" / "commits").iterdir():
         commit.unlink()
     done = connected.call(*words)

@@ -1,4 +1,4 @@
-"""``muntin sql`` on a real terminal, by tmux, and its parts without one."""
+"""``muntin sql`` on a real terminal in tmux, and its parts without a terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.cli.processes import SMALL, WORDS, environment
 
 
 def asking(*lines: str | None) -> tuple[list[str], object]:
-    """The prompts that were shown, and what somebody types at them; None is Ctrl-C."""
+    """Return the list of prompts shown, and a function that answers them; None is Ctrl-C."""
     prompts: list[str] = []
     left = list(lines)
 
@@ -79,7 +79,7 @@ def test_words_for_the_shell_itself() -> None:
 
 @dataclass
 class Ended:
-    """A streaming query that runs no more."""
+    """A streaming query that has ended."""
 
     name: str
     why: Exception | None
@@ -121,7 +121,7 @@ class Terminal:
         return done.stdout
 
     def type(self, line: str) -> None:
-        # To tmux itself a semicolon at the end is the end of its command.
+        # tmux reads a semicolon at the end as the end of its own command.
         self.write(f"{line[:-1]}\\;" if line.endswith(";") else line)
         self.press("Enter")
 
@@ -153,7 +153,7 @@ def test_a_session_on_a_terminal(tmp_path: Path) -> None:
     script = tmp_path / "start.sh"
     exports = "".join(f"export {name}='{variables[name]}'\n" for name in names if name in variables)
     command = " ".join([*WORDS, "sql", "--stream", *(f"'{word}'" for word in SMALL)])
-    # Ctrl-C reaches this shell, too, which must live to tell.
+    # Ctrl-C reaches this shell too, which must survive to print the exit code.
     script.write_text(f"trap : INT\n{exports}{command}\necho ended with $?\nsleep 60\n")
     terminal = Terminal(f"sh {script}")
     try:
@@ -180,7 +180,7 @@ def _talk(terminal: Terminal) -> None:
     terminal.type("SELECT stor FROM sales [RANGE 10 MINUTES SLIDE 10 MINUTES];")
     shown = terminal.wait_for("did you mean store?")
     assert "line 1, column 8: there is no column stor" in shown
-    # A live table with the progress of the query below it, until the stream is over.
+    # A live table, with the progress of the query below it, is shown until the stream is over.
     terminal.type(
         "SELECT store, count(*) AS n FROM sales [RANGE 10 MINUTES SLIDE 10 MINUTES] GROUP BY store;"
     )

@@ -1,4 +1,4 @@
-"""Ctrl-C, without Spark: what is cancelled, what is raised, and what is printed."""
+"""Ctrl-C without Spark: which work is cancelled, which error is raised, what is printed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from muntin.cli.interrupts import cancelling, interrupts
 
 
 def test_work_is_cancelled() -> None:
-    """The work fails because it was cancelled; that it was stopped is what counts."""
+    """The work fails because it was cancelled; KeyboardInterrupt is raised instead of its error."""
     printed: list[str] = []
     cancelled = threading.Event()
     with pytest.raises(KeyboardInterrupt), cancelling(cancelled.set, printed.append):

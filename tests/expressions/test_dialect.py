@@ -1,4 +1,4 @@
-"""Trees of queries, read as the text of them would be."""
+"""Trees of queries are read as their text would be read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BROKEN = (
     AttributeError,
     ValueError,
 )  # sqlglot cannot write some calls
-#: Arguments that a function may have, or may not.
+#: Arguments that a function may or may not take.
 ARGUMENTS = ["a", "a, b", "a, b, c", "'x', a", "a, 1", "a, b, c, d", "a, x -> x > 1"]
 
 

@@ -1,4 +1,4 @@
-"""Conditions that Muntin evaluates itself, against Spark's own evaluation of the same text."""
+"""Conditions that Muntin evaluates itself, compared with Spark's results for the same text."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def _row(x: Any, i: Any, d: Any, s: Any, b: Any, moved: timedelta) -> tuple[Any,
     return x, i, None if i is None else i * 2**40, scaled, s, b, instant, clock, clock.date()
 
 
-#: Negatives, zeros, NaN, infinities, nulls; text that LIKE could stumble over; both sides of a
-#: night in which clocks change, and the hour that they skip.
+#: Negatives, zeros, NaN, infinities, nulls; text with letters that are special in LIKE; both sides
+#: of a night in which clocks change, and the hour that they skip.
 ROWS = [
     _row(1.5, 7, "7.25", "ab", True, timedelta(0)),
     _row(-2.5, -7, "-7.25", "a%b", False, timedelta(hours=24)),
@@ -141,7 +141,7 @@ def pairs(spark: SparkSession) -> DataFrame:
 
 @pytest.fixture(params=["UTC", "Europe/Berlin", "+05:30"])
 def zone(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[str]:
-    """Without ANSI a division by zero is null, as it is here; with it Spark would fail."""
+    """Set the zone, without ANSI mode: a division by zero is then null, as in Muntin."""
     spark.conf.set("spark.sql.session.timeZone", request.param)
     spark.conf.set("spark.sql.ansi.enabled", "false")
     try:

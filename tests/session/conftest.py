@@ -1,4 +1,4 @@
-"""Queries are compared with the Python calls that they mean; shards are tested elsewhere."""
+"""Queries are compared with the same plans as Python calls; shards are tested elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables that the queries of the fixtures are over."""
+"""The tables that the queries of the fixtures read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TRAFFIC = [
     ("s1" if n % 2 else "s2", float(speed), START + timedelta(seconds=30 * n))
     for n, speed in enumerate([60, 50, 20, 25, 22, 58, 61, 59])
 ]
-#: key, y, w: rows that those of LINE meet.
+#: key, y, w: rows that are joined with those of LINE.
 PAIRS = [("a", 1, 10), ("b", 4, 20), ("a", 6, 30)]
 NAMES = [("a", "north"), ("b", "south")]
 

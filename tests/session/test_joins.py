@@ -1,4 +1,4 @@
-"""Joins in SQL: as the Python calls, on streams of a file as on batches, bounded or refused."""
+"""Joins in SQL: the same as the Python calls, on streams as on batches, bounded or refused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from muntin.spark.queries.stop import drain
 from tests.session.tables import LINE, PAIRS
 from tests.session.test_pipeline import Kept
 
-#: A file for each micro-batch, rows out of order in it.
+#: A file for each micro-batch; its rows are out of order.
 STREAMS = """
 CREATE STREAM line FROM csv('{folder}/line', header => true, max_files => 1)
   (k STRING, x INT, v INT) ON x BY k DISORDER SLACK 2;
@@ -25,7 +25,7 @@ CREATE STREAM pairs FROM csv('{folder}/pairs', header => true, max_files => 1)
   (key STRING, y INT, w INT) ON y BY key DISORDER SLACK 2;
 CREATE TABLE old FROM csv('{folder}/pairs', header => true) (key STRING, y INT, w INT);
 """
-#: Every one tells k, where, and a number.
+#: Every query returns k, a place along `on`, and a number.
 QUERIES = {
     "join": "SELECT k, x, w FROM join(line, pairs, within => 1, how => left, limit => '1 MB', "
     "where => left.v < right.w)",
@@ -47,7 +47,7 @@ CALLS: dict[str, Call] = {
     ).plan(),
     "zipper": lambda line, pairs, old: line.zipper(pairs, every=5).plan(),
     "asof": lambda line, pairs, old: line.asof(pairs, tolerance=3, direction="nearest").plan(),
-    # A batch reads the table once; SQL says the same of both.
+    # A batch reads the table once; the SQL is the same for both.
     "lookup": lambda line, pairs, old: line.lookup(
         old, key="key", how="inner", refresh="1 hour" if line.df.isStreaming else None
     ),
@@ -62,9 +62,9 @@ CALLS: dict[str, Call] = {
         .plan("count(w) AS `_aggregate_0`")
     ),
 }
-#: What the third column of a query is called, where it is not w.
+#: The name of a query's third column, if it is not w.
 NUMBERS = {"resample": "v", "resample of": "total", "resample at": "v", "fill": "_aggregate_0"}
-#: A micro-batch of all of them takes long; these have every way in which streams meet.
+#: Running all queries as streams takes long; these cover every way to join streams.
 RUN = ("join", "asof", "lookup", "fill")
 
 
@@ -88,7 +88,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def pipeline(spark: SparkSession, folder: Path, kept: Kept) -> Pipeline:
-    """The file as streams."""
+    """Return the pipeline of the file, with its sources as streams."""
     made = Pipeline(spark, folder / "state", True, kept.sink, lambda rows: None)
     made.run(STREAMS.replace("{folder}", str(folder)))
     return made
@@ -118,7 +118,7 @@ def test_every_function_is_the_call_on_a_batch(spark: SparkSession) -> None:
 
 
 def test_every_function_is_the_call_on_streams(pipeline: Pipeline) -> None:
-    """Everything that distinguishes a plan is in its name and in its explanation."""
+    """Plans are equal if their names and their explanations are equal."""
     session = pipeline.session
     relations = [session.opened(session.catalog.relations[n]) for n in ("line", "pairs", "old")]
     for name, text in QUERIES.items():
@@ -134,7 +134,7 @@ def test_every_function_is_the_call_on_streams(pipeline: Pipeline) -> None:
 def test_streams_answer_as_batches(
     spark: SparkSession, folder: Path, pipeline: Pipeline, kept: Kept
 ) -> None:
-    """Also a frame that is filled from a second stream."""
+    """One of the queries fills frames from a second stream."""
     pipeline.run(union(RUN) + ";")
     (one,) = pipeline.running
     try:

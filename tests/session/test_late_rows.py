@@ -1,4 +1,4 @@
-"""``LATE INTO``: refused rows beside results, from one run."""
+"""``LATE INTO``: one run writes both results and refused rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CREATE STREAM line FROM csv('{folder}/in', header => true, max_files => 1)
 """
 WINDOWS = """SELECT v % 2 AS odd, wid, sum(v) AS s FROM line [TUMBLING 5 WATTR x] WHERE v < 9
 GROUP BY v % 2 HAVING s > 1 ORDER BY wid, odd"""
-#: The second file comes after the first: 2 is late, 8 is not. One row has no place at all.
+#: The second file comes after the first: 2 is late, 8 is not. One row has no `on` at all.
 FILES = ["a,0,5", "a,1,7", "a,9,4"], ["a,2,6", "b,8,3", "b,,8", "b,20,2"]
 LATE = [("a", 2, 6, "late", 6), ("b", None, 8, "null_on", None)]
 
@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def written(folder: Path, *names: str) -> list[tuple[Any, ...]]:
-    """The rows that were written as JSON lines, of every micro-batch."""
+    """Return the rows that all micro-batches wrote as JSON lines."""
     lines = [line for path in folder.rglob("*.json") for line in path.read_text().splitlines()]
     rows = [json.loads(line) for line in lines]
     return sorted((tuple(row.get(name) for name in names) for row in rows), key=str)

@@ -15,7 +15,7 @@ from tests.session.tables import LINE
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Iterator[InteractiveShell]:
-    """A session of IPython that writes nothing outside of its folder."""
+    """Return an IPython session that writes nothing outside its folder."""
     profile = ProfileDir.create_profile_dir(str(tmp_path / "profile"))
     made = InteractiveShell(profile_dir=profile)
     made.run_line_magic("load_ext", "muntin")

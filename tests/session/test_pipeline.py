@@ -1,4 +1,4 @@
-"""Pipelines: what runs, what streams are told of their end, and what a second query reads."""
+"""Pipelines: which queries run, how streams learn of their end, and what a second query reads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COUNT = "SELECT store, count(*) AS n FROM sales [RANGE 10 MINUTES SLIDE 10 MINUT
 
 
 class Kept:
-    """Rows that queries without a sink found."""
+    """Keeps the result rows of queries without a sink."""
 
     def __init__(self) -> None:
         self.rows: dict[str, list[Any]] = {}
@@ -52,7 +52,7 @@ def pipeline(spark: SparkSession, tmp_path: Path, kept: Kept) -> Pipeline:
 
 
 def test_a_second_query_reads_a_stream_from_its_beginning(pipeline: Pipeline, kept: Kept) -> None:
-    """The first one ended because the simulation was over; the second does not know that."""
+    """The first query ended with the simulation; the second query does not know of that end."""
     pipeline.run(STREAM)
     for _ in range(2):
         pipeline.run(COUNT)
@@ -85,7 +85,7 @@ def test_a_query_is_dropped_while_it_runs(pipeline: Pipeline, tmp_path: Path) ->
     pipeline.run("DROP QUERY Q;")
     assert pipeline.running == []
     assert not one.query.isActive
-    # Another of this name begins anew.
+    # Another query of this name starts from the beginning.
     assert not checkpoint.exists() and not runs.exists()
 
 
@@ -156,7 +156,7 @@ def test_a_table_has_its_old_rows_and_those_that_are_inserted(
       CREATE TRIGGER keep ON q DO insert('kept');"""
     )
     rows = [[*row] for row in mt.sql(table + "SELECT * FROM kept").collect()]
-    # JSON has its columns in the order of the alphabet.
+    # JSON columns are in alphabetical order.
     assert sorted(sorted(row, key=str) for row in rows) == [[1, "a"], [2, "b"]]
 
 

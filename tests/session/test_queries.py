@@ -1,4 +1,4 @@
-"""Queries over small tables and what they answer, or the error: pairs in the fixture files."""
+"""Queries over small tables, each with its rows or its error in the fixture files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CASES = [case for path in sorted(FOLDER.glob("*.sql")) for case in cases_of(path
 
 
 def shown(df: DataFrame) -> str:
-    """Names of columns, then rows, sorted unless the query sorts them."""
+    """Return the names of columns, then the rows, sorted unless the query sorts them."""
     lines = [" | ".join(map(_cell, row)) for row in df.collect()]
     return "\n".join([" | ".join(df.columns), *lines])
 

@@ -1,4 +1,4 @@
-"""What a SELECT over windows asks for, without Spark."""
+"""How a SELECT over windows is read, without Spark."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_columns_of_windows_under_a_prefix_are_no_groups() -> None:
         asked(f"SELECT mt_k, max(v) {windows}")
     with pytest.raises(SqlError, match="have no wid"):
         asked(f"SELECT wid, max(v) {windows}")
-    # Those of another SELECT say nothing of this one.
+    # The windows of another SELECT do not change the columns of this one.
     query = parse_query(
         f"SELECT wid, max(v) FROM t [TUMBLING 5] UNION ALL SELECT 1, max(v) {windows}"
     )

@@ -1,4 +1,4 @@
-"""Statements that create, show and drop; sources are opened once, when they are needed."""
+"""Statements that create, show and drop; sources are opened once, when first needed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.session.tables import LINE
 
 @dataclass
 class Opened:
-    """Opens every source as the same rows, and remembers what it was asked for."""
+    """Opens every source as the same rows, and remembers the sources it opened."""
 
     calls: list[tuple[str, str | None, bool]] = field(default_factory=list)
 

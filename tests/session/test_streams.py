@@ -1,4 +1,4 @@
-"""Queries on streams: as on a batch, in order within a micro-batch, and refused where they must."""
+"""Queries on streams: the same as on a batch, in order within a micro-batch, or refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from muntin.testing.replay import Replay, replay
 from tests.session.tables import LINE, NAMES
 
 ROWS = [dict(zip("kxv", row, strict=True)) for row in LINE]
-#: What every micro-batch brought.
+#: The results of every micro-batch.
 Batches = list[list[tuple[Any, ...]]]
 
 
@@ -28,7 +28,7 @@ def line(spark: SparkSession) -> Iterator[Replay]:
 
 
 def played(line: Replay, text: str, folder: Path) -> Batches:
-    """What a query reports of a stream, micro-batch by micro-batch, until it has ended."""
+    """Return a query's results on a stream, micro-batch by micro-batch, until it has ended."""
     stream = line.stream("x", "k", mt.slack(1), shards=2)
     names = line.spark.createDataFrame(NAMES, "key STRING, name STRING")
     answer = SqlSession(line.spark, {"line": stream, "names": names}).answer(parse_query(text))

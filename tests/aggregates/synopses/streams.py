@@ -23,7 +23,7 @@ class Stream:
     cuts: tuple[int, ...]
 
     def inside(self, question: int) -> Floats:
-        """The values of the rows that a question is about, nulls left out."""
+        """Return the values of the rows that a question is about, without nulls."""
         rows = (self.ticks >= self.starts[question]) & (self.ticks < self.ends[question])
         chosen: Floats = self.values[rows]
         return chosen[~np.isnan(chosen)]
@@ -32,7 +32,7 @@ class Stream:
 def answers(
     kind: SynopsisKind, stream: Stream, columns: Sequence[Floats] | None = None
 ) -> list[Floats]:
-    """Feed in the stream's runs, dumped and loaded between them, forgetting what can be."""
+    """Feed the stream's runs; between them dump, load, and forget what is not needed any more."""
     columns = [stream.values] if columns is None else columns
     stops = np.searchsorted(stream.ticks, stream.ends)
     synopsis = kind.new()
@@ -58,7 +58,7 @@ def answers(
 def streams(
     values: st.SearchStrategy[float | None], longest: int = 80
 ) -> st.SearchStrategy[Stream]:
-    """Streams with ties and gaps, windows that slide by any steps, any cuts."""
+    """Draw streams with ties and gaps, windows that slide by any steps, and any cuts."""
     gaps = st.sampled_from([0, 0, 1, 1, 1, 2, 7, 40])
 
     @st.composite

@@ -25,7 +25,7 @@ def fed(l: int, ticks: np.ndarray, added: np.ndarray) -> HistogramBuckets:  # no
 
 
 def test_the_worked_example() -> None:
-    """Example 1, which says k/2 = 2 but comes out with k/2 = 1.
+    """Example 1 of the paper: its text has k/2 = 2, its numbers have k/2 = 1.
 
     32 16 8 8 4 4 2 1 1  + 1 ->  32 16 8 8 4 4 2 2 1  + 1 + 1 ->  32 16 16 8 4 2 1 (C3)
     """
@@ -46,7 +46,7 @@ def test_a_merged_bucket_keeps_the_newer_tick() -> None:
 
 
 def test_a_single_unit_is_counted_exactly() -> None:
-    """The published TOTAL - LAST/2 would say 0.5 (C1)."""
+    """The published TOTAL - LAST/2 would be 0.5 (C1)."""
     assert estimates(np.array([1]), np.array([1])).tolist() == [1.0]
     assert lows(np.array([1]), np.array([1])).tolist() == [1.0]
 
@@ -54,7 +54,7 @@ def test_a_single_unit_is_counted_exactly() -> None:
 @settings(max_examples=400)
 @given(streams(st.integers(0, 9).map(float)), st.sampled_from([1, 2, 3, 5]))
 def test_runs_give_what_units_one_by_one_give(stream: Stream, l: int) -> None:  # noqa: E741
-    """TOTAL and LAST of every question, and the buckets left, whatever the runs."""
+    """TOTAL and LAST of every question, and the buckets in the end, are the same for any runs."""
     steps, fast = StepByStep(l), HistogramBuckets(l)
     stops = np.searchsorted(stream.ticks, stream.ends)
     added = stream.values.astype(np.int64)

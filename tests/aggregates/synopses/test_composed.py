@@ -80,7 +80,7 @@ def test_invariants_and_bucket_count(p: int, stream: str) -> None:
         if older is not None:
             assert older.value + bucket.value > newer / kind.k or newer == 0  # Invariant 4
         newer += bucket.value
-    # Two buckets add at least the k-th part of all newer ones.
+    # Two neighbours add up to more than the k-th part of all newer buckets.
     assert len(newest_first) <= 2 * math.log(newer + 1) / math.log(1 + 1 / kind.k) + 2
 
 

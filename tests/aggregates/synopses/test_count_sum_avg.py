@@ -16,7 +16,7 @@ from muntin.kernels.arrays import Ints
 from tests.aggregates.synopses.streams import Stream, answers, streams
 
 EPS = st.sampled_from([1.0, 0.5, 0.34, 0.2, 0.1, 0.05])
-#: Rounding of a quotient of whole numbers.
+#: The rounding error of a quotient of whole numbers.
 TINY = 1e-12
 VALUES = st.one_of(
     st.none(),
@@ -71,7 +71,7 @@ def test_averages_within_eps(stream: Stream, eps: float) -> None:
 def test_the_runs_do_not_show(
     stream: Stream, eps: float, kind: type[ApproxCount] | type[ApproxSum] | type[ApproxAvg]
 ) -> None:
-    """As long as nothing is forgotten, which is why every question reaches back to the start."""
+    """This holds while nothing is forgotten, so every question reaches back to the start."""
     stream = dataclasses.replace(stream, starts=np.full(len(stream.starts), -1))
     whole = answers(kind(eps, bounds=True), dataclasses.replace(stream, cuts=()))
     single = dataclasses.replace(stream, cuts=_row_by_row(stream))
@@ -81,7 +81,7 @@ def test_the_runs_do_not_show(
 
 
 def adversaries() -> dict[str, tuple[Ints, Ints]]:
-    """Streams that are bad for histograms: ticks and what each row adds."""
+    """Streams that are bad for histograms: their ticks, and what each row adds."""
     n = 20_000
     random = np.random.default_rng(7)
     ones, line = np.ones(n, np.int64), np.arange(n)

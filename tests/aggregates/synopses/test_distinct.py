@@ -20,7 +20,7 @@ def distinct(kind: DistinctValues, values: np.ndarray) -> float:
 @settings(max_examples=150)
 @given(streams(st.one_of(st.none(), st.integers(0, 30).map(float))))
 def test_a_stretch_counts_as_its_rows_alone_would(stream: Stream) -> None:
-    """What was there before, what comes twice, runs, dumps: nothing of it shows."""
+    """Older rows, repeated values, runs and dumps do not change the answer."""
     kind = DistinctValues(0.3)
     (found,) = answers(kind, stream)
     for question, answer in enumerate(found):
@@ -29,7 +29,7 @@ def test_a_stretch_counts_as_its_rows_alone_would(stream: Stream) -> None:
 
 @pytest.mark.parametrize("n", [10, 100, 1_000, 10_000, 100_000])
 def test_the_error_is_as_small_as_said(n: int) -> None:
-    """Root of the mean squared error over 30 sets of values."""
+    """Check the root of the mean squared error over 30 sets of values."""
     kind = DistinctValues(0.1)
     offsets = np.arange(30) * 1e7
     errors = [distinct(kind, offset + np.arange(n, dtype=np.float64)) / n - 1 for offset in offsets]

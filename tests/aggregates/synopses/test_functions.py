@@ -46,7 +46,7 @@ def test_names_and_kinds(aggregate: Aggregate, name: str, kind: SynopsisKind) ->
     assert definition.kind(aggregate.options, None, 0) == kind
     assert definition.within(aggregate.options) is None
     assert pickle.loads(pickle.dumps(aggregate.options)) == aggregate.options
-    # Goes into the fingerprint of a checkpoint, so it must not change from run to run.
+    # It is part of the fingerprint of a checkpoint, so it must be the same in every run.
     assert not re.search(r"0x[0-9a-f]{6}", str(aggregate))
     # As the operator uses it.
     assert isinstance(kind.result, pa.DataType)

@@ -27,7 +27,7 @@ def exact(p: float, start: int, end: int, index: np.ndarray, amount: np.ndarray)
     [(1, 0.2, 0.2), (1, 0.05, 0.05), (1.5, 0.1, 0.05), (2, 0.4, 0.15), (2, 0.1, 0.06)],
 )
 def test_norms_against_exact(p: float, eps: float, measured: float) -> None:
-    """For p = 1 the error is proven; for p > 1 what was measured on this stream is held."""
+    """For p = 1 the bound is proven; for p > 1 it is the error measured on this stream."""
     ticks, index, amount = rows()
     ends = np.arange(50, N, 37)
     starts = ends - 500

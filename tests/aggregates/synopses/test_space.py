@@ -31,7 +31,7 @@ def documented() -> dict[tuple[int, float], tuple[int, int, int]]:
 @pytest.mark.parametrize("eps", EPS)
 @pytest.mark.parametrize("rows", [10**3, 10**4, 10**5, 10**6])
 def test_the_documented_table(rows: int, eps: float) -> None:
-    """A row a second in microseconds; twice as many rows as the window holds pass by."""
+    """A row comes every second, in microseconds; the stream is twice as long as the window."""
     synopsis = ApproxCount(eps).new()
     buckets = size = 0
     for begin in range(0, 2 * rows, rows // 50):

@@ -51,7 +51,7 @@ def test_value_histogram(stream: Stream, of: str) -> None:
 
 
 def test_all_buckets_share_one_clock() -> None:
-    """A bucket without new rows empties as the others go on."""
+    """A bucket without new rows becomes empty while other buckets get rows."""
     kind = ValueHistogram((5.0,), 0.04)
     table = kind.new()
     ticks = np.arange(20)

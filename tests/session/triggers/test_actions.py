@@ -22,7 +22,7 @@ from muntin.session.triggers.webhook import Webhook
 
 @contextmanager
 def receiver(*answers: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """A web server that answers these codes in turn, then 200; its address and what it got."""
+    """Run a web server that answers these codes in turn, then 200; yield address and requests."""
     got: list[dict[str, Any]] = []
     left = list(answers)
 
@@ -80,7 +80,7 @@ def test_nobody_listens() -> None:
 
 
 def test_a_redirect_is_not_followed() -> None:
-    """Followed, it would be a GET without the row, and the token would go where it leads."""
+    """Following it would send a GET without the row, and send the token to the new address."""
     message = "answered 302, a redirect, which is not followed"
     with receiver(302) as (url, got), pytest.raises(ActionError, match=message):
         Webhook(url, 5.0, 1, "abc")('{"n": 3}')
