@@ -23,7 +23,7 @@ from muntin.specs.frames.kinds import Threshold
 from tests.operators.stepping import Stepping
 
 INTEGER = Axis(Domain.INTEGER)
-#: A value becomes what the kind reads: a truth for a threshold, itself for others.
+#: How a value becomes the kind's operand: a truth for a threshold, itself for others.
 COUNT = AggregateCall("count", "count(*)", (), (), ansi=True)
 SUM = AggregateCall("sum", "sum(v)", (0,), (pa.int64(),), ansi=True)
 MEDIAN = AggregateCall("median", "median(v)", (0,), (pa.int64(),), ansi=True)
@@ -53,18 +53,18 @@ class Fed(OneInput):
 
 @dataclass
 class Feeding(Stepping):
-    """A framing over integers, stepped."""
+    """A framing over integers, run step by step."""
 
     slot: str = "v"
 
     def frames(self, *given: Any, **punctuation: Any) -> list[tuple[Any, ...]]:
-        """What a step reports: frame_id, frame_start, frame_end, n, n_missing, status."""
+        """Return the frames of a step: frame_id, frame_start, frame_end, n, n_missing, status."""
         names = ("frame_id", "frame_start", "frame_end", "n", "n_missing", "status")
         return [tuple(row[n] for n in names) for row in self.step(*given, **punctuation)]
 
     @property
     def kept(self) -> dict[str, int]:
-        """How many rows every table of state has."""
+        """Return the number of rows of every table of state."""
         return {name: self.rows_of(name) for name, _ in self.state.chunks}
 
 
@@ -85,7 +85,7 @@ def feeding(kind: FrameKind, calls: Sequence[AggregateCall] = (), **properties: 
 
 
 def bridge(text: str) -> Bridge:
-    """A condition on the values ``v`` and the places ``on`` of the rows around a missing one."""
+    """Return a condition on ``v`` and ``on`` of the rows around a missing one."""
     tree, written = parse_bridge(text)
     sides = [one.split(".") for one in written]
     slots = tuple((side, ("v", "on").index(name)) for side, name in sides)
@@ -93,7 +93,7 @@ def bridge(text: str) -> Bridge:
 
 
 def line(values: str, first: int = 0, k: str = "a") -> list[dict[str, Any]]:
-    """A row for each word, from ``first`` on: a number, ``?`` for none, ``.`` for no row."""
+    """Return a row for each word, from ``first`` on: a number, ``?`` for null, ``.`` for no row."""
     return [
         {"on": on, "k": k, "v": None if word == "?" else int(word)}
         for on, word in enumerate(values.split(), first)

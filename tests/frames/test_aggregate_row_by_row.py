@@ -1,4 +1,4 @@
-"""Frames by aggregates that kernels do not know: sketches, and a user's own."""
+"""Frames by aggregates that kernels do not compute: sketches, and a user's own."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_until_there_are_three_different_values() -> None:
     kind = mt.aggregate(f"{DISTINCT} >= 3")
     carried = feeding(kind, missing="carry").frames(line("1 1 ? 2 3 1 2 4 4"), end=True)
     assert [one[1:5] for one in carried] == [(0, 4, 4, 1), (5, 7, 3, 0)]
-    # A row that misses its value ends what is open, and that is no frame yet.
+    # A row without a value ends the open frame, which is no frame yet.
     broken = feeding(kind).frames(line("1 1 ? 2 3 1 2 4 4"), end=True)
     assert [one[1:5] for one in broken] == [(3, 5, 3, 0)]
 
@@ -75,7 +75,7 @@ def test_a_median_by_a_sketch() -> None:
     assert [one[1:3] for one in found] == [(0, 0), (3, 7)]
 
 
-# A frame longer than what is looked at ahead, in steps of one and of many rows.
+# A frame longer than the rows that are read ahead, in steps of one and of many rows.
 @pytest.mark.parametrize("split", [7, 100, 500])
 def test_long_frames(split: int) -> None:
     rows = line(" ".join(str(number // 100) for number in range(500)))

@@ -1,4 +1,4 @@
-"""When frames are reported: in the step that makes them certain, also if their key is quiet."""
+"""When frames are reported: in the step that makes them certain, even if their key is quiet."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def test_a_value_that_stays_is_reported_while_no_row_comes() -> None:
     assert fed.frames(line("0", 2000), upto=2001) == [(0, 0, 2000, 2, 0, "final")]
 
 
-# Of two keys only the one that is complete so far is told, and other keys change nothing of it.
+# Of two keys only the complete one is reported, and other keys do not change it.
 def test_each_key_by_its_own_punctuation() -> None:
     fed = feeding(HOLDS, readings="until_next", fragments=5)
     rows = [*line("1"), *line("1", k="b")]
     assert len(fed.frames(rows, upto=1)) == 2
     assert fed.frames(upto_of={"b": 7}) == [(0, 0, 7, 1, 0, "partial")]
     assert fed.frames(upto=6) == [(0, 0, 6, 1, 0, "partial")]
-    # At the end a row that none follows holds as far as the input is known.
+    # At the end, a last row holds as far as the input is known.
     ended = fed.frames(end=True)
     assert sorted(ended) == [(0, 0, 6, 1, 0, "final"), (0, 0, 7, 1, 0, "final")]
 
@@ -86,7 +86,7 @@ def test_a_full_frame_is_over_at_once() -> None:
     assert fed.frames(end=True) == [(2, 4, 4, 1, 0, "final")]
     missing = feeding(HOLDS, max_count=2, cut=True, missing="satisfy")
     assert missing.frames(line("1 ?"), upto=2) == [(0, 0, 1, 1, 1, "final")]
-    # A start behind it does not fall inside, so it drops nothing.
+    # A later start does not fall inside the frame, so it drops nothing.
     dropped = feeding(Delta("v", 9, start="v = 1", restart="drop"), max_count=2, cut=True)
     assert dropped.frames(line("1 2"), upto=2) == [(0, 0, 1, 2, 0, "final")]
     assert dropped.frames(line("1", 2), end=True) == [(1, 2, 2, 1, 0, "final")]
@@ -103,7 +103,7 @@ def test_a_frame_is_over_when_rows_that_come_are_too_far() -> None:
     carried = feeding(HOLDS, max_duration=3, cut=True, missing="carry")
     assert carried.frames(line("1 ?"), upto=3) == []
     assert carried.frames(upto=4) == [(0, 0, 0, 1, 0, "final")]
-    # The row that is due next begins behind 3, which is known without punctuation.
+    # The next row is due after 3, which is known without punctuation.
     slots = feeding(HOLDS, max_duration=3, cut=True, schedule=schedule(5))
     assert slots.frames(line("1"), upto=5) == [(0, 0, 0, 1, 0, "final")]
 

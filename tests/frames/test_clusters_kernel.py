@@ -28,7 +28,7 @@ def ints(values: object) -> Ints:
 
 
 def exact_chance(rows: int, mean: float) -> Fraction:
-    """The chance from 1 - P(N < rows - 1), with a Taylor series of exp in exact fractions."""
+    """Return the chance 1 - P(N < rows - 1), with a Taylor series of exp in exact fractions."""
     at = Fraction(mean)
     power = Fraction(1)
     below = whole = Fraction(0)
@@ -69,7 +69,7 @@ def durations(places: list[int], axis: Axis) -> list[float]:
 
 
 def candidates(places: list[int], axis: Axis, scan: Scan) -> list[tuple[float, int, int]]:
-    """Stretches that are unlikely enough, the one to take first first: (chance, -rows, start)."""
+    """Return unlikely stretches in the order in which they are taken: (chance, -rows, start)."""
     on = durations(places, axis)
     unit = 10.0 if axis.domain is Domain.DOUBLE else 1.0
     found = []
@@ -122,10 +122,10 @@ def test_the_least_likely_of_overlapping_clusters() -> None:
     found = clusters(ints([0, 7]), order, ints([NEVER]), True, WHOLE, scan)
     assert (found.low.tolist(), found.high.tolist()) == ([1, 5], [3, 6])
     assert found.needed.tolist() == [7]
-    # What comes at 100 or later cannot be near enough to make four unlikely rows.
+    # A row at 100 or later cannot be near enough to make four unlikely rows.
     sure = clusters(ints([0, 7]), order, ints([100]), False, WHOLE, scan)
     assert (sure.low.tolist(), sure.needed.tolist()) == ([1, 5], [7])
-    # At 32 it may be: 20 could begin nothing unlikely, 30 may.
+    # A row at 32 may be: 20 cannot begin an unlikely stretch, 30 may.
     unsure = clusters(ints([0, 7]), order, ints([32]), False, WHOLE, scan)
     assert (unsure.low.tolist(), unsure.needed.tolist()) == ([1], [5])
 

@@ -1,4 +1,4 @@
-"""Density frames against the union of windows, drawn out interval by interval."""
+"""Density frames against the union of windows, computed interval by interval."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from muntin.specs.axis import Axis, Domain
 Ints = npt.NDArray[np.int64]
 WHOLE = Axis(Domain.INTEGER)
 TENTHS = Axis(Domain.DOUBLE, digits=1)
-#: A key: rows as (place, value), the places rising.
+#: A key: rows as (place, value), in rising order of place.
 Key = list[tuple[int, int]]
 
 
@@ -43,24 +43,24 @@ def orders(places: list[int], axis: Axis) -> Ints:
 
 
 def values_on(places: list[int], axis: Axis) -> list[Fraction]:
-    """Places as they are on the axis, exactly."""
+    """Return the exact places on the axis."""
     return [Fraction(p / 10) if axis.domain is Domain.DOUBLE else Fraction(p) for p in places]
 
 
 def begin(value: Fraction, axis: Axis, per: int) -> Fraction:
-    """Where the window of a value begins: on doubles in double arithmetic."""
+    """Return where the window of a value begins; on doubles with double arithmetic."""
     if axis.domain is Domain.DOUBLE:
         return Fraction(float(value) - per / 10)
     return value - per
 
 
 def satisfies(held: int, limit: int) -> bool:
-    """At least the limit; below zero, at most as much as it says."""
+    """Return True for at least the limit; a limit below zero means at most its absolute value."""
     return held >= limit if limit > 0 else held <= -limit
 
 
 def wanted(key: Key, axis: Axis, per: int, limit: int) -> list[int]:
-    """What each row is, by joining satisfying windows that overlap or touch."""
+    """Return the flag of each row, by joining satisfying windows that overlap or touch."""
     on = values_on([place for place, _ in key], axis)
     union: list[tuple[Fraction, Fraction]] = []
     for end in on:
@@ -104,7 +104,7 @@ def test_windows_that_touch_are_one_frame() -> None:
     satisfied = satisfied_rows(order, low, [1] * 5, 2)
     action = flag(starts, order, order - 3, satisfied)
     assert action.tolist() == [BEGINS, JOINS, BEGINS, JOINS, JOINS]
-    # (2, 5] touches (-1, 2], but begins a frame where nothing ends at 2.
+    # (2, 5] touches (-1, 2], but begins a frame because nothing ends at 2.
     touching = flag(starts, order, order - 3, np.array([0, 1, 1, 0, 0], np.bool_))
     assert touching.tolist() == [BEGINS, JOINS, JOINS, OUTSIDE, OUTSIDE]
     alone = flag(starts, order, order - 3, np.array([0, 0, 1, 0, 0], np.bool_))
@@ -157,7 +157,7 @@ def test_any_split_decides_the_same(
     punctuations = sorted(data.draw(st.lists(st.integers(-6, 35), max_size=8)))
     told: list[int] = []
     held: Key = []
-    known = before = 0  # rows given so far, and of those held the ones that are decided
+    known = before = 0  # rows so far, and how many of the held ones are decided
     for step, complete in enumerate([*punctuations, 0]):
         ended = step == len(punctuations)
         upto = len(key) if ended else sum(place < complete for place, _ in key)

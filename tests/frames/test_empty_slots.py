@@ -1,4 +1,4 @@
-"""Slots without a row: however many there are, they cost no more than a few."""
+"""Slots without a row: any number of them costs no more than a few."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames at the ends of types, where 64 bits or doubles would not do."""
+"""Frames at the limits of types, where 64 bits or doubles are not enough."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from muntin.specs.frames.row_kinds import Region
 INTEGER = Axis(Domain.INTEGER)
 LONG = pa.int64()
 DOUBLE = pa.float64()
-#: What Spark makes of Python's Decimal.
+#: The type that Spark gives Python's Decimal.
 WIDE = pa.decimal128(38, 18)
 
 
@@ -83,7 +83,7 @@ def _reference(
 
 
 def framed(kind: FrameKind, values: Sequence[Any], type_: pa.DataType) -> list[tuple[Any, ...]]:
-    """The frames of values at 0, 1, 2..., the same by the reference, at once and row by row."""
+    """Return the frames of values at 0, 1, 2..., the same by reference, at once and row by row."""
     rows = [{"on": on, "k": "a", "x": value} for on, value in enumerate(values)]
     work = _operator(kind, type_)
     routed = work.route(_table(kind, type_, rows))
@@ -138,13 +138,13 @@ def test_a_boundary_at_the_ends_of_integers() -> None:
     assert framed(boundary("x", every=0.5), values[:3], LONG) == [(0, 0), (1, 1), (2, 2)]
 
 
-# Every row with a value lies in one frame; far out each value is a level of its own.
+# Every row with a value lies in one frame; beyond the levels each value is its own level.
 #   1.2 1.9 | 1e300 1e300 | 1.1e300 | inf inf | -inf | 2.0 |   | 2.1
 def test_a_boundary_of_doubles_far_out() -> None:
     values = [1.2, 1.9, 1e300, 1e300, 1.1e300, math.inf, math.inf, -math.inf, 2.0, math.nan, 2.1]
     steps = [(0, 1), (2, 3), (4, 4), (5, 6), (7, 7), (8, 8), (10, 10)]
     assert framed(boundary("x", every=1), values, DOUBLE) == steps
-    # 1e13 is ten million million, and so is the number of the step that 1e10 lies in.
+    # 1e13 is ten million million, which is also the number of the level of 1e10.
     assert framed(boundary("x", every="0.001"), [1e10, 1e13], DOUBLE) == [(0, 0), (1, 1)]
 
 
@@ -232,7 +232,7 @@ def test_a_delta_wider_than_half_of_64_bits() -> None:
 def _of_one_column(
     kind: FrameKind, values: Sequence[Any], type_: pa.DataType
 ) -> list[tuple[Any, ...]]:
-    """The regions of rows that all lie at 0."""
+    """Return the regions of rows that all lie at 0."""
     rows = [{"on": 0, "k": "a", "x": value} for value in values]
     work = _operator(kind, type_)
     routed = work.route(_table(kind, type_, rows))

@@ -15,12 +15,12 @@ from muntin.specs.frames.schemes import schedule
 from tests.frames.feeding import feeding, line
 
 HOLDS = Threshold("v > 0")
-#: How many rows come with each step.
+#: The number of rows in each step.
 STEPS = (10, 4, 1)
 
 
 def found(a_and_b: str, step: int, **properties: Any) -> list[tuple[Any, ...]]:
-    """Spans with the numbers of real and of bridged rows."""
+    """Return spans with the numbers of real and of bridged rows."""
     fed = feeding(HOLDS, schedule=schedule(1), **properties)
     rows, frames = line(f"0 1 1 {a_and_b} 1 1 1 1 0"), []
     for low in range(0, 10, step):

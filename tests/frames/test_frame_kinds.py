@@ -1,4 +1,4 @@
-"""Kinds of frames as users write them, and what is said where they cannot be read."""
+"""Kinds of frames as users write them, and the errors if they cannot be read."""
 
 from __future__ import annotations
 

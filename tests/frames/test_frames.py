@@ -32,7 +32,7 @@ PROPERTIES = (
     *("min_duration", "max_duration", "min_count", "max_count", "cut", "scheme", "longest"),
     *("fragments", "missing", "bounds", "ties", "tie_order", "readings", "until"),
 )
-#: Columns of a frame that are not reported where aggregates are asked for.
+#: Columns of a frame that are not reported with aggregates.
 COUNTS = ("n", "n_missing")
 
 
@@ -46,7 +46,7 @@ def condition(kind: Crossing | Density) -> str:
 
 
 def public(kind: FrameKind) -> FrameKind:
-    """A kind as users write it."""
+    """Return a kind as users write it."""
     match kind:
         case Threshold(where=where):
             return mt.threshold(where)
@@ -80,7 +80,7 @@ def plan(case: FrameCase, stream: mt.Stream) -> mt.Plan:
 
 
 def wanted(case: FrameCase, rows: Sequence[Mapping[str, Any]]) -> list[Row]:
-    """Frames as a plan with these aggregates reports them."""
+    """Return the frames that a plan with these aggregates reports."""
     left_out = COUNTS if case.calls else ()
     return naive([{n: v for n, v in row.items() if n not in left_out} for row in rows])
 
@@ -108,7 +108,7 @@ def check_batch(spark: SparkSession, case: FrameCase) -> None:
 
 
 def is_streamed(case: FrameCase) -> bool:
-    """That a stream has no longest frame is shown below."""
+    """A stream has no longest frame, as a test below shows."""
     return is_short(case) and not case.framing.longest
 
 
@@ -141,7 +141,7 @@ SCHEMA = "k STRING, x BIGINT, v BIGINT"
 
 
 def rows(*values: tuple[int, int | None], k: str = "a") -> list[Row]:
-    """Rows of one key: where they lie, and their value."""
+    """Return rows of one key: their places and values."""
     return [{"k": k, "x": x, "v": v} for x, v in values]
 
 
@@ -155,7 +155,7 @@ def frame(number: int, start: int, end: int, n: int, status: str = "final", **mo
 
 
 def by_batch(played: Replay) -> list[Row]:
-    """Everything that was reported, with the micro-batch in which it was."""
+    """Return all reports, each with its micro-batch."""
     return [row.asDict() for row in played.spark.read.parquet(f"{played.folder}/results").collect()]
 
 
@@ -220,7 +220,7 @@ def test_a_restart_goes_on_with_an_open_frame(spark: SparkSession) -> None:
         bounds = {"k": "a", "frame_id": 0, "frame_start": 2, "frame_end": end, "status": status}
         return {**bounds, "rows": n, "s": s, "batch": batch}
 
-    # Of the first micro-batch 6 is not below the largest, so that 4 makes the frame certain.
+    # In the first micro-batch 6 is not below the largest, so the row at 4 makes the frame certain.
     early = [reported(0, 4, "partial", 2, 6), reported(1, 10, "partial", 5, 30)]
     played.play(framed(6))
     assert_same_rows(by_batch(played), early)
@@ -299,13 +299,13 @@ def test_refused_rows_say_why(spark: SparkSession) -> None:
     assert made.counts["rows_used"] == 4
     assert made.counts["rows_refused"] == 3
     assert made.counts["late"] == made.counts["tie"] == made.counts["no_until"] == 1
-    # The row that stayed at 5 holds until 7 only, and nothing is known of [7, 9).
+    # The row that stayed at 5 holds only until 7, and nothing is known about [7, 9).
     expected = [frame(0, 1, 7, 2), frame(1, 9, 12, 1), frame(2, 20, 22, 1)]
     assert_same_rows(made.results, expected)
     played.remove()
     df = spark.createDataFrame([row for batch in batches for row in batch], HELD)
     batch = mt.stream(df, "x", "k").frames(kind, **choices).plan()
-    # No row of a batch is late: the second row at 9 ties, with as good a place as the first.
+    # No row of a batch is late: the second row at 9 ties, and its place is as good as the first's.
     assert sorted((row.reason, row.x) for row in batch.refused.collect()) == [
         ("no_until", 12),
         ("tie", 5),
@@ -476,7 +476,7 @@ def test_explain_what_a_stream_keeps(
     stream.frames(kind, **properties).explain(*aggregates)
     told = capsys.readouterr().out.splitlines()
     assert told[-1] == f"state       {state}"
-    # Of frames that overlap, sums are looked at anew.
+    # If frames overlap, sums are computed anew.
     assert ("again in every micro-batch" in told[1]) == (
         "scheme" in properties and "sum" in told[0]
     )
@@ -508,7 +508,7 @@ def of(kind: Any, **properties: Any) -> Callable[[DataFrame], Any]:
     [
         (of("flag"), mt.ArgumentError, "kind='flag' .*made by mt.threshold"),
         (of(FLAG, prefix=7), mt.ArgumentError, "prefix=7 .*text such as 'mt_'"),
-        # Columns that are not there.
+        # Columns that do not exist.
         (of(FLAG, ties="first", tie_order="xx"), LookupError, "tie_order='xx' is not a column"),
         (of(FLAG, ties="last", tie_order=["x", "reel"]), LookupError, "did you mean 'real'"),
         (of(FLAG, readings="interval", until="tss"), LookupError, "until='tss'.*did you mean 'ts'"),
@@ -523,7 +523,7 @@ def of(kind: Any, **properties: Any) -> Callable[[DataFrame], Any]:
         (of(mt.delta("x", 2, start="flagg")), mt.ExpressionError, "flagg.*the columns are ts"),
         (of(FLAG, missing="prev.reel > 1"), LookupError, "missing='reel'.*did you mean 'real'"),
         (of(mt.threshold("reel > 1"), ties="max"), LookupError, "where='reel'.*did you mean"),
-        # Types that do not suit.
+        # Types that are not supported.
         (of(FLAG, readings="interval", until="x"), mt.ArgumentError, "until='x' .*`on`, timestamp"),
         (of(mt.threshold("x")), TypeError, r"threshold\(x\) needs a condition, but it is int32"),
         (of(mt.threshold("x + 1")), TypeError, r"threshold\(x \+ 1\) needs a condition"),
@@ -541,7 +541,7 @@ def of(kind: Any, **properties: Any) -> Callable[[DataFrame], Any]:
         # Aggregates that would have to keep every row of an open frame.
         (of(mt.aggregate("median(x) > 3")), mt.ArgumentError, r"'median\(x\)' .*keep all its rows"),
         (of(mt.aggregate("mode(x) > 3")), mt.ArgumentError, "these do not need that: count, "),
-        # Conditions that are none.
+        # Expressions that are not conditions.
         (of(mt.threshold(7)), mt.ArgumentError, "where=7 .*SQL text or a PySpark column"),
         (of(mt.threshold("max(x) > 1")), mt.ExpressionError, "aggregate cannot stand in a cond"),
         (of(mt.threshold("x > ")), mt.ExpressionError, r"not SQL that can be read.*\^"),

@@ -113,14 +113,14 @@ def test_table_1_on_the_real_freeway_day_is_what_pandas_finds(
     lasting = wanted["frame_end"] - wanted["frame_start"] >= pd.Timedelta(minutes=2)
     wanted = wanted[lasting if breaks else wanted["n"] + wanted["n_missing"] >= 10]
     assert_same(got, numbered(wanted))
-    # Others bridge missing readings, some the hours in which none came.
+    # Others bridge missing readings, some even the hours without any.
     assert (got["n_missing"].max() > 838) == (not breaks)
 
 
 def test_table_1_on_a_stream_of_an_hour(
     spark: SparkSession, readings: DataFrame, slots: pd.Series
 ) -> None:
-    """In four micro-batches, with what came in the last minute of each mixed with the next."""
+    """Run four micro-batches; the last minute of each is mixed with the next."""
     low, high = pd.Timestamp("2011-09-15 22:00:00"), pd.Timestamp("2011-09-15 22:59:40")
     some = [*slots.index.levels[0][:6]]
     at = F.col("starttime")

@@ -62,7 +62,7 @@ def test_on_a_batch(spark: SparkSession) -> None:
 
 
 def test_on_a_stream(spark: SparkSession) -> None:
-    """In steps that cut frames in two, with a row of one key late by one step."""
+    """Run steps that cut frames in two, with a row of one key late by one step."""
     given = rows()
     batches = [given[:8], given[9:17], [given[8], *given[17:]]]
     played = replay(spark, batches, SCHEMA)

@@ -1,4 +1,4 @@
-"""Conditions on missing rows as users write them: bridged where Spark finds the condition true."""
+"""Conditions on missing rows as users write them: bridged if Spark finds the condition true."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def gappy(spark: SparkSession) -> DataFrame:
 
 
 def expected(spark: SparkSession, texts: list[str]) -> list[list[tuple[int, int]]]:
-    """Frames of rows of which all hold: they end where a condition on a pair is not true."""
+    """Return the frames of rows that all satisfy: they end where the condition is not true."""
     rows = [tuple(row.values()) for row in ROWS]
     schema = f"prev STRUCT<{SCHEMA}>, next STRUCT<{SCHEMA}>"
     pairs = spark.createDataFrame([*itertools.pairwise(rows)], schema)
@@ -100,7 +100,7 @@ def test_the_same_on_a_stream(spark: SparkSession) -> None:
 
 
 def test_rows_that_tie_are_combined_before_they_are_looked_at(gappy: DataFrame) -> None:
-    """Then Spark gives the columns only, and Muntin evaluates all of it."""
+    """Then Spark passes only the columns, and Muntin evaluates the whole condition."""
     twice = gappy.unionAll(gappy.selectExpr("n", "x + 1", "i", "s", "ts", "day", "inner"))
     every_one = mt.stream(twice, "n", schedule=1)
 
@@ -168,6 +168,6 @@ def test_slots_of_a_day_where_clocks_change(spark: SparkSession) -> None:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
     assert found == [
         [("27 12:30", "29 12:30", 3, 0), ("31 12:30", "31 12:30", 1, 0)],
-        # What is missing lies where its slot starts: at one o'clock by then.
+        # A missing row lies where its slot starts, which is one o'clock by then.
         [("27 12:30", "30 01:00", 3, 1), ("31 12:30", "31 12:30", 1, 0)],
     ]

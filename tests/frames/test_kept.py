@@ -33,7 +33,7 @@ def test_an_open_frame_is_a_record_and_a_cell() -> None:
     assert fed.kept == {}
 
 
-# Of a median every distinct value is kept: one cell still, and that with few values.
+# A median keeps every distinct value: still one cell, with few values.
 def test_a_cell_may_hold_values() -> None:
     fed = feeding(HOLDS, [MEDIAN])
     for number in range(20):
@@ -58,7 +58,7 @@ def test_rows_wait_until_punctuation_has_passed_them() -> None:
     assert fed.kept == {}
 
 
-# Keys of which no row was passed are not remembered: only their rows are.
+# A key without a passed row is not remembered; only its rows are.
 def test_a_key_is_remembered_from_its_first_final_row() -> None:
     fed = feeding(HOLDS)
     fed.step([*line("1"), *line("1", 9, k="b")], upto=5)
@@ -75,13 +75,13 @@ def test_frames_that_overlap_hold_the_rows_since_the_oldest_open_start() -> None
         found = fed.frames(line("1 1 1 1", number * 4), upto=number * 4 + 4)
         ends = [end for _, _, end, _, _, _ in found]
         assert ends == [end for end in range(number * 4, number * 4 + 4) if end >= 2]
-        # The last two rows have not yet come to a sum of 3.
+        # The last two rows have not yet reached a sum of 3.
         assert fed.kept == {"keys": 1, "held": 2}
     assert fed.frames(end=True) == []
     assert fed.kept == {}
 
 
-# A frame that never ends holds all its rows, and those only.
+# A frame that never ends holds all its rows, and only those.
 def test_a_frame_that_never_ends_holds_its_rows() -> None:
     fed = feeding(Crossing(TOTAL, ">=", Decimal(1000)), scheme="advancing")
     for number in range(20):
@@ -100,7 +100,7 @@ OPEN_ENDED = (
     Crossing(Aggregate("count", ()), "<=", Decimal(1000)),
     Crossing(Aggregate("max", (Sql("v"),)), ">=", Decimal(1000)),
 )
-#: As far as a maximum lets a frame come: 3 rows, or those at 0, 1, 2 and 3.
+#: As far as a maximum lets a frame grow: 3 rows, or those at 0, 1, 2 and 3.
 MAXIMA = ({"max_count": 3}, {"max_duration": 3})
 
 
@@ -118,7 +118,7 @@ def test_a_frame_beyond_its_maximum_is_not_waited_for(
     for number in range(30):
         assert fed.frames(line("1 1 1", number * 3), upto=number * 3 + 3) == []
         assert fed.kept["held"] <= longest
-    # A maximal frame from a late row is short enough where input ends.
+    # A maximal frame from a late row is short enough when the input ends.
     lengths = [n for _, _, _, n, _, _ in fed.frames(end=True)]
     assert lengths[:1] == ([] if kind.span == "minimal" else [longest])
     assert fed.kept == {}
@@ -190,7 +190,7 @@ def test_missing_rows_that_wait_are_kept_until_a_real_one() -> None:
     assert fed.kept == {"keys": 1}
 
 
-# Frames are numbered on after a restart, because the number is remembered.
+# Numbering goes on after a restart, because the number is remembered.
 def test_numbers_go_on() -> None:
     fed = feeding(HOLDS, min_count=2)
     assert fed.frames(line("1 1 0 1 0"), upto=5) == [(0, 0, 1, 2, 0, "final")]

@@ -1,4 +1,4 @@
-"""What kinds read of rows, for every type that a column may have."""
+"""The columns that kinds read, for every type that a column may have."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_each_double_beyond_the_levels_is_one_of_its_own() -> None:
 
 
 def numbers(type_: pa.DataType) -> st.SearchStrategy[Any]:
-    """Values of a type, small ones and such as are at the ends of it."""
+    """Return values of a type: small ones, and ones at its limits."""
     if pa.types.is_floating(type_):
         halves = st.integers(-40, 40).map(lambda n: n / 8)
         return halves | st.floats(allow_nan=False) | st.integers(-(2**60), 2**60).map(float)

@@ -1,4 +1,4 @@
-"""Frames from every row in one pass are those of a walk from every row."""
+"""The frames from every row in one pass are those of a walk from every row."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ NUMBERS = [-np.inf, -1.5, -0.5, 0.0, 0.5, 1.0, 2.5, 3.0, np.inf]
 
 @st.composite
 def asked(draw: st.DrawFn) -> np.ndarray:
-    """What may be asked for of which the ends never fall back."""
+    """Draw framings whose ends never move back."""
     sign = draw(st.sampled_from([LESS, AT_MOST, MORE, AT_LEAST]))
     limit = draw(st.sampled_from([-0.5, 0.0, 1.0, 2.0, 3.5]))
-    # The least integer that is not below the limit, or above it where it has to be.
+    # The least integer that is not below the limit, or above it if the sign needs that.
     least = math.ceil(limit) if sign in (LESS, AT_LEAST) else math.floor(limit) + 1
     fields: dict[str, Any] = {
         "kind": draw(st.sampled_from([DELTA, AGGREGATE])),
@@ -70,13 +70,13 @@ def asked(draw: st.DrawFn) -> np.ndarray:
         fields |= draw(st.just({}) | st.integers(1, most).map(lambda n, name=name: {name: n}))
     fields |= draw(st.just({}) | st.integers(2, 9).map(lambda n: {"max_duration": n}))
     made = kernel_record(tuple(fields.items()))
-    # The other direction is not of this sort: it is not drawn.
+    # In the other direction ends may move back, so it is not drawn.
     return made if in_one_pass(made) else kernel_record((*fields.items(), ("kind", DELTA)))
 
 
 @st.composite
 def rows(draw: st.DrawFn, whole: bool) -> tuple[Any, ...]:
-    """The columns that kernels take, of a few keys."""
+    """Draw the columns that kernels take, for a few keys."""
     lengths = draw(st.lists(st.integers(0, 12), min_size=1, max_size=3))
     n = sum(lengths)
 
@@ -111,7 +111,7 @@ def test_one_pass_finds_what_a_walk_from_every_row_finds(
     candidates_in_one_pass(ask, row_columns(*columns), ended, give_up, since, passed)
     for fits in (1, -2):
         assert (walked["fits"] == fits).tolist() == (passed["fits"] == fits).tolist()
-    # Of what was given up nobody asks where it would have ended, or whether it would.
+    # The end of a frame that was given up does not matter, nor whether it has one.
     told = (walked["fits"] == 1) | (not give_up)
     assert walked[told].tolist() == passed[told].tolist()
 

@@ -1,4 +1,4 @@
-"""What a user's own framing function remembers is the same after it was written down."""
+"""What a user's own framing function remembers is the same after a checkpoint."""
 
 from __future__ import annotations
 

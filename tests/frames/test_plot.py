@@ -1,4 +1,4 @@
-"""Pictures of frames: what is in the chart, what is in the files, and what messages say."""
+"""Pictures of frames: the contents of charts and files, and the messages."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def high(df: DataFrame, **properties: Any) -> mt.Frames:
 
 @pytest.fixture(scope="module")
 def found(line: DataFrame) -> list[Row]:
-    """The two frames of the line, for tests of what is drawn and not of what is found."""
+    """Return the two frames of the line, for tests of drawing and not of finding them."""
     return high(line).df.collect()
 
 
 def layers(chart: Any) -> list[list[dict[str, Any]]]:
-    """The data of each layer, of a chart of one key."""
-    # Altair checks a whole chart against its schema each time; files and notebooks have it checked.
+    """Return the data of each layer of a chart of one key."""
+    # Altair checks a whole chart against its schema each time; files and notebooks are checked.
     spec = chart if isinstance(chart, dict) else chart.to_dict(validate=False)
     sets = spec.get("datasets", {})
     found = [layer["data"] for layer in spec["layer"]]
@@ -61,7 +61,7 @@ def layers(chart: Any) -> list[list[dict[str, Any]]]:
 
 
 def with_data(spec: dict[str, Any]) -> list[dict[str, Any]]:
-    """The charts of several keys, each with the data that they share."""
+    """Return the charts of several keys, each with the data that they share."""
     return [{**chart, "datasets": spec.get("datasets", {})} for chart in spec["vconcat"]]
 
 
@@ -397,7 +397,7 @@ def test_of_many_keys_those_drawn_are_chosen_first(
 
 
 def test_a_key_may_be_anything(spark: SparkSession) -> None:
-    """Bytes and NaN, which Python would not find again."""
+    """Bytes and NaN, which Python could not look up."""
     keys = [b"a", b"b", None]
     numbers = [float("nan"), 1.5, None]
     rows = [(keys[k], numbers[k], n, 9.0) for k in range(3) for n in range(2)]
@@ -415,7 +415,7 @@ def test_a_key_may_be_anything(spark: SparkSession) -> None:
 
 
 def test_collected_by_pandas(spark: SparkSession) -> None:
-    """Nulls have made doubles of whole numbers, and text that is all null has no type."""
+    """Nulls turned whole numbers into doubles, and text that is all null has no type."""
     rows = [(None, None, 0, 9), (None, None, 1, None), (None, None, 2, 8)]
     df = spark.createDataFrame(rows, "s STRING, k INT, n INT, x INT")
     frames = mt.stream(df, on="n", by=["s", "k"]).frames(mt.threshold("x > 5"))

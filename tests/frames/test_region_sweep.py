@@ -53,7 +53,7 @@ class Grid:
         return sorted({at for _, at, _ in self.rows})
 
     def tables(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Which cells exist, and which of them satisfy."""
+        """Return which cells exist, and which of them satisfy."""
         held = {(on, at): condition for on, at, condition in self.rows}
         born = {at: min(on for on, p, _ in self.rows if p == at) for at in self.positions}
         exists = np.array([[born[at] <= on for at in self.positions] for on in self.columns])
@@ -62,7 +62,7 @@ class Grid:
         return exists, exists & good
 
     def maximal(self) -> list[tuple[int, int, int, int]]:
-        """Every rectangle (first and last column, first and last position) that is in no other."""
+        """Return the maximal rectangles: (first, last column, first, last position)."""
         exists, good = self.tables()
         spans = itertools.product(_intervals(len(self.columns)), _intervals(len(self.positions)))
         valid = [
@@ -171,7 +171,7 @@ class Stream:
         return doubles_order(np.array(on, np.float64) / 10) if self.axis is TENTHS else ints(on)
 
     def _positions(self, at: list[float]) -> Ints:
-        """Doubles by their order, or counted in halves."""
+        """Return doubles by their order, or counted in halves."""
         return doubles_order(np.array(at)) if self.limits.doubles else ints([a * 2 for a in at])
 
     def _at(self, position: Any) -> float:
@@ -195,7 +195,7 @@ class Stream:
 
 
 def drawn(picture: str) -> list[Row]:
-    """Rows of a grid: a line a position, from 0 up; x true, o false, ? null, . no row."""
+    """Return the rows of a grid: a line per position from 0; x true, o false, ? null, . no row."""
     lines = [line.strip() for line in picture.strip().splitlines()]
     conditions = {"o": 0, "x": 1, "?": 2}
     return sorted(
@@ -240,7 +240,7 @@ def test_prefer() -> None:
 
 
 def test_a_position_that_comes_later() -> None:
-    """Between edges it does not matter before it is there; at an edge a region begins with it."""
+    """A new position between edges does not matter; at an edge a region begins with it."""
     stream = Stream(1, Limits(prefer="all"), WHOLE)
     stream.step([drawn("xxxx\n..xx\nxxxx")], ended=True)
     assert boxes(stream) == [(0, 3, 0.0, 2.0)]

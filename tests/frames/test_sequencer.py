@@ -41,7 +41,7 @@ def arrange(
     until: int | None = None,
     ended: bool = False,
 ) -> OrderedBatch:
-    """One key's rows, arranged by everything but a condition on missing rows."""
+    """Return one key's rows in order, without a condition on missing rows."""
     on = [row["on"] for row in rows]
     pool = pa.table(
         {
@@ -60,7 +60,7 @@ def arrange(
 
 
 def told(arranged: OrderedBatch) -> list[tuple[int, str]]:
-    """Final rows as where they lie and what they are."""
+    """Return the place and the kind of each final row."""
     rows = arranged.rows
     return [(int(on), WORDS[int(what)]) for on, what in zip(rows.order, rows.what, strict=True)]
 
@@ -118,7 +118,7 @@ def test_a_tie_is_told_by_its_key_and_place() -> None:
     rows = [*line("1 1 1"), *line("2", 1)]
     with pytest.raises(TieError, match="key 'a' has more than one row at 1,"):
         arrange(rows, complete=9)
-    # Not before the place is final: one of them might be late.
+    # Not before the place is final, because one of them might be late.
     assert waiting(arrange(rows, complete=1)) == [1, 1, 2]
 
 
@@ -137,7 +137,7 @@ def test_ties_are_ordered_by_several_columns() -> None:
     equal = pa.table({"t0": ["x", "x", "x"], "t1": pa.array([2, 3, 1], pa.int64())})
     kept = Ties("first", (pa.string(), pa.int64())).kept(equal, same_as_before(ints(7, 7, 7)))
     assert kept is not None
-    assert kept.tolist() == [2]  # texts that are equal leave it to the next column
+    assert kept.tolist() == [2]  # equal texts leave the decision to the next column
     assert same_as_before(ints(), ints()).tolist() == []
 
 
@@ -192,9 +192,9 @@ def test_rows_that_follow_on_need_no_punctuation() -> None:
     assert waiting(arranged) == [41]
     assert arranged.slot is not None
     assert arranged.slot.tolist() == [2]
-    # Of a key of which nothing is known the first row must be passed.
+    # The first row of an unknown key must be passed.
     assert told(arrange(rows, slots=TENS, complete=10)) == []
-    # Who wins a slot is known only when it is complete.
+    # The winner of a slot is known only when the slot is complete.
     assert told(arrange(rows, slots=TENS, ties="first", complete=10, dealt=0)) == []
 
 
@@ -216,8 +216,8 @@ def test_a_second_row_in_a_slot_ties() -> None:
 def test_at_the_end_slots_are_due_up_to_the_largest_row() -> None:
     arranged = arrange(line("1", 3), slots=TENS, missing="satisfy", ended=True, until=5)
     assert [on for on, _ in told(arranged)] == [3, 10, 40]
-    assert arranged.rows.read("reach").tolist() == [1, 1, 3]  # the last is for those before it
-    # Without a row there is nothing to be missing from.
+    assert arranged.rows.read("reach").tolist() == [1, 1, 3]  # the last row covers three slots
+    # Without any row nothing is missing.
     assert told(arrange([], slots=TENS, missing="satisfy", ended=True, until=5)) == []
 
 

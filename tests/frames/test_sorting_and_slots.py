@@ -1,4 +1,4 @@
-"""Kernels that put rows in order and missing ones among them, against plain Python."""
+"""Kernels that sort rows and insert missing ones, against plain Python."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from muntin.kernels.grouping import by_key_and_order
 
 Ints = npt.NDArray[np.int64]
 KEYS = 4
-#: Slots of each key that have a row, in order; the last slot dealt with; the slot that is due.
+#: Slots of each key that have a row, in order; the last slot processed; the slot that is due.
 KeySlots = tuple[list[int], int | None, int | None]
 
 
@@ -50,7 +50,7 @@ def slots_of_keys(draw: st.DrawFn) -> list[KeySlots]:
 
 
 def filled(keys: list[KeySlots], lead: int) -> tuple[list[list[tuple[int, int, int]]], list[int]]:
-    """What each key's slots become: slot, source, how many it stands for; the last dealt with."""
+    """Return each key's slots as (slot, source, slots covered), and the last slots processed."""
     starts = ints([0, *itertools.accumulate(len(rows) for rows, _, _ in keys)])
     given_ = (
         starts,

@@ -37,7 +37,7 @@ def fraction(pair: dd.Pair) -> Fraction:
 
 
 def summed(values: Sequence[float]) -> dd.Pair:
-    """As panes add rows: one after the other, in double-double."""
+    """Add values as panes add rows: one after the other, in double-double."""
     group = np.zeros(len(values), np.int64)
     high, low = np.zeros(1), np.zeros(1)
     add_exactly_by_group(group, np.array(values), np.zeros(len(values)), high, low)
@@ -124,7 +124,7 @@ def test_a_thousand_doubles_in_a_hundred_orders() -> None:
     order = random.Random(1)
     values = [order.uniform(-1e3, 1e3) for _ in range(1000)]
     exact = exactly(values)
-    # Not near the middle of two doubles, or the bound could not tell which is nearer.
+    # Not near the middle of two doubles, where the bound could not decide which is nearer.
     assert float(exact - sum_error(values)) == float(exact + sum_error(values))
     for _ in range(100):
         order.shuffle(values)

@@ -28,7 +28,7 @@ VALUES: dict[pa.DataType, list[Any]] = {
 
 
 def check_codes(rows: list[tuple[Any, ...]], columns: list[pa.Array]) -> None:
-    """Equal codes for equal rows and for no others, all below the size."""
+    """Check that codes are equal for equal rows and only for those, and below the size."""
     codes, size = key_codes(columns, len(rows))
     assert len(codes) == len(rows)
     assert all(0 <= code < size for code in codes.tolist())
@@ -77,7 +77,7 @@ def test_without_key_columns_all_rows_have_one_key() -> None:
 
 
 def check_groups(codes: list[int], panes: list[int], groups: Groups) -> None:
-    """Numbered in the order of key and pane, with a row of each."""
+    """Check that groups are numbered in the order of key and pane, with a row of each."""
     cells = list(zip(codes, panes, strict=True))
     known = sorted(set(cells))
     assert groups.number.tolist() == [known.index(cell) for cell in cells]

@@ -45,7 +45,7 @@ DIRECT: dict[pa.DataType, st.SearchStrategy[Any]] = {
     pa.timestamp("us"): st.datetimes(),
     pa.duration("us"): st.timedeltas(timedelta(days=-(10**8)), timedelta(days=10**8)),
 }
-#: Types whose values are ranked among those at hand.
+#: Types whose values are ranked among the values at hand.
 RANKED: dict[pa.DataType, st.SearchStrategy[Any]] = {
     pa.decimal128(38, 2): DECIMALS,
     pa.string(): st.text(max_size=4),
@@ -61,7 +61,7 @@ def columns(type_: pa.DataType) -> st.SearchStrategy[list[Any]]:
 
 
 def same(left: Sequence[Any], right: Sequence[Any]) -> bool:
-    """Equal as Spark compares: NaN is NaN, and -0.0 is 0.0."""
+    """Return True if values are equal as Spark compares: NaN is NaN, and -0.0 is 0.0."""
     return [order(value) for value in left] == [order(value) for value in right]
 
 
@@ -192,6 +192,6 @@ def test_doubles_come_back_from_their_order(values: list[float]) -> None:
     made = doubles_order(given_)
     back = order_doubles(made)
     assert np.array_equal(back, given_, equal_nan=True)
-    assert np.array_equal(np.signbit(given_), np.signbit(before))  # what was given is left alone
+    assert np.array_equal(np.signbit(given_), np.signbit(before))  # the input is unchanged
     assert not np.signbit(back[back == 0]).any()
     assert [order(values[n]) for n in np.argsort(made, kind="stable")] == sorted(map(order, values))

@@ -1,4 +1,4 @@
-"""Kernels of windows over rows against what they say, in plain Python."""
+"""Kernels of windows over rows against the same in plain Python."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def ints(values: object) -> Ints:
 def cells_and_windows(
     draw: st.DrawFn,
 ) -> tuple[list[tuple[int, list[int]]], list[list[tuple[int, int]]]]:
-    """Runs of cells with their key, and the windows of each key, whose ends never fall."""
+    """Draw runs of cells with their key, and the windows of each key, whose ends never fall."""
     windows = []
     for _ in range(draw(st.integers(1, 3))):
         lows = sorted(draw(st.lists(SMALL, max_size=6)))

@@ -1,4 +1,4 @@
-"""Shards of keys: fixed for ever, equal for equal keys, and spread."""
+"""Shards of keys: never changing, equal for equal keys, and evenly spread."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def shards(values: list[object], type_: pa.DataType, count: int = 16) -> list[in
 
 
 def test_shards_never_change() -> None:
-    """State is kept by shard: another hash would lose every checkpoint."""
+    """State is kept by shard, so another hash would lose every checkpoint."""
     assert shards(["", "a", "I5-07", "é", None], pa.string()) == SHARDS["string"]
     assert shards([0, 1, -1, 2**62, None], pa.int64()) == SHARDS["int64"]
     assert shards([0.5, float("nan"), None], pa.float64()) == SHARDS["double"]

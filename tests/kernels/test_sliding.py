@@ -120,7 +120,7 @@ def test_counting_writes_nothing() -> None:
 
 @st.composite
 def stretches(draw: st.DrawFn, rows: int) -> list[tuple[int, int]]:
-    """Non-empty stretches of so many rows, whose ends only move forward."""
+    """Draw non-empty stretches of so many rows, whose ends only move forward."""
     lows = sorted(draw(st.lists(st.integers(0, rows - 1), min_size=1, max_size=20)))
     highs, reached = [], 0
     for low in lows:

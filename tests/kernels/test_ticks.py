@@ -23,7 +23,7 @@ from muntin.kernels.ticks import (
 )
 from muntin.specs.axis import Axis, Domain
 
-#: Rows that Python's datetime can hold; Spark's timestamps reach a little farther.
+#: Values that Python's datetime can hold; Spark's timestamps reach a little farther.
 MOMENTS = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30))
 LONGS = st.one_of(
     st.integers(-(2**63), 2**63 - 1),
@@ -32,7 +32,7 @@ LONGS = st.one_of(
 
 
 def check(values: list[Any], type_: pa.DataType, axis: Axis) -> None:
-    """The ticks of a column are those of the axis, and so is what has none."""
+    """Check that the ticks and refusals of a column are those of the axis."""
     column = pa.array(values, type_)
     made = to_ticks(column, axis)
     assert made.tick.dtype == np.int64
@@ -236,7 +236,7 @@ def test_orders_are_those_of_the_values_and_lead_back_to_them(
     axis = Axis(domain, digits)
     drawn = data.draw(st.lists(values, min_size=1, max_size=6))
     ticks = to_ticks(pa.array(drawn, type_), axis)
-    # Equal to the value; of a double also between the ticks, which from_ticks cannot tell.
+    # Equal to the value; a double also between the ticks, where from_ticks cannot reach.
     assert from_order(ticks.order, axis, type_).to_pylist() == drawn
     assert [drawn[n] for n in np.argsort(ticks.order, kind="stable")] == sorted(drawn)
     at_ticks = order_of_ticks(ticks.tick, axis)
@@ -249,7 +249,7 @@ def test_orders_are_those_of_the_values_and_lead_back_to_them(
 def test_an_order_moves_by_a_length(values: list[int], ticks: int) -> None:
     whole = np.array(values, np.int64)
     assert shift_order(whole, Axis(Domain.INTEGER), ticks).tolist() == [v + ticks for v in values]
-    # On doubles as Spark adds: with one rounding, to the last bit.
+    # Doubles as Spark adds them: with one rounding, to the last bit.
     doubles = [value / 7 for value in values]
     axis = Axis(Domain.DOUBLE, 1)
     order = to_ticks(pa.array(doubles), axis).order

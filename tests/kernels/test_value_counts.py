@@ -1,4 +1,4 @@
-"""Walks over counted values against bags made anew for every stretch."""
+"""Walks over counted values against bags built anew for every stretch."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Walk:
 
 @st.composite
 def walks(draw: st.DrawFn) -> Walk:
-    """Also empty stretches, stretches apart from each other, and steps of any length."""
+    """Draw walks, also with empty stretches, gaps between stretches, and steps of any length."""
     size = draw(st.integers(1, 9))
     entries = draw(st.lists(st.tuples(st.integers(0, size - 1), st.integers(1, 4)), max_size=20))
     lows = sorted(draw(st.lists(st.integers(0, len(entries)), max_size=10)))
@@ -89,7 +89,7 @@ def test_select(walk: Walk, data: st.DataObject) -> None:
         if values:
             assert found.tolist() == [values[place] for place in wanted]
         else:
-            assert all(0 <= rank <= walk.size for rank in found)  # nothing there: any rank
+            assert all(0 <= rank <= walk.size for rank in found)  # no value there: any rank
 
 
 @settings(max_examples=500)

@@ -32,17 +32,17 @@ Judged = tuple[FrameKind, Callable[[Sequence[int]], bool]]
 
 
 def intervals(count: int) -> list[Interval]:
-    """Definition 2: the possible frames."""
+    """Return the possible frames of Definition 2."""
     return [(s, e) for s in range(count) for e in range(s, count)]
 
 
 def candidates(values: Sequence[Any], holds: Callable[[Sequence[Any]], bool]) -> list[Interval]:
-    """Definition 3: those for which the local condition is true."""
+    """Return those for which the local condition of Definition 3 is true."""
     return [(s, e) for s, e in intervals(len(values)) if holds(values[s : e + 1])]
 
 
 def maximal(found: Sequence[Interval]) -> list[Interval]:
-    """Definition 4 with the global condition that a frame lies in no other."""
+    """Return the frames of Definition 4: the global condition is that a frame lies in no other."""
     return [
         (s, e)
         for s, e in found
@@ -134,7 +134,7 @@ def spread(values: Sequence[int]) -> int:
 
 @st.composite
 def judged(draw: st.DrawFn, span: str) -> Judged:
-    """A delta, or an aggregate that grows with every row."""
+    """Return a delta, or an aggregate that grows with every row."""
     size = draw(SIZES)
     if draw(st.booleans()):
         against = draw(st.sampled_from(["range", "first"]))
@@ -158,7 +158,7 @@ def judged(draw: st.DrawFn, span: str) -> Judged:
 
 
 def from_every_row(values: Sequence[int], judging: Judged) -> list[Interval]:
-    """Of the candidates from each row the shortest, or the longest."""
+    """Return the shortest, or the longest, of the candidates from each row."""
     kind, holds = judging
     found = candidates(values, holds)
     best = min if kind.span == "minimal" else max
@@ -187,7 +187,7 @@ def test_no_frame_from_a_later_start_properly_contains_one_from_an_earlier(
     for earlier, later in itertools.combinations(found, 2):
         assert earlier[0] < later[0]
         if getattr(judging[0], "against", "range") == "range":
-            # What holds for more rows holds for fewer, so that ends never fall behind either:
+            # What holds for more rows holds for fewer, so ends never move back either:
             # a frame lies in another only if both end with the same row.
             assert earlier[1] <= later[1]
 
@@ -205,7 +205,7 @@ def test_what_is_reported_later_contains_nothing_reported_before(
         for earlier, later in itertools.combinations(found, 2):
             assert not (later[0] <= earlier[0] and earlier[1] <= later[1])
         if scheme.name == "advancing":
-            # Of these none lies in another at all.
+            # None of these lies in another at all.
             assert all(a[1] < b[1] for a, b in itertools.pairwise(found))
 
 
@@ -222,7 +222,7 @@ POLICIES = ("close", "drop", "continue")
 def test_starts_given_frames_are_neither_too_short_nor_too_long(
     values: list[int], judging: Judged, starts: set[int], restart: str | None
 ) -> None:
-    """A maximal frame cannot take the next row, a minimal one cannot lose its last."""
+    """A maximal frame cannot take the next row, and a minimal one cannot lose its last."""
     kind, holds = judging
     if restart is not None:
         kind = _with_starts(kind, restart)
@@ -248,7 +248,7 @@ def test_a_frame_is_dropped_if_and_only_if_a_start_falls_inside_it(
         return spans(framed(kind, rows_of(values), starts=lambda row: row["on"] in starts))
 
     def takes_a_start(s: int, e: int) -> bool:
-        """Whether the row behind the frame is a start, and the frame would have taken it."""
+        """Return True if the row after the frame is a start that the frame would have taken."""
         if e + 1 not in starts or e + 1 >= len(values):
             return False
         if judging[0].span == "minimal":
@@ -258,13 +258,13 @@ def test_a_frame_is_dropped_if_and_only_if_a_start_falls_inside_it(
     assert under("drop") == [frame for frame in under("close") if not takes_a_start(*frame)]
     whole = dict(under("continue"))
     for s, e in set(under("close")) - set(under("drop")):
-        # To its own end it would have held a start; a minimal one may never have come to it.
+        # Up to its own end it would have held a start; a minimal one may never have reached it.
         assert any(s < start <= whole.get(s, len(values)) for start in starts)
         assert whole.get(s, len(values)) > e
 
 
 def _with_starts(kind: FrameKind, restart: str) -> FrameKind:
-    """The same kind, with frames only from given rows."""
+    """Return the same kind, with frames only from given rows."""
     if isinstance(kind, Delta):
         return Delta("x", kind.size, kind.against, kind.span, "s", restart)
     assert isinstance(kind, Crossing)
@@ -285,7 +285,7 @@ def test_schemes_by_definition(values: list[int], judging: Judged, overlap: int)
     by_start = dict(every)
 
     def one_by_one(following: Callable[[int, int], int], *, waits: bool) -> list[Interval]:
-        """Frames from the first row that can begin one, then from the row that follows each."""
+        """Return frames from the first row that can begin one, then from the row after each."""
         at, found = 0, []
         while at < len(values) and (at in by_start or not waits):
             if at in by_start:
@@ -293,7 +293,7 @@ def test_schemes_by_definition(values: list[int], judging: Judged, overlap: int)
             at = following(at, by_start[at]) if at in by_start else at + 1
         return found
 
-    # A minimal frame that is never full stays open: the rows behind it are its own.
+    # A minimal frame that never meets its condition stays open and takes all later rows.
     waits = judging[0].span == "minimal"
     assert under(Scheme("partition")) == one_by_one(lambda start, end: end + 1, waits=waits)
     following = one_by_one(lambda start, end: max(start + 1, end - overlap), waits=False)

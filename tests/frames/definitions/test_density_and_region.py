@@ -41,9 +41,9 @@ def test_rows_that_chance_would_rarely_bring() -> None:
 def test_of_clusters_that_overlap_the_least_likely() -> None:
     rows = events(0, 1, 2, 3, 90, 91, 92)
     assert spans(framed(ONE_IN_TEN, rows, max_duration=10)) == [(0, 3), (90, 92)]
-    # Equally likely ones: the one that starts first, and what shares a row with it is out.
+    # Of equally likely ones the first to start is taken; those that share a row with it are not.
     assert spans(framed(ONE_IN_TEN, rows, max_count=3)) == [(0, 2), (90, 92)]
-    # Frames are numbered by where they start, however unlikely they are.
+    # Frames are numbered by their start, however unlikely they are.
     rows = events(0, 1, 2, 90, 91, 92, 93)
     outcome = framed(ONE_IN_TEN, rows, max_duration=10)
     assert spans(outcome) == [(0, 2), (90, 93)]
@@ -79,7 +79,7 @@ def test_chances_too_small_for_a_double_still_differ() -> None:
 
 
 def grid(*lines: str) -> list[Row]:
-    """Rows of a grid: a line for each milepost from 0, a word for each value of ``on``."""
+    """Return the rows of a grid: a line per milepost from 0, a word per value of ``on``."""
     words = {"T": True, "F": False, "?": None}
     return [
         {"on": on, "k": "a", "mile": mile, "x": words[word]}
@@ -118,7 +118,7 @@ def test_regions_meet_the_local_conditions() -> None:
     assert boxes(regions(STRETCHES, min_count=10)) == [(0, 4, 1, 2)]
     assert boxes(regions(STRETCHES, max_count=9)) == [(0, 2, 0, 2)]
     assert boxes(regions(STRETCHES, longest=True)) == [(0, 4, 1, 2)]
-    # Where the longest is too narrow, another that shares cells with it is taken.
+    # If the longest is too narrow, another that shares cells with it is taken.
     assert boxes(regions(STRETCHES, "longest", min_extent=2)) == [(0, 2, 0, 2)]
     assert boxes(regions(STRETCHES, "longest", min_extent=3)) == []
 
@@ -134,7 +134,7 @@ def test_a_position_that_is_not_there_yet() -> None:
         (3, 0),
         (3, 0),
     ]
-    # A region's own edges are there from its first column on.
+    # The edges of a region exist from its first column on.
     assert boxes(regions(grid("T T T", ". T T"))) == [(0, 2, 0, 0), (1, 2, 0, 1)]
 
 
@@ -191,7 +191,7 @@ def test_extents_on_doubles() -> None:
 )
 @settings(max_examples=200, deadline=None)
 def test_on_a_full_grid_regions_are_the_maximal_rectangles(held: list[list[bool]]) -> None:
-    """Where every cell has a row: rectangles that hold and cannot grow by a line on any side."""
+    """If every cell has a row: rectangles that hold and cannot grow by a line on any side."""
 
     def holds(left: int, right: int, low: int, high: int) -> bool:
         inside = 0 <= left <= right < len(held[0]) and 0 <= low <= high < len(held)

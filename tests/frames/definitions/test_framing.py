@@ -1,4 +1,4 @@
-"""The properties of a framing, and every two of them that contradict each other."""
+"""The properties of a framing, and each pair of them that contradict each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kinds of frames: what they are called, what they allow, and what they refuse."""
+"""Kinds of frames: their labels, what they allow, and what they refuse."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_other_kinds_are_maximal_unless_asked() -> None:
 def test_lengths_along_on() -> None:
     assert Density("a", ">", HUNDRED, "1 minute").lengths == (Duration(60_000_000),)
     assert Cluster(0.05, 2, 10).lengths == (Number(Decimal(10)),)
-    # The size of a delta is one of its value, not of `on`.
+    # The size of a delta is in units of its value, not of `on`.
     assert Delta("x", 5).lengths == Boundary("x", every=1).lengths == ()
 
 

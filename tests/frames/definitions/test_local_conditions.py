@@ -48,7 +48,7 @@ EVERY_KIND: tuple[FrameKind, ...] = (
 
 
 def _reading(kind: FrameKind) -> Callable[[Row], Any]:
-    """What a kind reads of a row with a value ``x``, perhaps null."""
+    """Return the value that a kind reads from a row with a value ``x``, perhaps null."""
 
     def reading(row: Row) -> Any:
         x = row["x"]
@@ -67,7 +67,7 @@ def _reading(kind: FrameKind) -> Callable[[Row], Any]:
 
 
 def _chosen_for(kind: FrameKind, choices: dict[str, Any]) -> dict[str, Any]:
-    """Properties that do not contradict the kind: the others are left out."""
+    """Draw properties that do not contradict the kind; the others are left out."""
     made = dict(choices)
     for _ in choices:
         try:
@@ -108,7 +108,7 @@ def test_every_frame_meets_its_local_conditions(
     cut: bool,
     holds: list[int],
 ) -> None:
-    """Definition 3: what is emitted is a candidate, of every kind and under every reading."""
+    """Definition 3: every reported frame is a candidate, of every kind and under every reading."""
     if isinstance(kind, Cluster):
         limits = {"max_duration": 5, **limits}
     asked = {**limits, "readings": readings, "missing": missing}
@@ -135,7 +135,7 @@ def test_every_frame_meets_its_local_conditions(
         reached = row["frame_end"]
     free = {n: choices[n] for n in choices if n not in (*limits, "cut")}
     if isinstance(kind, Cluster):
-        return  # which clusters there are depends on how large they may be
+        return  # the maximum of a cluster decides which clusters there are
     whole = framed(kind, rows, **free, **evaluated)
     if not limits:
         assert outcome.results == whole.results
@@ -144,7 +144,7 @@ def test_every_frame_meets_its_local_conditions(
         assert set(spans(outcome)) <= set(spans(whole))
 
 
-#: Maximal frames: of minimal ones nothing is certain while they are open.
+#: Only maximal frames: nothing is certain about minimal ones while they are open.
 GROWING = tuple(
     k for k in EVERY_KIND if k.span == "maximal" and not isinstance(k, Cluster | Region)
 )

@@ -55,7 +55,7 @@ def test_a_condition_sees_the_real_rows_around_all_missing_ones() -> None:
 
     outcome = framed(HOLDS, "T ? . T . . ? T ?", missing="near", schedule=SLOTS, bridged=bridged)
     assert counted(outcome) == [(0, 3, 2, 2), (7, 7, 1, 0)]
-    assert set(seen) == {(0, 3), (3, 7)}  # behind the last real row there is nothing to ask
+    assert set(seen) == {(0, 3), (3, 7)}  # after the last real row the condition is not evaluated
 
 
 def test_a_frame_does_not_begin_with_a_missing_row() -> None:
@@ -88,10 +88,10 @@ def test_between_over_missing_rows() -> None:
     assert policy("s - . - e", "break") == [(0, 1, 2, 0, "partial")]
     assert policy("s - . - e", "satisfy") == [(0, 4, 4, 1, "final")]
     assert policy("s - . - e", "carry") == [(0, 4, 4, 1, "final")]
-    # The row that ends it is outside, so a carried row has nothing to lead to.
+    # The row that ends it is outside, so a carried row has no row to lead to.
     assert policy("s - . e", "satisfy", "start") == [(0, 2, 2, 1, "final")]
     assert policy("s - . e", "carry", "start") == [(0, 1, 2, 0, "final")]
-    # Without the row that starts it, the first of its rows is the one behind the empty slot.
+    # Without the row that starts it, its first row is the one after the empty slot.
     assert policy("s . - e", "satisfy", "end") == [(2, 3, 2, 0, "final")]
     assert policy("s . - e", "carry", "end") == [(2, 3, 2, 0, "final")]
     assert policy("s . - e", "break", "end") == []
@@ -119,7 +119,7 @@ def test_cut_at_missing_rows() -> None:
         )
 
     assert cut("T . . . T", "satisfy", 2) == [(0, 1, 1, 1), (4, 4, 1, 0)]
-    # Carried rows join together with the row they lead to, or not at all.
+    # Carried rows join together with the row that they lead to, or not at all.
     assert cut("T . . T F", "carry", 3) == [(0, 0, 1, 0), (3, 3, 1, 0)]
     assert cut("T . . T F", "carry", 4) == [(0, 3, 2, 2)]
 
@@ -166,7 +166,7 @@ def test_slots_of_a_day_across_a_change_of_clocks() -> None:
     first, last = rows[0]["on"], rows[-1]["on"]
     outcome = framed(HOLDS, rows, axis=axis, schedule=slots, missing="satisfy")
     assert counted(outcome) == [(first, last, 4, 1)]
-    # What is missing lies where its slot starts: at one o'clock by then.
+    # A missing row lies where its slot starts, which is one o'clock by then.
     (frame, _) = framed(
         HOLDS, rows, axis=axis, schedule=slots, missing="satisfy", max_count=4, cut=True
     ).results

@@ -94,7 +94,7 @@ def test_a_frame_of_intervals_ends_no_later_than_the_row_behind_it() -> None:
     rows = held((0, 10, True), (5, 7, False), (6, 9, True))
     assert counted(framed(HOLDS, rows, readings="interval")) == [(0, 5, 1, 0), (6, 9, 1, 0)]
     assert spans(framed(HOLDS, rows, readings="interval", min_duration=5)) == [(0, 5)]
-    # Frames that overlap anyway end where their rows do.
+    # Frames that may overlap end where their rows do.
     sums = held((0, 10, 3), (5, 7, 3), (6, 9, 3))
     kind = Crossing("sum(x)", ">=", Decimal(3))
     assert spans(framed(kind, sums, readings="interval")) == [(0, 5), (5, 6), (6, 9)]
@@ -134,7 +134,7 @@ def test_between_over_gaps() -> None:
     assert reported(framed(kind, rows, readings="interval", missing="carry")) == [
         (0, 0, 12, 3, 1, "final")
     ]
-    # A row that starts a frame without being in it leaves no gap behind.
+    # A row that starts a frame without being in it leaves no gap after it.
     apart = held((0, 1, "s"), (5, 8, "-"), (8, 12, "e"))
     outcome = framed(Between("s", "e", "neither"), apart, readings="interval")
     assert reported(outcome) == [(0, 5, 8, 1, 0, "final")]
@@ -194,11 +194,11 @@ def test_liberal_bounds_are_the_same_from_both_sides() -> None:
     for missing in ("satisfy", "carry"):
         for line in ("F ? ? T F", "F T ? ? F"):
             assert spans(framed(HOLDS, line, bounds="liberal", missing=missing)) == [(0, 4)]
-        # Without a row that does not satisfy the frame's own rows are its bounds.
+        # Without a row that does not satisfy, the frame's own rows are its bounds.
         assert spans(framed(HOLDS, "? T F", bounds="liberal", missing=missing)) == [(1, 2)]
     assert spans(framed(HOLDS, "F T ?", bounds="liberal", missing="satisfy")) == [(0, 2)]
     assert spans(framed(HOLDS, "F T ?", bounds="liberal", missing="carry")) == [(0, 1)]
-    # A condition says of each missing row whether it satisfies.
+    # A condition decides for each missing row whether it satisfies.
     near = {"missing": "near", "bridged": lambda before, after: after["on"] - before["on"] < 3}
     assert spans(framed(HOLDS, "F ? T ? ? F", bounds="liberal", **near)) == [(0, 3)]
 
@@ -296,14 +296,14 @@ def test_punctuation_tells_how_long_a_frame_lasts_at_the_least() -> None:
         (9, 2, "partial"),
         (12, 2, "final"),
     ]
-    # Without a row behind it the frame ends no earlier than was reported.
+    # Without a later row the frame ends no earlier than was reported.
     assert told(*upto, readings="until_next", min_duration=10)[-1] == (10, 2, "final")
-    # By the punctuation of its key as well.
+    # Also by the punctuation of its key.
     of_the_key = MicroBatch(rows, None, {("a",): 4})
     assert told(of_the_key, end, readings="until_next", min_duration=2)[0] == (4, 2, "partial")
-    # Points tell nothing but where they are.
+    # Points show only where they are.
     assert told(*upto, end, min_duration=2) == []
-    # A carried row bounds what is sure, because nobody knows yet whether it leads on.
+    # A carried row bounds what is certain, because it is not known yet whether it leads on.
     rows[1]["x"] = None
     carried = told(*upto, end, readings="until_next", missing="carry")
     assert carried == [(0, 1, "partial"), (1, 1, "final")]
@@ -330,7 +330,7 @@ def test_fragments_with_missing_rows() -> None:
         (0, 0, 2, 1, 2, "partial"),
         (0, 0, 2, 1, 2, "final"),
     ]
-    # Carried rows join together with the row behind them.
+    # Carried rows join together with the row after them.
     carried = framed(HOLDS, "T ? ? T F", missing="carry", fragments=1)
     assert reported(carried) == [
         (0, 0, 0, 1, 0, "partial"),

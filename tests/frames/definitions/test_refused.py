@@ -1,4 +1,4 @@
-"""Rows that tie, are late or have no place: which of them count, and what becomes of the rest."""
+"""Rows that tie, are late or have no place: which of them count, and what happens to the rest."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def test_adjacent_frames_also_follow_those_that_are_not_reported() -> None:
 
 
 def test_other_schemes_choose_among_those_that_are() -> None:
-    # Without the short ones c(1) contains no other.
+    # Without the short ones c(1) contains no other frame.
     assert spans(framed(MINIMAL, SUMS, scheme="advancing", min_count=3)) == [(0, 2), (1, 3)]
     assert spans(framed(MINIMAL, SUMS, scheme=cover(), min_count=3)) == [(0, 2), (1, 3)]
 
@@ -86,7 +86,7 @@ def test_frames_do_not_begin_with_missing_rows() -> None:
         (2, 3, 5, 2, 1, "final"),
         (3, 5, 5, 1, 0, "final"),
     ]
-    # Broken off, a minimal frame is none.
+    # A minimal frame that breaks off is no frame.
     assert spans(framed(MINIMAL, "3 ? 3 2 ? 9", scheme=every)) == [(5, 5)]
 
 
@@ -96,7 +96,7 @@ def test_a_maximal_frame_that_a_missing_row_ends_is_one() -> None:
 
 
 def test_adjacent_by_the_end_that_is_reported() -> None:
-    # A row holds until the next: c(0) ends at 3, where its first row behind it lies.
+    # A row holds until the next: c(0) ends at 3, where the first row after it lies.
     outcome = framed(MAXIMAL, VALUES, scheme=adjacent(0), readings="until_next")
     assert spans(outcome) == [(0, 3), (3, 5), (5, 5)]
 

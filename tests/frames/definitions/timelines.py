@@ -1,4 +1,4 @@
-"""Rows as drawn timelines, and what the reference makes of them."""
+"""Rows as drawn timelines, and the frames that the reference finds in them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def drawn(line: str, **more: Any) -> list[Row]:
 
 
 def rows_of(values: Sequence[Any]) -> list[Row]:
-    """A row for each value, at 0, 1, 2..."""
+    """Return a row for each value, at 0, 1, 2..."""
     return [{"on": on, "k": "a", "x": x} for on, x in enumerate(values)]
 
 
