@@ -39,10 +39,10 @@ def test_the_fastest_waits_for_the_slowest(spark: SparkSession) -> None:
 
 
 def test_a_batch_of_both(spark: SparkSession) -> None:
-    one, other = (
+    first, second = (
         mt.stream(spark.createDataFrame([(x, "a", 1.0)], SCHEMA), "x", "k") for x in (1, 2)
     )
-    merged = mt.merge({"one": one, "other": other}, source="of").df.orderBy("x").collect()
+    merged = mt.merge({"one": first, "other": second}, source="of").df.orderBy("x").collect()
     assert [(row.x, row["of"]) for row in merged] == [(1, "one"), (2, "other")]
 
 
@@ -50,20 +50,20 @@ def test_what_differs_is_named(spark: SparkSession) -> None:
     def stream(schema: str, on: str = "x", **options: Any) -> mt.Stream:
         return mt.stream(spark.createDataFrame([], schema), on, **options)
 
-    one = stream(SCHEMA)
-    for other, says in (
+    first = stream(SCHEMA)
+    for second, says in (
         (stream("x BIGINT, k STRING, v INT"), "column 'v' is double in 'a' and int in 'b'"),
         (stream("x BIGINT, k STRING"), "column 'v' is double in 'a' and not there in 'b'"),
         (stream(SCHEMA, by="k"), r"one is on x by \(\), the other on x by \('k',\)"),
     ):
         with pytest.raises(mt.ArgumentError, match=says):
-            mt.merge({"a": one, "b": other})
+            mt.merge({"a": first, "b": second})
     with pytest.raises(mt.ArgumentError, match="the streams have such a column"):
-        mt.merge({"a": one, "b": one}, source="v")
+        mt.merge({"a": first, "b": first}, source="v")
     with pytest.raises(mt.ArgumentError, match="they are two or more"):
-        mt.merge({"a": one})
+        mt.merge({"a": first})
     with pytest.raises(mt.ArgumentError, match=r"they are what mt\.stream returns"):
-        mt.merge({"a": one, "b": one.df})  # type: ignore[dict-item]
+        mt.merge({"a": first, "b": first.df})  # type: ignore[dict-item]
     rates = spark.readStream.format("rate").load()
     marked = mt.stream(rates, "timestamp", disorder=mt.punctuated("value = 0"))
     with pytest.raises(mt.ArgumentError, match="cannot speak for all of them; say disorder="):

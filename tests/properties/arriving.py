@@ -171,13 +171,13 @@ def steps(work: Operator, case: Arrivals, dealt: Sequence[Sequence[Sequence[Any]
     rule, state, progress, ran = case.punctuator(), MemoryState(), Progress(), Ran()
     for tasks, now in [*zip(dealt, case.clocks, strict=True), (None, None)]:
         observed = [rule.observe(case.table(part)) for part in tasks or () if part]
-        routed = [work.map_sides[0].route(one.rows) for one in observed if one.rows.num_rows]
+        routed = [work.map_sides[0].route(part.rows) for part in observed if part.rows.num_rows]
         heard = ProgressMessages(
             seen=[r.progress for r in routed],
             clock=[_micros(now)],
             ended=tasks is None,
-            everywhere=[one.everywhere for one in observed if one.everywhere is not None],
-            keyed=[one.keyed for one in observed if one.keyed is not None],
+            everywhere=[part.everywhere for part in observed if part.everywhere is not None],
+            keyed=[part.keyed for part in observed if part.keyed is not None],
         )
         advanced = rule.advance(state, progress, heard)
         progress = advanced.progress
@@ -185,9 +185,9 @@ def steps(work: Operator, case: Arrivals, dealt: Sequence[Sequence[Sequence[Any]
         originals = [r.rows for r in routed if r.rows is not None]
         step = work.step(state, [InputBatch(partials, advanced.punctuation, originals)])
         state.apply({**step.changes, **advanced.changes})
-        ran.used += sum(one.punctuations for one in observed)
-        for one in routed:
-            ran.refused += [reason for reason, n in one.refused.items() for _ in range(n)]
+        ran.used += sum(part.punctuations for part in observed)
+        for sent in routed:
+            ran.refused += [reason for reason, n in sent.refused.items() for _ in range(n)]
         ran.take(step)
     own = [name for name, _ in state.chunks if not name.startswith("punctuator:")]
     ran.chunks_left = len([name for name in own if name != LAYOUT])

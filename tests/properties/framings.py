@@ -152,7 +152,7 @@ class FrameCase(Arrivals):
         if not self.framing.predicted:
             return None
         tree, written = parse_bridge(str(self.framing.missing))
-        sides = [one.split(".") for one in written]
+        sides = [column.split(".") for column in written]
         slots = tuple((side, self._bridged.index(name)) for side, name in sides)
         return Bridge(tree, slots, tuple(TYPES[name] for name in self._bridged))
 

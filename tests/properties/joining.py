@@ -89,19 +89,19 @@ def _arrived(
     rows = case.batches[number] if number < len(case.batches) else ()
     half = len(rows) // 2
     observed = [rule.observe(case.table(part)) for part in (rows[:half], rows[half:]) if part]
-    routed = [sender.route(one.rows) for one in observed if one.rows.num_rows]
+    routed = [sender.route(part.rows) for part in observed if part.rows.num_rows]
     now = case.clocks[number] if number < len(case.clocks) else None
     heard = ProgressMessages(
         seen=[r.progress for r in routed],
         clock=[None if now is None else now * 1_000_000],
         ended=number == last,
-        everywhere=[one.everywhere for one in observed if one.everywhere is not None],
-        keyed=[one.keyed for one in observed if one.keyed is not None],
+        everywhere=[part.everywhere for part in observed if part.everywhere is not None],
+        keyed=[part.keyed for part in observed if part.keyed is not None],
     )
     advanced = rule.advance(_scope(state, place), progress[place], heard)
-    ran.used[place] += sum(one.punctuations for one in observed) + sum(r.passed for r in routed)
-    for one in routed:
-        ran.refused[place] += [reason for reason, n in one.refused.items() for _ in range(n)]
+    ran.used[place] += sum(part.punctuations for part in observed) + sum(r.passed for r in routed)
+    for sent in routed:
+        ran.refused[place] += [reason for reason, n in sent.refused.items() for _ in range(n)]
     partials = [r.partial for r in routed]
     originals = [r.rows for r in routed if r.rows is not None]
     return InputBatch(partials, advanced.punctuation, originals), advanced

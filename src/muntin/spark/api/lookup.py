@@ -107,7 +107,7 @@ class Probed:
         if left_only(self.how):
             return columns
         pairs = zip(self.own.by, self.table.by, strict=True)
-        same = {one for one, other in pairs if one == other}
+        same = {own_key for own_key, table_key in pairs if own_key == table_key}
         taken = {*own}
         for name in self.table.df.columns:
             if name in same:
@@ -134,7 +134,7 @@ class Probed:
     def explanation(self) -> str:
         """What ``explain`` prints."""
         pairs = zip(self.own.by, self.table.by, strict=True)
-        keys = ", ".join(f"left.{one} = right.{other}" for one, other in pairs)
+        keys = ", ".join(f"left.{own_key} = right.{table_key}" for own_key, table_key in pairs)
         near = "" if self.near is None else f" WITHIN {self.near.within}"
         fresh = "every micro-batch sees it as it was when the query was made"
         if self.refresh is not None:
