@@ -76,7 +76,7 @@ class HeldChunks:
         for (chunk, rows), stay in zip(read.items(), keep, strict=True):
             left = int(stay.sum())
             if left == rows.num_rows if at_once else 2 * left > rows.num_rows and not crowded:
-                continue  # not worth writing again yet
+                continue  # the chunk stays as it is
             changes[ROWS, chunk] = None
             if left:
                 loose.append(rows.filter(pa.array(stay)))

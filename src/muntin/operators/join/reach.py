@@ -74,7 +74,7 @@ class IntervalReach:
         return start
 
 
-#: Whole numbers, or doubles.
+#: Distances on an axis: whole numbers, or doubles on an axis of doubles.
 Lengths = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 
