@@ -10,7 +10,7 @@ Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
-#: Below every tick: the punctuation before there is any.
+#: Below every tick: the punctuation before any has come.
 NEVER = -(2**63)
-#: Above every tick and order: nothing is there.
+#: Above every tick and order: no such row.
 EVER = 2**63 - 1

@@ -1,7 +1,7 @@
 """One way to compile a kernel: explicit signature, no GIL, cached beside the source.
 
-A kernel compiles once per machine; workers that get the package shipped unpack it to a folder of
-real files, so the cache works there too.
+A kernel compiles once per machine. Workers that receive the package unpack it to a folder of real
+files, so the cache works there too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
-#: Arrow's memory is read-only, so that is what kernels declare for what they only read.
+#: Arrow's memory is read-only, so kernels declare their inputs as read-only.
 INTS = numba.types.Array(numba.int64, 1, "C", readonly=True)
 FLOATS = numba.types.Array(numba.float64, 1, "C", readonly=True)
 OUT_INTS = numba.types.Array(numba.int64, 1, "C")
@@ -28,7 +28,7 @@ NONE = numba.void
 
 
 def array_of(dtype: np.dtype[Any], readonly: bool = False) -> Any:
-    """Return an array of records, as kernels declare it."""
+    """Return the type of an array of records, as kernels declare it."""
     return numba.types.Array(numba.from_dtype(dtype), 1, "C", readonly=readonly)
 
 
@@ -43,8 +43,8 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 def kernel(result: Any, *arguments: Any) -> Callable[[Kernel], Kernel]:
     """Compile a function for one signature, keeping its Python type for the type checker.
 
-    That happens when it is first called: all kernels together take half a minute the first time on
-    a machine, and a query calls few of them. What compiled code calls is :func:`ready`.
+    It compiles when it is first called: all kernels together take half a minute the first time on a
+    machine, and a query calls few of them. Compiled code calls a kernel through :func:`ready`.
     """
 
     def compile_(function: Kernel) -> Kernel:
@@ -63,15 +63,15 @@ class LazyKernel:
     @functools.cached_property
     def compiled(self) -> Callable[..., Any]:
         wrapped: Callable[..., Any] = self.__wrapped__  # type: ignore[attr-defined]
-        made: Callable[..., Any] = numba.njit(self.signature, cache=True, nogil=True)(wrapped)
-        return made
+        dispatcher: Callable[..., Any] = numba.njit(self.signature, cache=True, nogil=True)(wrapped)
+        return dispatcher
 
     def __call__(self, *arguments: Any) -> Any:
         return self.compiled(*arguments)
 
 
 def ready(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel as compiled code calls it."""
+    """Return the compiled kernel, which other compiled code can call."""
     assert isinstance(function, LazyKernel)
     return function.compiled
 
@@ -82,7 +82,7 @@ def part(function: Kernel) -> Kernel:
 
 
 def fused(function: Kernel) -> Kernel:
-    """Copy a part into its callers: for every row, to hand on arguments costs more."""
+    """Compile a part into its callers, because passing arguments for every row costs more."""
     return cast(Kernel, numba.njit(nogil=True, forceinline=True)(function))
 
 

@@ -1,7 +1,7 @@
 """A Fenwick tree: weights by rank, changed and added up in O(log n) steps.
 
-``tree`` has one place more than there are ranks; node i has the weights of ``(i - (i & -i), i]``.
-Weights are integers, so that taking one out again leaves nothing behind.
+``tree`` has one more place than there are ranks; node i has the weights of ``(i - (i & -i), i]``.
+Weights are integers, so removing one leaves no rounding error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def add(tree: Ints, rank: int, weight: int) -> None:
 
 @inline
 def below(tree: Ints, rank: int) -> int:
-    """Return the weight of all ranks below one."""
+    """Return the weight of all ranks below a rank."""
     total = 0
     node = rank
     while node > 0:
@@ -33,7 +33,7 @@ def below(tree: Ints, rank: int) -> int:
 
 @inline
 def find(tree: Ints, top: int, place: int) -> int:
-    """The rank before which at most ``place`` lies; ``top`` is the greatest power of two in it."""
+    """Return the rank at weight ``place``; ``top`` is the greatest power of two in the tree."""
     node = 0
     step = top
     while step > 0:
@@ -55,9 +55,9 @@ def weight_between(
     ranks: int,
     out: Ints,
 ) -> None:
-    """For each stretch ``[low, high)`` the weight of its rows with rank in ``[first, last)``.
+    """Compute for each stretch ``[low, high)`` the weight of its rows of ranks ``[first, last)``.
 
-    Rows of a rank below zero count nowhere.
+    Rows with a rank below zero do not count.
     """
     tree = np.zeros(ranks + 1, np.int64)
     added = 0

@@ -26,7 +26,7 @@ from muntin.kernels.numbers.double_double import add_exactly
 class Groups:
     """A group number for every row, and for every group a row that belongs to it.
 
-    Groups are numbered in the order of what they are grouped by.
+    Groups are numbered in the order of the values that they are grouped by.
     """
 
     number: Ints
@@ -37,7 +37,7 @@ class Groups:
 
 
 def key_codes(columns: Sequence[pa.Array], rows: int) -> tuple[Ints, int]:
-    """A small number for each distinct key, equal for equal keys; null is a key like any other."""
+    """Return a small number for each row, equal for equal keys; null is a key like any other."""
     codes = np.zeros(rows, np.int64)
     size = 1
     for column in columns:
@@ -46,14 +46,14 @@ def key_codes(columns: Sequence[pa.Array], rows: int) -> tuple[Ints, int]:
         codes = codes * len(encoded.dictionary) + more
         size *= max(1, len(encoded.dictionary))
         if size > 4 * rows + 1024:
-            # Many column pairs do not occur; renumber so that the product cannot overflow.
+            # Many combinations do not occur; renumber so that the product cannot overflow.
             groups = _by_sorting(codes)
             codes, size = groups.number, len(groups)
     return codes, size
 
 
 def find_keys(keys: pa.Table, among: pa.Table) -> Ints:
-    """For each row of ``keys`` the row of ``among`` with the same key, or -1.
+    """Return for each row of ``keys`` the row of ``among`` with the same key, or -1.
 
     Rows of ``keys`` may repeat; those of ``among`` are all different.
     """
@@ -63,8 +63,8 @@ def find_keys(keys: pa.Table, among: pa.Table) -> Ints:
     codes, size = key_codes([column.combine_chunks() for column in both.columns], both.num_rows)
     place = np.full(size, -1, np.int64)
     place[codes[: among.num_rows]] = np.arange(among.num_rows)
-    found: Ints = place[codes[among.num_rows :]]
-    return found
+    rows: Ints = place[codes[among.num_rows :]]
+    return rows
 
 
 def greatest_of_keys(keys: pa.Table, ticks: Ints) -> tuple[pa.Table, Ints]:
@@ -78,7 +78,7 @@ def greatest_of_keys(keys: pa.Table, ticks: Ints) -> tuple[pa.Table, Ints]:
 
 
 def key_and_pane(codes: Ints, size: int, panes: Ints) -> Groups:
-    """Groups of equal key and pane."""
+    """Return the groups of equal key and pane."""
     if len(codes) == 0:
         return Groups(codes, codes)
     least = panes.min()
@@ -97,7 +97,7 @@ def key_and_pane(codes: Ints, size: int, panes: Ints) -> Groups:
 
 @kernel(INT, INTS, OUT_INTS, OUT_INTS, OUT_INTS)
 def _number_cells(cell: Ints, first: Ints, number: Ints, member: Ints) -> int:
-    """Number the cells that occur in their order; ``first`` comes with -1 for every cell."""
+    """Number the cells that occur, in order; ``first`` comes with -1 for every cell."""
     for row in range(len(cell)):
         if first[cell[row]] < 0:
             first[cell[row]] = row
@@ -118,7 +118,7 @@ def _by_sorting(codes: Ints) -> Groups:
 
 
 def by_key_and_order(key: Ints, order: Ints, keys: int) -> tuple[Ints, Ints]:
-    """A permutation that sorts rows by key and order, stably; and where each key then begins."""
+    """Return a stable permutation that sorts rows by key and order, and where each key begins."""
     starts = np.zeros(keys + 1, np.int64)
     np.cumsum(np.bincount(key, minlength=keys), out=starts[1:])
     place = np.empty(len(key), np.int64)
@@ -132,11 +132,11 @@ def _sort(key: Ints, order: Ints, starts: Ints, place: Ints) -> None:
     for row in range(len(key)):
         place[filled[key[row]]] = row
         filled[key[row]] += 1
-    for one in range(len(starts) - 1):
-        mine = place[starts[one] : starts[one + 1]]
-        for at in range(1, len(mine)):
-            if order[mine[at]] < order[mine[at - 1]]:
-                mine[:] = mine[np.argsort(order[mine], kind="mergesort")]
+    for number in range(len(starts) - 1):
+        rows = place[starts[number] : starts[number + 1]]
+        for at in range(1, len(rows)):
+            if order[rows[at]] < order[rows[at - 1]]:
+                rows[:] = rows[np.argsort(order[rows], kind="mergesort")]
                 break
 
 

@@ -13,12 +13,12 @@ from muntin.kernels.compile import BYTES, INTS, NONE, OUT_WORDS, WORDS, kernel
 from muntin.kernels.numbers.decimals import words
 from muntin.kernels.numbers.order_keys import order_keys
 
-#: What splitmix64 adds before each finalizing: without it 0 would stay 0.
+#: The constant that splitmix64 adds before each step; without it 0 would stay 0.
 _GOLDEN = np.uint64(0x9E37_79B9_7F4A_7C15)
 
 
 def mixed(value: Words) -> Words:
-    """Return the finalizer of splitmix64: every bit of the input moves every bit of the output."""
+    """Return the finalizer of splitmix64: every input bit affects every output bit."""
     out = np.empty(len(value), np.uint64)
     _mix(np.ascontiguousarray(value), out)
     return out
@@ -77,7 +77,7 @@ _NO_BYTES = np.zeros(1, np.uint8)
 
 @kernel(NONE, INTS, BYTES, OUT_WORDS)
 def _fnv(ends: npt.NDArray[np.int64], content: npt.NDArray[np.uint8], out: Words) -> None:
-    """FNV-1a of each string."""
+    """Compute the FNV-1a hash of each string."""
     for row in range(len(out)):
         value = np.uint64(0xCBF2_9CE4_8422_2325)
         for place in range(ends[row], ends[row + 1]):

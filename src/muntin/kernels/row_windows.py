@@ -22,7 +22,7 @@ def stretches(
     """Find the cells of each window, run by run; return how many windows hold a cell.
 
     A run is a stretch of cells whose numbers rise. ``key_windows[k]`` is the first window of key
-    ``k``; the windows of a key hold the numbers ``[low, high)``, both of which never fall. Call
+    ``k``. The windows of a key hold the numbers ``[low, high)``; neither bound ever falls. Call
     it with empty outputs to count, and again with room to fill.
     """
     found = 0
@@ -47,7 +47,7 @@ def stretches(
                 found += 1
                 window += 1
             elif high < stop:
-                # Nothing here: go on where the next cell comes in, found by halving.
+                # No cell here: go on with the window of the next cell, by bisection.
                 below, above = window, last
                 while above - below > 1:
                     middle = (below + above) // 2
@@ -65,9 +65,9 @@ def stretches(
 def first_beyond(
     key_starts: Ints, rank: Ints, order: Ints, window_key: Ints, edge: Ints, out: Ints
 ) -> None:
-    """For each window the least rank of its key whose order is beyond an edge.
+    """Compute for each window the least rank of its key whose order is beyond an edge.
 
-    Rows come key by key in order of rank; windows key by key with edges that never fall.
+    Rows come key by key in order of rank; windows come key by key, and their edges never fall.
     """
     row = 0
     previous = -1
@@ -83,14 +83,14 @@ def first_beyond(
 
 @kernel(NONE, INTS, INTS, INTS, INTS, OUT_INTS)
 def never_falling(key: Ints, order: Ints, value: Ints, reached: Ints, out: Ints) -> None:
-    """Marks with 1 the rows whose value is not below that of any row with a lower order.
+    """Mark with 1 the rows whose value is not below that of any row with a lower order.
 
     Rows come key by key in order; ``reached`` has the greatest value of each key so far. A row
-    that falls does not count for those after it.
+    that is not marked does not count for later rows.
     """
     last = -1
-    least = 0  # what rows at this order must reach
-    greatest = 0  # the greatest value up to and with this order
+    least = 0  # the least value for rows at this order
+    greatest = 0  # the greatest value up to and including this order
     previous = 0
     for row in range(len(key)):
         if key[row] != last:
@@ -109,10 +109,10 @@ def never_falling(key: Ints, order: Ints, value: Ints, reached: Ints, out: Ints)
 
 @kernel(INT, INTS, INTS, INTS, OUT_INTS, OUT_INTS)
 def join_sessions(key: Ints, start: Ints, end: Ints, number: Ints, joined_end: Ints) -> int:
-    """Numbers the sessions that stretches ``[start, end]`` of a key join to, and where they end.
+    """Number the sessions that stretches ``[start, end]`` of a key form, and find their ends.
 
-    Stretches come key by key in order of their starts. One that starts just where the session
-    ends still belongs to it, as in Spark. Returns the number of sessions.
+    Stretches come key by key in order of their starts. A stretch that starts exactly where the
+    session ends still belongs to it, as in Spark. Return the number of sessions.
     """
     sessions = 0
     for row in range(len(key)):

@@ -1,9 +1,9 @@
 """Sliding aggregation in constant time per pane, whatever the overlap.
 
 Panes are sorted by key and position. :func:`intervals` finds, for every window that holds a
-pane, the stretch ``[low, high)`` of panes it covers; both ends only move forward. The aggregates
-then run the two-stack scheme over these stretches: a suffix aggregate for the older half, a
-running one for the newer, never a subtraction for doubles.
+pane, the stretch ``[low, high)`` of panes that it covers; both ends only move forward. The
+aggregates then run the two-stack scheme over these stretches: a suffix aggregate for the older
+half and a running one for the newer. Doubles are never subtracted.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from muntin.kernels.compile import (
 from muntin.kernels.numbers.double_double import add_exactly
 from muntin.kernels.numbers.order_keys import NOTHING
 
-#: In place of a window's whole slides: it has held everything since a landmark, or ever.
+#: Used as the whole slides of a window that holds everything since a landmark, or ever.
 LANDMARK, LATCH = -1, -2
 
 
 @inline
 def start_pane(wid: int, per_slide: int, whole_slides: int) -> int:
-    """As ``Edges.start_pane``; ``whole_slides`` below zero means a landmark or a latch."""
+    """Return ``Edges.start_pane``; ``whole_slides`` below zero means a landmark or a latch."""
     if whole_slides == LATCH:
         return -(2**62)
     if whole_slides == LANDMARK:
@@ -55,7 +55,7 @@ def intervals(
 ) -> int:
     """Find the windows ``first..last`` of each key that hold a pane; return how many there are.
 
-    Of latches those that gained one, for they hold what came before as well.
+    Of latches, only those that gained a pane are found: they hold all earlier panes as well.
 
     Call it with empty outputs to count, and again with room to fill. ``key_starts`` has the row
     where each key begins and, last, the number of rows.
@@ -83,7 +83,7 @@ def intervals(
                 found += 1
                 wid += 1
             elif high < stop:
-                # Nothing here: go on where the next pane is, not slide by slide.
+                # No pane here: go on where the next pane is, not slide by slide.
                 wid = max(wid + 1, panes[high] // per_slide)
             else:
                 break
@@ -92,7 +92,7 @@ def intervals(
 
 @kernel(NONE, INTS, INTS, INTS, OUT_INTS)
 def slide_least(values: Ints, low: Ints, high: Ints, out: Ints) -> None:
-    """The least value of each stretch."""
+    """Compute the least value of each stretch."""
     older = np.empty(len(values), np.int64)
     middle = 0
     reached = 0
@@ -122,7 +122,7 @@ def slide_add_exactly(
     out_high: Floats,
     out_low: Floats,
 ) -> None:
-    """The double-double sum of each stretch."""
+    """Compute the double-double sum of each stretch."""
     older_high = np.empty(len(value_high), np.float64)
     older_low = np.empty(len(value_high), np.float64)
     middle = 0
@@ -154,7 +154,7 @@ def slide_add_exactly(
 
 @kernel(NONE, INTS, INTS, OUT_INTS)
 def middles(low: Ints, high: Ints, out: Ints) -> None:
-    """For each stretch where its older and its newer part meet, as in the schemes above."""
+    """Compute for each stretch where its older and its newer part meet, as in the schemes above."""
     middle = -1
     for window in range(len(low)):
         if low[window] >= middle:
@@ -163,7 +163,7 @@ def middles(low: Ints, high: Ints, out: Ints) -> None:
 
 
 def slide_add(values: Ints, low: Ints, high: Ints) -> Ints:
-    """Integer sums of each stretch: differences of running sums are exact modulo 2**64."""
+    """Return the integer sum of each stretch: differences of running sums, exact modulo 2**64."""
     running = np.zeros(len(values) + 1, np.int64)
     np.cumsum(values, out=running[1:])
     sums: Ints = running[high] - running[low]

@@ -9,9 +9,10 @@ from muntin.kernels.compile import BYTES, INT, INTS, NONE, OUT_INTS, kernel
 
 
 def stretches(starts: Ints, order: Ints, key: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
-    """For every pair the rows ``[first, stop)`` of its key with ``low <= order <= high``.
+    """Return for every pair the rows ``[first, stop)`` of its key with ``low <= order <= high``.
 
-    ``starts`` has where the rows of each key, sorted by ``order``, begin, and last their number.
+    ``starts`` has the first row of each key and, last, the number of rows; the rows of a key are
+    sorted by ``order``.
     """
     first, stop = np.empty(len(key), np.int64), np.empty(len(key), np.int64)
     _search(starts, order, key, low, high, first, stop)
@@ -28,7 +29,7 @@ def covered(rows: int, first: Ints, stop: Ints) -> Mask:
 
 
 def members(first: Ints, stop: Ints) -> tuple[Ints, Ints]:
-    """Return every pair of a stretch and a row in it, by their places."""
+    """Return every pair of a stretch and a row in it, by their numbers."""
     counts = stop - first
     stretch = np.repeat(np.arange(len(first)), counts)
     place = np.arange(len(stretch)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -36,23 +37,24 @@ def members(first: Ints, stop: Ints) -> tuple[Ints, Ints]:
 
 
 def layers(high: Ints, most: int) -> Ints:
-    """For stretches by their start a layer, in each of which no stretch ends before an earlier one.
+    """Return a layer for each stretch; in a layer, no stretch ends before an earlier one.
 
-    Each goes to the first layer that takes it; -1 where that would be more than ``most`` layers.
+    Stretches come by their start. Each goes to the first layer that can take it, or to -1 if that
+    needs more than ``most`` layers.
     """
-    made = np.empty(len(high), np.int64)
-    _lay(high, np.full(most, -1, np.int64), made)
-    return made
+    layer = np.empty(len(high), np.int64)
+    _lay(high, np.full(most, -1, np.int64), layer)
+    return layer
 
 
 @kernel(NONE, INTS, OUT_INTS, OUT_INTS)
-def _lay(high: Ints, ends: Ints, made: Ints) -> None:
+def _lay(high: Ints, ends: Ints, layer: Ints) -> None:
     for place in range(len(high)):
-        made[place] = -1
-        for layer in range(len(ends)):
-            if ends[layer] <= high[place]:
-                ends[layer] = high[place]
-                made[place] = layer
+        layer[place] = -1
+        for candidate in range(len(ends)):
+            if ends[candidate] <= high[place]:
+                ends[candidate] = high[place]
+                layer[place] = candidate
                 break
 
 
@@ -93,24 +95,24 @@ def find_runs(
 ) -> int:
     """Find the first row, the last row and the size of every run; return how many runs there are.
 
-    A run ends where the value changes or begins to be missing. -1 if a key's rows are not in
-    strict order, or if there are more runs than room for them.
+    A run ends where the value changes, or where it starts or stops being missing. Return -1 if the
+    rows of a key are not in strict order, or if there are more runs than room for them.
     """
     run = np.full(keys, -1, np.int64)
-    found = 0
+    runs = 0
     for row in range(len(key)):
-        mine = run[key[row]]
-        if mine >= 0:
-            before = last[mine]
+        current = run[key[row]]
+        if current >= 0:
+            before = last[current]
             if order[row] <= order[before]:
                 return -1
             if lacks[row] == lacks[before] and (lacks[row] or value[row] == value[before]):
-                last[mine] = row
-                count[mine] += 1
+                last[current] = row
+                count[current] += 1
                 continue
-        if found == len(first):
+        if runs == len(first):
             return -1
-        run[key[row]] = found
-        first[found], last[found], count[found] = row, row, 1
-        found += 1
-    return found
+        run[key[row]] = runs
+        first[runs], last[runs], count[runs] = row, row, 1
+        runs += 1
+    return runs

@@ -1,6 +1,6 @@
 """Columns of the progressing attribute to ticks and back, a whole Arrow column at a time.
 
-The same mapping as ``semantics.axis.Axis``, which the property tests compare it with.
+It is the same mapping as ``specs.axis.Axis``; property tests compare the two.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NULL, _NAN, _OUT = 1, 2, 3
 
 @dataclass(frozen=True)
 class Ticks:
-    """Ticks of a column; where ``refusal`` is not 0 the tick means nothing.
+    """The ticks of a column; where ``refusal`` is not 0 the tick has no meaning.
 
     ``order`` orders the values themselves: a tick of a double column covers many of them.
     """
@@ -77,7 +77,7 @@ def _doubles(column: pa.Array, axis: Axis, refusal: npt.NDArray[np.uint8]) -> In
     refusal[(refusal == 0) & far] = _OUT
     kept = np.where(refusal == 0, value, 0.0)
     tick = np.floor(kept * scale)
-    # The product is rounded, so the floor may be one off; the edges themselves are exact.
+    # The product is rounded, so the floor may be off by one; the edges themselves are exact.
     tick = np.where((tick + 1) / scale <= kept, tick + 1, tick)
     tick = np.where(tick / scale > kept, tick - 1, tick)
     refusal[(refusal == 0) & (np.abs(tick) >= axis.limit)] = _OUT
@@ -92,12 +92,12 @@ def _decimals(column: pa.Array, axis: Axis, refusal: npt.NDArray[np.uint8]) -> I
     reach = (axis.limit - 1) // factor
     fits &= (tick <= reach) & (tick >= -reach)
     refusal[(refusal == 0) & ~fits] = _OUT
-    # Where nothing but zero is within reach, the factor itself may not fit 64 bits.
+    # If only zero is within reach, the factor itself may not fit 64 bits.
     return np.where(fits & (refusal == 0), tick, 0) * np.int64(factor if reach else 0)
 
 
 def from_ticks(ticks: Ints, axis: Axis, type_: pa.DataType) -> pa.Array:
-    """Ticks as values of the column type: the edges of windows in results."""
+    """Return ticks as values of the column type, for the bounds of windows in results."""
     match axis.domain:
         case Domain.DOUBLE:
             return pa.array(ticks.astype(np.float64) / float(10**axis.digits))
@@ -111,7 +111,7 @@ def from_ticks(ticks: Ints, axis: Axis, type_: pa.DataType) -> pa.Array:
 
 
 def shift_order(order: Ints, axis: Axis, ticks: int) -> Ints:
-    """Return the order of values moved by a length; on doubles in double arithmetic, as Spark's."""
+    """Return the order of values moved by a length; doubles use double arithmetic, as in Spark."""
     if axis.domain is not Domain.DOUBLE:
         return order + ticks
     return doubles_order(order_doubles(order) + ticks / 10**axis.digits)
@@ -125,7 +125,7 @@ def order_of_ticks(ticks: Ints, axis: Axis) -> Ints:
 
 
 def ticks_of_order(order: Ints, axis: Axis) -> Ints:
-    """Return the ticks that values lie in, by their order."""
+    """Return the ticks of values, given by their order."""
     if axis.domain is not Domain.DOUBLE:
         return order
     return _doubles(pa.array(order_doubles(order)), axis, np.zeros(len(order), np.uint8))
@@ -139,7 +139,7 @@ def from_order(order: Ints, axis: Axis, type_: pa.DataType) -> pa.Array:
 
 
 def lengths_from_ticks(ticks: Ints, axis: Axis, type_: pa.DataType) -> pa.Array:
-    """Differences of ticks: durations on time columns, else numbers like the column's."""
+    """Return differences of ticks: durations on time columns, else numbers like the column's."""
     if not axis.domain.temporal:
         return from_ticks(ticks, axis, type_)
     micros = ticks * 86_400_000_000 if axis.domain is Domain.DATE else ticks

@@ -1,10 +1,10 @@
-"""Sliding over counted values: what enters a stretch is added, what leaves it is taken away.
+"""Sliding over counted values: values that enter a stretch are added, those that leave removed.
 
-A bag is values with counts. Values are ranks among all distinct values at hand, entries
-``(rank, count)`` lie in the order of the panes, and stretches ``[low, high)`` of entries only move
-forward; so an entry comes and goes once, whatever the overlap, at a cost of the logarithm of the
-number of distinct values [Panes 3.2, pseudo-differential]. Counts are integers, so that taking
-away leaves no trace.
+A bag is values with counts. Values are ranks among all distinct values at hand. Entries
+``(rank, count)`` are in the order of the panes, and stretches ``[low, high)`` of entries only move
+forward. So an entry enters and leaves once, whatever the overlap, at a cost of the logarithm of the
+number of distinct values [Panes 3.2, pseudo-differential]. Counts are integers, so removing a value
+leaves no rounding error.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _change(tree: Ints, leaf: int, by: int) -> None:
 
 @kernel(NONE, INTS, INTS, INTS, INTS, INT, OUT_INTS)
 def slide_distinct(rank: Ints, count: Ints, low: Ints, high: Ints, size: int, out: Ints) -> None:
-    """How many distinct values each stretch has."""
+    """Compute the number of distinct values of each stretch."""
     held = np.zeros(size, np.int64)
     distinct = first = beyond = 0
     for window in range(len(low)):
@@ -55,9 +55,9 @@ def slide_distinct(rank: Ints, count: Ints, low: Ints, high: Ints, size: int, ou
 def slide_select(
     rank: Ints, count: Ints, low: Ints, high: Ints, size: int, places: Ints, out: Ints
 ) -> None:
-    """The value at a place (from 0) among the values of each stretch in order.
+    """Compute the values at given places (from 0) among the ordered values of each stretch.
 
-    ``places`` has the same number of questions for every stretch; each must be below the number of
+    ``places`` has the same number of places for every stretch; each must be below the number of
     values in it.
     """
     tree = np.zeros(size + 1, np.int64)
@@ -88,10 +88,10 @@ def slide_frequent(
     out_rank: Ints,
     out_count: Ints,
 ) -> None:
-    """The most frequent values of each stretch, of equally frequent ones the least first.
+    """Compute the most frequent values of each stretch; of equally frequent ones the least first.
 
-    Stretch w has room from ``starts[w]`` to ``starts[w + 1]`` and wants values that occur
-    ``at_least[w]`` times; the count is 0 where there is none. ``leaves`` is a power of two.
+    Stretch w has room from ``starts[w]`` to ``starts[w + 1]``, for values that occur at least
+    ``at_least[w]`` times; unused room gets the count 0. ``leaves`` is a power of two.
     """
     tree = np.zeros(2 * leaves, np.int64)  # node i has the greater of its children 2i and 2i + 1
     first = beyond = 0
@@ -118,7 +118,7 @@ def slide_frequent(
 def slide_present(
     rank: Ints, count: Ints, low: Ints, high: Ints, leaves: int, starts: Ints, out: Ints
 ) -> None:
-    """The distinct values of each stretch in order; ``starts`` leaves room for exactly them."""
+    """Compute the distinct values of each stretch in order; ``starts`` has room for just them."""
     tree = np.zeros(2 * leaves, np.int64)  # as in slide_frequent
     first = beyond = 0
     for window in range(len(low)):
@@ -129,7 +129,7 @@ def slide_present(
         first, beyond = low[window], max(high[window], beyond)
         node = 1
         for place in range(starts[window], starts[window + 1]):
-            if place > starts[window]:  # up to the next subtree on the right that has something
+            if place > starts[window]:  # up to the next subtree on the right that has a value
                 while node % 2 == 1 or tree[node + 1] == 0:
                     node //= 2
                 node += 1

@@ -40,7 +40,7 @@ def wids(value: Any, axis: Axis, spec: Edges, until: int | None = None) -> range
 
     Landmark windows never end, so they are listed up to ``until``.
     """
-    first = _first_window_behind(value, axis, spec)
+    first = _first_window_after(value, axis, spec)
     if _begins(spec) and value < axis.value(spec.origin):
         return range(0)
     if spec.landmark:
@@ -63,7 +63,7 @@ def windows(values: Sequence[Any], axis: Axis, spec: Edges, until: int | None = 
     return {wid for value in values for wid in wids(value, axis, spec, until)}
 
 
-def _first_window_behind(value: Any, axis: Axis, spec: Edges) -> int:
+def _first_window_after(value: Any, axis: Axis, spec: Edges) -> int:
     """Return the first window whose end is beyond a value, by bisection on the definition."""
     below, above = _bracket(value, axis, spec)
     while above - below > 1:

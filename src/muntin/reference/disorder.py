@@ -64,7 +64,7 @@ class Rule:
                 keys = {k: self._value(tick) for k, tick in reached.items() if tick is not None}
                 floor = None
                 if isinstance(idle, Follow):  # also applies to keys that have never been seen
-                    floor = _behind(self._lead(so_far, slack), self._length(idle.length))
+                    floor = _less(self._lead(so_far, slack), self._length(idle.length))
                 return MicroBatch(rows, self._value(floor), keys)
             case Each(slack=slack, idle=idle, columns=columns, expect=expect):
                 seen = self._reached(so_far, columns, slack, idle, dict.fromkeys(expect))
@@ -110,7 +110,7 @@ class Rule:
         lead = self._lead(so_far, slack)
         for name in reached:
             if isinstance(idle, Follow):
-                least = _behind(lead, self._length(idle.length))
+                least = _less(lead, self._length(idle.length))
                 reached[name] = _later(reached[name], least)
             elif isinstance(idle, Clock) and self._silent(so_far, columns, name, idle):
                 reached[name] = _later(reached[name], lead)
@@ -133,7 +133,7 @@ class Rule:
         return max(clocks) - (clocks[0] if last is None else last) >= idle.length.micros
 
     def _lead(self, so_far: Sequence[ArrivedRows], slack: Length | None) -> int | None:
-        return _behind(max(self._ticks(so_far), default=None), self._length(slack))
+        return _less(max(self._ticks(so_far), default=None), self._length(slack))
 
     def _ticks(self, so_far: Sequence[ArrivedRows]) -> list[int]:
         return [self._tick(row) for b in so_far for row in b.rows if self._placed(row)]
@@ -157,5 +157,5 @@ def _later(first: int | None, second: int | None) -> int | None:
     return max((tick for tick in (first, second) if tick is not None), default=None)
 
 
-def _behind(tick: int | None, length: int) -> int | None:
+def _less(tick: int | None, length: int) -> int | None:
     return None if tick is None else tick - length

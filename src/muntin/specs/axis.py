@@ -59,7 +59,7 @@ class Domain(StrEnum):
 class Axis:
     """A progressing attribute laid out on integers.
 
-    ``digits`` is the number of decimals a tick stands for (decimal and double columns only), and
+    ``digits`` is the number of decimals of a tick (decimal and double columns only), and
     ``zone`` the time zone in which days begin (timestamp columns only).
     """
 

@@ -5,7 +5,7 @@ with mean ``rate * d / per``, is below ``p``. Least likely first, a candidate is
 shares no row with one taken before.
 
 Rows come key by key in order; ``starts`` has the row where each key begins and, last, the number
-of rows. Candidates that rows to come may add begin at *open* rows, the last ones of a key. So a
+of rows. Later rows can only form candidates that begin at *open* rows, the last ones of a key. So a
 candidate that reaches an open row is uncertain, and so is one that shares a row with a less likely
 uncertain one; everything else is certain.
 """
@@ -26,19 +26,19 @@ from muntin.kernels.numbers.order_keys import NOTHING, order_doubles
 from muntin.specs.axis import Axis, Domain
 
 Marks = npt.NDArray[np.uint8]
-#: Chances are compared as log10 in parts of this size.
+#: Chances are compared as log10, rounded to parts of this size.
 _PARTS = 1e9
-#: Far more than the error of a logarithm: what is beyond ``p`` by this is certainly beyond it.
+#: Far more than the error of a logarithm: a chance above ``p`` by this is certainly above it.
 _SLACK = 1e-8
 _LOG_10 = math.log(10.0)
 _LOG_HALF = math.log10(0.5)
-#: What a row is while candidates are chosen.
+#: The state of a row while candidates are chosen.
 _FREE, _UNCERTAIN, _TAKEN = range(3)
 
 
 @dataclass(frozen=True)
 class Scan:
-    """What a cluster is; lengths are in ticks. A maximum of count or duration bounds it."""
+    """The definition of a cluster, with lengths in ticks and a maximum of count or duration."""
 
     p: float
     rate: float
@@ -51,9 +51,9 @@ class Scan:
 
 @dataclass(frozen=True)
 class Clusters:
-    """Frames that are certain, by key and start, each the rows ``low`` to ``high``, both inside.
+    """Frames that are certain, by key and start; ``low`` and ``high`` are first and last rows.
 
-    ``needed`` is the first row of each key that must be given again with the next rows. It lies
+    ``needed`` is the first row of each key that must be passed again with the next rows. It is
     after every reported frame.
     """
 
@@ -64,7 +64,7 @@ class Clusters:
 
 
 class _Limits(NamedTuple):
-    """A scan as kernels take it: durations are differences of places."""
+    """A scan in the form that kernels take; durations are differences of places."""
 
     log_p: float
     rate: float
@@ -82,9 +82,9 @@ _LIMITS = _TYPES.NamedTuple((_REAL, _REAL, INT, INT, _REAL, _REAL), _Limits)
 def clusters(
     starts: Ints, order: Ints, complete: Ints, ended: bool, axis: Axis, scan: Scan
 ) -> Clusters:
-    """The clusters that are certain when all rows to come have an order of at least ``complete``.
+    """Return the clusters that are certain if all later rows have an order from ``complete`` on.
 
-    All rows given are final: no row to come lies before one of them.
+    All rows are final: no later row lies before one of them.
     """
     place, reached = _places(starts, order, complete, axis)
     limits = _limits(scan, axis)
@@ -93,8 +93,8 @@ def clusters(
         _open_rows(starts, place, reached, limits, opened)
     key, low, high = (np.empty(len(order) // 2, np.int64) for _ in range(3))
     needed = np.empty(len(opened), np.int64)
-    found = _scan(starts, place, opened, limits, key, low, high, needed)
-    return Clusters(key[:found], low[:found], high[:found], needed)
+    n = _scan(starts, place, opened, limits, key, low, high, needed)
+    return Clusters(key[:n], low[:n], high[:n], needed)
 
 
 def _limits(scan: Scan, axis: Axis) -> _Limits:
@@ -116,7 +116,7 @@ def _places(starts: Ints, order: Ints, complete: Ints, axis: Axis) -> tuple[Floa
     if axis.domain is Domain.DOUBLE:
         reached[known] = order_doubles(complete[known])
         return order_doubles(order), reached
-    # From the first row of its key: ticks from zero may be beyond what a double counts.
+    # Counted from the first row of the key, because a double may not hold ticks from zero.
     base = np.zeros(len(complete), np.int64)
     some = starts[:-1] < starts[1:]
     base[some] = order[starts[:-1][some]]
@@ -126,7 +126,7 @@ def _places(starts: Ints, order: Ints, complete: Ints, axis: Axis) -> tuple[Floa
 
 @part
 def _log_upper(least: int, mean: float) -> float:
-    """The natural logarithm of ``P(N >= least)``, above the mean: terms fall from the first on."""
+    """Return the natural logarithm of ``P(N >= least)``, above the mean, summed from the first."""
     term = total = 1.0
     number = float(least)
     while term > 1e-18 * total:
@@ -138,7 +138,7 @@ def _log_upper(least: int, mean: float) -> float:
 
 @part
 def _log_lower(most: int, mean: float) -> float:
-    """The natural logarithm of ``P(N <= most)``, below the mean: terms fall from the last on."""
+    """Return the natural logarithm of ``P(N <= most)``, below the mean, summed from the last."""
     term = total = 1.0
     number = float(most)
     while term > 1e-18 * total and number > 0.0:
@@ -152,7 +152,7 @@ def _log_lower(most: int, mean: float) -> float:
 def log_chance(rows: int, mean: float) -> float:
     """Return the decimal logarithm of ``P(N >= rows - 1)``, N Poisson with this mean.
 
-    The smaller tail is summed, so that nothing cancels; logarithms reach where chances are 0.0.
+    The smaller tail is summed, so that nothing cancels. Logarithms do not underflow to zero.
     """
     least = rows - 1
     if least <= 0:
@@ -166,7 +166,7 @@ def log_chance(rows: int, mean: float) -> float:
 
 @kernel(NONE, INTS, FLOATS, FLOATS, _LIMITS, OUT_INTS)
 def _open_rows(starts: Ints, place: Floats, reached: Floats, limits: _Limits, opened: Ints) -> None:
-    """The first row of each key with which a row to come may form a candidate."""
+    """Find the first row of each key with which a later row may form a candidate."""
     for key in range(len(opened)):
         row = stop = starts[key + 1]
         while row > starts[key] and stop - row + 1 < limits.max_count:
@@ -193,9 +193,9 @@ def _roomier(pool: Floats) -> Floats:
 def _gather(
     place: Floats, row: int, stop: int, limits: _Limits, pool: Floats
 ) -> tuple[int, int, Floats]:
-    """Return the candidates that share rows, directly or through others, the first from ``row`` on.
+    """Find candidates that share rows, directly or through others, the first from ``row`` on.
 
-    Returns how many there are, the first row after them, and the pool, which may have grown.
+    Return how many there are, the first row after them, and the pool, which may have grown.
     """
     found = 0
     reach = row
@@ -208,7 +208,7 @@ def _gather(
             if duration < limits.min_duration:
                 continue
             mean = limits.rate * duration
-            # The median is at most log 2 below the mean: such a chance is one half or more.
+            # The median is at most log 2 below the mean, so this chance is at least one half.
             if limits.log_p < _LOG_HALF and count - 1 <= mean - 0.7:
                 continue
             chance = log_chance(count, mean)
@@ -225,9 +225,9 @@ def _gather(
 
 @part
 def _choose(pool: Floats, opened: int, mark: Marks, end: Ints) -> int:
-    """Takes candidates, which come by start; returns where the first uncertain one begins.
+    """Choose from candidates, which come by start; return where the first uncertain one begins.
 
-    ``mark`` is what rows are, ``end`` the last row of the frame that begins at a row.
+    ``mark`` has the state of each row, ``end`` the last row of the frame that begins at a row.
     """
     more_rows_first = np.argsort(pool[:, 0] - pool[:, 1], kind="mergesort")
     ranked = more_rows_first[np.argsort(pool[more_rows_first, 2], kind="mergesort")]
@@ -257,7 +257,7 @@ def _scan(
     out_high: Ints,
     needed: Ints,
 ) -> int:
-    """Finds the frames that are certain and start before all that is not; returns how many."""
+    """Find the frames that are certain and start before all uncertain ones; return how many."""
     pool = np.empty((64, 3))
     mark, end = np.zeros(len(place), np.uint8), np.full(len(place), -1)
     frames = 0

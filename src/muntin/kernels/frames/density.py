@@ -1,10 +1,11 @@
 """The union of satisfying windows ``(v - per, v]``, row by row [Frames, appendix H].
 
-Rows come key by key in order, no two of a key at one place; ``starts`` has the row where each key
-begins and, last, the number of rows. The caller finds the windows (:func:`windows_of`), says which
-of them satisfy, and gets what each row is (:func:`flag`), which rows are certain
-(:func:`decided`), which must be given again with the next ones (:func:`needed`), and whether rows
-to come may still continue the last one (:func:`over`).
+Rows come key by key in order, and no two rows of a key have the same place; ``starts`` has the row
+where each key begins and, last, the number of rows. The caller finds the windows
+(:func:`windows_of`) and decides which of them satisfy. These kernels then return how each row
+relates to frames (:func:`flag`), which rows are certain (:func:`decided`), which must be passed
+again with the next ones (:func:`needed`), and whether later rows may still continue the last one
+(:func:`over`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from muntin.kernels.numbers.order_keys import NOTHING
 from muntin.kernels.ticks import shift_order
 from muntin.specs.axis import Axis
 
-#: What a row is: in no satisfying window, in the frame of the row before it, first of a frame.
+#: A row is in no satisfying window, in the frame of the row before it, or the first of a frame.
 OUTSIDE, JOINS, BEGINS = range(3)
 
 
@@ -30,10 +31,11 @@ def windows_of(starts: Ints, order: Ints, axis: Axis, per: int) -> Ints:
 
 
 def flag(starts: Ints, order: Ints, reach_back: Ints, satisfied: Mask) -> Ints:
-    """Return what each row is: OUTSIDE, JOINS or BEGINS.
+    """Return for each row OUTSIDE, JOINS or BEGINS.
 
-    ``reach_back`` is the order at which a row's window begins, itself outside. Windows that touch
-    are one frame, so a row joins the one before it also where a window begins just there.
+    ``reach_back`` is the order at which a row's window begins; the window does not include it.
+    Windows that touch are one frame, so a row also joins the row before it if a window begins
+    exactly there.
     """
     action = np.empty(len(order), np.int64)
     _flag(starts, order, reach_back, satisfied.view(np.uint8), action)
@@ -41,14 +43,14 @@ def flag(starts: Ints, order: Ints, reach_back: Ints, satisfied: Mask) -> Ints:
 
 
 def decided(starts: Ints, order: Ints, complete: Ints, ended: bool, axis: Axis, per: int) -> Ints:
-    """Return how many leading rows of each key no window to come can reach."""
+    """Return how many leading rows of each key no later window can reach."""
     if ended:
         return np.diff(starts)
     return _first_above(starts, order, _reach_of_future(complete, axis, per)) - starts[:-1]
 
 
 def needed(starts: Ints, order: Ints, complete: Ints, ended: bool, axis: Axis, per: int) -> Ints:
-    """Return the first row of each key that must be given again with the next rows.
+    """Return the first row of each key that must be passed again with the next rows.
 
     These are the rows in the windows of undecided rows and of the last decided one: whether its
     own window satisfies may decide whether the next row joins it.
@@ -65,7 +67,7 @@ def needed(starts: Ints, order: Ints, complete: Ints, ended: bool, axis: Axis, p
 
 
 def over(starts: Ints, order: Ints, complete: Ints, ended: bool, axis: Axis, per: int) -> Mask:
-    """Return the keys of which no row to come can join the last row, nor reach it."""
+    """Return the keys of which no later row can join the last row or reach it."""
     last = starts[1:] - 1
     closed: Mask = last < starts[:-1]
     if ended:
@@ -76,15 +78,15 @@ def over(starts: Ints, order: Ints, complete: Ints, ended: bool, axis: Axis, per
 
 
 def _reach_of_future(complete: Ints, axis: Axis, per: int) -> Ints:
-    """Where the earliest window of a row to come begins, itself outside; NEVER if unknown."""
+    """Return where the earliest window of a later row begins, exclusive; NEVER if unknown."""
     known = complete != NEVER
-    # Windows are v - per, so this is complete - per: on doubles v + per would round elsewhere.
+    # Windows begin at v - per, so compute complete - per: on doubles v + per would round elsewhere.
     return np.where(known, shift_order(np.where(known, complete, 0), axis, -per), NEVER)
 
 
 @kernel(NONE, INTS, INTS, INTS, OUT_INTS)
 def _lows(starts: Ints, order: Ints, edge: Ints, low: Ints) -> None:
-    """For each row the first of its key beyond its edge; edges never fall."""
+    """Find for each row the first row of its key beyond its edge; edges never fall."""
     for key in range(len(starts) - 1):
         first = starts[key]
         for row in range(starts[key], starts[key + 1]):
@@ -97,22 +99,22 @@ def _lows(starts: Ints, order: Ints, edge: Ints, low: Ints) -> None:
 def _flag(
     starts: Ints, order: Ints, reach_back: Ints, satisfied: npt.NDArray[np.uint8], action: Ints
 ) -> None:
-    """From the last row back: of the windows that end at a row or later the next reaches furthest.
+    """Flag rows from the last back; ``reach`` is where the next satisfying window begins.
 
-    Between two neighbouring rows no window ends, so they are together where that one window
-    covers all between them.
+    Of the windows that end at a row or later, the next one begins earliest. No window ends between
+    two neighbouring rows, so they are in one frame if that window covers the space between them.
     """
     for key in range(len(starts) - 1):
         first = starts[key]
         reach = NOTHING
         for row in range(starts[key + 1] - 1, first - 1, -1):
-            joined_behind = row + 1 < starts[key + 1] and action[row + 1] == JOINS
+            next_joins = row + 1 < starts[key + 1] and action[row + 1] == JOINS
             if satisfied[row]:
                 reach = reach_back[row]
             if reach >= order[row]:
                 action[row] = OUTSIDE
-                # A window began just here, but none ended here that it could touch.
-                if joined_behind:
+                # A window begins exactly here, but none ends here that it could touch.
+                if next_joins:
                     action[row + 1] = BEGINS
             elif row > first and reach <= order[row - 1]:
                 action[row] = JOINS
@@ -122,9 +124,9 @@ def _flag(
 
 def _first_above(starts: Ints, order: Ints, edge: Ints) -> Ints:
     """Return the first row of each key beyond its edge."""
-    found = np.empty(len(edge), np.int64)
-    _search(starts, order, edge, found)
-    return found
+    first = np.empty(len(edge), np.int64)
+    _search(starts, order, edge, first)
+    return first
 
 
 @kernel(NONE, INTS, INTS, INTS, OUT_INTS)

@@ -1,6 +1,6 @@
-"""What the value of a row is to a frame: outside of it, inside, or inside and the last.
+"""How the value of a row relates to a frame: outside of it, inside, or inside and the last.
 
-Each kind says it in its own way, of the frame that is open and of one that the row would open.
+Each kind decides this in its own way, for the open frame and for one that the row would open.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from muntin.kernels.frames.records import (
 )
 from muntin.kernels.numbers.double_double import add_exactly, product_exactly
 
-#: Halves of the last decimal of an average of decimals, in a unit of their own last decimal.
+#: The number of half units of an average's last decimal in a unit of the values' last decimal.
 AVERAGE_UNITS = 20_000
 _HALF_WORD = 4_294_967_296.0
 
 
 @part
 def forget(state: Any) -> None:
-    """No row yet."""
+    """Reset the aggregates of a frame: no row yet."""
     state.count = 0
     state.sum_high = 0.0
     state.sum_low = 0.0
@@ -66,7 +66,7 @@ def forget(state: Any) -> None:
 
 @part
 def remember(asked: Any, state: Any, whole: int, real: float, weight: float) -> None:
-    """Take the value of a row in; ``whole`` where values are integers, else ``real``."""
+    """Add the value of a row: ``whole`` if values are integers, else ``real``."""
     function = asked.function
     if state.count == 0:
         state.least, state.greatest, state.at_first = whole, whole, whole
@@ -149,7 +149,7 @@ def _variance(state: Any, sample: bool) -> float:
 
 @part
 def _compared(sign: int, value: float, limit: float) -> bool:
-    """Return True if a comparison holds; of NaN none does."""
+    """Return True if a comparison holds; with NaN none does."""
     if sign == LESS:
         return value < limit
     if sign == AT_MOST:
@@ -161,7 +161,7 @@ def _compared(sign: int, value: float, limit: float) -> bool:
 
 @part
 def holds(asked: Any, state: Any) -> bool:
-    """Return True if the condition holds for the rows remembered; without a value it does not."""
+    """Return True if the condition holds for the remembered rows; without a value it does not."""
     function = asked.function
     if state.count == 0 and function != COUNT:
         return False
@@ -175,7 +175,7 @@ def holds(asked: Any, state: Any) -> bool:
 
 @part
 def _reached(asked: Any, state: Any) -> bool:
-    """Return True if an integer is not below the limit."""
+    """Return True if an integer is at least the limit."""
     function = asked.function
     if function == SUM:
         return _reaches(state.total_upper, state.total_lower, asked.least_upper, asked.least_lower)
@@ -193,7 +193,7 @@ def _reached(asked: Any, state: Any) -> bool:
 
 @part
 def _averages(asked: Any, state: Any) -> bool:
-    """Whether the average of decimals is not below the limit; the total is less the offset."""
+    """Return True if the average of decimals reaches the limit; totals are less the offset."""
     shares = state.count * asked.share
     least = shares // AVERAGE_UNITS
     if asked.strictly or shares % AVERAGE_UNITS:
@@ -203,7 +203,7 @@ def _averages(asked: Any, state: Any) -> bool:
 
 @part
 def _holds_of_doubles(asked: Any, state: Any) -> bool:
-    """Doubles, and averages of integers, are compared as results show them: rounded once."""
+    """Compare doubles, and averages of integers, as results show them: rounded once."""
     function = asked.function
     high, low = state.sum_high, state.sum_low
     if asked.whole:
@@ -236,7 +236,7 @@ def _holds_of_doubles(asked: Any, state: Any) -> bool:
 
 @part
 def spread_within(asked: Any, state: Any, whole: int, real: float) -> bool:
-    """Delta frames: take a value in; whether the frame is still within its size."""
+    """Add a value to a delta frame; return True if the frame is still within its size."""
     if state.count == 0:
         state.least, state.greatest, state.at_first = whole, whole, whole
         state.least_real, state.greatest_real, state.first_real = real, real, real
@@ -249,10 +249,10 @@ def spread_within(asked: Any, state: Any, whole: int, real: float) -> bool:
     state.least_real = min(state.least_real, real)
     state.greatest_real = max(state.greatest_real, real)
     if asked.whole:
-        # Differences of 64-bit integers fit 64 bits without a sign.
+        # Differences of 64-bit integers fit unsigned 64 bits.
         return bool(np.uint64(state.greatest) - np.uint64(state.least) <= np.uint64(asked.size))
     far = state.greatest_real - state.least_real
-    # Infinities are NaN apart, which neither keeps a frame open nor closes one.
+    # The difference of equal infinities is NaN, which neither keeps a frame open nor closes it.
     return bool(not far > asked.size_real if asked.minimal else far < asked.size_real)
 
 
@@ -261,7 +261,7 @@ OUTSIDE, INSIDE, ENDS = range(3)
 
 @part
 def _related(asked: Any, state: Any, whole: int) -> bool:
-    """Trend: whether a value follows the one before it as asked."""
+    """Return True if a value follows the one before it in the direction of the trend."""
     if asked.direction == INCREASING:
         return whole > state.at_last or (not asked.strict and whole == state.at_last)
     if asked.direction == DECREASING:
@@ -271,7 +271,7 @@ def _related(asked: Any, state: Any, whole: int) -> bool:
 
 @part
 def _taken(asked: Any, state: Any, counts: int, whole: int, real: float, weight: float) -> bool:
-    """Delta and aggregate: take a row's value in; whether the condition holds with it."""
+    """Add a row's value to a delta or aggregate frame; return True if the condition holds."""
     if asked.kind == DELTA:
         return spread_within(asked, state, whole, real)
     if counts:
@@ -281,7 +281,7 @@ def _taken(asked: Any, state: Any, counts: int, whole: int, real: float, weight:
 
 @part
 def _role(answer: int, inside: int, last: int) -> int:
-    """Return what a row is by the answer of a user's own framing function."""
+    """Return the role of a row by the answer of a user's own framing function."""
     if not answer & inside:
         return OUTSIDE
     return ENDS if answer & last else INSIDE
@@ -289,7 +289,7 @@ def _role(answer: int, inside: int, last: int) -> int:
 
 @part
 def as_next(asked: Any, state: Any, counts: int, whole: int, real: float, weight: float) -> int:
-    """Return what a real row is to the open frame."""
+    """Return the role of a real row in the open frame."""
     kind = asked.kind
     if kind == THRESHOLD:
         return INSIDE if whole else OUTSIDE
@@ -309,7 +309,7 @@ def as_next(asked: Any, state: Any, counts: int, whole: int, real: float, weight
         return INSIDE
     holding = _taken(asked, state, counts, whole, real, weight)
     if asked.minimal:
-        # Of a minimal delta frame the condition is that it is *not* within its size.
+        # The condition of a minimal delta frame is that it is *not* within its size.
         over = not holding if kind == DELTA else holding
         return ENDS if over else INSIDE
     return INSIDE if holding else OUTSIDE
@@ -317,7 +317,7 @@ def as_next(asked: Any, state: Any, counts: int, whole: int, real: float, weight
 
 @part
 def as_first(asked: Any, state: Any, counts: int, whole: int, real: float, weight: float) -> int:
-    """Return what a real row is to a frame that it would open; a state that is ARMED stays so."""
+    """Return the role of a real row in a frame that it would open; an ARMED state stays ARMED."""
     kind = asked.kind
     if kind in (THRESHOLD, DENSITY):
         return INSIDE if whole else OUTSIDE
@@ -331,7 +331,7 @@ def as_first(asked: Any, state: Any, counts: int, whole: int, real: float, weigh
     forget(state)
     holding = _taken(asked, state, counts, whole, real, weight)
     if kind == DELTA:
-        return INSIDE  # one row has not moved
+        return INSIDE  # one row has no difference
     if asked.minimal:
         return ENDS if holding else INSIDE
     return INSIDE if holding else OUTSIDE
@@ -349,7 +349,7 @@ def _opens_between(asked: Any, state: Any, flags: int) -> int:
     if not starts:
         return OUTSIDE
     if ends:
-        # A row that is both is a frame of its own, unless both ends are left out.
+        # A row that starts and ends is a frame of its own, unless both ends are left out.
         return ENDS if asked.with_start or asked.with_end else OUTSIDE
     if asked.with_start:
         return INSIDE

@@ -1,9 +1,9 @@
-"""The frame from every row in one pass, for kinds whose ends never fall back.
+"""The frame from every row in one pass, for kinds whose ends never move back.
 
-What ends such a frame also ends every one that began before it and is still open: the values lie
-too far apart, a count is reached, a row is too low. So the frame from the next row ends no earlier,
-and two cursors that only go forward find all of them. ``walking.candidates`` finds the same for
-every kind, walking anew from each row.
+The row that ends such a frame also ends every earlier frame that is still open: the values lie too
+far apart, a count is reached, a row is too low. So the frame from the next row ends no earlier, and
+two cursors that only move forward find all of them. ``walk.candidates`` finds the same frames for
+every kind, by walking anew from each row.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ from muntin.kernels.frames.step import MOST, beyond, close
 
 
 def in_one_pass(record: np.ndarray) -> bool:
-    """Return True if the ends of the frames that were asked for never fall back."""
-    asked = record[0]
-    if asked["reading"] == INTERVAL:
+    """Return True if the ends of the frames of this record never move back."""
+    fields = record[0]
+    if fields["reading"] == INTERVAL:
         return False  # a gap that ends a frame may be bridged by an earlier row of a longer one
-    if asked["kind"] != AGGREGATE:
-        return bool(asked["kind"] == DELTA and not asked["from_first"])
-    # A frame ends when the value is high: "at least" of a minimal one, "at most" of a maximal one.
-    when_high = (asked["sign"] in (MORE, AT_LEAST)) == bool(asked["minimal"])
-    match asked["function"]:
+    if fields["kind"] != AGGREGATE:
+        return bool(fields["kind"] == DELTA and not fields["from_first"])
+    # A frame ends when the value is high: "at least" if it is minimal, "at most" if maximal.
+    when_high = (fields["sign"] in (MORE, AT_LEAST)) == bool(fields["minimal"])
+    match fields["function"]:
         case f if f in (COUNT, MAX):
             return bool(when_high)
         case f if f == MIN:
@@ -72,14 +72,14 @@ def _ends(
     whole: Ints,
     real: Floats,
 ) -> bool:
-    """Return True if this row ends a frame that no row before it did.
+    """Return True if this row ends a frame that no earlier row ended.
 
     ``least`` and ``greatest`` are the rows with the least and the greatest value so far;
-    ``counted`` is how many rows were counted with this one.
+    ``counted`` is the number of rows that count, including this one.
     """
     if asked.kind == DELTA:
         if row == first:
-            return False  # one row has not moved
+            return False  # one row has no difference
         state.count = 1
         if asked.whole:
             state.least, state.greatest = whole[least], whole[greatest]
@@ -89,7 +89,7 @@ def _ends(
     if asked.function == COUNT:
         state.count = counted
     else:
-        # Of the rows before it none ended the frame, so that this one decides alone.
+        # No earlier row ended the frame, so this one decides alone.
         if not counts:
             return False
         forget(state)
@@ -100,7 +100,7 @@ def _ends(
 
 @part
 def _push(line: Ints, head: int, tail: int, row: int, whole: Ints, real: Floats, up: int) -> int:
-    """Put a row at the end of a line of rows whose values fall (``up``: rise); the new end."""
+    """Append a row to a line of rows whose values fall (``up``: rise); return the new end."""
     while tail > head:
         last = line[tail - 1]
         if len(whole):
@@ -125,9 +125,9 @@ def _summed(
     counted: Ints,
     taken: Ints,
 ) -> None:
-    """How many rows before each are real, missing, and counted; and the last that a frame takes.
+    """Count for each row the real, missing and counted rows before it; find the last row taken.
 
-    A row that is carried is taken only with a real one after it.
+    A carried row is taken only if a real row follows it.
     """
     for row in range(len(what)):
         real = what[row] == REAL
@@ -141,7 +141,7 @@ def _summed(
 
 @part
 def _lay(state: Any, order: Ints, low: int, high: int, reals: Ints, missed: Ints) -> None:
-    """A frame of these rows, as the walk would have left it."""
+    """Set the state to a frame of these rows, as the walk would have left it."""
     state.first, state.last, state.reach = order[low], order[high - 1], order[high - 1]
     state.low, state.high = low, high
     state.n = reals[high] - reals[low]
@@ -166,7 +166,7 @@ def candidates_in_one_pass(
     since: Ints,
     found: Any,
 ) -> int:
-    """As ``walking.candidates``, where :func:`in_one_pass` says so."""
+    """Find what ``walk.candidates`` finds, for records for which :func:`in_one_pass` is true."""
     asked = asked_[0]
     starts, order, what, opens, counts, whole, real, _, reach, _ = columns
     rows = int(starts[len(starts) - 1])
@@ -175,13 +175,13 @@ def candidates_in_one_pass(
     reals, missed = np.zeros(rows + 1, np.int64), np.zeros(rows + 1, np.int64)
     counted, taken = np.zeros(rows + 1, np.int64), np.empty(rows, np.int64)
     _summed(asked, what, counts, reach, reals, missed, counted, taken)
-    # Rows that may yet be the least or the greatest of a frame, those of the oldest first.
+    # Rows that may still be the least or the greatest of a frame, the oldest first.
     low_line, high_line = np.empty(rows + 1, np.int64), np.empty(rows + 1, np.int64)
     needs_value = asked.kind != DELTA and asked.function != COUNT and not asked.minimal
     for key in range(len(starts) - 1):
         stop = starts[key + 1]
-        edge = since[key] - 1  # where the rows at hand end: at a missing row that breaks frames
-        cursor = since[key]  # the first row that the frame at hand has not taken
+        edge = since[key] - 1  # frames end here at the latest: a missing row breaks them
+        cursor = since[key]  # the first row that the frame has not taken
         lows = low_end = highs = high_end = 0
         for first in range(since[key], stop):
             state = one[0]  # anew each time: a record alone does not keep its array alive
@@ -225,7 +225,7 @@ def candidates_in_one_pass(
                 high = cursor + 1
                 known = ended or high < stop or asked.reading != UNTIL_NEXT
             elif (over and cursor == first) or (known and asked.minimal):
-                continue  # alone too much, or broken off before its condition held
+                continue  # one row is too much, or the frame broke off before its condition held
             else:
                 high = taken[cursor - 1] + 1
             _lay(state, order, first, high, reals, missed)

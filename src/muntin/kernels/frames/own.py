@@ -1,4 +1,4 @@
-"""The framing function with a user's own answers in it."""
+"""The framing function with the answers of a user's own function."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def settle_row(
     gap: Bytes,
     found: Any,
 ) -> int:
-    """Apply a row before its value is looked at; return how many frames that closed."""
+    """Apply a row before its value is read; return how many frames that closed."""
     held = reach[row] if len(reach) else order[row]
     between = gap[row] if len(gap) else 1
     return settle(asked[0], states[key], key, row, order[row], what[row], held, between, found, 0)
@@ -63,13 +63,13 @@ def decide_row(
 
 @kernel(INT, ASKED_ARRAY, STATE_ARRAY, INT, FOUND_ARRAY)
 def end_key(asked: Any, states: Any, key: int, found: Any) -> int:
-    """No row of a key will come."""
+    """End a key: no more rows of it will come. Return how many frames that closed."""
     return end(asked[0], states[key], key, found, 0)
 
 
 @dataclass(frozen=True)
 class Answers:
-    """A user's functions; equal to another with the same ``digest``, which compiles only once."""
+    """A user's functions; two with the same ``digest`` are equal and compile only once."""
 
     digest: str
     open: Callable[..., Any] = field(compare=False)
@@ -79,7 +79,7 @@ class Answers:
 
 @lru_cache(maxsize=16)
 def compiled_walk(answers: Answers) -> Callable[..., int]:
-    """The loop over rows with a user's functions compiled into it."""
+    """Return the loop over rows with a user's functions compiled into it."""
     settled, decided, ended_ = ready(settle_row), ready(decide_row), ready(end_key)
     opens, update, closes = (
         numba.njit(function) for function in (answers.open, answers.update, answers.close)

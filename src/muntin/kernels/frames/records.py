@@ -1,7 +1,7 @@
-"""The records that framing kernels work on: what was asked, what is open, what was found.
+"""The records of framing kernels: the framing, the open frame of a key, and frames found.
 
-One record type each, so that kernels name what they read and write instead of numbering it. A
-record is also how the open frame of a key is kept between micro-batches.
+Each is one record type, so that kernels name the fields that they read and write. The open frame of
+a key is also kept as a record between micro-batches.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import numpy.typing as npt
 from muntin.kernels.arrays import Bytes, Floats, Ints
 from muntin.kernels.compile import BYTES, FLOATS, INTS, array_of, tuple_of
 
-#: Below every order: there is no such row.
+#: Below every order: no such row.
 NEVER = -(2**63)
 
 #: Kinds of frames (``Asked.kind``).
 THRESHOLD, BOUNDARY, DELTA, AGGREGATE, TREND, BETWEEN, DENSITY, OWN = range(8)
-#: What a user's own framing function says of a row, together in one number.
+#: The answer of a user's own framing function about a row, as bits of one number.
 EXTENDS, OPENS, EXTENDS_LAST, OPENS_LAST = 1, 2, 4, 8
-#: What a row is (``what``): real, or missing and how that is taken.
+#: The kind of a row (``what``): real, or missing and how it counts.
 REAL, BREAKS, SATISFIES, CARRIED = range(4)
 #: How the end of a frame is read (``Asked.reading``).
 POINT, UNTIL_NEXT, INTERVAL = range(3)
@@ -36,18 +36,18 @@ LESS, AT_MOST, MORE, AT_LEAST = range(4)
 COUNT, SUM, MIN, MAX, AVG, VAR_SAMP, VAR_POP, STDDEV_SAMP, STDDEV_POP, FIRST, LAST, WEIGHTED = (
     range(12)
 )
-#: Modes of a key (``Open.mode``): no frame, one that is open, one that is complete but waits for
-#: the row after it, and a ``between`` whose start was seen but is not inside.
+#: Modes of a key (``Open.mode``): no frame, an open frame, a complete frame that waits for the row
+#: after it, and a ``between`` whose start was seen but is not inside.
 CLOSED, OPEN, COMPLETE, ARMED = range(4)
 #: Status of a frame (``Found.status``).
 FINAL, PARTIAL = range(2)
 
 _WHOLE, _REAL = np.int64, np.float64
 
-#: The framing. Lengths are in ticks, and as doubles for axes of doubles. An aggregate that is an
-#: integer is compared with ``least``, a 128-bit integer: the least that is not below the limit. The
+#: The framing. Lengths are in ticks, and as doubles for axes of doubles. An integer aggregate is
+#: compared with ``least``, a 128-bit integer: the least one that is not below the limit. The
 #: condition holds for values that reach it or, if ``below``, for those that do not. ``size`` is
-#: unsigned. If rows are ``slotted``, their reach is the number of slots they stand for.
+#: unsigned. If rows are ``slotted``, their reach is the number of slots that they represent.
 #: ``unended`` is the status of a frame that a missing row or the end of input ends.
 ASKED = np.dtype(
     [
@@ -66,8 +66,8 @@ ASKED = np.dtype(
         *((name, _REAL) for name in ("size_real", "limit")),
     ]
 )
-#: A key between two rows: its open frame, and what its kind remembers of that. ``previous`` is the
-#: last row there was, ``edge`` the last that liberal bounds may reach to.
+#: A key between two rows: its open frame, and what its kind remembers about it. ``previous`` is the
+#: last row, ``edge`` the last row that liberal bounds may reach.
 STATE = np.dtype(
     [
         *((name, _WHOLE) for name in ("mode", "first", "last", "reach", "low", "high")),
@@ -83,8 +83,8 @@ STATE = np.dtype(
         *((name, _REAL) for name in ("weight_high", "weight_low")),
     ]
 )
-#: A frame. Rows ``[low, high)`` are inside; ``low`` is -1 where it began before these rows. It
-#: holds from ``held_from`` to ``held_to``, whatever it is reported with.
+#: A frame. Rows ``[low, high)`` are inside; ``low`` is -1 if it began before these rows. It holds
+#: from ``held_from`` to ``held_to``, whatever bounds it is reported with.
 FOUND = np.dtype(
     [
         *((name, _WHOLE) for name in ("key", "low", "high", "start", "end", "n", "missed")),
@@ -94,12 +94,12 @@ FOUND = np.dtype(
 
 
 class RowColumns(NamedTuple):
-    """The columns of rows that kernels look at, key by key; a column that a kind lacks is empty.
+    """The columns of rows that kernels read, key by key; a column that a kind lacks is empty.
 
-    ``starts`` has the first row of each key and, last, the number of rows. ``what`` is REAL, or
-    what a missing row counts for; ``gap`` is the same for the gap before a row that holds until
-    an end of its own. ``opens`` is 1 where a frame may open, ``counts`` 1 where a row counts for
-    the aggregate. ``whole``, ``real`` and ``weight`` are values, ``reach`` is how far a row holds.
+    ``starts`` has the first row of each key and, last, the number of rows. ``what`` is REAL, or how
+    a missing row counts; ``gap`` is the same for the gap before a row, if rows hold until an end of
+    their own. ``opens`` is 1 if a frame may open, ``counts`` is 1 if a row counts for the
+    aggregate. ``whole``, ``real`` and ``weight`` are values, ``reach`` is how far a row holds.
     """
 
     starts: Ints
@@ -115,7 +115,7 @@ class RowColumns(NamedTuple):
 
 
 def row_columns(*columns: npt.NDArray[Any]) -> RowColumns:
-    """Return the columns as kernels take them: read-only, in the order of the fields."""
+    """Return the columns in the form that kernels take: read-only, in the order of the fields."""
     views = [column.view() for column in columns]
     for view in views:
         view.flags.writeable = False
@@ -131,16 +131,16 @@ FOUND_ARRAY = array_of(FOUND)
 
 
 def fresh(keys: int) -> np.ndarray:
-    """Return the state of keys of which nothing is known."""
-    made = np.zeros(keys, STATE)
+    """Return the state of keys about which nothing is known."""
+    states = np.zeros(keys, STATE)
     for name in ("before", "previous", "edge", "reported"):
-        made[name] = NEVER
-    made["id"] = -1
-    return made
+        states[name] = NEVER
+    states["id"] = -1
+    return states
 
 
 def is_open(records: np.ndarray | Mapping[str, npt.NDArray[np.int64]]) -> npt.NDArray[np.bool_]:
     """Return which keys have a frame with rows in it."""
     mode = records["mode"]
-    found: npt.NDArray[np.bool_] = (mode == OPEN) | (mode == COMPLETE)
-    return found
+    opened: npt.NDArray[np.bool_] = (mode == OPEN) | (mode == COMPLETE)
+    return opened

@@ -1,13 +1,13 @@
 """Maximal rectangles of a grid, column by column [Frames, appendix H].
 
 A rectangle is a run of columns and an interval of positions. Its two edge positions satisfy in
-every column; positions between them do where they exist. What a position was up to a column is
-two numbers: ``first``, the order of the column from which it exists, and ``since``, that from which
-it satisfies without a break; EVER means not yet.
+every column; positions between them do where they exist. The history of a position up to a column
+is two numbers: ``first``, the order of the column from which it exists, and ``since``, the order
+from which it satisfies without a break; EVER means not yet.
 
-So an interval whose edges satisfy in a column reaches back to the greatest of the ``since`` of its
-edges and of the positions between them; one between them that satisfied as long as it exists
-bounds nothing.
+So an interval whose edges satisfy in a column reaches back to the greatest ``since`` of its edges
+and of the positions between them. A position between them that has satisfied as long as it exists
+does not limit it.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from muntin.kernels.numbers.order_keys import NOTHING
 
 #: Above every order: not yet.
 EVER = NOTHING
-#: What a cell is: a condition that is false, true or null, or no row.
+#: The state of a cell: the condition is false, true or null, or there is no row.
 FALSE, TRUE, NULL, ABSENT = range(4)
-#: What becomes of a rectangle.
+#: The outcome of a rectangle.
 LEFT_OUT, UNDECIDED, TAKEN = range(3)
-#: What the extent of a rectangle is: of no interest, a difference of integers or of doubles.
+#: The extent of a rectangle: not needed, a difference of integers, or of doubles.
 ANY_EXTENT, WHOLE_EXTENT, REAL_EXTENT = range(3)
-#: The columns of found rectangles; edges are numbers of positions, starts and ends orders. ``open``
-#: ones may go on with the next column.
+#: The columns of found rectangles; edges are numbers of positions, starts and ends are orders. An
+#: ``open`` rectangle may go on with the next column.
 FOUND = ("key", "start", "end", "low", "high", "n", "cells", "columns", "open")
 _KEY, _START, _END, _LOW, _HIGH, _N, _CELLS, _COLUMNS, _OPEN = range(9)
 
@@ -51,7 +51,7 @@ _POOL = _TYPES.Array(numba.int64, 2, "C")
 
 @inline
 def bound_within(first: int, since: int) -> int:
-    """Return how far back an interval reaches that has the position between its edges."""
+    """Return how far back an interval may reach that has the position between its edges."""
     return NEVER if first == since else since
 
 
@@ -65,7 +65,7 @@ def _next_column(
     next_first: Ints,
     next_since: Ints,
 ) -> None:
-    """What the positions are with one more column."""
+    """Update the positions with one more column."""
     for position in range(len(cells)):
         cell = cells[position]
         exists = first[position] != EVER or cell != ABSENT
@@ -78,9 +78,10 @@ def _next_column(
 
 @part
 def _widenings(first: Ints, since: Ints, left: Ints, right: Ints) -> None:
-    """From which start on an interval with an edge at a position can be wider on that side.
+    """Find the start from which an interval with an edge at a position can be wider on that side.
 
-    A wider interval stays one when it starts later, so one number a side says it all.
+    An interval that can be wider can also be wider if it starts later, so one number per side is
+    enough.
     """
     widest = EVER
     for position in range(len(first)):
@@ -104,7 +105,7 @@ def _wide_enough(extents: int, low: int, high: int, less: int, least: float) -> 
     """Return True if positions, given by their order, are far enough apart."""
     if extents == REAL_EXTENT:
         return double_of(high) - double_of(low) >= least
-    # Differences of 64-bit integers fit 64 bits without a sign.
+    # Differences of 64-bit integers fit unsigned 64 bits.
     return extents == ANY_EXTENT or bool(np.uint64(high) - np.uint64(low) > np.uint64(less))
 
 
@@ -122,9 +123,9 @@ def _end_column(
     found: int,
     pool: Ints,
 ) -> tuple[int, Ints]:
-    """Adds the rectangles that end in a column because the next one breaks them.
+    """Add the rectangles that end in a column because the next one breaks them.
 
-    They reach back as far as they can, and are as wide as they can be from there to here.
+    They reach back as far as possible, and are as wide as possible from there to here.
     """
     positions = len(first)
     left, right = np.empty(positions, np.int64), np.empty(positions, np.int64)
@@ -157,7 +158,7 @@ def _end_column(
 
 @part
 def _running(flags: Bytes, positions: int) -> Ints:
-    """Return how many flags of a grid are set up to each column and position, both outside."""
+    """Return the number of flags set before each column and position of a grid."""
     columns = len(flags) // positions
     counts = np.zeros((columns + 1, positions + 1), np.int64)
     for column in range(columns):
@@ -170,7 +171,7 @@ def _running(flags: Bytes, positions: int) -> Ints:
 
 @inline
 def boxed(counts: Ints, top: int, bottom: int, low: int, high: int) -> int:
-    """Return how many are in columns ``[top, bottom]`` and positions ``[low, high]``."""
+    """Return the number of flags in columns ``[top, bottom]`` and positions ``[low, high]``."""
     above = counts[top, high + 1] - counts[top, low]
     below = counts[bottom + 1, high + 1] - counts[bottom + 1, low]
     return below - above  # type: ignore[no-any-return]
@@ -190,9 +191,9 @@ def _existing(first: Ints, orders: Ints) -> Bytes:
 def _describe(
     pool: Ints, begun: int, opened: int, found: int, cells: Bytes, first: Ints, orders: Ints
 ) -> int:
-    """Counts the cells of the rectangles of a key; those from ``opened`` on are open.
+    """Count the cells of the rectangles of a key; those from ``opened`` on are open.
 
-    What starts before the first column at hand is left out: its rows were given up.
+    Rectangles that start before the first column are left out, because their rows are gone.
     """
     real = _running((cells == TRUE).view(np.uint8), len(first))
     existing = _running(_existing(first, orders), len(first))
@@ -227,13 +228,13 @@ def _sweep_key(
     found: int,
     pool: Ints,
 ) -> tuple[int, int, Ints]:
-    """Adds what ends before the last column, then what is open in it; says where that begins."""
+    """Add rectangles that end before the last column, then open ones; return where those begin."""
     wide = len(first)
     next_first, next_since = first.copy(), np.full(wide, EVER)
     for column in range(fresh, len(orders)):
         line = cells[column * wide : (column + 1) * wide]
         _next_column(line, orders[column], bridged, first, since, next_first, next_since)
-        # Without a column before it at hand, what ended there was given up.
+        # Rectangles that ended before the first column at hand were given up.
         if column > 0:
             end = orders[column - 1]
             found, pool = _end_column(
@@ -273,10 +274,10 @@ def sweep(
     first: Ints,
     since: Ints,
 ) -> Ints:
-    """The rectangles that end before or in the last column of each key, as rows of ``FOUND``.
+    """Return the rectangles that end up to the last column of each key, as rows of ``FOUND``.
 
-    Rows, columns and positions come key by key; columns before ``fresh`` were swept before, and
-    ``first`` and ``since`` are up to there. They are brought up to the last column.
+    Rows, columns and positions come key by key. Columns before ``fresh`` were swept before, and
+    ``first`` and ``since`` describe them; both are updated to the last column.
     """
     pool = np.empty((64, len(FOUND)), np.int64)
     found = 0
@@ -322,27 +323,27 @@ def prefer(
     open_high: Ints,
     outcome: Ints,
 ) -> None:
-    """Which rectangles are taken, left out or undecided; the preferred of a key come first.
+    """Decide which rectangles are taken, left out or undecided; the preferred of a key come first.
 
-    What an open rectangle becomes, or a part of it, may be preferred to all that share a cell
-    with it. It reaches beyond the end of every other.
+    A region that grows from an open rectangle, or from a part of it, may be preferred to all that
+    share a cell with it. It reaches beyond the end of every other rectangle.
     """
     for key in range(len(starts) - 1):
-        for mine in range(starts[key], starts[key + 1]):
+        for candidate in range(starts[key], starts[key + 1]):
             state = TAKEN
             for other in range(open_starts[key], open_starts[key + 1]):
-                beside = open_high[other] < low[mine] or high[mine] < open_low[other]
-                if not beside and open_start[other] <= end[mine]:
+                beside = open_high[other] < low[candidate] or high[candidate] < open_low[other]
+                if not beside and open_start[other] <= end[candidate]:
                     state = UNDECIDED
-            for other in range(starts[key], mine):
-                beside = high[other] < low[mine] or high[mine] < low[other]
-                if not beside and start[other] <= end[mine] and start[mine] <= end[other]:
+            for other in range(starts[key], candidate):
+                beside = high[other] < low[candidate] or high[candidate] < low[other]
+                if not beside and start[other] <= end[candidate] and start[candidate] <= end[other]:
                     if outcome[other] == TAKEN:
                         state = LEFT_OUT
                         break
                     if outcome[other] == UNDECIDED:
                         state = UNDECIDED
-            outcome[mine] = state
+            outcome[candidate] = state
 
 
 @kernel(INT, INTS, INTS, INTS, INTS, INTS, INTS, INTS, INTS, OUT_INTS, OUT_INTS)

@@ -1,8 +1,8 @@
-"""Which of the frames from every row make up a framing: the schemes [Frames 4.2].
+"""Schemes: which of the frames from every row are the frames of a framing [Frames 4.2].
 
-For every row there is the frame that begins there (see ``candidates``), of which ``fits`` says
-whether it is one: 1 or 0 by the local conditions, -1 where there is none, -2 where that is not
-known yet. A scheme goes over them in order and stops where it has to wait.
+Every row has the frame that begins there (see ``walk.candidates``). Its ``fits`` is 1 or 0 by the
+local conditions, -1 if there is no frame, -2 if that is not known yet. A scheme goes over these
+frames in order and stops where it has to wait.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from muntin.kernels.frames.step import double_of
 
 @kernel(NONE, INTS, INTS, FOUND_ARRAY, OUT_BYTES, OUT_INTS)
 def choose_all(starts: Ints, since: Ints, found: Any, chosen: Bytes, needed: Ints) -> None:
-    """Every frame; ``needed`` becomes the first row of each key that is not decided."""
+    """Choose every frame; ``needed`` becomes the first undecided row of each key."""
     for key in range(len(starts) - 1):
         row = since[key]
         while row < starts[key + 1] and found[row].fits != -2:
@@ -46,9 +46,9 @@ def choose_advancing(
     needed: Ints,
     furthest: Ints,
 ) -> None:
-    """Frames that contain no other (minimal), or that lie in no other (maximal).
+    """Choose frames that contain no other (minimal), or that lie in no other (maximal).
 
-    ``furthest`` is for each key the last row of all frames that began before ``since``.
+    ``furthest`` has for each key the last row of all frames that began before ``since``.
     """
     for key in range(len(starts) - 1):
         stop = since[key]
@@ -56,8 +56,8 @@ def choose_advancing(
             stop += 1
         needed[key] = stop
         if minimal:
-            # One contains another if that begins later and ends no later; what is not known yet
-            # ends after all that is.
+            # A frame contains another if that begins later and ends no later. A frame that is not
+            # known yet ends after all known ones.
             earliest = starts[key + 1] + 1
             for row in range(starts[key + 1] - 1, since[key] - 1, -1):
                 if found[row].fits == 1:
@@ -85,9 +85,9 @@ def choose_adjacent(
     needed: Ints,
     end: Ints,
 ) -> None:
-    """One frame after the other, each from the first row at or after the last end less overlap.
+    """Choose frames in turn, each from the first row at or after the last end less the overlap.
 
-    ``end`` is for each key where the last frame ended, NEVER if there was none.
+    ``end`` has for each key where the last frame ended, or NEVER.
     """
     for key in range(len(starts) - 1):
         row = since[key]
@@ -117,14 +117,14 @@ def choose_cover(
     needed: Ints,
     covered: Ints,
 ) -> None:
-    """The fewest frames that leave no row out that lies in one.
+    """Choose the fewest frames that leave out no row that lies in one.
 
-    Of the frames that hold the first row not yet covered the one that ends last is taken.
-    ``covered`` is for each key the last row that was dealt with.
+    Of the frames that hold the first uncovered row, the one that ends last is chosen. ``covered``
+    has for each key the last row that has been processed.
     """
     for key in range(len(starts) - 1):
         row = starts[key]
-        oldest = row  # no frame from before it holds a row that is not covered
+        oldest = row  # no frame from before it holds an uncovered row
         while row < starts[key + 1]:
             if what[row] != REAL or order[row] <= covered[key]:
                 row += 1
@@ -145,7 +145,7 @@ def choose_cover(
                 chosen[best] = 1
                 covered[key] = order[found[best].high - 1]
             row += 1
-            # The best of those up to here reaches farthest, and what it holds is covered.
+            # The chosen frame reaches farthest of those up to here, and all its rows are covered.
             oldest = row
         while (
             oldest < row

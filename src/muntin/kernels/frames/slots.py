@@ -20,12 +20,12 @@ def fill_slots(
     new_starts: Ints,
     dealt: Ints,
 ) -> int:
-    """Put the empty slots between rows; ``source`` is the row, or -1 for an empty slot.
+    """Insert the empty slots between rows; ``source`` is the row, or -1 for an empty slot.
 
-    ``before`` is the last slot that was dealt with for a key (NEVER if none) and ``until`` the
-    slot after the last that is due. Of empty slots in a row ``lead`` are put in one by one, and
-    the last of them for all others: ``covers`` is how many slots a row covers. ``new_starts``
-    is where keys then begin, ``dealt`` the last slot of each that is dealt with. Call it with an
+    ``before`` is the last slot of a key that was processed (NEVER if none) and ``until`` the slot
+    after the last that is due. Of successive empty slots, ``lead`` are inserted one by one, and one
+    more represents all others: ``covers`` is how many slots a row represents. ``new_starts`` is
+    where keys then begin, ``dealt`` the last slot of each key that is processed. Call it with an
     empty ``source`` to count.
     """
     made = 0
@@ -56,7 +56,7 @@ def fill_slots(
                     covers[made] = 1
                 made += 1
                 last = here
-            elif last != NEVER and here != NEVER:  # one below NEVER is no number
+            elif last != NEVER and here != NEVER:  # NEVER - 1 would overflow
                 last = max(last, here - 1)
         dealt[key] = last
     new_starts[len(starts) - 1] = made
@@ -65,9 +65,9 @@ def fill_slots(
 
 @kernel(NONE, INTS, INTS, INTS, OUT_INTS)
 def follow_on(starts: Ints, slot: Ints, before: Ints, final: Ints) -> None:
-    """Mark rows final that follow final ones slot by slot: none that is due is missing.
+    """Mark rows as final that follow final ones slot by slot, because none between is missing.
 
-    ``before`` is the last slot that was dealt with, NEVER if there is none to follow.
+    ``before`` is the last slot that was processed, NEVER if there is none to follow.
     """
     for key in range(len(starts) - 1):
         last = before[key]

@@ -1,8 +1,7 @@
-"""The framing function [Frames, Definition 5]: one row applied to what is known of its key.
+"""The framing function [Frames, Definition 5]: one row applied to the record of its key.
 
-For every row it decides whether to open a frame, to extend the one that is open, or to close and
-emit it; what it remembers of a key is one record. :mod:`muntin.kernels.frames.walk` applies
-it to rows one after the other.
+For every row it opens a frame, extends the open frame, or closes and reports it. It remembers one
+record about a key. :mod:`muntin.kernels.frames.walk` applies it to rows one after the other.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ from muntin.kernels.frames.records import (
     UNTIL_NEXT,
 )
 
-#: The most frames that one row can bring.
+#: The most frames that one row can close or report.
 MOST = 4
 _MAGNITUDE = 2**63 - 1
 
 
 @part
 def double_of(order: int) -> float:
-    """Return the double of an order (the way back from ``doubles_order``)."""
+    """Return the double of an order (the inverse of ``doubles_order``)."""
     bits = np.int64(order) ^ ((np.int64(order) >> np.int64(63)) & np.int64(_MAGNITUDE))
     return float(np.int64(bits).view(np.float64))
 
@@ -60,7 +59,7 @@ def longer_than(asked: Any, first: int, last: int, ticks: int, length: float) ->
 def _measured_end(asked: Any, state: Any, following: int) -> int:
     """Return up to where the rows of a frame hold; ``following`` is the row after it, or NEVER."""
     if asked.reading == INTERVAL:
-        # Frames that share no row share no time, also where rows hold beyond the next one.
+        # Frames that share no row share no time, even if rows hold beyond the next one.
         apart = following != NEVER and not asked.every_candidate
         return int(min(state.reach, following)) if apart else int(state.reach)
     if asked.reading == UNTIL_NEXT and following != NEVER:
@@ -90,7 +89,7 @@ def _too_much(asked: Any, state: Any, end: int) -> bool:
 
 @part
 def beyond(asked: Any, state: Any) -> bool:
-    """Return True if an open frame is beyond its maxima, and so no frame whatever follows."""
+    """Return True if an open frame is beyond its maxima, so that no later row makes it a frame."""
     return _too_much(asked, state, _measured_end(asked, state, NEVER))
 
 
@@ -98,33 +97,33 @@ def beyond(asked: Any, state: Any) -> bool:
 def _emit(
     asked: Any, state: Any, key: int, start: int, end: int, status: int, found: Any, n: int
 ) -> int:
-    one = found[n]
-    one.key, one.low, one.high = key, state.low, state.high
-    one.start, one.end, one.status = start, end, status
-    one.held_from, one.held_to = state.first, end
-    one.n, one.missed, one.fits = state.n, state.missed, 1
+    frame = found[n]
+    frame.key, frame.low, frame.high = key, state.low, state.high
+    frame.start, frame.end, frame.status = start, end, status
+    frame.held_from, frame.held_to = state.first, end
+    frame.n, frame.missed, frame.fits = state.n, state.missed, 1
     if state.id < 0:
         state.id = state.next_id
         state.next_id += 1
-    one.id = state.id
+    frame.id = state.id
     return n + 1
 
 
 @part
 def close(asked: Any, state: Any, key: int, following: int, status: int, found: Any, n: int) -> int:
     """Close the open frame: report it if it meets the local conditions, then reset."""
-    # Missing rows that the frame did not carry on to the next lie after it; they bound it only
-    # where rows hold until the next one, because nobody knows that they do not satisfy.
+    # Missing rows that no later row carried lie after the frame. They bound it only if rows hold
+    # until the next one, because they may satisfy.
     end = _measured_end(asked, state, state.gone if state.pending > 0 else following)
     state.pending = 0
     fits = _enough(asked, state, end) and not _too_much(asked, state, end)
     if fits or asked.every_candidate:
         n = _emit(asked, state, key, state.first, end, status, found, n)
-        one = found[n - 1]
-        one.fits = fits
+        frame = found[n - 1]
+        frame.fits = fits
         if asked.liberal:
-            one.start = state.first if state.before == NEVER else state.before
-            one.end = state.last if following == NEVER else following
+            frame.start = state.first if state.before == NEVER else state.before
+            frame.end = state.last if following == NEVER else following
     state.mode = CLOSED
     state.id = -1
     return n
@@ -142,7 +141,7 @@ def _begin(asked: Any, state: Any, order: int, reach: int, row: int) -> None:
 
 @part
 def _grow(state: Any, order: int, reach: int, row: int) -> None:
-    """One more real row, and the missing ones that it carries."""
+    """Add a real row to the frame, and the missing rows that it carries."""
     if state.pending > 0:
         state.reach = max(state.reach, state.ahead)
     state.missed += state.pending
@@ -155,9 +154,9 @@ def _grow(state: Any, order: int, reach: int, row: int) -> None:
 
 @part
 def report(asked: Any, state: Any, key: int, end: int, found: Any, n: int) -> int:
-    """Report a fragment when the frame has become certain or has grown enough since the last one.
+    """Report a fragment if the frame has become certain or has grown enough since the last one.
 
-    ``end`` is up to where it lasts for sure.
+    ``end`` is up to where the frame certainly lasts.
     """
     if state.reported == NEVER:
         if not _enough(asked, state, end) or _too_much(asked, state, end):
@@ -173,7 +172,7 @@ def report(asked: Any, state: Any, key: int, end: int, found: Any, n: int) -> in
 
 @part
 def _cut_before(asked: Any, state: Any, order: int, reach: int, more: int) -> bool:
-    """Return True if ``more`` rows, the last one here, take the frame beyond a maximum."""
+    """Return True if ``more`` rows, the last of them this one, take the frame beyond a maximum."""
     if not asked.cut:
         return False
     if 0 <= asked.max_count < state.n + state.missed + more:
@@ -186,13 +185,13 @@ def _cut_before(asked: Any, state: Any, order: int, reach: int, more: int) -> bo
 
 @part
 def _full(asked: Any, state: Any) -> bool:
-    """Return True if the next row is cut off whatever it is."""
+    """Return True if the next row is cut off, whatever it is."""
     return bool(asked.cut and state.n + state.missed == asked.max_count)
 
 
 @part
 def _finish(asked: Any, state: Any, key: int, found: Any, n: int) -> int:
-    """No row will join: the frame is over, or waits for the next row to know its end."""
+    """End the frame: no row will join. It closes, or waits for the next row to know its end."""
     waits = asked.reading == UNTIL_NEXT or asked.liberal
     # Frames that overlap may end after the next row.
     if waits or (asked.reading == INTERVAL and not asked.every_candidate):
@@ -259,14 +258,14 @@ def settle(
     found: Any,
     n: int,
 ) -> int:
-    """Apply a row whatever its value is: it comes, is missing, or would be too much."""
-    bounds = what == REAL or what == BREAKS  # others may satisfy, for all that is known
+    """Apply a row whatever its value: it may be missing, or beyond a maximum."""
+    bounds = what == REAL or what == BREAKS  # other missing rows may satisfy
     if state.mode == COMPLETE and (bounds or not asked.liberal):
         n = close(asked, state, key, order, FINAL, found, n)
     if asked.reading == INTERVAL and state.mode == OPEN:
         held = max(state.reach, state.ahead) if state.pending > 0 else state.reach
         if order > held:
-            # What held between is not known: a row is missing from where the last ceased to hold.
+            # Nothing is known between: a row is missing from where the last one ceased to hold.
             n = _missing(asked, state, key, held, order, gap, state.high - 1, found, n)
     if what != REAL:
         n = _missing(asked, state, key, order, reach, what, row, found, n)
@@ -299,7 +298,7 @@ def decide(
     role = OUTSIDE
     if state.mode == OPEN:
         role = as_next(asked, state, counts, whole, real, weight)
-        # A start falls inside only where the frame would have taken the row.
+        # A row starts a frame inside only if the open frame would have taken it.
         starts = role != OUTSIDE and asked.restart != NOWHERE and opens
         if role == OUTSIDE or (starts and asked.restart == CLOSE):
             n = close(asked, state, key, order, FINAL, found, n)
@@ -322,7 +321,7 @@ def decide(
 
 @part
 def end(asked: Any, state: Any, key: int, found: Any, n: int) -> int:
-    """No row will come: what is open is final if its condition holds."""
+    """End a key, as no row will come: an open frame is final if its condition holds."""
     if state.mode == COMPLETE:
         return close(asked, state, key, NEVER, FINAL, found, n)
     if state.mode == OPEN and not asked.minimal:

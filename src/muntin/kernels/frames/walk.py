@@ -1,7 +1,7 @@
 """Rows one after the other through the framing function [Frames 4.4].
 
-:func:`walk` finds frames that do not overlap; :func:`candidates` the frame from every row, of which
-frames that overlap are made.
+:func:`walk` finds frames that do not overlap. :func:`candidates` finds the frame from every row;
+schemes pick frames that overlap from these.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def _apply(
 ) -> int:
     """Apply one row; return how many frames have been found.
 
-    It takes values and not columns: to hand on an array costs more than everything else that is
-    done for a row.
+    It takes values and not columns, because passing an array costs more than all other work for a
+    row.
     """
     n = settle(asked, state, key, row, order, what, reach, gap, found, n)
     if what != REAL:
@@ -77,10 +77,10 @@ def _apply(
 
 @kernel(INT, ASKED_ARRAY, ROW_COLUMNS, INT, STATE_ARRAY, FOUND_ARRAY, OUT_INTS)
 def walk(asked_: Any, rows: RowColumns, ended: int, states: Any, found: Any, place: Ints) -> int:
-    """Apply rows key by key until ``found`` is full or all is done; returns how many were found.
+    """Apply rows key by key until ``found`` is full or all is done; return how many were found.
 
     ``place`` is the key and the row to go on with; at the end its key is the number of keys.
-    Columns that a kind does not look at may be empty.
+    Columns that a kind does not read may be empty.
     """
     asked = asked_[0]
     starts, order, what, opens, counts, whole, real, weight, reach, gap = rows
@@ -124,11 +124,11 @@ def walk(asked_: Any, rows: RowColumns, ended: int, states: Any, found: Any, pla
 def candidates(
     asked_: Any, rows: RowColumns, ended: int, give_up: int, since: Ints, found: Any
 ) -> int:
-    """For every row from ``since`` of its key the frame that begins there, as ``found[row]``.
+    """Find for every row from ``since`` of its key the frame that begins there, as ``found[row]``.
 
-    Its ``fits`` is 1 or 0 for a frame that meets the local conditions or does not, -1 where there
-    is none, and -2 where that is not known yet. With ``give_up`` the end of a frame does not
-    matter, so that one beyond its maximum is not walked on. Returns the number of rows.
+    Its ``fits`` is 1 or 0 if the frame meets the local conditions or not, -1 if there is no frame,
+    and -2 if that is not known yet. With ``give_up`` the end of a frame does not matter, so a frame
+    beyond its maximum is not followed. Return the number of rows.
     """
     asked = asked_[0]
     starts, order, what, opens, counts, whole, real, weight, reach, gap = rows
@@ -143,7 +143,7 @@ def candidates(
             state.mode, state.previous, state.next_id, state.id = CLOSED, NEVER, 0, -1
             n = 0
             row = first
-            ours = True  # not another frame, which a row after this one opened
+            ours = True  # False if a later row has opened another frame
             while row < starts[key + 1] and n == 0 and ours:
                 n = _apply(
                     asked,
@@ -177,13 +177,13 @@ def candidates(
     return int(starts[len(starts) - 1])
 
 
-#: The most that is reported of a key: a fragment, and that it is over.
+#: The most reports about a key: a fragment, and the end of its frame.
 MOST_QUIET = 2
 
 
 @part
 def _sure_end(asked: Any, state: Any, horizon: int) -> int:
-    """Up to where a frame lasts, whatever comes from there on."""
+    """Return up to where a frame certainly lasts, whatever comes later."""
     if asked.reading == INTERVAL:
         return int(min(state.reach, max(state.last, horizon)))
     if asked.reading == UNTIL_NEXT:
@@ -193,7 +193,7 @@ def _sure_end(asked: Any, state: Any, horizon: int) -> int:
 
 @part
 def _past_cut(asked: Any, state: Any, joins: int) -> bool:
-    """Return True if a row that comes is cut off, wherever it lies."""
+    """Return True if the next row is cut off, wherever it lies."""
     if not asked.cut or asked.max_duration < 0:
         return False
     return longer_than(asked, state.first, joins, asked.max_duration, asked.max_length)
@@ -209,11 +209,11 @@ def look_at_quiet(
     states: Any,
     found: Any,
 ) -> int:
-    """Report what is sure of open frames; returns how much was found.
+    """Report what is certain about open frames; return the number of reports.
 
-    The next row of a key, or one that is missing, lies at ``horizon`` or after it, and one that
-    may join a frame at ``joins``; NEVER where nothing is known. ``breaks`` says that a gap ends a
-    frame, ``by_punctuation`` that open frames are reported by what punctuation says.
+    The next row of a key, present or missing, lies at ``horizon`` or after it, and a row that may
+    join a frame at ``joins`` or after it; NEVER if nothing is known. If ``breaks``, a gap ends a
+    frame. If ``by_punctuation``, punctuation alone reports open frames.
     """
     asked = asked_[0]
     n = 0
@@ -227,7 +227,7 @@ def look_at_quiet(
             if state.mode == OPEN and _past_cut(asked, state, joins[key]):
                 n = close(asked, state, key, NEVER, FINAL, found, n)
         elif asked.reading == INTERVAL and state.reach <= horizon[key]:
-            # A row that comes leaves the frame its end.
+            # A later row does not change the end of the frame.
             if state.mode == COMPLETE or _past_cut(asked, state, joins[key]):
                 n = close(asked, state, key, NEVER, FINAL, found, n)
             elif breaks and state.reach < horizon[key]:

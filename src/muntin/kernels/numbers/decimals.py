@@ -1,7 +1,7 @@
 """128-bit decimals as NumPy words, and integers as sums of 32-bit limbs.
 
-Integer sums must not overflow silently. A value is split into limbs of 32 bits that are added
-as plain 64-bit integers, which leaves room for two thousand million rows before carries must be
+Integer sums must not overflow silently. A value is split into limbs of 32 bits that are added as
+plain 64-bit integers. That leaves room for two thousand million rows before carries must be
 settled; :func:`settle` does that after every reduction.
 """
 
@@ -33,7 +33,7 @@ def words(column: pa.Array) -> tuple[Words, Ints]:
 
 
 def from_words(low: Words, high: Ints, type_: pa.DataType, valid: Mask) -> pa.Array:
-    """128-bit decimals from their words, null where not valid."""
+    """Return 128-bit decimals from their words, null where not valid."""
     pairs = np.empty((len(low), 2), np.uint64)
     pairs[:, 0] = low
     pairs[:, 1] = high.view(np.uint64)
@@ -42,7 +42,7 @@ def from_words(low: Words, high: Ints, type_: pa.DataType, valid: Mask) -> pa.Ar
 
 
 def as_doubles(column: pa.Array) -> npt.NDArray[np.float64]:
-    """Return the doubles nearest to decimals without nulls, as Spark's cast gives them."""
+    """Return the doubles nearest to decimals without nulls, as Spark's cast does."""
     low, high = words(column)
     signed, scale = low.view(np.int64), column.type.scale
     # Both are exact as doubles, and a quotient of doubles is correctly rounded.
@@ -78,14 +78,14 @@ def settle(limbs: Sequence[Ints]) -> list[Ints]:
 
 
 def wrapped(limbs: Sequence[Ints]) -> tuple[Ints, Mask]:
-    """Two settled limbs as 64-bit integers, and where they do not fit."""
+    """Return two settled limbs as 64-bit integers, and where they do not fit."""
     low, high = limbs
     overflow = (high >= 2**31) | (high < -(2**31))
     return (high << _LIMB) | low, overflow
 
 
 def as_integers(limbs: Sequence[Ints]) -> list[int]:
-    """Settled limbs as Python integers of any size."""
+    """Return settled limbs as Python integers of any size."""
     columns = [limb.tolist() for limb in limbs]
     return [
         sum(part << (32 * place) for place, part in enumerate(parts))
@@ -94,7 +94,7 @@ def as_integers(limbs: Sequence[Ints]) -> list[int]:
 
 
 def as_words(limbs: Sequence[Ints], precision: int) -> tuple[Words, Ints, Mask]:
-    """Four settled limbs as 128-bit words, and where they exceed so many digits."""
+    """Return four settled limbs as 128-bit words, and where they exceed ``precision`` digits."""
     first, second, third, fourth = limbs
     low = (first | (second << _LIMB)).view(np.uint64)
     high = third | (fourth << _LIMB)

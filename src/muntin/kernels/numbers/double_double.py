@@ -62,7 +62,7 @@ def _products(left: Floats, right: Floats, product: Floats, error: Floats) -> No
 
 
 def two_product(left: Floats, right: Floats) -> Pair:
-    """Products and their rounding errors; an error is 0 where halves would overflow."""
+    """Return products and their rounding errors; an error is 0 if halves would overflow."""
     product, error = np.empty(len(left)), np.empty(len(left))
     _products(np.ascontiguousarray(left), np.ascontiguousarray(right), product, error)
     return product, error
@@ -73,7 +73,7 @@ def square(values: Floats) -> Pair:
 
 
 def divide(pair: Pair, divisor: Floats) -> Floats:
-    """Return the double nearest to a pair over a double, by one step of correction."""
+    """Return the double nearest to a pair divided by a double, by one step of correction."""
     high, low, by = (np.ascontiguousarray(part) for part in (*pair, divisor))
     out = np.empty(len(by), np.float64)
     _divide(high, low, by, out)
@@ -83,7 +83,7 @@ def divide(pair: Pair, divisor: Floats) -> Floats:
 @kernel(NONE, FLOATS, FLOATS, FLOATS, OUT_FLOATS)
 def _divide(high: Floats, low: Floats, divisor: Floats, out: Floats) -> None:
     for row in range(len(out)):
-        # As NumPy divides: by zero to an infinity or NaN, and not to an error.
+        # Like NumPy, division by zero gives an infinity or NaN, and not an error.
         quotient = np.divide(high[row], divisor[row])
         product, error = product_exactly(quotient, divisor[row])
         rest = ((high[row] - product) - error) + low[row]
@@ -98,7 +98,7 @@ def times(pair: Pair, factor: Floats) -> Pair:
 
 
 def minus_square(pair: Pair, root: Pair) -> Pair:
-    """``pair - root**2``, the one place where a subtraction is needed: at the very end."""
+    """Return ``pair - root**2``; this subtraction is the only one, at the very end."""
     with np.errstate(invalid="ignore", over="ignore"):
         square_high, square_low = square(root[0])
         square_low = square_low + 2 * root[0] * root[1] + root[1] * root[1]
@@ -107,5 +107,5 @@ def minus_square(pair: Pair, root: Pair) -> Pair:
 
 
 def of_integers(high: npt.NDArray[np.int64], low: npt.NDArray[np.int64]) -> Pair:
-    """``high * 2**32 + low`` as a pair."""
+    """Return ``high * 2**32 + low`` as a pair."""
     return two_sum(high.astype(np.float64) * 4_294_967_296.0, low.astype(np.float64))

@@ -1,7 +1,7 @@
 """Values in a form that is the same for equal values, as integers or text, and back.
 
-Sketches hash integers and text. Equal is what Spark's GROUP BY calls equal: -0.0 is 0.0, and NaN
-is one value.
+Sketches hash integers and text. Values are equal as in Spark's GROUP BY: -0.0 is 0.0, and NaN is
+one value.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def tally(
 ) -> tuple[list[int | str], Ints, Ints, list[Ints]]:
     """Return the different values of each group.
 
-    Returns all values in their canonical form; then, for each value of a group, its place among
-    those and how often it occurs; and for each group which of these are its own.
+    Return all values in their canonical form; for each value of a group, its place among those and
+    how often it occurs; and for each group, which of these are its own.
     """
     valid = pc.is_valid(column).to_numpy(zero_copy_only=False)
     encoded = pc.dictionary_encode(_canonical(column.drop_null()))
@@ -45,7 +45,7 @@ def tally(
 
 
 def _canonical(column: pa.Array) -> pa.Array:
-    """Integers or text, the same for equal values: -0.0 is 0.0, and NaN is one value."""
+    """Return integers or text, the same for equal values: -0.0 is 0.0, and NaN is one value."""
     type_ = column.type
     if pa.types.is_decimal(type_):
         return column.cast(pa.string())

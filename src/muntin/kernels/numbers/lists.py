@@ -1,4 +1,4 @@
-"""List columns: made of lengths and values, and taken apart again."""
+"""List columns: built from lengths and values, and taken apart again."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from muntin.kernels.arrays import Ints
 
 
 def lists(lengths: npt.ArrayLike, values: pa.Array) -> pa.Array:
-    """Lists of these lengths, one after the other.
+    """Return lists of these lengths, one after the other.
 
     >>> lists([2, 0, 1], pa.array(["a", "b", "c"])).to_pylist()
     [['a', 'b'], [], ['c']]
     """
     ends = np.append(0, np.cumsum(lengths, dtype=np.int64))
-    # Arrow checks that they fit its 32 bits; NumPy would not.
+    # Arrow checks that lengths fit its 32 bits; NumPy would not.
     return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), values)
 
 
 def lengths(column: pa.Array) -> Ints:
-    """Return how long each list is; no list is null.
+    """Return the length of each list; no list is null.
 
     >>> lengths(pa.array([["a", "b"], [], ["c"]]))
     array([2, 0, 1])

@@ -1,7 +1,7 @@
 """Columns of any ordered type as 64-bit integers with the same order, and back.
 
-Minimum, maximum, first and last then are one kernel: the least of some integers. Numbers are
-mapped directly; strings, binary and decimals by their rank among the values at hand.
+Minimum, maximum, first and last are then one kernel: the least of some integers. Numbers are mapped
+directly; strings, binary and decimals by their rank among the values at hand.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NAN = int(np.array([np.nan]).view(np.int64)[0])
 
 @dataclass(frozen=True)
 class Keys:
-    """Order-preserving keys of a column, where it has values, and the way back."""
+    """Keys of a column with the same order, where it has values, and the way back to values."""
 
     key: Ints
     valid: Mask
@@ -48,14 +48,14 @@ def order_keys(column: pa.Array) -> Keys:
 
 @dataclass(frozen=True)
 class RankedValues:
-    """A column without nulls as places among its distinct values, which are in order."""
+    """A column without nulls as ranks among its distinct values, which are in order."""
 
     rank: Ints
     distinct: pa.Array
 
 
 def ranked(column: pa.Array) -> RankedValues:
-    """Equal values get one rank: NaN is one value, and -0.0 is 0.0, as where Spark groups."""
+    """Return ranks, equal for equal values: NaN is one value, and -0.0 is 0.0, as in GROUP BY."""
     if pa.types.is_floating(column.type) or _is_whole(column.type):
         keys = order_keys(column)
         encoded = pc.dictionary_encode(pa.array(keys.key))
@@ -72,7 +72,7 @@ def ranked(column: pa.Array) -> RankedValues:
 
 
 def tie_ranks(column: pa.Array) -> Ints:
-    """Numbers that compare as values do, equal for equal ones; null is above all."""
+    """Return numbers that compare as the values do, equal for equal ones; null is above all."""
     if pa.types.is_floating(column.type) or _is_whole(column.type):
         return order_keys(column).key
     valid = pc.is_valid(column)
@@ -129,7 +129,7 @@ def _restore_whole(type_: pa.DataType) -> Callable[[Ints, Mask], pa.Array]:
 
 
 def doubles_order(values: Floats) -> Ints:
-    """IEEE bits turned so that integers order as Spark does: NaN last, -0.0 equal to 0.0."""
+    """Return IEEE bits as integers that order as in Spark: NaN last, -0.0 equal to 0.0."""
     values = np.ascontiguousarray(values)
     order = np.empty(len(values), np.int64)
     _order_bits(values, values.view(np.int64), order)
@@ -148,7 +148,7 @@ def _order_bits(values: Floats, bits: Ints, out: Ints) -> None:
 
 
 def order_doubles(order: Ints) -> Floats:
-    """Return the way back from :func:`doubles_order`."""
+    """Return the doubles of orders, the inverse of :func:`doubles_order`."""
     bits: Ints = order ^ ((order >> np.int64(63)) & _MAGNITUDE)
     return bits.view(np.float64)
 

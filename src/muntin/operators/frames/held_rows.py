@@ -121,8 +121,8 @@ class HeldRowFrames(FrameOperator):
         columns |= {"order": pa.array(rows.order), "what": pa.array(rows.what)}
         gap = rows.gap if len(rows.gap) else np.zeros(len(rows), np.uint8)
         columns |= {"gap": pa.array(gap), "came": pa.array(source >= 0)}
-        stands = rows.read("reach") if self.slots is not None else np.ones(len(rows), np.int64)
-        columns |= {"stands": pa.array(stands)}
+        covers = rows.read("reach") if self.slots is not None else np.ones(len(rows), np.int64)
+        columns |= {"stands": pa.array(covers)}
         return pa.table({name: columns[name] for name in self.held_schema.names})
 
     def _rows(self, held: pa.Table, starts: Ints) -> OrderedRows:
@@ -136,8 +136,8 @@ class HeldRowFrames(FrameOperator):
             np.ascontiguousarray(held[name].to_numpy()) for name in ("order", "what", "gap")
         )
         gap = gap if self.sequencer.interval else gap[:0]
-        stands = {"reach": held["stands"].to_numpy()} if self.slots is not None else {}
-        return OrderedRows(starts, order, what, table, source, gap, stands)
+        covers = {"reach": held["stands"].to_numpy()} if self.slots is not None else {}
+        return OrderedRows(starts, order, what, table, source, gap, covers)
 
     def _numbered(self, frames: np.ndarray, records: np.ndarray) -> np.ndarray:
         """Return frames with the next ids of their keys."""

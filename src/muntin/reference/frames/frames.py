@@ -158,8 +158,8 @@ class FrameReference:
             start = before[-1].on if before else start
             end = after[0].on if after else end
         for held, so_far in self._fragments(frame.places, line, steps):
-            yield _told_of(held, start, so_far, "partial")
-        yield _told_of(frame.places, start, end, frame.status)
+            yield _report_of(held, start, so_far, "partial")
+        yield _report_of(frame.places, start, end, frame.status)
 
     def _fragments(
         self, places: Sequence[RowPlace], line: Line, steps: Sequence[int]
@@ -169,7 +169,7 @@ class FrameReference:
             return
         local, every = self._local, self._local.measure.length(self.framing.fragments)
         reported = None
-        for held, end in growing(places, line, steps if self._told_by_punctuation else ()):
+        for held, end in growing(places, line, steps if self._grows_by_punctuation else ()):
             if reported is None:
                 due = local.at_least(held, end)
             else:
@@ -179,7 +179,7 @@ class FrameReference:
                 yield held, end
 
     @property
-    def _told_by_punctuation(self) -> bool:
+    def _grows_by_punctuation(self) -> bool:
         """True if punctuation alone decides how long an open frame lasts at least.
 
         Rows of a schedule come soon enough. Later windows decide about the rows of a density.
@@ -213,7 +213,7 @@ class FrameReference:
                 outcome.results.append(result)
 
 
-def _told_of(places: Sequence[RowPlace], start: Any, end: Any, status: str) -> Found:
+def _report_of(places: Sequence[RowPlace], start: Any, end: Any, status: str) -> Found:
     real = sum(place.real for place in places)
     columns = {
         "frame_start": start,
