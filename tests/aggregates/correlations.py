@@ -207,8 +207,8 @@ class Asked:
 
     @property
     def aggregate(self) -> Aggregate:
-        (found,) = parse_column(self.text, []).aggregates
-        return found
+        (parsed,) = parse_column(self.text, []).aggregates
+        return parsed
 
 
 @st.composite
@@ -226,9 +226,9 @@ def correlated(draw: st.DrawFn, depth: int = 2) -> Asked:
     )
 
 
-def call(found: Aggregate, places: dict[str, int] | None = None) -> AggregateCall:
+def call(aggregate: Aggregate, places: dict[str, int] | None = None) -> AggregateCall:
     """Return the call as a plan makes it; every slot is a column here."""
-    names = [str(slot).lower() for slot in found.arguments]
+    names = [str(slot).lower() for slot in aggregate.arguments]
     types = tuple(TYPES.get(name, pa.bool_()) for name in names)
     at = tuple(range(len(names))) if places is None else tuple(places[name] for name in names)
-    return AggregateCall(found.function, str(found), at, types, True, found.options)
+    return AggregateCall(aggregate.function, str(aggregate), at, types, True, aggregate.options)

@@ -49,11 +49,11 @@ def grouped(draw: st.DrawFn, rows: int) -> list[list[int]]:
 def stretched(draw: st.DrawFn, rows: int) -> list[list[int]]:
     """Draw rows in stretches, none of them empty, whose ends only move forward."""
     lows = sorted(draw(st.lists(st.integers(0, rows - 1), min_size=1, max_size=8)))
-    found, reached = [], 0
+    stretches, reached = [], 0
     for low in lows:
         reached = max(reached, draw(st.integers(low + 1, rows)))
-        found.append(list(range(low, reached)))
-    return found
+        stretches.append(list(range(low, reached)))
+    return stretches
 
 
 def by_group(
@@ -80,8 +80,8 @@ WAYS = pytest.mark.parametrize(
 )
 
 
-def same(found: pa.Array, expected: Sequence[Any]) -> bool:
-    return [order(value) for value in found.to_pylist()] == [order(value) for value in expected]
+def same(column: pa.Array, expected: Sequence[Any]) -> bool:
+    return [order(value) for value in column.to_pylist()] == [order(value) for value in expected]
 
 
 @WAYS
@@ -94,9 +94,9 @@ def test_add(way: Way) -> None:
         parts = data.draw(draw_parts(len(values)))
         expected = [sum(values[row] for row in rows) for rows in parts]
         limbs = [pa.array(limb) for limb in limbs_of_integers(np.array(values))]
-        found = reduce(AccumulatorKind.ADD, limbs, parts)
-        assert as_integers([column.to_numpy() for column in found]) == expected
-        assert all(0 <= low < 2**32 for low in found[0].to_pylist())  # carries are settled
+        limbs_of_sums = reduce(AccumulatorKind.ADD, limbs, parts)
+        assert as_integers([column.to_numpy() for column in limbs_of_sums]) == expected
+        assert all(0 <= low < 2**32 for low in limbs_of_sums[0].to_pylist())  # carries are settled
         counts = reduce(AccumulatorKind.ADD, [pa.array([1] * len(values))], parts)
         assert counts[0].to_pylist() == [len(rows) for rows in parts]
 
@@ -115,8 +115,8 @@ def test_add_decimals(way: Way) -> None:
         signs = [int(value < 0) for value in values]
         exact = [Decimal((s, d, 0)) for s, d in zip(signs, digits, strict=True)]
         limbs = [pa.array(limb) for limb in limbs_of_decimals(pa.array(exact, pa.decimal128(38)))]
-        found = reduce(AccumulatorKind.ADD, limbs, parts)
-        assert as_integers([column.to_numpy() for column in found]) == [
+        limbs_of_sums = reduce(AccumulatorKind.ADD, limbs, parts)
+        assert as_integers([column.to_numpy() for column in limbs_of_sums]) == [
             sum(values[row] for row in rows) for rows in parts
         ]
 
@@ -133,8 +133,8 @@ def test_add_exactly(way: Way) -> None:
         parts = data.draw(draw_parts(len(values)))
         columns = [pa.array(values), pa.array([0.0] * len(values))]
         high, low = reduce(AccumulatorKind.ADD_EXACTLY, columns, parts)
-        found = [Fraction(h.as_py()) + Fraction(w.as_py()) for h, w in zip(high, low, strict=True)]
-        assert found == [sum((Fraction(values[r]) for r in rows), Fraction()) for rows in parts]
+        sums = [Fraction(h.as_py()) + Fraction(w.as_py()) for h, w in zip(high, low, strict=True)]
+        assert sums == [sum((Fraction(values[r]) for r in rows), Fraction()) for rows in parts]
 
     check()
 
@@ -205,21 +205,24 @@ def test_edges(way: Way, type_: pa.DataType) -> None:
 )
 def test_nothing_stays_nothing(kind: AccumulatorKind, columns: list[pa.Array]) -> None:
     none = np.empty(0, np.int64)
-    for found in (combine(kind, columns, Groups(none, none)), slide(kind, columns, none, none)):
-        assert [column.type for column in found] == [column.type for column in columns]
-        assert [len(column) for column in found] == [0] * len(columns)
+    for combined in (combine(kind, columns, Groups(none, none)), slide(kind, columns, none, none)):
+        assert [column.type for column in combined] == [column.type for column in columns]
+        assert [len(column) for column in combined] == [0] * len(columns)
 
 
 #   tick    5    5    5    7
 #   value   b   null  a    c
 def test_ties_go_to_the_least_value_and_null_is_least() -> None:
     columns = [pa.array([5, 5, 5, 7]), pa.array(["b", None, "a", "c"])]
-    one = [[0, 1, 2, 3]]
-    assert [c.to_pylist() for c in by_group(AccumulatorKind.EARLIEST, columns, one)] == [
+    single_group = [[0, 1, 2, 3]]
+    assert [c.to_pylist() for c in by_group(AccumulatorKind.EARLIEST, columns, single_group)] == [
         [5],
         [None],
     ]
-    assert [c.to_pylist() for c in by_group(AccumulatorKind.LATEST, columns, one)] == [[7], ["c"]]
+    assert [c.to_pylist() for c in by_group(AccumulatorKind.LATEST, columns, single_group)] == [
+        [7],
+        ["c"],
+    ]
     assert [c.to_pylist() for c in by_group(AccumulatorKind.LATEST, columns, [[0, 1, 2], [3]])] == [
         [5, 7],
         ["b", "c"],

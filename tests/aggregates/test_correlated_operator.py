@@ -24,47 +24,52 @@ from tests.thorough import examples
 Rows = list[dict[str, Any]]
 
 
-def slid(found: Aggregate, rows: Rows, panes: list[int], stretches: list[tuple[int, int]]) -> Any:
+def slid(
+    correlated_aggregate: Aggregate, rows: Rows, panes: list[int], stretches: list[tuple[int, int]]
+) -> Any:
     """Combine rows into panes and panes into windows; ``panes`` are the ends of panes."""
-    work = call(found)
+    work = call(correlated_aggregate)
     bound = bind(work)
     (kept,) = bound.accumulators
     columns = tables(rows)
-    slots = [columns.get(str(s).lower(), pa.array([True] * len(rows))) for s in found.arguments]
+    slots = [
+        columns.get(str(s).lower(), pa.array([True] * len(rows)))
+        for s in correlated_aggregate.arguments
+    ]
     lifted = kept.lift(slots, np.zeros(len(rows), np.int64))
     number = np.searchsorted(panes, np.arange(len(rows)), "right").astype(np.int64)
     member = np.array([0, *panes[:-1]], np.int64)
     joined = combine(kept.kind, lifted, Groups(number, member))
     low, high = (np.array(ends, np.int64) for ends in zip(*stretches, strict=True))
-    made = bound.finish([slide(kept.kind, joined, low, high)])
-    assert made.type == bound.type
-    return made.to_pylist()
+    column = bound.finish([slide(kept.kind, joined, low, high)])
+    assert column.type == bound.type
+    return column.to_pylist()
 
 
 @st.composite
 def windows(draw: st.DrawFn, rows: int) -> tuple[list[int], list[tuple[int, int]]]:
     cuts = draw(st.sets(st.integers(1, rows), max_size=rows)) | {rows}
     lows = sorted(draw(st.lists(st.integers(0, len(cuts) - 1), min_size=1, max_size=5)))
-    found, reached = [], 0
+    stretches, reached = [], 0
     for low in lows:
         reached = max(reached, draw(st.integers(low + 1, len(cuts))))
-        found.append((low, reached))
-    return sorted(cuts), found
+        stretches.append((low, reached))
+    return sorted(cuts), stretches
 
 
 @examples(1500)
 @given(correlated(), st.lists(values(), min_size=1, max_size=12), st.data())
-def test_windows_equal_the_definition(asked: Asked, rows: Rows, data: st.DataObject) -> None:
+def test_windows_equal_the_definition(question: Asked, rows: Rows, data: st.DataObject) -> None:
     panes, stretches = data.draw(windows(len(rows)))
     starts = [0, *panes]
-    wanted = [asked.meaning(rows[starts[low] : starts[high]]) for low, high in stretches]
-    found = slid(asked.aggregate, rows, panes, stretches)
-    assert [order(value) for value in found] == [order(value) for value in wanted], asked.text
+    wanted = [question.meaning(rows[starts[low] : starts[high]]) for low, high in stretches]
+    results = slid(question.aggregate, rows, panes, stretches)
+    assert [order(value) for value in results] == [order(value) for value in wanted], question.text
 
 
 def aggregate(text: str) -> Aggregate:
-    (found,) = parse_column(text, []).aggregates
-    return found
+    (parsed,) = parse_column(text, []).aggregates
+    return parsed
 
 
 QUICK = [
@@ -80,7 +85,7 @@ QUICK = [
 
 @pytest.mark.parametrize("text", QUICK)
 def test_the_quick_way_is_taken_and_equals_the_general_one(text: str) -> None:
-    asked = aggregate(text)
+    question = aggregate(text)
 
     @settings(max_examples=60)
     @given(st.lists(values(), min_size=1, max_size=30), st.data())
@@ -88,10 +93,10 @@ def test_the_quick_way_is_taken_and_equals_the_general_one(text: str) -> None:
         panes, stretches = data.draw(windows(len(rows)))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(room.KeptRowWindows, "_expanded", refuse)
-            quick = slid(asked, rows, panes, stretches)
+            quick = slid(question, rows, panes, stretches)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(room.KeptRowWindows, "_ranges", lambda *_: None)
-            general = slid(asked, rows, panes, stretches)
+            general = slid(question, rows, panes, stretches)
         assert quick == general
 
     check()
@@ -105,10 +110,10 @@ def test_windows_are_looked_at_in_portions(monkeypatch: pytest.MonkeyPatch) -> N
     rows = [{"v": float(n % 7), "i": n, "d": None, "s": None, "b": True} for n in range(50)]
     panes = list(range(1, 51))
     stretches = [(max(0, n - 20), n) for n in range(1, 51)]
-    asked = aggregate("sum(v) FILTER (WHERE v > avg(v))")
-    whole = slid(asked, rows, panes, stretches)
+    question = aggregate("sum(v) FILTER (WHERE v > avg(v))")
+    whole = slid(question, rows, panes, stretches)
     monkeypatch.setattr(room, "AT_ONCE", 7)
-    assert slid(asked, rows, panes, stretches) == whole
+    assert slid(question, rows, panes, stretches) == whole
 
 
 @settings(max_examples=100)
@@ -163,15 +168,15 @@ def test_calls_of_the_paper(text: str, expected: float) -> None:
 
 @settings(max_examples=100)
 @given(st.lists(st.integers(1, 1000), min_size=1, max_size=40))
-def test_landmark_extrema_are_monotone_where_the_paper_says_so(found: list[int]) -> None:
+def test_landmark_extrema_are_monotone_where_the_paper_says_so(numbers: list[int]) -> None:
     """As the minimum falls, no row comes back to ``x >= 2 * min`` [CA-23]; but rows leave
     ``x <= min``: its count restarts at each new minimum and grows in between."""
-    rows = [{"v": None, "i": n, "d": None, "s": None, "b": True} for n in found]
+    rows = [{"v": None, "i": n, "d": None, "s": None, "b": True} for n in numbers]
     panes = list(range(1, len(rows) + 1))
     growing = [(0, n) for n in panes]
     far = slid(aggregate("count(*) FILTER (WHERE i >= 2 * min(i))"), rows, panes, growing)
     assert far == sorted(far)
     at = slid(aggregate("count(*) FILTER (WHERE i = min(i))"), rows, panes, growing)
-    falls = [n for n in range(1, len(found)) if found[n] < min(found[:n])]
+    falls = [n for n in range(1, len(numbers)) if numbers[n] < min(numbers[:n])]
     assert all(at[n] == 1 for n in falls)
-    assert all(at[n] >= at[n - 1] for n in range(1, len(found)) if n not in falls)
+    assert all(at[n] >= at[n - 1] for n in range(1, len(numbers)) if n not in falls)

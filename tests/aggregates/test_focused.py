@@ -40,9 +40,9 @@ WHERE = [
 def focus(where: str, **options: Any) -> Focus:
     dependent = options.pop("dependent", "count")
     column = "*" if dependent == "count" else "y"
-    (found,) = correlated(dependent, column, where=where, mode="focused", **options).options
-    assert isinstance(found, Focus)
-    return found
+    (spec,) = correlated(dependent, column, where=where, mode="focused", **options).options
+    assert isinstance(spec, Focus)
+    return spec
 
 
 def exact(spec: Focus, rows: Sequence[Row]) -> float:
@@ -108,8 +108,8 @@ def in_order(gaps: Sequence[Row]) -> list[Row]:
     return [(tick, x, y) for tick, (_, x, y) in zip(ticks, gaps, strict=True)]
 
 
-def contains(found: tuple[float, float, float], truth: float) -> bool:
-    estimate, low, high = found
+def contains(answer: tuple[float, float, float], truth: float) -> bool:
+    estimate, low, high = answer
     if math.isnan(truth):
         return True  # the sum of no rows; a histogram cannot be sure that there is no row
     room = 1e-9 * max(1.0, abs(low), abs(high))
@@ -130,8 +130,8 @@ def test_bounds_hold_over_a_landmark_window(
     rows = in_order(gaps)
     spec = focus(where, strategy=strategy, buckets=buckets, bounds=True, dependent=dependent)
     ends = sorted({tick + 1 for tick, _, _ in rows})
-    found = ask(FocusedKind(spec), rows, [0] * len(ends), ends)
-    for end, answer in zip(ends, found, strict=True):
+    answers = ask(FocusedKind(spec), rows, [0] * len(ends), ends)
+    for end, answer in zip(ends, answers, strict=True):
         truth = exact(spec, [row for row in rows if row[0] < end])
         assert bounded(spec, answer, truth), (end, answer, truth)
 
@@ -159,8 +159,8 @@ def test_bounds_hold_over_sliding_windows(
     spec = focus(where, strategy=strategy, bounds=True, dependent=dependent, intervals=intervals)
     ends = list(range(1, rows[-1][0] + 2))
     starts = [end - length for end in ends]
-    found = ask(FocusedKind(spec).over(length), rows, starts, ends)
-    for start, end, answer in zip(starts, ends, found, strict=True):
+    answers = ask(FocusedKind(spec).over(length), rows, starts, ends)
+    for start, end, answer in zip(starts, ends, answers, strict=True):
         inside = [row for row in rows if start <= row[0] < end]
         assert contains(answer, exact(spec, inside)), (start, end, answer, exact(spec, inside))
 
@@ -224,41 +224,43 @@ def test_state_survives(strategy: str, where: str) -> None:
     lengths = [None] if strategy in HEURISTICS else [None, 40]
     for length in lengths:
         kind = FocusedKind(focus(where, strategy=strategy, bounds=True), length)
-        asked = np.arange(10, 301, 10)
-        starts = asked - (length or 300)
-        whole = kind.new().run(ticks, values, starts, asked)
+        ends = np.arange(10, 301, 10)
+        starts = ends - (length or 300)
+        whole = kind.new().run(ticks, values, starts, ends)
         first, half = kind.new(), 150
-        early = first.run(ticks[:half], [v[:half] for v in values], starts[:15], asked[:15])
+        early = first.run(ticks[:half], [v[:half] for v in values], starts[:15], ends[:15])
         first.forget(int(starts[15]))
         again = kind.load(first.dump())
-        late = again.run(ticks[half:], [v[half:] for v in values], starts[15:], asked[15:])
-        for column, (one, other) in zip(whole, zip(early, late, strict=True), strict=True):
-            np.testing.assert_allclose(np.concatenate([one, other]), column, rtol=1e-12)
+        late = again.run(ticks[half:], [v[half:] for v in values], starts[15:], ends[15:])
+        for column, (before, after) in zip(whole, zip(early, late, strict=True), strict=True):
+            np.testing.assert_allclose(np.concatenate([before, after]), column, rtol=1e-12)
 
 
 def test_memory_is_bounded() -> None:
     """For any length of the window, memory is at most intervals times buckets."""
     random = np.random.default_rng(2)
     kind = FocusedKind(focus("x > avg(x)", buckets=8, intervals=5), length=1000)
-    made = kind.new()
+    histograms = kind.new()
     sizes = []
     for part in range(20):
         ticks = np.arange(part * 500, part * 500 + 500)
-        made.run(ticks, [random.random(500), np.ones(500)], np.empty(0, int), np.empty(0, int))
-        sizes.append(len(made.blocks))
+        histograms.run(
+            ticks, [random.random(500), np.ones(500)], np.empty(0, int), np.empty(0, int)
+        )
+        sizes.append(len(histograms.blocks))
     assert max(sizes) <= 6
-    assert all(b.histogram is None or len(b.histogram.edges) <= 9 for b in made.blocks)
+    assert all(b.histogram is None or len(b.histogram.edges) <= 9 for b in histograms.blocks)
 
 
 def test_what_the_user_writes() -> None:
-    asked = correlated(
+    aggregate = correlated(
         "sum", "y", where="x BETWEEN avg(x) - 5 AND 2 * avg(x) AND is_intl", mode="focused"
     )
-    (spec,) = asked.options
+    (spec,) = aggregate.options
     assert isinstance(spec, Focus)
     assert spec.limits == (Limit(">=", 1.0, -5.0), Limit("<=", 2.0, 0.0))
-    assert [str(slot) for slot in slots_of(asked)] == ["x", "y WHERE is_intl"]
-    assert [str(slot) for slot in slots_of(asked.filter("z > 1"))][
+    assert [str(slot) for slot in slots_of(aggregate)] == ["x", "y WHERE is_intl"]
+    assert [str(slot) for slot in slots_of(aggregate.filter("z > 1"))][
         1
     ] == "y WHERE is_intl WHERE z > 1"
     kind = synopses()["focused"].kind((replace(spec, bounds=True),), 100, 3)

@@ -69,9 +69,9 @@ def test_stretches(case: Any) -> None:
     def check(values: list[Any], data: st.DataObject) -> None:
         low, high = data.draw(stretches(len(values)))
         typed, columns = lifted(own, type_, values)
-        found = typed.finish(slide(typed, columns, low, high)).to_pylist()
+        results = typed.finish(slide(typed, columns, low, high)).to_pylist()
         ends = zip(low.tolist(), high.tolist(), strict=True)
-        assert found == [expected(present(values[a:b])) for a, b in ends]
+        assert results == [expected(present(values[a:b])) for a, b in ends]
 
     check()
 
@@ -139,9 +139,9 @@ def test_few_calls_and_little_work_whatever_the_overlap(overlap: int, differenti
     own = Counting(differential)
     typed = checked(own, "own", [pa.int64()])
     values = np.arange(panes)
-    (found,) = slide(typed, [pa.array(values * values)], low, np.arange(1, panes + 1))
+    (sums,) = slide(typed, [pa.array(values * values)], low, np.arange(1, panes + 1))
     running = np.append(0, np.cumsum(values * values))
-    assert found.to_numpy().tolist() == (running[1:] - running[low]).tolist()
+    assert sums.to_numpy().tolist() == (running[1:] - running[low]).tolist()
     longest = panes if differential else overlap
     assert own.calls <= 4 * math.ceil(math.log2(longest)) + 5
     assert own.rows <= (4 if differential else 10) * panes
@@ -170,5 +170,5 @@ def test_stretches_that_do_not_overlap_are_never_merged() -> None:
     columns = [pa.array([1000 * key + pane for key in range(5) for pane in range(7)], pa.int64())]
     stretches = [(7 * key + max(0, e - 3), 7 * key + e) for key in range(5) for e in range(1, 8)]
     low, high = np.array(stretches, np.int64).T.copy()
-    (found,) = slide(typed, columns, low, high)
-    assert found.to_pylist() == [1000 * key + e - 1 for key in range(5) for e in range(1, 8)]
+    (results,) = slide(typed, columns, low, high)
+    assert results.to_pylist() == [1000 * key + e - 1 for key in range(5) for e in range(1, 8)]

@@ -70,12 +70,12 @@ def test_equal_values_are_one_value(type_: pa.DataType) -> None:
         column = pa.array(values, type_)
         groups = np.zeros(len(values), np.int64)
         forms, place, times, ((*rows,),) = tally(column, groups, 1)
-        found = decoded([str(forms[place[row]]) for row in rows], type_)
-        assert found.type == type_
+        values_back = decoded([str(forms[place[row]]) for row in rows], type_)
+        assert values_back.type == type_
         exact = Counter(order(value) for value in column.drop_null().to_pylist())
-        pairs = zip(found.to_pylist(), times[rows].tolist(), strict=True)
+        pairs = zip(values_back.to_pylist(), times[rows].tolist(), strict=True)
         assert {order(value): n for value, n in pairs} == exact
-        assert len(found) == len(exact)
+        assert len(values_back) == len(exact)
         kinds = answer(ApproxCountDistinct(0.02), column, 3) if values else 0
         assert kinds == len(exact)
 
@@ -127,10 +127,10 @@ def test_distinct_of_repeated_values() -> None:
 # approx_quantile
 
 
-def rank_error(values: Sequence[float], found: float, share: float) -> float:
+def rank_error(values: Sequence[float], quantile: float, share: float) -> float:
     """Return how far a value's ranks are from the wanted rank; a repeated value has several."""
-    below = sum(value < found for value in values) / len(values)
-    upto = sum(value <= found for value in values) / len(values)
+    below = sum(value < quantile for value in values) / len(values)
+    upto = sum(value <= quantile for value in values) / len(values)
     return max(0.0, below - share, share - upto)
 
 
@@ -165,8 +165,8 @@ def test_quantiles_are_within_their_error(kind: str) -> None:
     for seed in range(20):
         values = ORDERS[kind](2000, seed)
         for share in (0.5, 0.9, 0.99):
-            found = answer(ApproxQuantile(share, error), pa.array(values), 1 + seed, seed)
-            off = rank_error(values, found, share)
+            quantile = answer(ApproxQuantile(share, error), pa.array(values), 1 + seed, seed)
+            off = rank_error(values, quantile, share)
             assert off <= 3 * error
             outside += off > error
     assert outside <= 6
@@ -179,10 +179,10 @@ def test_quantiles_are_within_their_error(kind: str) -> None:
     st.integers(1, 4),
 )
 def test_quantiles_of_few_values_are_exact(values: list[float], share: float, parts: int) -> None:
-    found = answer(ApproxQuantile((0, share, 1), 0.05), pa.array(values), parts)
+    quantiles = answer(ApproxQuantile((0, share, 1), 0.05), pa.array(values), parts)
     wanted = sorted(values, key=order)
     inner = next(v for n, v in enumerate(wanted, 1) if n >= share * len(wanted))
-    assert [order(v) for v in found] == [order(wanted[0]), order(inner), order(wanted[-1])]
+    assert [order(v) for v in quantiles] == [order(wanted[0]), order(inner), order(wanted[-1])]
 
 
 def test_quantiles_of_other_numbers() -> None:
@@ -198,18 +198,18 @@ def test_quantiles_of_other_numbers() -> None:
 
 def check_top_k(values: list[Any], k: int, error: float, parts: int, seed: int) -> None:
     type_ = pa.int64() if isinstance(values[0], int) else pa.string()
-    found = answer(ApproxTopK(k, error), pa.array(values, type_), parts, seed)
+    top = answer(ApproxTopK(k, error), pa.array(values, type_), parts, seed)
     exact, n = Counter(values), len(values)
-    assert len(found) <= k
-    assert [row["count"] for row in found] == sorted((r["count"] for r in found), reverse=True)
-    for row in found:
+    assert len(top) <= k
+    assert [row["count"] for row in top] == sorted((r["count"] for r in top), reverse=True)
+    for row in top:
         assert row["low"] <= exact[row["item"]] <= row["count"] == row["high"]
         assert row["high"] - row["low"] <= error * n
-    last = found[-1]["count"] if len(found) == k else 0
-    for item in exact.keys() - {row["item"] for row in found}:
+    last = top[-1]["count"] if len(top) == k else 0
+    for item in exact.keys() - {row["item"] for row in top}:
         assert exact[item] <= max(last, error * n)
     if len(exact) < 2.6 / error:
-        assert [(row["count"], row["low"]) for row in found] == [
+        assert [(row["count"], row["low"]) for row in top] == [
             (count, count) for _, count in exact.most_common(k)
         ]
 
@@ -243,8 +243,8 @@ def test_top_k_remembers_what_it_threw_out() -> None:
     full, again = [*range(13)] * 2, [0, 0, 0]  # 13 is one more than 0.75 * 16
     panes = sketch.partial([pa.array(full + again)], np.array([0] * 26 + [1] * 3), 2)
     assert sketch.finish(panes).to_pylist()[0] == []
-    (found,) = sketch.finish(sketch.merge(panes, np.zeros(2, np.int64), 1)).to_pylist()
-    assert found == [{"item": 0, "count": 5, "low": 3, "high": 5}]
+    (top,) = sketch.finish(sketch.merge(panes, np.zeros(2, np.int64), 1)).to_pylist()
+    assert top == [{"item": 0, "count": 5, "low": 3, "high": 5}]
 
 
 def test_top_k_of_nothing() -> None:
@@ -307,9 +307,9 @@ def test_types_that_do_not_suit() -> None:
     ],
 )
 def test_text(text: str, sketch: OwnAggregate) -> None:
-    (found,) = parse_column(text, []).aggregates
-    assert found.options == (sketch,)
-    assert [str(argument) for argument in found.arguments] == ["x"]
+    (aggregate,) = parse_column(text, []).aggregates
+    assert aggregate.options == (sketch,)
+    assert [str(argument) for argument in aggregate.arguments] == ["x"]
 
 
 @pytest.mark.parametrize(

@@ -37,20 +37,20 @@ def answers(
     stops = np.searchsorted(stream.ticks, stream.ends)
     synopsis = kind.new()
     collected = []
-    asked, begin = 0, 0
+    answered, begin = 0, 0
     for cut in (*stream.cuts, len(stream.ticks)):
         until = int(np.searchsorted(stops, cut, side="right"))
-        rows, questions = slice(begin, cut), slice(asked, until)
-        given = synopsis.run(
+        rows, questions = slice(begin, cut), slice(answered, until)
+        columns_of_run = synopsis.run(
             stream.ticks[rows],
             [column[rows] for column in columns],
             stream.starts[questions],
             stream.ends[questions],
         )
-        collected.append(given)
-        begin, asked = cut, until
-        if asked < len(stream.starts):
-            synopsis.forget(int(stream.starts[asked]))
+        collected.append(columns_of_run)
+        begin, answered = cut, until
+        if answered < len(stream.starts):
+            synopsis.forget(int(stream.starts[answered]))
         synopsis = kind.load(synopsis.dump())
     return [np.concatenate(parts) for parts in zip(*collected, strict=True)]
 

@@ -58,17 +58,17 @@ def test_runs_give_what_units_one_by_one_give(stream: Stream, l: int) -> None:  
     steps, fast = StepByStep(l), HistogramBuckets(l)
     stops = np.searchsorted(stream.ticks, stream.ends)
     added = stream.values.astype(np.int64)
-    asked, begin = 0, 0
+    answered, begin = 0, 0
     for cut in (*stream.cuts, len(added)):
         until = int(np.searchsorted(stops, cut, side="right"))
         total, last = fast.run(
             stream.ticks[begin:cut],
             added[begin:cut],
-            stream.starts[asked:until],
-            stream.ends[asked:until],
+            stream.starts[answered:until],
+            stream.ends[answered:until],
         )
         expected = []
-        for question in range(asked, until):
+        for question in range(answered, until):
             for row in range(begin, stops[question]):
                 steps.insert(int(stream.ticks[row]), int(added[row]))
             begin = max(begin, int(stops[question]))
@@ -76,10 +76,10 @@ def test_runs_give_what_units_one_by_one_give(stream: Stream, l: int) -> None:  
         assert list(zip(total.tolist(), last.tolist(), strict=True)) == expected
         for row in range(begin, cut):
             steps.insert(int(stream.ticks[row]), int(added[row]))
-        begin, asked = cut, until
-        if asked < len(stops):
-            fast.forget(int(stream.starts[asked]))
-            steps.forget(int(stream.starts[asked]))
+        begin, answered = cut, until
+        if answered < len(stops):
+            fast.forget(int(stream.starts[answered]))
+            steps.forget(int(stream.starts[answered]))
         kept = zip(fast.stamps[::-1].tolist(), fast.sizes[::-1].tolist(), strict=True)
         assert list(kept) == steps.buckets
         fast = HistogramBuckets.load(l, fast.dump())
@@ -93,28 +93,28 @@ def test_the_bucket_of_every_unit(l: int, at_once: bool) -> None:  # noqa: E741
         buckets = HistogramBuckets(l) if at_once else fed(l, ticks, added)
         rows = slice(0, total if at_once else 0)
         ends = np.full(total, total)
-        found, last = buckets.run(ticks[rows], added[rows], ticks, ends)
-        made = sizes(total, l)
-        reach = np.repeat(np.cumsum(made), made)[::-1]
-        heads = np.repeat(made, made)[::-1]
+        totals, last = buckets.run(ticks[rows], added[rows], ticks, ends)
+        bucket_sizes = sizes(total, l)
+        reach = np.repeat(np.cumsum(bucket_sizes), bucket_sizes)[::-1]
+        heads = np.repeat(bucket_sizes, bucket_sizes)[::-1]
         if at_once:
-            assert (found.tolist(), last.tolist()) == (reach.tolist(), heads.tolist())
+            assert (totals.tolist(), last.tolist()) == (reach.tolist(), heads.tolist())
         inside = total - ticks  # what is true
-        assert (found - last < inside).all()
-        assert (inside <= found).all()
-        assert set(zip(found.tolist(), last.tolist(), strict=True)) <= set(
+        assert (totals - last < inside).all()
+        assert (inside <= totals).all()
+        assert set(zip(totals.tolist(), last.tolist(), strict=True)) <= set(
             zip(reach.tolist(), heads.tolist(), strict=True)
         )
 
 
 def test_the_bucket_of_a_unit_in_a_large_total() -> None:
     """The newest n of 2^53 units."""
-    made = sizes(2**53, 10)
+    bucket_sizes = sizes(2**53, 10)
     for n in (1, 10, 11, 1000, 2**30, 2**52):
         added = np.array([2**53 - n, n])
-        found, last = HistogramBuckets(10).run(np.arange(2), added, np.array([1]), np.array([2]))
-        place = int(np.searchsorted(np.cumsum(made), n))
-        assert (found[0], last[0]) == (np.cumsum(made)[place], made[place])
+        totals, last = HistogramBuckets(10).run(np.arange(2), added, np.array([1]), np.array([2]))
+        place = int(np.searchsorted(np.cumsum(bucket_sizes), n))
+        assert (totals[0], last[0]) == (np.cumsum(bucket_sizes)[place], bucket_sizes[place])
 
 
 def test_a_large_value_costs_its_logarithm() -> None:

@@ -37,8 +37,8 @@ def test_canonical_form_keeps_its_definition(l: int) -> None:  # noqa: E741
 @pytest.mark.parametrize("l", [1, 2, 3, 5, 50])
 def test_heads_lie_where_the_sizes_say(l: int) -> None:  # noqa: E741
     for total in [*range(300), 10**6, 2**40 + 12345, 2**53]:
-        made = sizes(total, l)
-        assert head_ages(total, l).tolist() == (np.cumsum(made) - made).tolist()
+        bucket_sizes = sizes(total, l)
+        assert head_ages(total, l).tolist() == (np.cumsum(bucket_sizes) - bucket_sizes).tolist()
 
 
 def test_k_is_one_over_eps_rounded_up_and_its_half_too() -> None:

@@ -75,9 +75,11 @@ def test_the_runs_do_not_show(
     stream = dataclasses.replace(stream, starts=np.full(len(stream.starts), -1))
     whole = answers(kind(eps, bounds=True), dataclasses.replace(stream, cuts=()))
     single = dataclasses.replace(stream, cuts=_row_by_row(stream))
-    for made in (stream, single):
-        for one, other in zip(answers(kind(eps, bounds=True), made), whole, strict=True):
-            assert np.array_equal(one, other, equal_nan=True)
+    for cut_stream in (stream, single):
+        for column, expected in zip(
+            answers(kind(eps, bounds=True), cut_stream), whole, strict=True
+        ):
+            assert np.array_equal(column, expected, equal_nan=True)
 
 
 def adversaries() -> dict[str, tuple[Ints, Ints]]:

@@ -22,8 +22,8 @@ def distinct(kind: DistinctValues, values: np.ndarray) -> float:
 def test_a_stretch_counts_as_its_rows_alone_would(stream: Stream) -> None:
     """Older rows, repeated values, runs and dumps do not change the answer."""
     kind = DistinctValues(0.3)
-    (found,) = answers(kind, stream)
-    for question, answer in enumerate(found):
+    (counts,) = answers(kind, stream)
+    for question, answer in enumerate(counts):
         assert answer == distinct(kind, np.unique(stream.inside(question)))
 
 
@@ -41,9 +41,9 @@ def test_values_that_have_left_do_not_count() -> None:
     ticks = np.arange(30_000)
     values = np.where(ticks < 20_000, ticks, ticks % 100).astype(np.float64)
     ends = np.array([20_000, 30_000])
-    (found,) = DistinctValues(0.05).new().run(ticks, [values], ends - 10_000, ends)
-    assert found[0] == pytest.approx(10_000, rel=0.15)
-    assert found[1] == pytest.approx(100, rel=0.15)
+    (counts,) = DistinctValues(0.05).new().run(ticks, [values], ends - 10_000, ends)
+    assert counts[0] == pytest.approx(10_000, rel=0.15)
+    assert counts[1] == pytest.approx(100, rel=0.15)
 
 
 def test_nothing_is_no_value_and_both_zeros_are_one() -> None:

@@ -13,8 +13,8 @@ VALUES = st.one_of(st.none(), st.integers(-5, 5).map(float), st.floats(allow_nan
 @settings(max_examples=400)
 @given(streams(VALUES), st.booleans())
 def test_extremes_are_exact(stream: Stream, greatest: bool) -> None:
-    (found,) = answers(SlidingExtreme(greatest), stream)
-    for question, answer in enumerate(found):
+    (extremes,) = answers(SlidingExtreme(greatest), stream)
+    for question, answer in enumerate(extremes):
         inside = stream.inside(question)
         if len(inside):
             assert answer == (inside.max() if greatest else inside.min())

@@ -58,9 +58,9 @@ def test_other_aggregates_have_no_kind() -> None:
 
 
 def test_a_synopsis_has_no_accumulators() -> None:
-    asked = AggregateCall("approx_sum", "approx_sum(x)", (0,), (pa.float64(),), True)
+    call = AggregateCall("approx_sum", "approx_sum(x)", (0,), (pa.float64(),), True)
     with pytest.raises(ArgumentError, match="a synopsis answers windows over values"):
-        bind(asked)
+        bind(call)
 
 
 def test_within_is_a_length() -> None:

@@ -58,11 +58,11 @@ def test_tug_of_war_is_as_accurate_as_said() -> None:
     for seed in range(60):
         random = np.random.default_rng(seed)
         vector = random.integers(1, 100, 40).astype(np.float64)
-        made = sketch.init(seed * 1000.0, vector[0])
+        sums = sketch.init(seed * 1000.0, vector[0])
         for i, amount in enumerate(vector[1:], start=1):
-            made = sketch.compose(made, sketch.init(seed * 1000.0 + i, amount))
+            sums = sketch.compose(sums, sketch.init(seed * 1000.0 + i, amount))
         truth = float((vector**2).sum())
-        off += abs(sketch.value(made) - truth) > 0.3 * truth
+        off += abs(sketch.value(sums) - truth) > 0.3 * truth
     assert off <= 6
 
 

@@ -63,11 +63,11 @@ def test_bits_of_a_bursty_stream(window: int | None) -> None:
 
 def test_many_rows_at_once_are_the_same_as_one_by_one() -> None:
     values = np.arange(3000) % 17
-    one, all_ = ExponentialHistogram(eps=0.1), ExponentialHistogram(eps=0.1)
+    row_by_row, at_once = ExponentialHistogram(eps=0.1), ExponentialHistogram(eps=0.1)
     for tick, value in enumerate(values.tolist()):
-        one.insert(tick, value)
-    all_.extend(np.arange(3000), values)
-    assert one.buckets == all_.buckets
+        row_by_row.insert(tick, value)
+    at_once.extend(np.arange(3000), values)
+    assert row_by_row.buckets == at_once.buckets
     ones = ExponentialHistogram(eps=0.1)
     ones.extend(range(5))
     assert ones.estimate() == 5

@@ -17,11 +17,11 @@ EDGES = (0.0, 2.5, 10.0)
 @given(streams(VALUES), st.sampled_from([1, 3, 8]))
 def test_hash_counts(stream: Stream, buckets: int) -> None:
     kind = HashCounts(buckets, 0.25)
-    found = answers(kind, stream)
-    assert len(found) == buckets
+    columns = answers(kind, stream)
+    assert len(columns) == buckets
     for question in range(len(stream.starts)):
         truth = np.bincount(kind.place(stream.inside(question)), minlength=buckets)
-        counts = np.array([column[question] for column in found])
+        counts = np.array([column[question] for column in columns])
         assert (np.abs(counts - truth) <= 0.25 * truth).all()
 
 
@@ -31,22 +31,22 @@ def test_value_histogram(stream: Stream, of: str) -> None:
     kind = ValueHistogram(EDGES, 0.25, of)
     amounts = np.floor(np.abs(np.nan_to_num(stream.values))) * 3
     columns = [stream.values] if of == "count" else [stream.values, amounts]
-    found = answers(kind, stream, columns)
-    assert len(found) == 4
+    ranges = answers(kind, stream, columns)
+    assert len(ranges) == 4
     for question, (start, end) in enumerate(zip(stream.starts, stream.ends, strict=True)):
         inside = (stream.ticks >= start) & (stream.ticks < end)
         for place in range(4):
             low = -np.inf if place == 0 else EDGES[place - 1]
             high = np.inf if place == 3 else EDGES[place]
-            mine = inside & (stream.values >= low) & (stream.values < high)
-            answer = found[place][question]
+            in_range = inside & (stream.values >= low) & (stream.values < high)
+            answer = ranges[place][question]
             if of == "count":
-                truth = float(mine.sum())
-            elif not mine.any():
+                truth = float(in_range.sum())
+            elif not in_range.any():
                 assert np.isnan(answer)
                 continue
             else:
-                truth = float(amounts[mine].sum() if of == "sum" else amounts[mine].mean())
+                truth = float(amounts[in_range].sum() if of == "sum" else amounts[in_range].mean())
             assert abs(answer - truth) <= 0.25 * truth + 1e-9
 
 
@@ -56,8 +56,8 @@ def test_all_buckets_share_one_clock() -> None:
     table = kind.new()
     ticks = np.arange(20)
     values = np.where(ticks < 10, 0.0, 9.0)
-    found = table.run(ticks, [values], np.array([0, 12]), np.array([12, 20]))
-    assert [column.tolist() for column in found] == [[10.0, 0.0], [2.0, 8.0]]
+    columns = table.run(ticks, [values], np.array([0, 12]), np.array([12, 20]))
+    assert [column.tolist() for column in columns] == [[10.0, 0.0], [2.0, 8.0]]
 
 
 def test_what_is_refused() -> None:

@@ -171,11 +171,15 @@ def _linear(node: Node) -> tuple[Decimal, Decimal, Inner | None]:
         case Constant(value):
             return Decimal(0), Decimal(value), None
         case Arithmetic("+" | "-" as sign, left, right):
-            one, other = _linear(left), _linear(right)
-            if one[2] is not None and other[2] is not None:
+            left_part, right_part = _linear(left), _linear(right)
+            if left_part[2] is not None and right_part[2] is not None:
                 return nothing
             turn = 1 if sign == "+" else -1
-            return one[0] + turn * other[0], one[1] + turn * other[1], one[2] or other[2]
+            return (
+                left_part[0] + turn * right_part[0],
+                left_part[1] + turn * right_part[1],
+                left_part[2] or right_part[2],
+            )
         case Arithmetic("*", Constant(value), other_side) | Arithmetic(
             "*", other_side, Constant(value)
         ):
