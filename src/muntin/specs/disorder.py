@@ -310,28 +310,28 @@ def disorder_or_none(given: object) -> Disorder | None:
     raise ArgumentError("disorder", given, f"it is {CHOICES}, or None for batch")
 
 
-def _slack(given: object) -> Length:
-    parsed = parse_length("slack", given)
+def _slack(length: object) -> Length:
+    parsed = parse_length("slack", length)
     if parsed.negative:
-        raise ArgumentError("slack", given, "it must not be negative, such as '10 seconds'")
+        raise ArgumentError("slack", length, "it must not be negative, such as '10 seconds'")
     return parsed
 
 
-def _slack_or_none(given: object) -> Length | None:
-    return None if given is None else _slack(given)
+def _slack_or_none(length: object) -> Length | None:
+    return None if length is None else _slack(length)
 
 
-def _names(given: object) -> tuple[str, ...]:
-    names = tuple(given) if isinstance(given, list | tuple) else (given,)
+def _names(columns: object) -> tuple[str, ...]:
+    names = tuple(columns) if isinstance(columns, list | tuple) else (columns,)
     if not names or not all(isinstance(name, str) and name for name in names):
-        raise ArgumentError("each", given, "it is the name of a column, or several")
+        raise ArgumentError("each", columns, "it is the name of a column, or several")
     return names
 
 
-def _expected(given: object, width: int) -> tuple[tuple[object, ...], ...]:
-    if not isinstance(given, list | tuple):
-        raise ArgumentError("expect", given, "it is a list of values")
-    values = [value if isinstance(value, tuple) else (value,) for value in given]
+def _expected(expect: object, width: int) -> tuple[tuple[object, ...], ...]:
+    if not isinstance(expect, list | tuple):
+        raise ArgumentError("expect", expect, "it is a list of values")
+    values = [value if isinstance(value, tuple) else (value,) for value in expect]
     if any(len(value) != width for value in values):
-        raise ArgumentError("expect", given, f"each has {width} values, one for every column")
+        raise ArgumentError("expect", expect, f"each has {width} values, one for every column")
     return tuple(dict.fromkeys(values))

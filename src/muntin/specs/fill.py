@@ -91,14 +91,14 @@ class Filling:
         return " ".join([*parts, *([f"SHIFT {moved}"] if moved else [])]) or "as it is"
 
 
-def _length(argument: str, given: object) -> Length | None:
-    if given is None:
+def _length(argument: str, value: object) -> Length | None:
+    if value is None:
         return None
-    length = parse_length(argument, given)
+    length = parse_length(argument, value)
     if length.negative:
         other = {"before": "shrink or after", "after": "shrink or before", "shrink": "before"}
         raise ArgumentError(
-            argument, given, f"it is not negative; {other[argument]} or shift may be meant"
+            argument, value, f"it is not negative; {other[argument]} or shift may be meant"
         )
     return length
 

@@ -132,41 +132,43 @@ def positive_length(argument: str, given: object) -> Length:
 _EXPECTED = "a length is a duration such as '5 minutes' or a number such as 10 or '0.5'"
 
 
-def _number(argument: str, given: object, text: str) -> Number:
+def _number(argument: str, original: object, text: str) -> Number:
     try:
         value = Decimal(text)
     except InvalidOperation:
-        raise ArgumentError(argument, given, _EXPECTED) from None
+        raise ArgumentError(argument, original, _EXPECTED) from None
     if not value.is_finite():
-        raise ArgumentError(argument, given, "a length must be finite")
+        raise ArgumentError(argument, original, "a length must be finite")
     exponent = value.as_tuple().exponent
     assert isinstance(exponent, int)  # it is finite
     if value.adjusted() >= _COLUMN_DIGITS or exponent < -_COLUMN_DIGITS:
-        raise ArgumentError(argument, given, f"a column holds at most {_COLUMN_DIGITS} digits")
+        raise ArgumentError(argument, original, f"a column holds at most {_COLUMN_DIGITS} digits")
     return Number(value)
 
 
-def _text(argument: str, given: str) -> Length:
-    text = re.sub(r"^\s*interval\b", "", given, flags=re.IGNORECASE).replace("'", " ").strip()
+def _text(argument: str, original: str) -> Length:
+    text = re.sub(r"^\s*interval\b", "", original, flags=re.IGNORECASE).replace("'", " ").strip()
     terms = _TERM.findall(text)
     if not terms or _TERM.sub("", text):
-        return _number(argument, given, text)
-    return Duration(sum(_micros(argument, given, amount, unit) for amount, unit in terms))
+        return _number(argument, original, text)
+    return Duration(sum(_micros(argument, original, amount, unit) for amount, unit in terms))
 
 
-def _micros(argument: str, given: str, amount: str, unit: str) -> int:
+def _micros(argument: str, original: str, amount: str, unit: str) -> int:
     name = unit.lower()
     singular = name if name in _MICROSECONDS else name.removesuffix("s")
     if singular in _CALENDAR:
         raise ArgumentError(
             argument,
-            given,
+            original,
             f"a {singular} has no fixed length; use days or weeks, such as '30 days'",
         )
     if singular not in _MICROSECONDS:
         known = "microseconds, milliseconds, seconds, minutes, hours, days, weeks"
-        raise ArgumentError(argument, given, f"{unit!r} is not a unit; the units are {known}")
+        raise ArgumentError(argument, original, f"{unit!r} is not a unit; the units are {known}")
     micros = Fraction(amount) * _MICROSECONDS[singular]
     if micros.denominator != 1:
-        raise ArgumentError(argument, given, "it is finer than a microsecond, Spark's resolution")
+        raise ArgumentError(
+            argument, original, "it is finer than a microsecond, Spark's resolution"
+        )
     return micros.numerator

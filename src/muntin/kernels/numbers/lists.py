@@ -27,5 +27,5 @@ def lengths(column: pa.Array) -> Ints:
     >>> lengths(pa.array([["a", "b"], [], ["c"]]))
     array([2, 0, 1])
     """
-    found: Ints = pc.list_value_length(column).to_numpy().astype(np.int64)
-    return found
+    sizes: Ints = pc.list_value_length(column).to_numpy().astype(np.int64)
+    return sizes

@@ -77,9 +77,9 @@ def tie_ranks(column: pa.Array) -> Ints:
         return order_keys(column).key
     valid = pc.is_valid(column)
     mask = valid.to_numpy(zero_copy_only=False)
-    made = np.full(len(column), NOTHING)
-    made[mask] = ranked(column.filter(valid)).rank
-    return made
+    ranks = np.full(len(column), NOTHING)
+    ranks[mask] = ranked(column.filter(valid)).rank
+    return ranks
 
 
 def orderable(type_: pa.DataType) -> bool:

@@ -132,12 +132,12 @@ class HeldRowFrames(FrameOperator):
         if not came.all():
             source = np.where(came, np.cumsum(came) - 1, -1)
             table = held.filter(pa.array(came))
-        order, what, gap = (
+        order, row_kinds, gap = (
             np.ascontiguousarray(held[name].to_numpy()) for name in ("order", "what", "gap")
         )
         gap = gap if self.sequencer.interval else gap[:0]
         covers = {"reach": held["stands"].to_numpy()} if self.slots is not None else {}
-        return OrderedRows(starts, order, what, table, source, gap, covers)
+        return OrderedRows(starts, order, row_kinds, table, source, gap, covers)
 
     def _numbered(self, frames: np.ndarray, records: np.ndarray) -> np.ndarray:
         """Return frames with the next ids of their keys."""

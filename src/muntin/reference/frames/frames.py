@@ -135,7 +135,7 @@ class FrameReference:
         ``steps`` are the punctuations of the micro-batches, ``complete`` the last of them.
         """
         if isinstance(self.framing.kind, Region):
-            return [[found] for found in self._regions(self.framing.kind, rows)]
+            return [[region] for region in self._regions(self.framing.kind, rows)]
         places = self._layout.places(rows, largest, complete)
         line = self._line(places)
         frames = frames_of(self.framing.kind, line, self.aggregate)

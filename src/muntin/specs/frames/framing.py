@@ -254,62 +254,64 @@ def _beyond(low: Length | int, high: Length | int) -> bool:
     return getattr(low, "micros", 0) > getattr(high, "micros", 0)
 
 
-def _length(argument: str, given: object) -> Length | None:
-    return None if given is None else positive_length(argument, given)
+def _length(argument: str, value: object) -> Length | None:
+    return None if value is None else positive_length(argument, value)
 
 
-def _count(argument: str, given: object) -> int | None:
-    if given is not None and (type(given) is not int or given < 1):
-        raise ArgumentError(argument, given, "it counts rows: a whole number above zero")
-    return given
+def _count(argument: str, count: object) -> int | None:
+    if count is not None and (type(count) is not int or count < 1):
+        raise ArgumentError(argument, count, "it counts rows: a whole number above zero")
+    return count
 
 
-def _scheme(given: object, kind: FrameKind) -> Scheme:
-    if given is None:
+def _scheme(requested: object, kind: FrameKind) -> Scheme:
+    if requested is None:
         return Scheme(kind.schemes[0])
-    if given == "adjacent":
-        raise ArgumentError("scheme", given, "mt.adjacent('10 seconds') says how far they overlap")
-    scheme = given if isinstance(given, Scheme) else Scheme(str(given))
+    if requested == "adjacent":
+        raise ArgumentError(
+            "scheme", requested, "mt.adjacent('10 seconds') says how far they overlap"
+        )
+    scheme = requested if isinstance(requested, Scheme) else Scheme(str(requested))
     if scheme.name not in kind.schemes:
         word = kind.word if kind.start_condition is None else f"{kind.word}(start=...)"
         clash(word, Mention("scheme", scheme.name), f"its frames are {' or '.join(kind.schemes)}")
     return scheme
 
 
-def _missing(given: object) -> str:
-    if not isinstance(given, str) or not given.strip():
+def _missing(policy: object) -> str:
+    if not isinstance(policy, str) or not policy.strip():
         raise ArgumentError(
             "missing",
-            given,
+            policy,
             "it is 'break', 'satisfy', 'carry' or SQL text such as 'prev.x > 1 AND next.x > 1'",
         )
-    return given
+    return policy
 
 
-def _one_of(argument: str, given: object, known: Sequence[str]) -> str:
-    if given not in known:
-        raise ArgumentError(argument, given, f"it is one of {', '.join(map(repr, known))}")
-    return str(given)
+def _one_of(argument: str, value: object, known: Sequence[str]) -> str:
+    if value not in known:
+        raise ArgumentError(argument, value, f"it is one of {', '.join(map(repr, known))}")
+    return str(value)
 
 
-def _ties(given: object) -> object:
-    if isinstance(given, Mapping):
-        for column, how in given.items():
+def _ties(ties: object) -> object:
+    if isinstance(ties, Mapping):
+        for column, how in ties.items():
             if how not in TIE_VALUES:
                 raise ArgumentError("ties", {column: how}, f"it is one of {', '.join(TIE_VALUES)}")
-        return tuple(sorted((column_name("ties", c), str(how)) for c, how in given.items()))
-    if given in ("fail", "first", "last", *TIE_VALUES):
-        return given
-    if isinstance(given, tuple):  # the form in which a framing keeps it
-        return given
+        return tuple(sorted((column_name("ties", c), str(how)) for c, how in ties.items()))
+    if ties in ("fail", "first", "last", *TIE_VALUES):
+        return ties
+    if isinstance(ties, tuple):  # the form in which a framing keeps it
+        return ties
     known = ", ".join(("fail", "first", "last", *TIE_VALUES))
-    raise ArgumentError("ties", given, f"it is one of {known}, or {{column: one of the last four}}")
+    raise ArgumentError("ties", ties, f"it is one of {known}, or {{column: one of the last four}}")
 
 
-def _names(argument: str, given: object) -> tuple[str, ...]:
-    if given is None:
+def _names(argument: str, columns: object) -> tuple[str, ...]:
+    if columns is None:
         return ()
-    names = (given,) if isinstance(given, str) else given
+    names = (columns,) if isinstance(columns, str) else columns
     if not isinstance(names, Sequence):
-        raise ArgumentError(argument, given, "it must be a column name or several")
+        raise ArgumentError(argument, columns, "it must be a column name or several")
     return tuple(column_name(argument, str(name)) for name in names)

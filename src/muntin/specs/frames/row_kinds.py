@@ -186,10 +186,10 @@ def _check_no_missing(framing: FramingProperties) -> None:
         clash("density", "schedule", "a missing row adds nothing to it")
 
 
-def _between(argument: str, given: object, below: float | None, expected: str) -> float:
+def _between(argument: str, value: object, below: float | None, expected: str) -> float:
     """Return a number above zero and below the bound, if there is one; raise otherwise."""
-    usable = isinstance(given, int | float) and not isinstance(given, bool)
-    number = float(str(given)) if usable else 0.0
+    usable = isinstance(value, int | float) and not isinstance(value, bool)
+    number = float(str(value)) if usable else 0.0
     if not number > 0 or (below is not None and number >= below):
-        raise ArgumentError(argument, given, f"it must be {expected}")
+        raise ArgumentError(argument, value, f"it must be {expected}")
     return number

@@ -335,10 +335,14 @@ class _CrossingByRow:
 
     def _waits(self, key: int, ended: bool) -> bool:
         """Go on with a key; return True if it needs more answers, False if it has no more rows."""
-        what, modes, stop = self.rows.what, self.records["mode"], int(self.rows.starts[key + 1])
+        row_kinds, modes, stop = (
+            self.rows.what,
+            self.records["mode"],
+            int(self.rows.starts[key + 1]),
+        )
         while (row := self.next[key]) < stop:
             upto = row + 1
-            if what[row] == REAL and modes[key] == OPEN:
+            if row_kinds[row] == REAL and modes[key] == OPEN:
                 low = self.records["low"][key]
                 if low != self.frame[key]:
                     self.frame[key], self.until[key], self.width[key] = low, row, _AT_ONCE

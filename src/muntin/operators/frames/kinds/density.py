@@ -205,12 +205,12 @@ class ClusterFrames(HeldRowFrames):
         complete: Ints,
         ended: bool,
     ) -> FoundFrames:
-        found = clusters(rows.starts, rows.order, complete, ended, self.axis, self.scan)
-        frames = np.zeros(len(found.key), FOUND)
-        frames["key"], frames["low"], frames["high"] = found.key, found.low, found.high + 1
+        scanned = clusters(rows.starts, rows.order, complete, ended, self.axis, self.scan)
+        frames = np.zeros(len(scanned.key), FOUND)
+        frames["key"], frames["low"], frames["high"] = scanned.key, scanned.low, scanned.high + 1
         for name in ("start", "held_from"):
-            frames[name] = rows.order[found.low]
+            frames[name] = rows.order[scanned.low]
         for name in ("end", "held_to"):
-            frames[name] = rows.order[found.high]
-        frames["n"], frames["status"] = found.high - found.low + 1, FINAL
-        return FoundFrames(frames, found.needed, {})
+            frames[name] = rows.order[scanned.high]
+        frames["n"], frames["status"] = scanned.high - scanned.low + 1, FINAL
+        return FoundFrames(frames, scanned.needed, {})
