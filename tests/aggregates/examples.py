@@ -116,8 +116,8 @@ class Gathered(OwnAggregate):
         return partials[0]
 
     def _lists(self, values: Sequence[object], groups: Ints, count: int) -> Columns:
-        made: list[list[object]] = [[] for _ in range(count)]
+        values_of_groups: list[list[object]] = [[] for _ in range(count)]
         for value, group in zip(values, groups.tolist(), strict=True):
             if value is not None:
-                made[group].append(value)
-        return [pa.array([sorted(some) for some in made], pa.list_(self._item))]  # type: ignore[type-var]
+                values_of_groups[group].append(value)
+        return [pa.array([sorted(some) for some in values_of_groups], pa.list_(self._item))]  # type: ignore[type-var]

@@ -89,7 +89,7 @@ def test_what_the_accumulators_say_of_themselves() -> None:
 def test_squares_are_exact() -> None:
     high, low = DoubleSum((2,), squares=True).lift(SLOTS, TICKS)
     pairs = zip(high.to_pylist(), low.to_pylist(), strict=True)
-    exact = [Fraction(one) + Fraction(rest) for one, rest in pairs]
+    exact = [Fraction(first) + Fraction(rest) for first, rest in pairs]
     assert exact == [Fraction(1.5) ** 2, 0, Fraction(0.1) ** 2]
 
 

@@ -47,8 +47,8 @@ def items(type_: pa.DataType) -> pa.DataType:
 
 
 def several(values: list[Any]) -> list[float | None] | None:
-    found = [agg.quantile(values, share) for share in (0.0, 0.37, 1.0)]
-    return None if found[0] is None else found
+    quantiles = [agg.quantile(values, share) for share in (0.0, 0.37, 1.0)]
+    return None if quantiles[0] is None else quantiles
 
 
 Case = tuple[str, tuple[Any, ...], Callable[[pa.DataType], pa.DataType], Callable[[Pairs], Any]]
@@ -115,11 +115,11 @@ def found(
 def stretched(draw: st.DrawFn, panes: int) -> list[tuple[int, int]]:
     """Draw stretches of panes, none of them empty, whose ends only move forward."""
     lows = sorted(draw(st.lists(st.integers(0, panes - 1), min_size=1, max_size=6)))
-    made, reached = [], 0
+    stretches, reached = [], 0
     for low in lows:
         reached = max(reached, draw(st.integers(low + 1, panes)))
-        made.append((low, reached))
-    return made
+        stretches.append((low, reached))
+    return stretches
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_answers_are_the_references(case: Case, type_: pa.DataType) -> None:
     check()
 
 
-#   row     0    1    2    3        rows of one place in an order of somebody else's
+#   row     0    1    2    3        rows of one place, not in order of values
 #   on      1    1    1    2
 #   value   c    a    b    z
 #          [---------)              a c
@@ -209,8 +209,8 @@ def test_panes_of_panes_are_panes() -> None:
     twice = combine(accumulator.kind, halves, Groups(np.array([0, 0]), np.array([0])))
     assert [c.to_pylist() for c in twice] == [[["a", "b"]], [[2, 2]]]
     last = [c.slice(1) for c in halves]
-    one = np.array([0]), np.array([1])
-    assert bound.finish([slide(accumulator.kind, last, *one)]).to_pylist() == ["b"]
+    one_pane = np.array([0]), np.array([1])
+    assert bound.finish([slide(accumulator.kind, last, *one_pane)]).to_pylist() == ["b"]
 
 
 @pytest.mark.parametrize("function", ["mode", "collect"])

@@ -27,14 +27,14 @@ def texts(*trees: exp.Expr | None) -> list[str]:
 
 
 def test_aggregates_are_found_once_and_named() -> None:
-    found = asked("SELECT max(v) - min(v) AS s, max(v) FROM t HAVING min(v) > 1 ORDER BY max(v)")
-    assert texts(*found.aggregates) == ["max(v)", "min(v)"]
-    assert texts(*found.items) == [
+    parts = asked("SELECT max(v) - min(v) AS s, max(v) FROM t HAVING min(v) > 1 ORDER BY max(v)")
+    assert texts(*parts.aggregates) == ["max(v)", "min(v)"]
+    assert texts(*parts.items) == [
         "`_aggregate_0` - `_aggregate_1` AS s",
         "`_aggregate_0` AS `max(v)`",
     ]
-    assert texts(found.having) == ["`_aggregate_1` > 1"]
-    assert texts(found.order) == ["ORDER BY `_aggregate_0`"]
+    assert texts(parts.having) == ["`_aggregate_1` > 1"]
+    assert texts(parts.order) == ["ORDER BY `_aggregate_0`"]
 
 
 @pytest.mark.parametrize(
@@ -52,15 +52,15 @@ def test_aggregates_are_found_once_and_named() -> None:
     ],
 )
 def test_every_form_of_an_aggregate(text: str, aggregate: str) -> None:
-    found = asked(f"SELECT {text} AS a FROM t")
-    assert texts(*found.aggregates) == [aggregate]
-    assert texts(*found.items) == ["`_aggregate_0` AS a"]
+    parts = asked(f"SELECT {text} AS a FROM t")
+    assert texts(*parts.aggregates) == [aggregate]
+    assert texts(*parts.items) == ["`_aggregate_0` AS a"]
 
 
 def test_a_window_function_is_of_the_results() -> None:
-    found = asked("SELECT sum(max(v)) OVER (ORDER BY window_end) AS run FROM t")
-    assert texts(*found.aggregates) == ["max(v)"]
-    assert texts(*found.items) == ["sum(`_aggregate_0`) OVER (ORDER BY window_end) AS run"]
+    parts = asked("SELECT sum(max(v)) OVER (ORDER BY window_end) AS run FROM t")
+    assert texts(*parts.aggregates) == ["max(v)"]
+    assert texts(*parts.items) == ["sum(`_aggregate_0`) OVER (ORDER BY window_end) AS run"]
 
 
 @pytest.mark.parametrize(
@@ -86,26 +86,26 @@ def test_frames_are_grouped_without_aggregates() -> None:
 
 
 def test_a_computed_group_is_replaced_wherever_it_stands() -> None:
-    found = asked("SELECT x % 2, count(*) FROM t GROUP BY x % 2 HAVING x % 2 = 1 ORDER BY x % 2")
-    assert texts(*found.computed.values()) == ["x % 2"]
-    assert texts(*found.items)[0] == "`_group_0` AS `x % 2`"
-    assert texts(found.having, found.order) == ["`_group_0` = 1", "ORDER BY `_group_0`"]
+    parts = asked("SELECT x % 2, count(*) FROM t GROUP BY x % 2 HAVING x % 2 = 1 ORDER BY x % 2")
+    assert texts(*parts.computed.values()) == ["x % 2"]
+    assert texts(*parts.items)[0] == "`_group_0` AS `x % 2`"
+    assert texts(parts.having, parts.order) == ["`_group_0` = 1", "ORDER BY `_group_0`"]
 
 
 def test_columns_of_joined_tables_are_computed_before() -> None:
-    found = asked("SELECT n.name, max(t.v * n.k) AS m FROM t JOIN n GROUP BY n.name", ["n"])
-    assert {name: written(tree) for name, tree in found.computed.items()} == {
+    parts = asked("SELECT n.name, max(t.v * n.k) AS m FROM t JOIN n GROUP BY n.name", ["n"])
+    assert {name: written(tree) for name, tree in parts.computed.items()} == {
         "name": "n.name",
         "n_k": "n.k",
     }
-    assert found.groups == ("name",)
-    assert texts(*found.aggregates) == ["max(t.v * `n_k`)"]
-    assert texts(*found.items)[0] == "`name`"
+    assert parts.groups == ("name",)
+    assert texts(*parts.aggregates) == ["max(t.v * `n_k`)"]
+    assert texts(*parts.items)[0] == "`name`"
 
 
 def test_having_may_use_names_of_the_list_and_means_results() -> None:
-    found = asked("SELECT max(v) AS v FROM t HAVING v > 1 AND max(v) < 9")
-    assert texts(found.having) == ["(`_aggregate_0`) > 1 AND `_aggregate_0` < 9"]
+    parts = asked("SELECT max(v) AS v FROM t HAVING v > 1 AND max(v) < 9")
+    assert texts(parts.having) == ["(`_aggregate_0`) > 1 AND `_aggregate_0` < 9"]
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_a_redirect_is_not_followed() -> None:
     message = "answered 302, a redirect, which is not followed"
     with receiver(302) as (url, got), pytest.raises(ActionError, match=message):
         Webhook(url, 5.0, 1, "abc")('{"n": 3}')
-    assert [sorted(one) for one in got] == [["n", "token"]]
+    assert [sorted(request) for request in got] == [["n", "token"]]
 
 
 def test_what_answers_is_no_web_server() -> None:
