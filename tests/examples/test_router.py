@@ -104,8 +104,8 @@ def test_every_trouble_is_found_and_its_reason_told(answered: pd.DataFrame, expe
     found = answered.sort_values("frame_start")
     reasons_found = [(row.router, router.reason(row)) for _, row in found.iterrows()]
     reasons = {True: "updates", False: "other"}
-    expected = [(trouble.router, reasons[trouble.burst]) for trouble in NETWORK.happened]
-    assert reasons_found == expected
+    troubles = [(trouble.router, reasons[trouble.burst]) for trouble in NETWORK.happened]
+    assert reasons_found == troubles
     # Or nothing would depend on the 30 seconds before.
     assert any(row["first_message"] < row["frame_start"] for row in expected)
 
