@@ -124,8 +124,8 @@ def test_a_decimal_sum_fits_its_digits_or_says_so(values: list[int], precision: 
     low, high, overflow = decimals.as_words(limbs, precision)
     assert overflow.tolist() == [abs(total) >= 10**precision]
     if not overflow[0]:
-        made = decimals.from_words(low, high, WIDE, np.array([True]))
-        assert made.equals(column([total]))
+        decimal_sum = decimals.from_words(low, high, WIDE, np.array([True]))
+        assert decimal_sum.equals(column([total]))
 
 
 @pytest.mark.parametrize(
@@ -162,6 +162,6 @@ def test_a_scale_is_kept() -> None:
     type_ = pa.decimal128(10, 2)
     given_ = column([12345, -1, None], type_)
     low, high = decimals.words(given_)
-    made = decimals.from_words(low, high, type_, np.array([True, True, False]))
-    assert made.to_pylist() == [Decimal("123.45"), Decimal("-0.01"), None]
-    assert made.type == type_
+    restored = decimals.from_words(low, high, type_, np.array([True, True, False]))
+    assert restored.to_pylist() == [Decimal("123.45"), Decimal("-0.01"), None]
+    assert restored.type == type_

@@ -35,7 +35,7 @@ def check_codes(rows: list[tuple[Any, ...]], columns: list[pa.Array]) -> None:
     by_key: dict[tuple[Any, ...], set[int]] = {}
     for row, code in zip(rows, codes.tolist(), strict=True):
         by_key.setdefault(row, set()).add(code)
-    assert all(len(found) == 1 for found in by_key.values())
+    assert all(len(codes_of_key) == 1 for codes_of_key in by_key.values())
     assert len(set(codes.tolist())) == len(by_key)
 
 
@@ -128,8 +128,8 @@ def test_the_greatest_of_every_key(rows: list[tuple[str | None, int, int]]) -> N
         }
     )
     names, greatest = greatest_of_keys(keys, np.array([t for _, _, t in rows], np.int64))
-    found = zip(names["k0"].to_pylist(), names["k1"].to_pylist(), greatest.tolist(), strict=True)
+    triples = zip(names["k0"].to_pylist(), names["k1"].to_pylist(), greatest.tolist(), strict=True)
     wanted: dict[tuple[str | None, int], int] = {}
     for k, n, tick in rows:
         wanted[k, n] = max(tick, wanted.get((k, n), tick))
-    assert sorted(found, key=str) == sorted(((*key, t) for key, t in wanted.items()), key=str)
+    assert sorted(triples, key=str) == sorted(((*key, t) for key, t in wanted.items()), key=str)

@@ -109,7 +109,7 @@ def test_join_sessions(rows: list[tuple[int, int, int]]) -> None:
     rows = sorted(rows)
     number, end = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
     columns = [k for k, _, _ in rows], [s for _, s, _ in rows], [s + n for _, s, n in rows]
-    found = join_sessions(*map(ints, columns), number, end)
+    count = join_sessions(*map(ints, columns), number, end)
     sessions: list[list[tuple[int, int, int]]] = []
     for key, start, length in rows:
         last = sessions[-1] if sessions else []
@@ -117,6 +117,6 @@ def test_join_sessions(rows: list[tuple[int, int, int]]) -> None:
             last.append((key, start, length))
         else:
             sessions.append([(key, start, length)])
-    assert found == len(sessions)
-    assert number.tolist() == [place for place, mine in enumerate(sessions) for _ in mine]
-    assert end[:found].tolist() == [max(s + n for _, s, n in mine) for mine in sessions]
+    assert count == len(sessions)
+    assert number.tolist() == [place for place, session in enumerate(sessions) for _ in session]
+    assert end[:count].tolist() == [max(s + n for _, s, n in session) for session in sessions]

@@ -52,9 +52,9 @@ def test_signed_zeros_and_nans_are_one_key() -> None:
 def test_several_columns_spread_and_their_order_matters() -> None:
     left = pa.array([n % 40 for n in range(1600)])
     right = pa.array([str(n // 40) for n in range(1600)])
-    found = Counter(shard_of([left, right], 1600, 16).tolist())
-    assert set(found) == set(range(16))
-    assert max(found.values()) < 2 * 1600 / 16
+    rows_per_shard = Counter(shard_of([left, right], 1600, 16).tolist())
+    assert set(rows_per_shard) == set(range(16))
+    assert max(rows_per_shard.values()) < 2 * 1600 / 16
     swapped = shard_of([pa.array([1, 2]), pa.array([2, 1])], 2, 10**6)
     assert swapped[0] != swapped[1]
 

@@ -69,8 +69,8 @@ def naive(keys: list[list[int]], spec: Edges, bounds: Bounds) -> list[tuple[int,
 #   w 5                ------------)   panes [2, 3)
 def test_windows_of_a_key() -> None:
     spec = Edges(3, 1, origin=0, clipped=False)
-    _, found = covered([[0, 1, 5]], spec, [(-10, 6)])
-    assert found == [
+    _, windows = covered([[0, 1, 5]], spec, [(-10, 6)])
+    assert windows == [
         (0, 0, 0, 1),
         (0, 1, 0, 2),
         (0, 2, 0, 2),

@@ -37,13 +37,13 @@ class Walk:
 
     @property
     def bags(self) -> list[Counter[int]]:
-        made = []
+        bags = []
         for low, high in self.stretches:
             bag: Counter[int] = Counter()
             for rank, count in self.entries[low:high]:
                 bag[rank] += count
-            made.append(bag)
-        return made
+            bags.append(bag)
+        return bags
 
     @property
     def leaves(self) -> int:

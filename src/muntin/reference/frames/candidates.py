@@ -234,7 +234,7 @@ def _adjacent(candidates: Candidates) -> Iterator[Candidate]:
 
 
 def drained_cover(every: Sequence[Candidate], line: Line) -> list[Candidate]:
-    """Return a cover: few candidates that leave out no row that some candidate holds."""
+    """Return the fewest candidates that leave out no row that some candidate holds."""
     cover: list[Candidate] = []
     for row in (place.index for place in line.places if place.real):
         holding = [candidate for candidate in every if candidate.first <= row <= candidate.last]
