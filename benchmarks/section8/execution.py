@@ -20,7 +20,7 @@ from muntin.kernels.sliding import slide_least
 from muntin.operators.progress.progress import Progress, ProgressMessages
 from muntin.operators.progress.slack import Punctuator
 from muntin.operators.protocol import InputBatch, MemoryState
-from muntin.operators.windows.operator import Windows
+from muntin.operators.windows.operator import WindowOperator
 from muntin.specs.axis import Domain
 from muntin.specs.windows import Window
 
@@ -144,7 +144,7 @@ def panes_by_operator(row_num: Ints, value: Ints, slide: int) -> Ints:
     """The stream's operator with punctuation that follows the rows."""
     window = Window(range=RANGE, slide=slide, on="row_num")
     axis = window.axis(Domain.INTEGER, scale=0, zone="UTC")
-    operator = Windows(
+    operator = WindowOperator(
         axis=axis,
         edges=window.edges(axis),
         keys=(),
@@ -158,7 +158,7 @@ def panes_by_operator(row_num: Ints, value: Ints, slide: int) -> Ints:
     for start in range(0, len(value), MICRO_BATCH):
         routed = operator.route(table.slice(start, MICRO_BATCH))
         assert routed.progress is not None
-        heard = ProgressMessages(seen=[routed.progress], told=[routed.progress + 1])
+        heard = ProgressMessages(seen=[routed.progress], announced=[routed.progress + 1])
         advanced = punctuator.advance(state, progress, heard)
         progress = advanced.progress
         step = operator.step(state, [InputBatch([routed.partial], advanced.punctuation)])

@@ -20,7 +20,7 @@ from muntin.aggregates.definition import AggregateCall
 from muntin.operators.progress.progress import Progress, ProgressMessages
 from muntin.operators.progress.slack import Punctuator
 from muntin.operators.protocol import InputBatch, MemoryState
-from muntin.operators.windows.operator import Windows
+from muntin.operators.windows.operator import WindowOperator
 from muntin.specs.axis import Domain
 from muntin.specs.disorder import Late
 from muntin.specs.windows import Window
@@ -38,10 +38,10 @@ class Query:
     slide: int
     late: Late = "generous"
 
-    def operator(self) -> Windows:
+    def operator(self) -> WindowOperator:
         window = Window(range=self.range, slide=self.slide, on="on")
         axis = window.axis(Domain.INTEGER, scale=0, zone="UTC")
-        return Windows(
+        return WindowOperator(
             axis=axis,
             edges=window.edges(axis),
             keys=(),
@@ -113,7 +113,7 @@ def play(
     closed, clocks = [operator.result_schema.empty_table()], [np.empty(0, np.int64)]
     for start, stop, punctuation in parts:
         routed = operator.route(table.slice(start, stop - start))
-        heard = ProgressMessages(seen=[routed.progress], told=[punctuation])
+        heard = ProgressMessages(seen=[routed.progress], announced=[punctuation])
         advanced = punctuator.advance(state, progress, heard)
         progress = advanced.progress
         step = operator.step(state, [InputBatch([routed.partial], advanced.punctuation)])

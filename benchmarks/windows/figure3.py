@@ -17,7 +17,7 @@ import muntin as mt
 from benchmarks.measure import Report, Table, draining, medians, must_agree, say, turns
 from muntin.aggregates.definition import AggregateCall
 from muntin.operators.protocol import InputBatch, MemoryState, Punctuation
-from muntin.operators.windows.operator import Windows
+from muntin.operators.windows.operator import WindowOperator
 from muntin.specs.axis import Domain
 from muntin.specs.windows import Window
 
@@ -115,10 +115,10 @@ def without_spark(rows: int, rows_per_pane: int, panes: int) -> dict[str, float]
     }
 
 
-def max_over(length: int, slide: int) -> Windows:
+def max_over(length: int, slide: int) -> WindowOperator:
     window = Window(range=length, slide=slide, on="on")
     axis = window.axis(Domain.INTEGER, scale=0, zone="UTC")
-    return Windows(
+    return WindowOperator(
         axis=axis,
         edges=window.edges(axis),
         keys=(),
@@ -132,7 +132,7 @@ def prepared(on: Ints, value: Floats) -> pa.Table:
     return pa.table({"on": pa.array(on), "s0": pa.array(value)})
 
 
-def operated(operator: Windows, tables: Iterable[pa.Table]) -> Floats:
+def operated(operator: WindowOperator, tables: Iterable[pa.Table]) -> Floats:
     """Route and step as the batch driver does, all rows in one shard."""
     routed = [operator.route(table) for table in tables]
     partials = [part.partial for part in routed]

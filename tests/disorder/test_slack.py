@@ -18,7 +18,7 @@ def advance(
     told: Ticks | None = None,
     ended: bool = False,
 ) -> tuple[Progress, Punctuation]:
-    heard = ProgressMessages(seen=seen, told=told or [], ended=ended)
+    heard = ProgressMessages(seen=seen, announced=told or [], ended=ended)
     advanced = Punctuator(slack).advance(MemoryState(), progress, heard)
     assert advanced.changes == {}
     return advanced.progress, advanced.punctuation

@@ -43,7 +43,7 @@ class Shard:
             self.progress,
             ProgressMessages(
                 seen=[max(seen, default=None)],
-                told=[told],
+                announced=[told],
                 clock=[None if clock is None else clock * 1_000_000],
                 everywhere=[o.everywhere for o in observed if o.everywhere is not None],
                 keyed=[o.keyed for o in observed if o.keyed is not None],

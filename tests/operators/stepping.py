@@ -13,7 +13,7 @@ from muntin.kernels.arrays import NEVER
 from muntin.operators.build import WindowOperatorInputs, build
 from muntin.operators.protocol import InputBatch, MemoryState, Operator, Punctuation, Step
 from muntin.operators.rows.operator import RowWindowOperator
-from muntin.operators.windows.sessions import Sessions
+from muntin.operators.windows.sessions import SessionOperator
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.row_windows import (
     Landmarks,
@@ -52,9 +52,9 @@ def ordered(
     return replace(operator, **choices)
 
 
-def sessions(spec: Session, **choices: Any) -> Sessions:
+def sessions(spec: Session, **choices: Any) -> SessionOperator:
     operator = build(spec, typed((COUNT,)))
-    assert isinstance(operator, Sessions)
+    assert isinstance(operator, SessionOperator)
     return replace(operator, **choices)
 
 
@@ -74,7 +74,7 @@ def typed(
         lateness_type=pa.int64(),
         late="generous",
         unfinished="keep",
-        behind=0,
+        lag=0,
         slide_axis=INTEGER,
         ties=(pa.int64(),),
     )

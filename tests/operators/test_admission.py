@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.kernels.arrays import NEVER
-from muntin.operators.common.admission import Admission, behind
+from muntin.operators.common.admission import Admission, is_late
 from muntin.operators.common.arrow_columns import original_names
 from muntin.operators.protocol import Punctuation
 from muntin.specs.axis import Axis, Domain
@@ -72,7 +72,7 @@ def test_late_is_below_the_punctuation_of_the_key() -> None:
     by_key = pa.table({"k0": ["a"], "before": [20], "after": [30]})
     table = pa.table({"k0": ["a", "a", "b", "b"], "tick": [19, 20, 4, 5], "o0": [1, 2, 3, 4]})
     punctuation = Punctuation(5, 5, 40, by_key=by_key)
-    late = behind(table, ["k0"], punctuation)
+    late = is_late(table, ["k0"], punctuation)
     assert late.tolist() == [True, False, True, False]
     before, _ = punctuation.of(table.select(["k0"]))
     refused = Admission(Axis(Domain.INTEGER), pa.int64()).late_rows(table, late, before)
@@ -80,13 +80,13 @@ def test_late_is_below_the_punctuation_of_the_key() -> None:
         {"o0": 1, "reason": "late", "lateness": 1},
         {"o0": 3, "reason": "late", "lateness": 1},
     ]
-    assert not behind(table, ["k0"], Punctuation(None, None, None)).any()
+    assert not is_late(table, ["k0"], Punctuation(None, None, None)).any()
 
 
 def test_behind_the_end_every_row_is_late_however_far_it_is() -> None:
     table = pa.table({"k0": ["a", "a"], "tick": [3, 2**61], "o0": [1, 2]})
     over = Punctuation(5, 5, 9, ended=True, over=True)
-    late = behind(table, ["k0"], over)
+    late = is_late(table, ["k0"], over)
     assert late.all()
     admission = Admission(Axis(Domain.INTEGER), pa.int64())
     refused = admission.late_rows(table, late, np.array([5, 5]))

@@ -232,7 +232,7 @@ class FillCase:
         first: int,
     ) -> list[Row]:
         """Return the result of a segment and a shift; none if it is empty and dropped."""
-        result: Row = {**segment.told, "shifted": place}
+        result: Row = {**segment.result_row, "shifted": place}
         has_rows = False
         for filler, (rows, _) in zip(self.fillers, arrived, strict=True):
             shifts = filler.filling.shifts

@@ -10,7 +10,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from muntin.aggregates.definition import AggregateCall
-from muntin.operators.windows.operator import Windows
+from muntin.operators.windows.operator import WindowOperator
 from muntin.reference import aggregates
 from muntin.reference.windows import Evaluate
 from muntin.specs.axis import Axis, Domain
@@ -150,8 +150,8 @@ def _with_constant(function: str, values: Sequence[Any], constant: Any) -> Any:
     return None if quantiles[0] is None else quantiles
 
 
-def operator(case: Case, calls: Sequence[Called] = CALLS) -> Windows:
-    return Windows(
+def operator(case: Case, calls: Sequence[Called] = CALLS) -> WindowOperator:
+    return WindowOperator(
         axis=case.axis,
         edges=case.edges,
         keys=(pa.string(),),
@@ -163,7 +163,7 @@ def operator(case: Case, calls: Sequence[Called] = CALLS) -> Windows:
     )
 
 
-def run_steps(case: Case, work: Windows | None = None) -> Ran:
+def run_steps(case: Case, work: WindowOperator | None = None) -> Ran:
     """Run the steps of a case; two tasks take the rows of a micro-batch in turn."""
     dealt = [[rows[turn::2] for turn in (0, 1)] for rows in case.batches]
     return steps(work or operator(case), case, dealt)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from muntin.operators.join.reach import AsofReach
 from muntin.operators.protocol import Operator
 from muntin.operators.resample.neighbours import Neighbours, numeric
-from muntin.operators.resample.operator import Given, Regular
+from muntin.operators.resample.operator import GridResampleOperator, InstantResampleOperator
 from muntin.reference.resample import ResampleReference
 from muntin.specs.axis import Domain
 from muntin.specs.join import Asof
@@ -37,9 +37,11 @@ class ResampleCase(TwoSides):
         far = None if self.spec.max_gap is None else axis.length("max_gap", self.spec.max_gap)
         values = Neighbours(self.spec.how, axis, far, rows.columns)
         if self.spec.every is not None:
-            return Regular(rows, self.spec.grid(axis), values, bound_type)
+            return GridResampleOperator(rows, self.spec.grid(axis), values, bound_type)
         look = AsofReach.of(looked(self.spec), axis)
-        return Given(look, (replace(self.left.side, columns=()), rows), values, bound_type)
+        return InstantResampleOperator(
+            look, (replace(self.left.side, columns=()), rows), values, bound_type
+        )
 
     @property
     def reference(self) -> ResampleReference:

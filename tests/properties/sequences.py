@@ -207,7 +207,7 @@ def operator(case: SequenceCase) -> Operator:
         lateness_type=pa.duration("us") if case.domain.temporal else bound_type,
         late=case.late,
         unfinished=case.unfinished,
-        behind=0,
+        lag=0,
         slide_axis=Axis(Domain.INTEGER),
         ties=(pa.int64(),),
     )

@@ -14,7 +14,7 @@ from muntin.aggregates.synopses.count_sum_avg import ApproxAvg, ApproxCount, App
 from muntin.aggregates.synopses.extremes import SlidingExtreme
 from muntin.operators.rows.cut import Cut, TupleCut
 from muntin.operators.rows.cut_values import ValueCut
-from muntin.operators.rows.synopses import Synopses
+from muntin.operators.rows.synopses import SynopsisOperator
 from muntin.reference.windows import Evaluate
 from muntin.specs.axis import Domain
 from muntin.specs.row_windows import TupleWindow
@@ -65,11 +65,11 @@ class SynopsisCase(SequenceCase):
         assert isinstance(spec, Window | Landmark)
         return ValueCut(spec.edges(axis), axis)
 
-    def operator(self) -> Synopses:
+    def operator(self) -> SynopsisOperator:
         bound_type = ON_TYPES[self.domain][1]
         has_origin = isinstance(self.spec, Window | Landmark) and self.spec.origin is not None
         cut = self.cut()
-        return Synopses(
+        return SynopsisOperator(
             axis=self.axis,
             keys=(pa.string(),),
             ranked_keys=1,

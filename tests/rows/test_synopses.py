@@ -11,14 +11,14 @@ from muntin.aggregates.synopses.count_sum_avg import ApproxCount
 from muntin.aggregates.synopses.extremes import SlidingExtreme
 from muntin.operators.rows.cut_values import ValueCut
 from muntin.operators.rows.ordered_rows import MEMORY
-from muntin.operators.rows.synopses import SYNOPSES, Synopses
+from muntin.operators.rows.synopses import SYNOPSES, SynopsisOperator
 from muntin.specs.windows import Edges
 from tests.operators.stepping import INTEGER, Stepping, at
 
 
 def synopses(edges: Edges) -> Stepping:
     kinds = (ApproxCount(0.1), SlidingExtreme(greatest=True))
-    work = Synopses(
+    work = SynopsisOperator(
         axis=INTEGER,
         keys=(pa.string(),),
         ranked_keys=1,

@@ -175,6 +175,6 @@ def test_explain_of_a_query_by_its_name(session: SqlSession) -> None:
     (row,) = session.sql("EXPLAIN QUERY sums").collect()
     assert row.plan.splitlines()[:3] == [
         "relation    line, a batch",
-        "operator    Windows",
+        "operator    WindowOperator",
         "window      RANGE 5 SLIDE 5 WATTR x  [CF]",
     ]

@@ -198,7 +198,7 @@ def test_explain_says_where_rows_go(spark: SparkSession) -> None:
     lines = [line.rstrip() for line in row.plan.splitlines()]
     assert lines == [
         "relation    r, a stream",
-        "operator    Windows",
+        "operator    WindowOperator",
         "window      RANGE 5 minutes SLIDE 1 minute WATTR timestamp  [CF]",
         "aggregates  sum(value)",
         "panes       1 minute long, 5 per window",

@@ -16,7 +16,7 @@ from muntin.aggregates.definition import AggregateCall
 from muntin.errors import ArgumentError
 from muntin.kernels.arrays import NEVER
 from muntin.operators.protocol import InputBatch, MemoryState, Punctuation, RowCounts
-from muntin.operators.windows.operator import Windows
+from muntin.operators.windows.operator import WindowOperator
 from muntin.operators.windows.pane_store import PANES, PaneStore
 from muntin.operators.windows.panes import PaneEdges, Panes
 from muntin.specs.axis import Axis, Domain
@@ -40,8 +40,8 @@ class MicroBatch:
     after_of: dict[str, int]
 
 
-def windows(edges: Edges, *calls: AggregateCall, **choices: Any) -> Windows:
-    return Windows(INTEGER, edges, (pa.string(),), calls, pa.int64(), **choices)
+def windows(edges: Edges, *calls: AggregateCall, **choices: Any) -> WindowOperator:
+    return WindowOperator(INTEGER, edges, (pa.string(),), calls, pa.int64(), **choices)
 
 
 def table(rows: Sequence[tuple[str, int, int]]) -> pa.Table:
@@ -115,7 +115,7 @@ def batches_of(
     return sent
 
 
-def alone(work: Windows, batches: Sequence[MicroBatch]) -> Outcome:
+def alone(work: WindowOperator, batches: Sequence[MicroBatch]) -> Outcome:
     state, outcome = MemoryState(), Outcome.none()
     for batch, refused in batches_of(work.panes, batches):
         step = work.step(state, [batch])
@@ -126,7 +126,9 @@ def alone(work: Windows, batches: Sequence[MicroBatch]) -> Outcome:
     return outcome
 
 
-def together(works: Sequence[Windows], batches: Sequence[MicroBatch], size: int) -> list[Outcome]:
+def together(
+    works: Sequence[WindowOperator], batches: Sequence[MicroBatch], size: int
+) -> list[Outcome]:
     edges = PaneEdges(tuple(work.edges for work in works))
     calls = tuple(dict.fromkeys(call for work in works for call in work.calls))
     panes = Panes((pa.string(),), calls, INTEGER, edges, pa.int64())

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from muntin.aggregates.definition import AggregateCall
-from muntin.operators.windows.operator import Windows
+from muntin.operators.windows.operator import WindowOperator
 from muntin.reference.definitions import extent, wids
 from muntin.reference.rows import SequenceReference
 from muntin.reference.windows import END, MicroBatch, Reference
@@ -157,7 +157,7 @@ def test_q1_closes_a_window_for_a_segment_at_its_punctuation() -> None:
     calls = [
         AggregateCall(f, f"{f}(speed)", (0,), (pa.int64(),), ansi=True) for f in ("max", "min")
     ]
-    work = Windows(INTEGER, EDGES, (pa.string(),), tuple(calls), pa.int64())
+    work = WindowOperator(INTEGER, EDGES, (pa.string(),), tuple(calls), pa.int64())
     stepping = Stepping(work, slot="speed")
     aggregates = {
         "r0": lambda held: max(row["speed"] for row in held),

@@ -10,7 +10,7 @@ import pyarrow as pa
 from muntin.aggregates.definition import AggregateCall
 from muntin.kernels.arrays import NEVER
 from muntin.operators.protocol import InputBatch, MemoryState, Punctuation
-from muntin.operators.windows.operator import Windows
+from muntin.operators.windows.operator import WindowOperator
 from muntin.operators.windows.pane_store import PANES
 from muntin.specs.axis import TICK_LIMIT, Axis, Domain
 from muntin.specs.windows import Edges
@@ -21,9 +21,9 @@ LANDMARK = Edges(5, 5, origin=0, clipped=True, landmark=True)
 Found = set[tuple[str, int, int]]
 
 
-def windows(edges: Edges = TUMBLING, panes_per_bucket: int = 4) -> Windows:
+def windows(edges: Edges = TUMBLING, panes_per_bucket: int = 4) -> WindowOperator:
     count = AggregateCall("count", "count(*)", (), (), ansi=True)
-    return Windows(
+    return WindowOperator(
         Axis(Domain.INTEGER),
         edges,
         (pa.string(),),
@@ -37,7 +37,7 @@ def windows(edges: Edges = TUMBLING, panes_per_bucket: int = 4) -> Windows:
 class Stepping:
     """Runs micro-batches through a step function, with the punctuation of each key."""
 
-    work: Windows
+    work: WindowOperator
     state: MemoryState = field(default_factory=MemoryState)
     reached: dict[str, int] = field(default_factory=dict)
     written: set[int] = field(default_factory=set)

@@ -14,9 +14,9 @@ from muntin.operators.rows.cut import Cut, RankCut, SlideCut, TupleCut
 from muntin.operators.rows.cut_landmarks import LandmarkCut
 from muntin.operators.rows.cut_values import ValueCut
 from muntin.operators.rows.operator import RowWindowOperator
-from muntin.operators.rows.synopses import Synopses
-from muntin.operators.windows.operator import Windows
-from muntin.operators.windows.sessions import Sessions
+from muntin.operators.rows.synopses import SynopsisOperator
+from muntin.operators.windows.operator import WindowOperator
+from muntin.operators.windows.sessions import SessionOperator
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.disorder import Late
 from muntin.specs.row_windows import (
@@ -37,7 +37,7 @@ _BUCKETS = 16
 class WindowOperatorInputs:
     """The axis, types and policies of an operator: everything except its windows.
 
-    ``behind`` is the distance in ticks from the largest value seen down to the punctuation.
+    ``lag`` is the distance in ticks from the largest value seen down to the punctuation.
     """
 
     axis: Axis
@@ -48,7 +48,7 @@ class WindowOperatorInputs:
     lateness_type: pa.DataType
     late: Late
     unfinished: Unfinished
-    behind: int
+    lag: int
     slide_axis: Axis | None
     ties: tuple[pa.DataType, ...]
 
@@ -66,11 +66,11 @@ def build(spec: WindowSpec | SequenceSpec, typed: WindowOperatorInputs) -> Opera
             return _ordered(spec, typed)
 
 
-def _windows(spec: WindowSpec, typed: WindowOperatorInputs) -> Windows:
+def _windows(spec: WindowSpec, typed: WindowOperatorInputs) -> WindowOperator:
     edges = spec.edges(typed.axis)
-    reach = max(edges.range, edges.slide, typed.behind)
+    reach = max(edges.range, edges.slide, typed.lag)
     panes = max(1, reach * edges.panes_per_slide // edges.slide)
-    return Windows(
+    return WindowOperator(
         axis=typed.axis,
         edges=edges,
         keys=typed.keys,
@@ -82,9 +82,9 @@ def _windows(spec: WindowSpec, typed: WindowOperatorInputs) -> Windows:
     )
 
 
-def _sessions(spec: Session, typed: WindowOperatorInputs) -> Sessions:
+def _sessions(spec: Session, typed: WindowOperatorInputs) -> SessionOperator:
     gap = None if spec.gap is None else typed.axis.length("gap", spec.gap)
-    return Sessions(
+    return SessionOperator(
         axis=typed.axis,
         keys=typed.keys,
         calls=typed.calls,
@@ -114,7 +114,7 @@ def _ordered(
     )
 
 
-def _synopses(spec: WindowSpec | SequenceSpec, typed: WindowOperatorInputs) -> Synopses:
+def _synopses(spec: WindowSpec | SequenceSpec, typed: WindowOperatorInputs) -> SynopsisOperator:
     """Return an operator that answers windows by synopses.
 
     A synopsis takes its rows in order, so rows are held until their order is final.
@@ -146,7 +146,7 @@ def _synopses(spec: WindowSpec | SequenceSpec, typed: WindowOperatorInputs) -> S
             "second .agg(...)",
         )
     clipped = isinstance(spec, Window | Landmark) and spec.origin is not None
-    return Synopses(
+    return SynopsisOperator(
         axis=typed.axis,
         keys=typed.keys,
         ranked_keys=typed.ranked_keys,

@@ -18,13 +18,14 @@ class Arrivals:
     """The rows of each key that were in time, in the order they came."""
 
     held: dict[Key, list[Row]] = field(default_factory=dict)
-    told: dict[Key | None, int] = field(default_factory=dict)  # punctuation; None is all keys
+    punctuation: dict[Key | None, int] = field(default_factory=dict)  # None is for all keys
     largest: int | None = None  # tick of the whole input, including late rows
-    steps: list[Mapping[Key | None, int]] = field(default_factory=list)  # ``told`` after each batch
+    #: The punctuation after each micro-batch.
+    steps: list[Mapping[Key | None, int]] = field(default_factory=list)
 
     def complete(self, key: Key) -> int | None:
         """Return the tick up to which a key is complete, by its own or the stream's punctuation."""
-        return _complete(self.told, key)
+        return _complete(self.punctuation, key)
 
     def completed(self, key: Key) -> list[int]:
         """Return up to which tick a key was complete after each micro-batch, if that was known."""
@@ -61,8 +62,8 @@ def arrive(
             else:
                 outcome.used += 1
                 arrivals.held.setdefault(key, []).append(row)
-        arrivals.told = _after(arrivals.told, batch, axis)
-        arrivals.steps.append(arrivals.told)
+        arrivals.punctuation = _after(arrivals.punctuation, batch, axis)
+        arrivals.steps.append(arrivals.punctuation)
     return arrivals
 
 

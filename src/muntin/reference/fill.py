@@ -16,7 +16,7 @@ from muntin.specs.lengths import Length
 class Segment:
     """Bounds to fill, and the result row that has them; a fragment is not ``whole``."""
 
-    told: Row
+    result_row: Row
     start: Any
     end: Any
     whole: bool = True
@@ -42,7 +42,7 @@ class FillReference:
         return [row for row in rows if self._inside(segment, low, high, row)]
 
     def _inside(self, segment: Segment, low: Any, high: Any, row: Row) -> bool:
-        if not (self.matches(segment.told, row) and self.where(row)):
+        if not (self.matches(segment.result_row, row) and self.where(row)):
             return False
         value = self._key(row[self.on])
         at_start = value >= low if self.edge.start else value > low

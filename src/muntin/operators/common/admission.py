@@ -131,10 +131,10 @@ class Admission:
             return None
         table = pa.concat_tables(rows)
         before, _ = punctuation.of(table.select(key_names))
-        return self.late_rows(table, behind(table, key_names, punctuation), before)
+        return self.late_rows(table, is_late(table, key_names, punctuation), before)
 
 
-def behind(table: pa.Table, key_names: Sequence[str], punctuation: Punctuation) -> Mask:
+def is_late(table: pa.Table, key_names: Sequence[str], punctuation: Punctuation) -> Mask:
     """Mask of the rows below the punctuation of their key; all rows once the stream is over."""
     if punctuation.over:
         return np.ones(table.num_rows, np.bool_)

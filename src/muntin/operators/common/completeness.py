@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from muntin.kernels.arrays import EVER, NEVER, Ints
 from muntin.kernels.ticks import order_of_ticks, ticks_of_order
-from muntin.operators.common.admission import Admission, behind
+from muntin.operators.common.admission import Admission, is_late
 from muntin.operators.common.arrow_columns import ints
 from muntin.operators.protocol import InputBatch, Punctuation, RowCounts
 from muntin.specs.axis import Axis
@@ -22,7 +22,7 @@ def in_time(
     """Return the rows that are not late, and the counts of used and late rows."""
     tick = ticks_of_order(ints(rows["order"]), admission.axis)
     placed = rows.select(key_names).append_column("tick", pa.array(tick))
-    late = behind(placed, key_names, arrived.punctuation)
+    late = is_late(placed, key_names, arrived.punctuation)
     kept = rows.filter(pa.array(~late)) if late.any() else rows
     if not arrived.counted:
         return kept, RowCounts()

@@ -45,15 +45,15 @@ class MatchedRows:
 
     rows: pa.Table
     first: Ints
-    behind: Ints
+    stop: Ints
 
     @property
     def counts(self) -> Ints:
-        return self.behind - self.first
+        return self.stop - self.first
 
     def pairs(self) -> tuple[Ints, Ints]:
         """Return every pair of a probe and a row that it asked for, as their indexes."""
-        return members(self.first, self.behind)
+        return members(self.first, self.stop)
 
 
 @dataclass(frozen=True)

@@ -116,12 +116,12 @@ class OpenFills:
         tail = np.append(head[1:], count)[: len(head)] - 1
         base = find_keys(frames.take(pa.array(head)), self.frames)
         has = (base >= 0).astype(np.int64)
-        begins, ends = matched.first[head], np.maximum(matched.behind[tail], matched.first[head])
+        begins, ends = matched.first[head], np.maximum(matched.stop[tail], matched.first[head])
         length = has + ends - begins
         start = np.cumsum(length) - length
         joined = self._joined(matched.rows, base, begins, length, start)
         low = start[group]
-        high = low + has[group] + np.maximum(matched.behind, begins[group]) - begins[group]
+        high = low + has[group] + np.maximum(matched.stop, begins[group]) - begins[group]
         results = self.contents.of_stretches(joined, low, high)
         before = np.append(ints(self.cells["a0_0"]), 0)[np.where(base >= 0, base, -1)]
         rows = before[group] + high - low - has[group]

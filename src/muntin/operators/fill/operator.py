@@ -55,21 +55,21 @@ class FillOperator:
         return self.segments.operator.may_refuse
 
     @cached_property
-    def told(self) -> pa.Schema:
+    def segment_schema(self) -> pa.Schema:
         """The columns of a segment as its operator reports it."""
         return self.segments.operator.result_schema
 
     @cached_property
     def result_schema(self) -> pa.Schema:
-        own = len(numbered(self.told.names, "r"))
+        own = len(numbered(self.segment_schema.names, "r"))
         types = [type_ for fill in self.fills for type_ in fill.types]
         filled = [pa.field(f"r{own + place}", type_) for place, type_ in enumerate(types)]
-        return pa.schema([*self.told, pa.field("shifted", pa.int64()), *filled])
+        return pa.schema([*self.segment_schema, pa.field("shifted", pa.int64()), *filled])
 
     @cached_property
     def waiting_schema(self) -> pa.Schema:
         own = [pa.field(name, type_) for name, type_ in _PLACES.items()]
-        return pa.schema([*self.told, *own, pa.field("whole", pa.bool_())])
+        return pa.schema([*self.segment_schema, *own, pa.field("whole", pa.bool_())])
 
     @property
     def shifts(self) -> int:
@@ -133,7 +133,7 @@ class FillOperator:
         changes: Changes = {}
         fragments = None
         if self.segments.fragments:
-            before = Fragments.load(state, self.frame_names, self.told)
+            before = Fragments.load(state, self.frame_names, self.segment_schema)
             since = before.since(results, end)
             fragments = before.after(results, end, whole).only(inner.open)
             changes = fragments.changes(state)
@@ -204,7 +204,7 @@ class FillOperator:
         """Return the segments that are ready, with the values of every fill."""
         if self.fills[0].columns and self.fills[0].mapped is None:
             return self._pairs(segments, matches[0]), {}
-        columns = [segments[field.name] for field in self.told]
+        columns = [segments[field.name] for field in self.segment_schema]
         columns.append(segments["shifted"])
         has_rows, drops_empty = np.zeros(segments.num_rows, np.bool_), False
         changes: Changes = {}
@@ -230,7 +230,7 @@ class FillOperator:
             return fill.mapped.of(matched), matched.counts, {}
         if unfinished is None:
             cells = fill.contents.lifted(matched.rows)
-            values = fill.contents.of_stretches(cells, matched.first, matched.behind)
+            values = fill.contents.of_stretches(cells, matched.first, matched.stop)
             return values, matched.counts, {}
         scope = ScopedState(state, f"fill{place}:")
         names = [*self.frame_names, "shifted"]
@@ -240,7 +240,7 @@ class FillOperator:
         # Sort by frame. The sort is stable, so fragments stay in the order of their reports.
         order = self._by_frame(segments.select(names))
         frames = segments.select(names).take(pa.array(order))
-        sorted_matches = MatchedRows(matched.rows, matched.first[order], matched.behind[order])
+        sorted_matches = MatchedRows(matched.rows, matched.first[order], matched.stop[order])
         whole = segments["whole"].to_numpy(zero_copy_only=False)[order]
         values, counts, after = running.fill(frames, sorted_matches, whole)
         back = np.empty(len(order), np.int64)
@@ -266,7 +266,9 @@ class FillOperator:
         if not fill.drops_empty:
             empty = np.flatnonzero(matched.counts == 0)
             segment, row = np.append(segment, empty), np.append(row, np.full(len(empty), -1))
-        segment_columns = segments.select([*self.told.names, "shifted"]).take(pa.array(segment))
+        segment_columns = segments.select([*self.segment_schema.names, "shifted"]).take(
+            pa.array(segment)
+        )
         rows = matched.rows.take(pa.array(row, pa.int64(), mask=row < 0))
         columns = [*segment_columns.columns, *(rows[column.name] for column in fill.columns)]
         return pa.Table.from_arrays(columns, schema=self.result_schema)

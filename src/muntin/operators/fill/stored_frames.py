@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.kernels.ticks import from_order, to_ticks
-from muntin.operators.common.admission import Admission, behind
+from muntin.operators.common.admission import Admission, is_late
 from muntin.operators.common.arrow_columns import ints, key_fields
 from muntin.operators.protocol import InputBatch, OneInput, Routed, RowCounts, State, Step
 from muntin.specs.axis import Axis
@@ -72,7 +72,7 @@ class StoredFrameSegments(OneInput):
     def step(self, state: State, inputs: Sequence[InputBatch]) -> Step:
         (only,) = inputs
         arrived = self.merge(only.partials)
-        late = behind(arrived, self.key_names, only.punctuation)
+        late = is_late(arrived, self.key_names, only.punctuation)
         arrived = arrived.filter(pa.array(~late)) if late.any() else arrived
         bounds = [
             from_order(ints(arrived[name]), self.axis, self.bound_type)

@@ -20,7 +20,7 @@ from muntin.kernels.frames.records import FOUND, INTERVAL, NEVER, POINT, is_open
 from muntin.kernels.frames.walk import walk
 from muntin.kernels.numbers.order_keys import order_doubles, tie_ranks
 from muntin.kernels.ticks import from_order, to_ticks
-from muntin.operators.common.admission import Admission, behind
+from muntin.operators.common.admission import Admission, is_late
 from muntin.operators.common.arrow_columns import key_fields
 from muntin.operators.common.buckets import PENDING, due, hold
 from muntin.operators.common.keys import KeyedTables
@@ -214,7 +214,7 @@ class FrameOperator(OneInput):
     def step(self, state: State, inputs: Sequence[InputBatch]) -> Step:
         (only,) = inputs
         punctuation, arrived = only.punctuation, self.merge(only.partials)
-        late = behind(arrived, self.key_names, punctuation)
+        late = is_late(arrived, self.key_names, punctuation)
         arrived = arrived.filter(pa.array(~late)) if late.any() else arrived
         remembered = self.memory.load(state)
         pool, read = self._pool(state, arrived, punctuation)

@@ -55,7 +55,9 @@ class AsofJoinOperator:
     @cached_property
     def result_schema(self) -> pa.Schema:
         left, right = self.sides
-        return pa.schema([*key_fields(left.keys), *left.told("left"), *right.told("right")])
+        return pa.schema(
+            [*key_fields(left.keys), *left.result_fields("left"), *right.result_fields("right")]
+        )
 
     @property
     def key_names(self) -> list[str]:
@@ -156,8 +158,8 @@ class RightRows:
         key, rows = self.keyed.numbers[1], self.succession
         none = np.full(len(order), -1)
         before = rows.last(key, look.low(order), look.last(order)) if look.backward else none
-        behind = rows.first(key, look.following(order), look.high(order)) if look.forward else none
-        return before, behind
+        after = rows.first(key, look.following(order), look.high(order)) if look.forward else none
+        return before, after
 
     def complete(self, right: Front) -> Ints:
         """Return for each left row the order up to which the right side is complete."""
@@ -167,15 +169,15 @@ class RightRows:
         """Return for each left row its partner (-1 if none), and whether that is certain."""
         order, rows = asking.order, self.succession
         complete = self.complete(right)
-        before, behind = self.around(look, order)
+        before, after = self.around(look, order)
         place = np.append(rows.order, 0)  # index -1 finds this 0, which is not used
         back = look.distance(place[before], order)
-        ahead = look.distance(order, place[behind])
-        closer = (before >= 0) & ((behind < 0) | (back <= ahead))
-        partner = np.append(rows.place, -1)[np.where(closer, before, behind)]
+        ahead = look.distance(order, place[after])
+        closer = (before >= 0) & ((after < 0) | (back <= ahead))
+        partner = np.append(rows.place, -1)[np.where(closer, before, after)]
         certain = look.last(order) < complete if look.backward else np.ones(len(order), np.bool_)
         if look.forward:
-            known = (behind >= 0) & (place[behind] < complete)
+            known = (after >= 0) & (place[after] < complete)
             known |= look.high(order) < complete
             # Certain too if no later right row can be nearer than the one before.
             fixed = (complete > look.last(order)) & (complete < EVER)

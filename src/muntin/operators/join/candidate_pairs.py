@@ -32,16 +32,16 @@ class CandidatePairs:
 
     left: Ints
     first: Ints
-    behind: Ints
+    stops: Ints
     right: Ints  # the indexes of the sorted right rows in their pool
 
     def pairs(self) -> Iterator[tuple[Ints, Ints]]:
         """Yield blocks of pairs, as indexes in the left and the right pool."""
-        block = np.cumsum(self.behind - self.first) // _PAIRS
+        block = np.cumsum(self.stops - self.first) // _PAIRS
         cuts = np.flatnonzero(np.diff(block)) + 1
         edges = zip([0, *cuts.tolist()], [*cuts.tolist(), len(self.left)], strict=True)
         for start, stop in edges:
-            asking, row = members(self.first[start:stop], self.behind[start:stop])
+            asking, row = members(self.first[start:stop], self.stops[start:stop])
             if len(row):
                 yield self.left[start:stop][asking], self.right[row]
 
@@ -86,7 +86,7 @@ class PairSearch:
         """Return the mask of left rows that have a candidate."""
         has_candidate = np.zeros(len(self.left.order), np.bool_)
         for asked in self.asked:
-            has_candidate[asked.left] = asked.behind > asked.first
+            has_candidate[asked.left] = asked.stops > asked.first
         return has_candidate
 
 

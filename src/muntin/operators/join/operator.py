@@ -60,8 +60,8 @@ class PairJoinOperator:
     @cached_property
     def result_schema(self) -> pa.Schema:
         left, right = self.sides
-        partner = [] if left_only(self.how) else right.told("right")
-        return pa.schema([*key_fields(left.keys), *left.told("left"), *partner])
+        partner = [] if left_only(self.how) else right.result_fields("right")
+        return pa.schema([*key_fields(left.keys), *left.result_fields("left"), *partner])
 
     @property
     def remembers(self) -> tuple[bool, bool]:

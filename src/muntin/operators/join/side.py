@@ -67,6 +67,6 @@ class SideRows:
         """Return the rows that are not late, and the counts of all rows."""
         return in_time(self.merge(arrived.partials), arrived, self.key_names, self.admission)
 
-    def told(self, name: str) -> list[pa.Field]:
+    def result_fields(self, name: str) -> list[pa.Field]:
         """Return the columns as results have them: ``left0..`` if ``name`` is ``left``."""
         return [pa.field(f"{name}{place}", type_) for place, type_ in enumerate(self.columns)]

@@ -28,12 +28,12 @@ class ObservedRows:
 class ProgressMessages:
     """The messages of a micro-batch about progress.
 
-    ``seen`` has the largest ticks of the tasks. ``told``, ``clock`` and ``ended`` come from control
-    rows. ``everywhere`` and ``keyed`` come from the punctuator's map side.
+    ``seen`` has the largest ticks of the tasks. ``announced``, ``clock`` and ``ended`` come from
+    control rows. ``everywhere`` and ``keyed`` come from the punctuator's map side.
     """
 
     seen: Sequence[int | None] = ()
-    told: Sequence[int | None] = ()
+    announced: Sequence[int | None] = ()
     clock: Sequence[int | None] = ()
     ended: bool = False
     everywhere: Sequence[pa.Table] = ()
@@ -63,7 +63,7 @@ class Progress:
         lead = None if slack is None or largest is None else largest - slack
         return Progress(
             largest=largest,
-            reached=greatest([self.reached, *heard.told]),
+            reached=greatest([self.reached, *heard.announced]),
             lead=greatest([self.lead, lead]),
             clock=clock,
             since=clock if self.since is None else self.since,

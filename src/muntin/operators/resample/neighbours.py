@@ -45,37 +45,37 @@ class Neighbours:
     def _interpolates(self, type_: pa.DataType) -> bool:
         return self.how == "linear" and numeric(type_)
 
-    def made(self, rows: pa.Table, before: Ints, behind: Ints, order: Ints) -> list[pa.Array]:
+    def made(self, rows: pa.Table, before: Ints, after: Ints, order: Ints) -> list[pa.Array]:
         """Return the columns of values, and last the mask of instants that are gaps.
 
-        ``before`` and ``behind`` have the row before and the row after each instant, -1 if there is
+        ``before`` and ``after`` have the row before and the row after each instant, -1 if there is
         none; ``order`` has the instants.
         """
         at = self._places(order)
         # Index -1 finds the appended 0, which is not used.
         place = self._places(np.append(ints(rows["order"]), 0))
-        low, high = place[before], place[behind]
-        gap = self._gaps(at, low, high, before, behind)
+        low, high = place[before], place[after]
+        gap = self._gaps(at, low, high, before, after)
         used = before
         if self.how == "nearest":
-            closer = (behind >= 0) & ((before < 0) | (high - at < at - low))
-            used = np.where(closer, behind, before)
+            closer = (after >= 0) & ((before < 0) | (high - at < at - low))
+            used = np.where(closer, after, before)
         taken = pa.array(np.where(gap, -1, used), mask=gap)
         values = []
         for number, type_ in enumerate(self.columns):
             column = rows[f"c{number}"].combine_chunks()
             if self._interpolates(type_):
-                values.append(_interpolated(column, before, behind, at, low, high, gap))
+                values.append(_interpolated(column, before, after, at, low, high, gap))
             else:
                 values.append(column.take(taken))
         return [*values, pa.array(gap)]
 
-    def _gaps(self, at: Places, low: Places, high: Places, before: Ints, behind: Ints) -> Mask:
+    def _gaps(self, at: Places, low: Places, high: Places, before: Ints, after: Ints) -> Mask:
         far = None if self.max_gap is None else self._length(self.max_gap)
         if self.how == "linear":
-            gap: Mask = (before < 0) | (behind < 0)
+            gap: Mask = (before < 0) | (after < 0)
             return gap if far is None else gap | (high - low > far)
-        back, ahead = (before >= 0), np.full(len(before), self.how == "nearest") & (behind >= 0)
+        back, ahead = (before >= 0), np.full(len(before), self.how == "nearest") & (after >= 0)
         if far is not None:
             back, ahead = back & (at - low <= far), ahead & (high - at <= far)
         return ~(back | ahead)
@@ -90,7 +90,7 @@ class Neighbours:
 def _interpolated(
     column: pa.Array,
     before: Ints,
-    behind: Ints,
+    after: Ints,
     at: Places,
     low: Places,
     high: Places,
@@ -102,11 +102,11 @@ def _interpolated(
     values = column.cast(pa.float64(), safe=False)
     known = np.append(pc.is_valid(values).to_numpy(zero_copy_only=False), False)
     value = np.append(values.fill_null(0.0).to_numpy(zero_copy_only=False), 0.0)
-    exact = before == behind
+    exact = before == after
     length = np.where(gap | exact, 1, high - low).astype(np.float64)
     share = np.where(gap | exact, 0, at - low).astype(np.float64) / length
     with np.errstate(invalid="ignore", over="ignore"):
-        result = value[before] + (value[behind] - value[before]) * share
+        result = value[before] + (value[after] - value[before]) * share
     result = np.where(exact, value[before], result)
-    missing = gap | ~known[before] | ~known[behind]
+    missing = gap | ~known[before] | ~known[after]
     return pa.array(result, pa.float64(), mask=missing)

@@ -36,11 +36,11 @@ class _PlacedInstants:
     key: Ints
     order: Ints
     before: Ints
-    behind: Ints
+    after: Ints
 
 
 @dataclass(frozen=True)
-class Regular(OneInput):
+class GridResampleOperator(OneInput):
     """Reports instants of each key: those of a ``grid``, or without one the orders of its rows.
 
     Results have the keys ``k0..``. With ``values`` follow the instant ``at``, the values ``r0..``
@@ -105,11 +105,11 @@ class Regular(OneInput):
         # adds only an instant at its own order.
         since = np.where(first, number - 1, np.append(0, number[:-1])[: len(place)])
         count = np.where(first, on_grid & known.fresh, number - since)
-        behind = np.repeat(place, count)
-        ordinal = np.arange(len(behind)) - np.repeat(np.cumsum(count) - count, count)
-        order = order_of_ticks(self._tick(since[behind] + 1 + ordinal), self.side.axis)
-        before = np.where(order == rows.order[behind], behind, behind - 1)
-        return _PlacedInstants(rows.key[behind], order, before, behind)
+        after = np.repeat(place, count)
+        ordinal = np.arange(len(after)) - np.repeat(np.cumsum(count) - count, count)
+        order = order_of_ticks(self._tick(since[after] + 1 + ordinal), self.side.axis)
+        before = np.where(order == rows.order[after], after, after - 1)
+        return _PlacedInstants(rows.key[after], order, before, after)
 
     def number(self, order: Ints) -> Ints:
         """Return the number of the last instant at or before each order."""
@@ -132,7 +132,7 @@ class Regular(OneInput):
             columns += [at, at]
         else:
             place = known.succession.place
-            around = place[instants.before], place[instants.behind]
+            around = place[instants.before], place[instants.after]
             columns += [at, *self.values.made(known.rows, *around, instants.order)]
         return pa.Table.from_arrays(columns, schema=self.result_schema)
 
@@ -150,7 +150,7 @@ class _Final:
     new: int
 
     @classmethod
-    def of(cls, work: Regular, state: State, pool: Pool, final: Mask) -> _Final:
+    def of(cls, work: GridResampleOperator, state: State, pool: Pool, final: Mask) -> _Final:
         names = work.side.key_names
         new_final = pool.rows.filter(pa.array(final))
         passed = PassedRows.of(state, "passed:", names)
@@ -179,7 +179,7 @@ class _Final:
         last = rows.place[np.append(rows.key[1:] != rows.key[:-1], True)[: len(rows.key)]]
         return self.passed.change(self.buckets, self.rows.take(pa.array(last)), last >= self.new)
 
-    def open(self, work: Regular) -> Open | None:
+    def open(self, work: GridResampleOperator) -> Open | None:
         """Return the next instant of each key."""
         if work.grid is None:
             return None
@@ -197,7 +197,7 @@ def value_fields(bound_type: pa.DataType, values: Neighbours) -> list[pa.Field]:
 
 
 @dataclass(frozen=True)
-class Given(AsofJoinOperator):
+class InstantResampleOperator(AsofJoinOperator):
     """Reports values of right rows at the orders of left rows, once for each key and order.
 
     Results have the keys ``k0..``, the instant ``at``, the values ``r0..`` and ``gap``.
@@ -231,9 +231,9 @@ class Given(AsofJoinOperator):
     ) -> tuple[Mask, pa.Table]:
         certain = self._certain(known, asking, fronts)
         first = _distinct(known, asking, np.flatnonzero(certain))
-        before, behind = known.around(self.look, asking.order)
+        before, after = known.around(self.look, asking.order)
         place = np.append(known.succession.place, -1)
-        around = place[before[first]], place[behind[first]]
+        around = place[before[first]], place[after[first]]
         order = asking.order[first]
         columns = list(asking.rows.select(self.key_names).take(pa.array(first)).columns)
         columns.append(from_order(order, self.look.axis, self.bound_type))
@@ -248,9 +248,9 @@ class Given(AsofJoinOperator):
         if self.values.how != "linear":
             return alone & known.answer(self.look, asking, fronts[1])[1]
         complete = known.complete(fronts[1])
-        before, behind = known.around(self.look, order)
+        before, after = known.around(self.look, order)
         place = np.append(known.succession.order, 0)
-        between = (behind >= 0) & (place[behind] < complete)
+        between = (after >= 0) & (place[after] < complete)
         # Without a row before it, an instant is a gap, whatever row is after it.
         known_now = (order < complete) & (between | (before < 0))
         certain: Mask = alone & (known_now | (complete == EVER))

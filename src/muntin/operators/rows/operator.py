@@ -24,7 +24,7 @@ from muntin.operators.common.arrow_columns import ints
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.protocol import Changes, ChunkKey, State, open_rows
 from muntin.operators.rows.cut import Cutting, HeldRows, Progressed, Run
-from muntin.operators.rows.ordered_rows import Sequenced
+from muntin.operators.rows.ordered_rows import OrderedRowsOperator
 from muntin.operators.windows.panes import Cells
 
 CELLS = "cells"
@@ -33,7 +33,7 @@ _CHUNKS = 32
 
 
 @dataclass(frozen=True)
-class RowWindowOperator(Sequenced):
+class RowWindowOperator(OrderedRowsOperator):
     """Windows that a cut makes from the rows of each key, with their aggregates."""
 
     @cached_property

@@ -18,7 +18,7 @@ from muntin.aggregates.definition import AggregateCall, slot_types
 from muntin.kernels.arrays import EVER, NEVER, Ints, Mask
 from muntin.kernels.numbers.order_keys import tie_ranks
 from muntin.kernels.ticks import from_order, order_of_ticks
-from muntin.operators.common.admission import Admission, behind
+from muntin.operators.common.admission import Admission, is_late
 from muntin.operators.common.arrow_columns import ints, key_fields
 from muntin.operators.common.buckets import PENDING, due, hold
 from muntin.operators.common.keys import KeyedTables, places
@@ -42,7 +42,7 @@ MEMORY = "memory"
 
 
 @dataclass(frozen=True)
-class Sequenced(OneInput):
+class OrderedRowsOperator(OneInput):
     """Base class of windows that a cut makes from the rows of each key.
 
     Rows have ``on``, the keys ``k0..``, the columns that the cut uses, ``t0..`` (which break ties)
@@ -205,7 +205,7 @@ class Sequenced(OneInput):
     def _late(self, table: pa.Table, punctuation: Punctuation) -> Mask:
         if self._at_once and not punctuation.over:
             return np.zeros(table.num_rows, np.bool_)
-        return behind(table, self.by_names, punctuation)
+        return is_late(table, self.by_names, punctuation)
 
     def _late_rows(self, rows: Sequence[pa.Table], punctuation: Punctuation) -> pa.Table:
         table = pa.concat_tables(rows)

@@ -19,13 +19,13 @@ from muntin.operators.common.buckets import BucketedTable, key_buckets
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.protocol import Changes, State
 from muntin.operators.rows.cut import Cutting, Progressed, Run
-from muntin.operators.rows.ordered_rows import Sequenced
+from muntin.operators.rows.ordered_rows import OrderedRowsOperator
 
 SYNOPSES = "synopses"
 
 
 @dataclass(frozen=True)
-class Synopses(Sequenced):
+class SynopsisOperator(OrderedRowsOperator):
     """Windows that a cut makes from the rows of each key, answered by synopses.
 
     ``kinds`` has the kind of synopsis of each call. ``within`` has, for each call, how many ticks

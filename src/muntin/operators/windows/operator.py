@@ -37,7 +37,7 @@ from muntin.specs.windows import Edges, Unfinished
 
 
 @dataclass(frozen=True)
-class Windows(OneInput):
+class WindowOperator(OneInput):
     """Sliding, tumbling and landmark windows with their aggregates.
 
     Results have the keys ``k0..``, the bounds of the window and one column ``r0..`` per call.

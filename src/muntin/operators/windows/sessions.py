@@ -20,7 +20,7 @@ from muntin.kernels.grouping import Groups
 from muntin.kernels.row_windows import join_sessions
 from muntin.kernels.ticks import from_order, order_of_ticks, shift_order, to_ticks
 from muntin.operators.aggregation.combine_accumulators import slide
-from muntin.operators.common.admission import Admission, behind
+from muntin.operators.common.admission import Admission, is_late
 from muntin.operators.common.arrow_columns import ints
 from muntin.operators.common.buckets import BucketedTable, key_buckets
 from muntin.operators.protocol import (
@@ -40,7 +40,7 @@ SESSIONS = "sessions"
 
 
 @dataclass(frozen=True)
-class Sessions(OneInput):
+class SessionOperator(OneInput):
     """The sessions of each key with their aggregates.
 
     Rows have ``on``, the keys ``k0..`` and the slots ``s0..``. If rows have their own gaps, the
@@ -112,7 +112,7 @@ class Sessions(OneInput):
     def step(self, state: State, inputs: Sequence[InputBatch]) -> Step:
         (only,) = inputs
         punctuation, arrived = only.punctuation, self.merge(only.partials)
-        late = behind(arrived, self.cells.key_names, punctuation)
+        late = is_late(arrived, self.cells.key_names, punctuation)
         arrived = arrived.filter(pa.array(~late)) if late.any() else arrived
         old = [state.read(SESSIONS, bucket) for bucket in sorted(state.buckets(SESSIONS))]
         sessions, changed = self._join([*old, self._lifted(arrived)], arrived.num_rows)

@@ -20,8 +20,8 @@ class RowPlace:
     """A row, or a place where one is missing.
 
     ``reading`` is the value that the kind reads from the row, ``held_until`` the end up to which
-    the row holds, ``index`` its number among the places of its key, and ``behind`` the ``on`` of
-    the next place. A gap exists only inside a frame and has the index of the place before it.
+    the row holds, ``index`` its number among the places of its key, and ``next_value`` the ``on``
+    of the next place. A gap exists only inside a frame and has the index of the place before it.
     """
 
     index: int
@@ -30,7 +30,7 @@ class RowPlace:
     reading: Any
     real: bool
     held_until: Any
-    behind: Any = None
+    next_value: Any = None
 
 
 @dataclass(frozen=True)
@@ -97,14 +97,14 @@ class Layout:
             laid = self._slots(self.framing.schedule, rows, largest, complete)
         placed = [replace(place, index=index) for index, place in enumerate(laid)]
         pairs = itertools.pairwise(placed)
-        placed = [*(replace(place, behind=after.on) for place, after in pairs), *placed[-1:]]
+        placed = [*(replace(place, next_value=after.on) for place, after in pairs), *placed[-1:]]
         if self.framing.readings != "until_next":
             return placed
         known = self.axis.value(largest if complete is None else max(largest, complete))
         # The last row holds as far as the input is known to reach.
         last = placed[-1].on if placed[-1].on > known else known
         return [
-            replace(place, held_until=last if place.behind is None else place.behind)
+            replace(place, held_until=last if place.next_value is None else place.next_value)
             for place in placed
         ]
 
@@ -187,7 +187,7 @@ class LocalConditions:
         Frames that share no row share no time either. So if a row holds beyond the next row, the
         frame ends at the next row.
         """
-        reach, next_on = self.reach(places), places[-1].behind
+        reach, next_on = self.reach(places), places[-1].next_value
         if self.framing.readings != "interval" or self.framing.overlapping or next_on is None:
             return reach
         return min(reach, next_on, key=self.measure.at)

@@ -159,7 +159,7 @@ def _advanced(
     data = of_input(messages, route.source)
     heard = ProgressMessages(
         seen=[m.progress for m in data],
-        told=[m.progress for m in control if m.kind == "punctuation"],
+        announced=[m.progress for m in control if m.kind == "punctuation"],
         clock=[m.progress for m in control if m.kind == "clock"],
         ended=any(m.kind == "end" for m in control),
         everywhere=of_kind(data, EVERYWHERE),

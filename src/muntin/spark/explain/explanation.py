@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from muntin.operators.frames.kinds.aggregate import AggregateRowByRow
 from muntin.operators.frames.overlapping import OverlappingFrames
-from muntin.operators.windows.operator import Windows
+from muntin.operators.windows.operator import WindowOperator
 from muntin.operators.windows.panes import WORTH_COMBINING
 from muntin.spark.exchange.messages import DATA
 from muntin.spark.exchange.routing import InputRoute, routed
@@ -99,7 +99,7 @@ def _lines(plan: PlanParts, measured: MapSideCounts | None) -> Iterator[Line]:
 
 def _windows(plan: WindowPlan, measured: MapSideCounts | None) -> Iterator[Line]:
     """Return the lines of windows over values, of windows over rows and of frames."""
-    panes = isinstance(plan.operator, Windows)
+    panes = isinstance(plan.operator, WindowOperator)
     if isinstance(plan, FramePlan):
         yield from _frames(plan)
     else:
@@ -119,7 +119,7 @@ def _windows(plan: WindowPlan, measured: MapSideCounts | None) -> Iterator[Line]
 
 
 def _panes(plan: WindowPlan) -> Iterator[Line]:
-    assert isinstance(plan.operator, Windows)
+    assert isinstance(plan.operator, WindowOperator)
     edges = plan.operator.edges
     lengths = [edges.slide]
     if edges.panes_per_slide > 1:

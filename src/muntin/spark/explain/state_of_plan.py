@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from muntin.operators.frames.kinds.aggregate import AggregateRowByRow
 from muntin.operators.rows.operator import RowWindowOperator
-from muntin.operators.rows.synopses import Synopses
-from muntin.operators.windows.operator import Windows
-from muntin.operators.windows.sessions import Sessions
+from muntin.operators.rows.synopses import SynopsisOperator
+from muntin.operators.windows.operator import WindowOperator
+from muntin.operators.windows.sessions import SessionOperator
 from muntin.spark.explain.state_profile import BATCH, Bounded, KeptPart, StateProfile
 from muntin.spark.plan.fill import FillPlan
 from muntin.spark.plan.fill_from_table import TableFillPlan
@@ -52,7 +52,7 @@ def state_of(plan: PlanParts) -> StateProfile:
             return _always()
         case WindowPlan():
             operator = plan.operator
-            return _of_windows(plan) if isinstance(operator, Windows) else _of_rows(plan)
+            return _of_windows(plan) if isinstance(operator, WindowOperator) else _of_rows(plan)
     raise AssertionError(f"nothing is known of the state of {type(plan).__name__}")
 
 
@@ -67,7 +67,7 @@ def _if(condition: str, why: str, *parts: str) -> StateProfile:
 def _of_windows(plan: WindowPlan) -> StateProfile:
     """Return what windows over values keep: panes."""
     operator = plan.operator
-    assert isinstance(operator, Windows)
+    assert isinstance(operator, WindowOperator)
     edges = operator.edges
     kept = KeptPart(operator.panes.accumulators, "pane")
     if edges.landmark:
@@ -76,7 +76,7 @@ def _of_windows(plan: WindowPlan) -> StateProfile:
         panes = "as many panes as punctuation leaves open"
     else:
         open_panes = edges.panes_per_window
-        open_panes += -(-plan.behind // edges.slide) * edges.panes_per_slide
+        open_panes += -(-plan.lag // edges.slide) * edges.panes_per_slide
         open_panes += edges.panes_per_slide
         panes = f"at most {open_panes} panes per key between punctuations"
         if kept.bounded:
@@ -97,9 +97,9 @@ def _of_parts(spec: AnySpec, bounded: bool, *parts: str) -> StateProfile:
 def _of_rows(plan: WindowPlan) -> StateProfile:
     """Return what windows over rows keep: cells, synopses or open sessions."""
     spec, operator = plan.spec, plan.operator
-    if isinstance(operator, Synopses):
+    if isinstance(operator, SynopsisOperator):
         return _always(_PENDING, "a synopsis for every aggregate and key")
-    assert isinstance(operator, RowWindowOperator | Sessions)
+    assert isinstance(operator, RowWindowOperator | SessionOperator)
     kept = KeptPart(operator.cells.accumulators, "session" if isinstance(spec, Session) else "cell")
     *first, last = _cells(spec)
     # A window over rows never holds more rows than its range, whatever aggregates keep.

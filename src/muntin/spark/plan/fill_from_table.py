@@ -201,4 +201,4 @@ def _results(fill: FillInput, matched: MatchedRows) -> list[pa.Array]:
     slots = fill.contents.cells.slot_types.items()
     needed = pa.schema([("order", pa.int64()), *((f"s{n}", type_) for n, type_ in slots)])
     cells = fill.contents.lifted(matched.rows.select(needed.names).cast(needed))
-    return fill.contents.of_stretches(cells, matched.first, matched.behind)
+    return fill.contents.of_stretches(cells, matched.first, matched.stop)

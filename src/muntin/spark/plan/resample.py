@@ -13,7 +13,7 @@ from muntin.operators.fill.source import Function
 from muntin.operators.join.reach import AsofReach
 from muntin.operators.protocol import Operator
 from muntin.operators.resample.neighbours import Neighbours
-from muntin.operators.resample.operator import Given, Regular
+from muntin.operators.resample.operator import GridResampleOperator, InstantResampleOperator
 from muntin.spark.plan.fill import FillPlan
 from muntin.spark.plan.inputs import PlanInput, StreamInput
 from muntin.spark.plan.join import PlanSide
@@ -68,9 +68,9 @@ class ResamplePlan(PlanParts):
         values = Neighbours(self.spec.how, self.axis, ticks, rows.side.columns)
         if self.at is None:
             grid = self.spec.grid(self.axis)
-            return Regular(rows.side, grid, values, rows.on_type)
+            return GridResampleOperator(rows.side, grid, values, rows.on_type)
         look = AsofReach.of(looked_for(self.spec), self.axis)
-        return Given(look, (self.sides[0].side, rows.side), values, rows.on_type)
+        return InstantResampleOperator(look, (self.sides[0].side, rows.side), values, rows.on_type)
 
     @cached_property
     def inputs(self) -> Sequence[PlanInput]:
@@ -125,10 +125,10 @@ class InstantPlan(WindowPlan):
         return self.spec
 
     @cached_property
-    def operator(self) -> Regular:
+    def operator(self) -> GridResampleOperator:
         types = tuple(self.schema[name].dataType for name in self.source.by)
         side = PlanSide(self.source, self.axis, types).side
-        return Regular(side, self.instants.grid(self.axis), None, self.on_type)
+        return GridResampleOperator(side, self.instants.grid(self.axis), None, self.on_type)
 
     @cached_property
     def bounds(self) -> tuple[str, ...]:

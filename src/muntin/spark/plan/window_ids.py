@@ -13,7 +13,7 @@ from pyspark.sql import types as spark_types
 
 from muntin.errors import ArgumentError, Mention, MuntinError
 from muntin.kernels.ticks import from_ticks, to_ticks
-from muntin.operators.windows.operator import Windows
+from muntin.operators.windows.operator import WindowOperator
 from muntin.spark.exchange.shipping import shipped
 from muntin.spark.plan.plan import PlanParts
 from muntin.spark.plan.windows import WindowPlan
@@ -40,7 +40,7 @@ def _wid(plan: PlanParts) -> Column:
         return F.expr(f"window_end div {plan.spec.slide} - 1")
     if isinstance(plan.spec, TupleWindow):
         return end  # the paper numbers them by the value that they end at
-    if isinstance(plan.spec, Framing) or not isinstance(plan.operator, Windows):
+    if isinstance(plan.spec, Framing) or not isinstance(plan.operator, WindowOperator):
         raise _unnumbered(str(plan.spec))
     edges, axis = plan.operator.edges, plan.axis
     ticks = _ticks(end, axis.domain, axis.digits)

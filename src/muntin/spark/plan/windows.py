@@ -71,7 +71,7 @@ class WindowPlan(TypedInput, PlanParts):
         return self.spec.axis(domain, scale=scale, zone=zone, also=finest)
 
     @cached_property
-    def behind(self) -> int:
+    def lag(self) -> int:
         """How far the punctuation is behind the rows by the lengths of the disorder, in ticks."""
         disorder = self.source.disorder
         lengths = () if disorder is None else disorder.lengths
@@ -139,7 +139,7 @@ class WindowPlan(TypedInput, PlanParts):
             lateness_type=self.lateness_type,
             late=self.source.disorder.late if self.source.disorder else "generous",
             unfinished=self.unfinished,
-            behind=self.behind,
+            lag=self.lag,
             slide_axis=self.slide_axis if isinstance(self.spec, SlideOnWindow) else None,
             ties=self._tie_types(),
         )
