@@ -334,6 +334,25 @@ def test_refused_rows_say_of_which_input(spark: SparkSession) -> None:
     assert played.counts["rows_refused"] == 2
 
 
+def test_rows_are_held_for_a_frame_whose_first_slot_is_not_complete(spark: SparkSession) -> None:
+    """
+    schedule  |--slot 0--|--slot 1--|
+    rows       0                3          punctuation after the first micro-batch: 1
+    fill       0
+    """
+    rows = [{"x": x, "k": "a", "v": 2.0} for x in (0, 3)]
+    first = replay(spark, [rows, []], "x BIGINT, k STRING, v DOUBLE")
+    second = replay(spark, [[{"x": 0, "k": "a"}], []], "x BIGINT, k STRING")
+    try:
+        scheduled = first.stream("x", "k", mt.slack(2), shards=1, schedule=2)
+        frames = scheduled.frames(mt.boundary("v"))
+        played = play(frames.fill(second.stream("x", "k", mt.ordered())).plan("count(*) AS n"))
+    finally:
+        first.remove()
+        second.remove()
+    assert [(row.frame_start, row.frame_end, row.n) for row in played.results] == [(0, 3, 1)]
+
+
 @pytest.mark.parametrize(
     ("given", "says"),
     [

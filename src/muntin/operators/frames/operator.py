@@ -18,10 +18,11 @@ from muntin.aggregates.definition import AggregateCall
 from muntin.kernels.arrays import EVER, Ints
 from muntin.kernels.frames.records import FOUND, INTERVAL, NEVER, POINT, is_open
 from muntin.kernels.frames.walk import walk
+from muntin.kernels.grouping import find_keys
 from muntin.kernels.numbers.order_keys import order_doubles, tie_ranks
 from muntin.kernels.ticks import from_order, to_ticks
 from muntin.operators.common.admission import Admission, is_late
-from muntin.operators.common.arrow_columns import key_fields
+from muntin.operators.common.arrow_columns import ints, key_fields
 from muntin.operators.common.buckets import PENDING, due, hold
 from muntin.operators.common.keys import KeyedTables
 from muntin.operators.frames.arrow_kind import ArrowKind, Fields, kernel_record
@@ -236,8 +237,24 @@ class FrameOperator(OneInput):
             changes=hold(state, arranged.waiting, read) | changes,
             rows=(counts,),
             open_counts=self.memory.open_counts(changes),
-            open=_opened(keyed, np.full(len(keyed), EVER) if punctuation.ended else since),
+            open=_opened(keyed, self._earliest_start(now, since)),
         )
+
+    def _earliest_start(self, now: StepContext, since: Ints) -> Ints:
+        """Return where the next frame of each key may begin if that is before the punctuation.
+
+        With a schedule a row waits until its slot is complete, even if the punctuation has passed
+        the row itself.
+        """
+        if now.ended:
+            return np.full(len(now.keyed), EVER)
+        waiting = now.arranged.waiting
+        if self.slots is None or not waiting.num_rows:
+            return since
+        key = find_keys(waiting.select(self.key_names), now.keyed.keys)
+        earliest = since.copy()
+        np.minimum.at(earliest, key, ints(waiting["order"]))
+        return earliest
 
     def _tied(self, refused: pa.Table) -> pa.Table:
         return self.admission.without_place(refused, np.full(refused.num_rows, "tie", object))
