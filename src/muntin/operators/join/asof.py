@@ -17,12 +17,12 @@ from muntin.operators.fill.held_rows import INDEX, ROWS, reached
 from muntin.operators.join.held_rows import GONE, HeldSide, Pool
 from muntin.operators.join.reach import AsofReach
 from muntin.operators.join.right_rows import PassedRows, SortedRightRows
-from muntin.operators.join.side import SideRows
-from muntin.operators.protocol import Changes, InputBatch, MapSide, State, Step, forget
+from muntin.operators.join.side import SideRows, TwoSides
+from muntin.operators.protocol import Changes, InputBatch, State, Step, forget
 
 
 @dataclass(frozen=True)
-class AsofJoinOperator:
+class AsofJoinOperator(TwoSides):
     """Joins each left row with the nearest right row of its key within ``look``, or with nulls.
 
     The columns ``t0..`` order right rows with equal ``on``. Results have the keys ``k0..`` and the
@@ -38,18 +38,6 @@ class AsofJoinOperator:
     @property
     def patient(self) -> bool:
         """True if left rows also wait until their own side is complete."""
-        return False
-
-    @property
-    def map_sides(self) -> Sequence[MapSide]:
-        return self.sides
-
-    @property
-    def shard_keys(self) -> Sequence[Sequence[str]]:
-        return [side.key_names for side in self.sides]
-
-    @property
-    def may_refuse(self) -> bool:
         return False
 
     @cached_property

@@ -22,13 +22,13 @@ from muntin.operators.join.candidate_pairs import PairCondition, PairSearch
 from muntin.operators.join.eviction import evict
 from muntin.operators.join.held_rows import GONE, MET, HeldSide, Marks, Pool
 from muntin.operators.join.reach import JoinReach
-from muntin.operators.join.side import SideRows
-from muntin.operators.protocol import Changes, InputBatch, MapSide, State, Step
+from muntin.operators.join.side import SideRows, TwoSides
+from muntin.operators.protocol import Changes, InputBatch, State, Step
 from muntin.specs.join import left_only, pads_left, pads_right
 
 
 @dataclass(frozen=True)
-class PairJoinOperator:
+class PairJoinOperator(TwoSides):
     """Joins left and right rows that have equal keys, lie within ``reach``, and meet ``where``.
 
     Results have the keys ``k0..``, the columns ``left0..`` and, unless only left rows are reported
@@ -44,18 +44,6 @@ class PairJoinOperator:
 
     def __getstate__(self) -> dict[str, object]:
         return {part.name: getattr(self, part.name) for part in fields(self)}
-
-    @property
-    def map_sides(self) -> Sequence[MapSide]:
-        return self.sides
-
-    @property
-    def shard_keys(self) -> Sequence[Sequence[str]]:
-        return [side.key_names for side in self.sides]
-
-    @property
-    def may_refuse(self) -> bool:
-        return False
 
     @cached_property
     def result_schema(self) -> pa.Schema:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from muntin.operators.common.admission import Admission
 from muntin.operators.common.arrow_columns import key_fields
 from muntin.operators.common.completeness import in_time
-from muntin.operators.protocol import InputBatch, Routed, RowCounts
+from muntin.operators.protocol import InputBatch, MapSide, Routed, RowCounts
 from muntin.specs.axis import Axis
 
 
@@ -70,3 +70,21 @@ class SideRows:
     def result_fields(self, name: str) -> list[pa.Field]:
         """Return the columns as results have them: ``left0..`` if ``name`` is ``left``."""
         return [pa.field(f"{name}{place}", type_) for place, type_ in enumerate(self.columns)]
+
+
+class TwoSides:
+    """The inputs of a join operator: ``sides`` is a field of every operator that has them."""
+
+    sides: tuple[SideRows, SideRows]
+
+    @property
+    def map_sides(self) -> Sequence[MapSide]:
+        return self.sides
+
+    @property
+    def shard_keys(self) -> Sequence[Sequence[str]]:
+        return [side.key_names for side in self.sides]
+
+    @property
+    def may_refuse(self) -> bool:
+        return False
