@@ -94,6 +94,7 @@ class ExpressionError(MuntinError, ValueError):
     def __init__(self, problem: str, text: str, position: int | None = None) -> None:
         self.problem = problem
         self.text = text
+        self.position = position
         shown = f"{problem}\n  {text}"
         if position is not None:
             shown += "\n  " + " " * max(0, position) + "^"

@@ -16,7 +16,16 @@ MOST_FILES = 25
 #: as ``windows`` and ``frames``, are features too and may recur.)
 FEATURES = {
     *("check", "correlated", "density", "disorder", "doctor", "held_rows", "ordered_rows", "own"),
-    *("own_aggregate", "psoup", "regions", "relations", "requirements", "row_windows", "schemes"),
+    *(
+        "own_aggregate",
+        "pattern",
+        "psoup",
+        "regions",
+        "relations",
+        "requirements",
+        "row_windows",
+        "schemes",
+    ),
     *("segments", "spark_session", "sql", "stored_frames", "tied_rows", "value_counts"),
     *("delta_lake", "files", "kafka", "postgres"),
 }

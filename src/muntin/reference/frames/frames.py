@@ -75,13 +75,16 @@ class FrameReference:
     ``reading`` is the value that the kind reads from a row: the condition of a threshold or a
     region; the value of a boundary (with ``every``, its floored quotient), a delta or a trend;
     whether start and end of a between hold; null if a row lacks a value that the kind's aggregate
-    needs, else true. ``aggregate`` is that aggregate; ``aggregates`` are computed for each frame.
+    needs, else true. For a pattern it is the set of names whose conditions hold, null if none holds
+    and one is null; ``reading_after`` is the same given the row before it, if there is one, and the
+    row. ``aggregate`` is the kind's aggregate; ``aggregates`` are computed for each frame.
     """
 
     framing: Framing
     axis: Axis
     by: Sequence[str]
     reading: Callable[[Row], Any] = lambda row: True
+    reading_after: Callable[[Row | None, Row], Any] | None = None
     aggregate: Evaluate | None = None
     starts: Callable[[Row], bool] = lambda row: True
     along: Callable[[Row], Any] = lambda row: 0
@@ -120,7 +123,14 @@ class FrameReference:
     def _layout(self) -> Layout:
         along = None if self.framing.kind.second_axis is None else self.along
         return Layout(
-            self.framing, self.axis, self.reading, self.until, along, self.tie, self.combine
+            self.framing,
+            self.axis,
+            self.reading,
+            self.until,
+            along,
+            self.tie,
+            self.combine,
+            self.reading_after,
         )
 
     @property

@@ -1,8 +1,8 @@
 """What each kind of frame means: its condition, or how its frames are found [Frames 4.3].
 
-Most kinds have a condition on the rows of a frame (:data:`CONDITIONS`). A ``between`` and the
-densities [Frames, appendix H] are found in their own way (:data:`OTHERS`). Regions, which lie on a
-grid and not on a line, are in :mod:`muntin.reference.frames.regions`.
+Most kinds have a condition on the rows of a frame (:data:`CONDITIONS`). A ``between``, a pattern
+and the densities [Frames, appendix H] are found in their own way (:data:`OTHERS`). Regions, which
+lie on a grid and not on a line, are in :mod:`muntin.reference.frames.regions`.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ from muntin.reference.frames.candidates import (
     chosen,
     one_after_another,
 )
+from muntin.reference.frames.pattern import matches
 from muntin.reference.frames.places import LocalConditions, OnNumbers, RowPlace
 from muntin.reference.windows import Evaluate
 from muntin.specs.frames.frame_kind import FrameKind, Sign
 from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend
+from muntin.specs.frames.pattern import Pattern
 from muntin.specs.frames.row_kinds import Cluster, Density
 
 _SIGNS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
@@ -157,6 +159,13 @@ def _until_end(line: Line, kind: Between, first: RowPlace) -> tuple[Frame, int]:
     return Frame(tuple(held), "partial"), len(line.places)
 
 
+# -- Pattern ---------------------------------------------------------------------------------------
+
+
+def _pattern(kind: Pattern, line: Line, aggregate: Evaluate | None) -> list[Frame]:
+    return [Frame(places) for places in matches(kind, line)]
+
+
 # -- Density ---------------------------------------------------------------------------------------
 
 
@@ -253,4 +262,5 @@ OTHERS: Mapping[type[FrameKind], Callable[[Any, Line, Evaluate | None], list[Fra
     Between: _between,
     Density: _density,
     Cluster: _cluster,
+    Pattern: _pattern,
 }

@@ -44,6 +44,7 @@ class Layout:
     along: Callable[[Row], Any] | None
     tie: Callable[[Row], Any]
     combine: Callable[[Sequence[Row]], Row]
+    reading_after: Callable[[Row | None, Row], Any] | None = None
 
     def one_each(self, key: Key, rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
         """Return the rows in order, one for each spot, and those that lost a tie."""
@@ -91,6 +92,9 @@ class Layout:
 
         ``largest`` is the largest tick of the whole input, ``complete`` the punctuation.
         """
+        if self.reading_after is not None:
+            read = _reading_after(self.reading_after, rows)
+            return replace(self, reading=read, reading_after=None).places(rows, largest, complete)
         if self.framing.schedule is None:
             laid = [self._place(row[self.framing.on], row) for row in rows]
         else:
@@ -134,6 +138,14 @@ class Layout:
         read = reading is not None and reading == reading  # NaN is no value
         held = self.until(row) if row is not None and self.framing.readings == "interval" else on
         return RowPlace(0, on, row, reading, always or read, held)
+
+
+def _reading_after(
+    read: Callable[[Row | None, Row], Any], rows: Sequence[Row]
+) -> Callable[[Row], Any]:
+    """Return the reading of each of these rows, given the row before it; the first has none."""
+    before = dict(zip(map(id, rows), [None, *rows], strict=False))
+    return lambda row: read(before[id(row)], row)
 
 
 def gap_before(

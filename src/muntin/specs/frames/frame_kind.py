@@ -94,6 +94,11 @@ class FrameKind:
         return ()
 
     @property
+    def looks_back(self) -> bool:
+        """True if the conditions of a row may read ``prev``, the row before it."""
+        return False
+
+    @property
     def running_aggregate(self) -> object:
         """The aggregate of the open frame's rows that decides about the next row, or None."""
         return None
