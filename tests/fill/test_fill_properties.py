@@ -60,6 +60,7 @@ def plan(case: FillCase, streamed: Described) -> mt.Plan:
             shift=list(filling.labels) if filling.compares else filling.shift,
             where="b" if filler.chosen else None,
             empty=filling.empty,
+            along=filler.along,
         )
         plans.append(filled.plan(*_named(filler.calls, first)))
         first += len(filler.calls)

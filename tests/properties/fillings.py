@@ -56,10 +56,19 @@ class Framed(FrameCase):
         return HALF_OPEN if self.framing.readings == "until_next" else CLOSED
 
     def segments(self) -> OperatorSegments:
-        parts = self.framing.fragments is not None
         return OperatorSegments(
-            self.operator(), self.axis, (pa.string(),), edge=self.edge, fragments=parts
+            self.operator(),
+            self.axis,
+            (pa.string(),),
+            edge=self.edge,
+            fragments=self.framing.fragments is not None,
+            along=None if self.along is None else ("along_start", "along_end"),
         )
+
+    @property
+    def along(self) -> str | None:
+        """The column along which regions lie."""
+        return self.framing.kind.second_axis
 
     def whole(self, rows: Sequence[Row]) -> Outcome:
         return self.reference().run([MicroBatch(rows, END)])
@@ -119,6 +128,7 @@ class Filler(Arrivals):
     calls: Sequence[Called]
     keyed: bool = True
     chosen: bool = False
+    along: str | None = None
 
     @property
     def axis(self) -> Axis:
@@ -132,7 +142,15 @@ class Filler(Arrivals):
         table = super().table(rows)
         fills = pa.array([row["b"] for row in rows], pa.bool_())
         table = table.append_column("w", fills)
+        if self.along is not None:
+            places = pa.array([row[self.along] for row in rows], self._along_type)
+            table = table.append_column("along", places)
         return table if self.keyed else table.drop_columns(["k0"])
+
+    @property
+    def _along_type(self) -> pa.DataType:
+        assert self.along is not None
+        return {"v": pa.float64(), "i": pa.int64(), "d": pa.decimal128(38, 2)}[self.along]
 
     def fill(self, edge: Edge) -> FillInput:
         axis, filling = self.axis, self.filling
@@ -152,7 +170,15 @@ class Filler(Arrivals):
             shifts=tuple(ticks(shift) for shift in filling.shifts),
             chosen=self.chosen,
             drops_empty=filling.empty == "drop",
+            along=None if self.along is None else self._along_type,
         )
+
+    def _refusal(self, row: Row) -> str | None:
+        if self.along is None or (
+            row[self.along] is not None and row[self.along] == row[self.along]
+        ):
+            return None
+        return "no_along"
 
     def fills(self, row: Any) -> bool:
         return not self.chosen or row["b"] is True
@@ -160,7 +186,7 @@ class Filler(Arrivals):
     def arrived(self, batches: Sequence[MicroBatch]) -> tuple[list[Any], Outcome]:
         """Return the rows that were in time, and the outcome of all rows."""
         outcome = Outcome()
-        by_key = arrive(outcome, batches, self.axis, "on", self.by, lambda row: None)
+        by_key = arrive(outcome, batches, self.axis, "on", self.by, self._refusal)
         left_out = [r for r in outcome.refused if r[1] == "late" and not self.fills(r[0])]
         # A late row that could not fill anything counts as used, not as refused.
         outcome.refused = [r for r in outcome.refused if r not in left_out]
@@ -257,6 +283,7 @@ class FillCase:
                 f"r{place + first}": evaluators([called])["r0"]
                 for place, called in enumerate(filler.calls)
             },
+            along=filler.along,
         )
 
     def told(self, row: Row) -> Row:
@@ -284,7 +311,7 @@ def fillings(draw: st.DrawFn, domain: Domain, *, many: bool = True) -> Filling:
 
 
 @st.composite
-def fillers(draw: st.DrawFn, domain: Domain, *, many: bool) -> Filler:
+def fillers(draw: st.DrawFn, domain: Domain, *, many: bool, along: str | None) -> Filler:
     rows = draw(st.lists(row_values(domain, st.sampled_from(VALUES)), max_size=14))
     keyed = draw(st.integers(0, 3)) > 0
     rules = ("slack", "rows", "marks", "each", *(("per key", "key marks") if keyed else ()))
@@ -295,6 +322,7 @@ def fillers(draw: st.DrawFn, domain: Domain, *, many: bool) -> Filler:
         calls=(*EVERY_SLOT, *calls),
         keyed=keyed,
         chosen=draw(st.integers(0, 3)) == 0,
+        along=along,
     )
 
 
@@ -308,6 +336,7 @@ def fill_cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> Fi
         # A latch has no start, so it cannot be filled.
         bounded = Windowed(**{**vars(draw(cases([domain]))), "latch": False})
     count = 1 if draw(st.integers(0, 3)) else 2
-    sources = [draw(fillers(domain, many=place == 0)) for place in range(count)]
+    along = bounded.along if isinstance(bounded, Framed) else None
+    sources = [draw(fillers(domain, many=place == 0, along=along)) for place in range(count)]
     ends = draw(st.lists(st.integers(0, 5), min_size=count + 1, max_size=count + 1))
     return FillCase(bounded, sources, ends)

@@ -1,6 +1,6 @@
 """``FILL Bgp BEFORE 30 SECONDS WHERE kind = 'update'``: the rows that fill frames or windows.
 
-    FILL table [AS alias] [ON column] [MATCHING (own = other, ...) | MATCHING NONE]
+    FILL table [AS alias] [ON column] [ALONG column] [MATCHING (own = other, ...) | MATCHING NONE]
          [BEFORE length] [AFTER length] [SHRINK length] [SHIFT length, ...] [EMPTY KEEP | DROP]
          [WHERE condition]
 
@@ -26,6 +26,7 @@ from muntin.parser.statements import FillClause
 
 FILL_ARGUMENTS = (
     Argument("on", arguments.column, ("ON",)),
+    Argument("along", arguments.column, ("ALONG",)),
     Argument("key", arguments.matching, ("MATCHING",)),
     Argument("before", arguments.length, ("BEFORE",)),
     Argument("after", arguments.length, ("AFTER",)),

@@ -33,6 +33,8 @@ class FillReference:
     matches: Callable[[Row, Row], bool]
     where: Callable[[Row], bool] = lambda row: True
     aggregates: Mapping[str, Evaluate] = field(default_factory=dict)
+    #: The column that lies along the second attribute, if segments are regions.
+    along: str | None = None
 
     def filling_rows(
         self, segment: Segment, shift: Length | None, rows: Sequence[Row]
@@ -47,7 +49,14 @@ class FillReference:
         value = self._key(row[self.on])
         at_start = value >= low if self.edge.start else value > low
         at_end = value <= high if self.edge.end else value < high
-        return bool(at_start and at_end)
+        return bool(at_start and at_end and self._inside_along(segment, row))
+
+    def _inside_along(self, segment: Segment, row: Row) -> bool:
+        """Return True if a row lies in the rectangle also along the second attribute."""
+        if self.along is None:
+            return True
+        region = segment.result_row
+        return bool(region["along_start"] <= row[self.along] <= region["along_end"])
 
     def bounds(self, segment: Segment, shift: Length | None) -> tuple[Any, Any]:
         """Return the bounds of filling rows; ``after`` does not apply to a fragment."""

@@ -108,7 +108,8 @@ class StoredFramesSpec:
     """Frames from a table: ``on`` is the column where they begin, ``end`` where they end.
 
     ``names`` are these two columns in results, because windows can be stored as well. If ``first``
-    is given, results begin with those columns.
+    is given, results begin with those columns. Regions have the columns ``along``, with their
+    bounds along a second attribute.
     """
 
     on: str
@@ -116,6 +117,7 @@ class StoredFramesSpec:
     edge: Edge = CLOSED
     names: tuple[str, str] = ("frame_start", "frame_end")
     first: tuple[str, ...] = ()
+    along: tuple[str, str] | None = None
 
     @property
     def context(self) -> Context:
@@ -128,4 +130,5 @@ class StoredFramesSpec:
 
     def __str__(self) -> str:
         left, right = "[" if self.edge.start else "(", "]" if self.edge.end else ")"
-        return f"FRAMES {left}{self.on}, {self.end}{right}"
+        along = "" if self.along is None else f" ALONG [{', '.join(self.along)}]"
+        return f"FRAMES {left}{self.on}, {self.end}{right}{along}"

@@ -7,6 +7,7 @@ arrived.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +55,15 @@ class MatchedRows:
     def pairs(self) -> tuple[Ints, Ints]:
         """Return every pair of a probe and a row that it asked for, as their indexes."""
         return members(self.first, self.stop)
+
+    def only(self, keep: Callable[[Ints, pa.Table], Mask]) -> MatchedRows:
+        """Return the pairs that stay: ``keep`` is given the probe and the row of each pair."""
+        probe, row = self.pairs()
+        rows = self.rows.take(pa.array(row))
+        stays = keep(probe, rows)
+        counts = np.bincount(probe[stays], minlength=len(self.first)).astype(np.int64)
+        stop = np.cumsum(counts)
+        return MatchedRows(rows.filter(pa.array(stays)), stop - counts, stop)
 
 
 @dataclass(frozen=True)

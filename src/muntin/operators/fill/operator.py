@@ -120,6 +120,10 @@ class FillOperator:
             changes |= forget(state, WAITING)
         elif fresh.num_rows or done.num_rows:
             changes[WAITING, 0] = left
+        if self.segments.along is not None:
+            low, high = (done[name].combine_chunks() for name in self.segments.along)
+            pairs = zip(self.fills, matches, strict=True)
+            matches = [fill.inside_along(matched, low, high) for fill, matched in pairs]
         results, more = self._results(state, done, matches, self._unfinished(left, fragments))
         counts = [*inner.rows, *(filling for _, filling in arrived)]
         return Step(results, changes | more, counts, open_counts=inner.open_counts)

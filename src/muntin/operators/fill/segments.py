@@ -101,6 +101,7 @@ class OperatorSegments:
 
     Windows over values have ``edges``: their next window begins before the point up to which input
     is complete. With ``fragments`` a segment may be reported several times, each time longer.
+    ``along`` are the two columns with the bounds of regions along their second attribute.
     """
 
     operator: Operator
@@ -111,6 +112,7 @@ class OperatorSegments:
     edge: Edge = field(default_factory=lambda: CLOSED)
     edges: Edges | None = None
     fragments: bool = False
+    along: tuple[str, str] | None = None
 
     @property
     def key_names(self) -> list[str]:

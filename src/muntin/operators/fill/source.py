@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from muntin.aggregates.definition import AggregateCall
 from muntin.errors import OwnFunctionError
 from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.ticks import shift_order
-from muntin.operators.common.admission import Admission
+from muntin.operators.common.admission import Admission, Reasons
 from muntin.operators.common.arrow_columns import key_fields
 from muntin.operators.common.completeness import Front, in_time
 from muntin.operators.fill.between_join import MatchedRows
@@ -114,6 +115,7 @@ class FillInput:
     Rows arrive with ``on``; the keys ``k0..``, which match the columns ``names`` of segments; the
     condition ``w`` if only ``chosen`` rows fill; the slots ``s0..`` of the calls; and ``c0..`` if
     results have whole rows or a function is ``mapped`` over them. ``shards`` are their shard keys.
+    Rows that fill regions have ``along``, of this type: their place along the second attribute.
     """
 
     reach: FillReach
@@ -127,6 +129,7 @@ class FillInput:
     chosen: bool = False
     drops_empty: bool = False
     mapped: UserFunction | None = None
+    along: pa.DataType | None = None
 
     def __getstate__(self) -> dict[str, object]:
         # Cached properties hold closures, which cannot be pickled; workers compute them again.
@@ -151,7 +154,8 @@ class FillInput:
         slots = self.contents.cells.slot_types.items()
         slot_fields = [pa.field(f"s{place}", type_) for place, type_ in slots]
         order = pa.field("order", pa.int64())
-        return pa.schema([*key_fields(self.keys), order, *slot_fields, *self.columns])
+        along = [] if self.along is None else [pa.field("along", self.along)]
+        return pa.schema([*key_fields(self.keys), order, *slot_fields, *self.columns, *along])
 
     @property
     def types(self) -> list[pa.DataType]:
@@ -161,7 +165,7 @@ class FillInput:
         return [column.type for column in self.columns] or self.contents.types
 
     def route(self, rows: pa.Table) -> Routed:
-        admitted = self.admission.admit(rows)
+        admitted = self.admission.admit(rows, self._without_place(rows))
         partial = admitted.partial(self.schema, {}, with_originals=False)
         originals = admitted.originals(self.key_names)
         if not self.chosen:
@@ -179,6 +183,25 @@ class FillInput:
             routed.refused_rows,
             passed,
         )
+
+    def _without_place(self, rows: pa.Table) -> Reasons | None:
+        """Return why rows have no place along the second attribute, "" where they have one."""
+        if self.along is None:
+            return None
+        lacks = pc.is_null(rows["along"].combine_chunks(), nan_is_null=True)
+        return np.where(lacks.to_numpy(zero_copy_only=False), "no_along", "").astype(object)
+
+    def inside_along(self, matched: MatchedRows, low: pa.Array, high: pa.Array) -> MatchedRows:
+        """Return the matches that lie between two bounds of their probe, along a region."""
+
+        def inside(probe: Ints, rows: pa.Table) -> Mask:
+            place, at = pa.array(probe), rows["along"]
+            above = pc.greater_equal(at, low.cast(self.along).take(place))
+            below = pc.less_equal(at, high.cast(self.along).take(place))
+            mask: Mask = pc.fill_null(pc.and_(above, below), False).to_numpy()
+            return mask
+
+        return matched.only(inside)
 
     def merge(self, partials: Sequence[pa.Table]) -> pa.Table:
         return pa.concat_tables([self.schema.empty_table(), *partials])

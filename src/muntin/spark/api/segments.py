@@ -22,6 +22,7 @@ from muntin.spark.columns import condition, named, problem, text_of
 from muntin.spark.plan.fill import FillPlan, FillSource
 from muntin.spark.plan.fill_from_table import TableFillPlan
 from muntin.spark.plan.inputs import StreamInput
+from muntin.spark.plan.second_attribute import SecondPlace, second_place
 from muntin.spark.plan.second_input import Key, matching, other_source
 from muntin.spark.plan.stored_frames import StoredFramesPlan
 from muntin.spark.plan.windows import WindowPlan
@@ -64,14 +65,16 @@ class Segments:
         shift: object = None,
         where: str | SparkColumn | None = None,
         empty: Empty = "keep",
+        along: str | None = None,
     ) -> Filled:
         """Fill frames or windows with the rows of another stream or table.
 
         A row fills a frame if its key matches and it lies between ``frame_start`` and
         ``frame_end``, both inside (neither for liberal bounds; only ``frame_start`` where a row
-        holds until the next). It fills a window if it lies in ``[window_start, window_end)``. A
-        result is reported when its bounds are final and all rows that may fill it are there. With
-        fragments each of them is reported, with all rows that fill the frame so far.
+        holds until the next). It fills a window if it lies in ``[window_start, window_end)``, and
+        a region if it lies between ``along_start`` and ``along_end``, too. A result is reported
+        when its bounds are final and all rows that may fill it are there. With fragments each of
+        them is reported, with all rows that fill the frame so far.
 
         Args:
             other: The rows: what ``mt.stream`` returns, a batch DataFrame, or nothing for the
@@ -87,8 +90,11 @@ class Segments:
                 of its own, with the column ``shift``.
             where: Fill only with rows for which this condition holds.
             empty: ``"keep"`` frames or windows that no row fills, or ``"drop"`` them.
+            along: If frames are regions, the column along which filling rows lie, unless it has the
+                name that the regions have for it.
         """
-        return filled(self, other, on, key, where, Filling(before, after, shrink, shift, empty))
+        filling = Filling(before, after, shrink, shift, empty)
+        return filled(self, other, on, key, where, filling, along)
 
     def apply(self, function: Function, schema: str | spark_types.StructType) -> DataFrame:
         """Call a function of your own with the rows in each frame or window (a windowed map).
@@ -132,6 +138,7 @@ class Filled(AggregatedResult):
     filling: Filling
     matches: tuple[int, ...]
     where: SparkColumn | None = None
+    along: SecondPlace | None = None
 
     def plan(self, *aggregates: str | Aggregate | Column) -> Plan:
         """Return the same as :meth:`agg`, but a plan: for :func:`muntin.write`, or to combine."""
@@ -189,6 +196,7 @@ class Filled(AggregatedResult):
             types=tuple(plain.schema[plain.keys[n]].dataType for n in self.matches),
             where=self.where,
             whole_rows=whole_rows,
+            along=self.along,
         )
 
 
@@ -221,6 +229,7 @@ def filled(
     key: Key,
     where: str | SparkColumn | None,
     filling: Filling,
+    along: object = None,
 ) -> Filled:
     """Return segments and the rows that fill them; raise if they do not suit each other."""
     plain = segments.bare
@@ -229,12 +238,13 @@ def filled(
             "fill", str(plain.spec), "frames, sliding and tumbling windows can be filled"
         )
     source, described = other_source(segments.source, other, on)
+    place = second_place(plain, source, along)
     if source.df.isStreaming and not plain.is_streaming:
         source.check_other("fills")
         segments = _stored(segments, source.shard_count)
         plain = segments.bare
     by, matches = matching(plain.keys, plain.schema, source, key, described)
-    result = Filled(segments, replace(source, by=by), filling, matches, _condition(where))
+    result = Filled(segments, replace(source, by=by), filling, matches, _condition(where), place)
     fill_plan(FillPlan(plain, (result.fill_source(()),)))  # raises if something does not suit
     return result
 
@@ -250,11 +260,13 @@ def _stored(segments: Segments, shards: int) -> Stored:
             "fragments", str(framing.fragments), "these frames come from a batch, and all are whole"
         )
     names = [name for name in plain.naming.bounds if name not in ("n", "n_missing")]
-    start, end = (name for name in names if name.endswith(("_start", "_end")))
+    along = plain.region_bounds or ()
+    start, end = (n for n in names if n.endswith(("_start", "_end")) and n not in along)
     columns = (*plain.keys, *(plain.prefix + name for name in names))
     frames = Plan(plain).df.select(*(named(name) for name in columns))
     bounds = plain.prefix + start, plain.prefix + end
-    spec = StoredFramesSpec(*bounds, FillPlan(plain, ()).edge, (start, end), columns)
+    regions = (plain.prefix + along[0], plain.prefix + along[1]) if along else None
+    spec = StoredFramesSpec(*bounds, FillPlan(plain, ()).edge, (start, end), columns, regions)
     return Stored(StreamInput(frames, bounds[0], plain.keys, shards=shards), plain.prefix, spec)
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
+from pyspark.sql.types import NumericType
 
 from muntin.errors import ArgumentError, UnknownColumnError
 from muntin.spark.api.segments import Stored
 from muntin.spark.api.stream import stream
 from muntin.specs.disorder import Disorder
 from muntin.specs.fill import CLOSED, HALF_OPEN, LEFT_OPEN, OPEN, StoredFramesSpec
+from muntin.specs.windows import column_name
 
 _EDGES = {"[]": CLOSED, "()": OPEN, "[)": HALF_OPEN, "(]": LEFT_OPEN}
 
@@ -22,6 +24,7 @@ def frames(
     end: str = "frame_end",
     *,
     bounds: str = "[]",
+    along: tuple[str, str] | None = None,
     disorder: Disorder | None = None,
     control: DataFrame | Sequence[DataFrame] | None = None,
     shards: int | None = None,
@@ -39,6 +42,8 @@ def frames(
         end: The column where it ends, of the same type.
         bounds: Whether rows exactly at start and end are inside: ``"[]"`` both, ``"[)"``,
             ``"(]"`` or ``"()"`` neither.
+        along: The two columns with the bounds of regions along their second attribute, both
+            inside: ``("along_start", "along_end")``, as ``frames.df`` of a region has them.
         disorder: How disordered a stream of frames is by ``start``, as for :func:`stream`.
         control: As for :func:`stream`.
         shards: As for :func:`stream`.
@@ -54,6 +59,25 @@ def frames(
         raise ArgumentError("bounds", bounds, f"it is one of {', '.join(map(repr, _EDGES))}")
     if not isinstance(prefix, str):
         raise ArgumentError("prefix", prefix, "it must be text such as 'mt_'")
-    stored = Stored(described, prefix, StoredFramesSpec(start, end, _EDGES[bounds]))
+    regions = None if along is None else _regions(df, along, (start, end, *described.by))
+    spec = StoredFramesSpec(start, end, _EDGES[bounds], along=regions)
+    stored = Stored(described, prefix, spec)
     stored.bare.check_operator()
     return stored
+
+
+def _regions(df: DataFrame, along: object, taken: Sequence[str]) -> tuple[str, str]:
+    """Return the columns with the bounds of regions; raise unless they are two of one type."""
+    if not (isinstance(along, list | tuple) and len(along) == 2):
+        raise ArgumentError("along", along, "it is two columns: ('along_start', 'along_end')")
+    low, high = (column_name("along", name) for name in along)
+    for name in (low, high):
+        if name not in df.columns:
+            raise UnknownColumnError("along", name, df.columns)
+        if name in taken:
+            raise ArgumentError("along", name, "it is a key or a bound already")
+    types = [df.schema[name].dataType for name in (low, high)]
+    if types[0] != types[1] or not isinstance(types[0], NumericType):
+        shown = " and ".join(type_.simpleString() for type_ in types)
+        raise ArgumentError("along", [low, high], f"they have {shown}; both are one number type")
+    return low, high

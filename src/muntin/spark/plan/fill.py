@@ -21,9 +21,10 @@ from muntin.spark.exchange.stored_input import digest
 from muntin.spark.plan.inputs import PlanInput, StreamInput
 from muntin.spark.plan.plan import PlanParts
 from muntin.spark.plan.results import ResultNames
+from muntin.spark.plan.second_attribute import SecondPlace
 from muntin.spark.plan.second_input import SecondInput, digits_of
 from muntin.spark.plan.windows import WindowPlan
-from muntin.spark.types import to_arrow
+from muntin.spark.types import to_arrow, to_spark
 from muntin.specs.axis import Axis
 from muntin.specs.fill import CLOSED, HALF_OPEN, OPEN, Edge, Filling, StoredFramesSpec
 from muntin.specs.frames.framing import Framing
@@ -35,7 +36,7 @@ from muntin.specs.windows import Landmark, Window
 class FillSource(SecondInput, WindowPlan):
     """Rows that fill: a stream whose ``by`` are the columns that match keys of the segments.
 
-    ``matches`` are the numbers of those keys.
+    ``matches`` are the numbers of those keys. Rows that fill regions lie ``along`` a column.
     """
 
     filling: Filling = field(default_factory=Filling)
@@ -48,9 +49,13 @@ class FillSource(SecondInput, WindowPlan):
     whole_rows: bool = False
     function: Function | None = None
     returns: spark_types.StructType | None = None
+    along: SecondPlace | None = None
 
     def _for_the_window(self) -> list[SparkColumn]:
         columns = [] if self.where is None else [self.where.alias("w")]
+        if self.along is not None:
+            place = named(self.along.column).cast(to_spark(self.along.type))
+            columns.append(place.alias("along"))
         if self.whole_rows:
             columns += [named(n).alias(f"c{place}") for place, n in enumerate(self.schema.names)]
         return columns
@@ -77,6 +82,7 @@ class FillSource(SecondInput, WindowPlan):
             chosen=self.where is not None,
             drops_empty=filling.empty == "drop",
             mapped=self._mapped(),
+            along=None if self.along is None else self.along.type,
         )
 
     def _mapped(self) -> UserFunction | None:
@@ -190,6 +196,7 @@ class FillPlan(PlanParts):
             edge=self.edge,
             edges=spec.edges(self.axis) if isinstance(spec, Window | Landmark) else None,
             fragments=isinstance(spec, Framing) and spec.fragments is not None,
+            along=self.segments.region_bounds,
         )
         shards = tuple(f"k{place}" for place in self._sharded_by)
         return FillOperator(segments, tuple(source.fill for source in self.fills), shards)
@@ -266,6 +273,7 @@ class FillPlan(PlanParts):
             results += [] if source.returns is None else [f"to {source.returns.simpleString()}"]
             identity[f"fill {place}"] = (
                 f"{source.filling}; on {source.source.on}; by {', '.join(by) or 'nothing'}; "
+                f"{'' if source.along is None else f'along {source.along.column}; '}"
                 f"{', '.join(results)}; arguments {', '.join(types) or 'none'}"
             )
             disorder = source.source.disorder

@@ -125,6 +125,9 @@ class TableFillPlan(PlanParts):
         inside = (on >= low if edge.start else on > low) & (on <= high if edge.end else on < high)
         for place, name in enumerate(fill.names):
             inside = inside & F.col(name).eqNullSafe(F.col(f"h_k{place}"))
+        if segments.along is not None:
+            low_along, high_along = map(F.col, segments.along)
+            inside = inside & F.col("h_along").between(low_along, high_along)
         return inside
 
     def _moved(self, name: str, ticks: int, shifts: Sequence[int]) -> SparkColumn:

@@ -46,6 +46,10 @@ class FramePlan(WindowPlan):
         assert isinstance(self.spec, Framing)
         return self.spec
 
+    @property
+    def region_bounds(self) -> tuple[str, str] | None:
+        return None if self.framing.kind.second_axis is None else ("along_start", "along_end")
+
     @cached_property
     def slots(self) -> list[Expression]:
         """Every expression that Spark evaluates for the aggregates of rows, once each."""
@@ -72,10 +76,15 @@ class FramePlan(WindowPlan):
 
     @cached_property
     def bounds(self) -> tuple[str, ...]:
-        second_axis = self.framing.kind.second_axis
-        along = () if second_axis is None else ("along_start", "along_end")
         counts = () if self.columns else ("n", "n_missing")
-        return ("frame_id", "frame_start", "frame_end", *along, *counts, "status")
+        return (
+            "frame_id",
+            "frame_start",
+            "frame_end",
+            *(self.region_bounds or ()),
+            *counts,
+            "status",
+        )
 
     def _selected(self) -> list[SparkColumn]:
         """Return what travels: plain columns if rows that tie are combined to one row."""

@@ -30,6 +30,13 @@ class StoredFramesPlan(WindowPlan):
         own = {*self.source.by, self.source.on, self.stored.end}
         return tuple(name for name in self.schema.names if name not in own)
 
+    @property
+    def region_bounds(self) -> tuple[str, str] | None:
+        if self.stored.along is None:
+            return None
+        low, high = (f"r{self.kept.index(name)}" for name in self.stored.along)
+        return low, high
+
     def _for_the_window(self) -> list[SparkColumn]:
         kept = [named(name).alias(f"r{place}") for place, name in enumerate(self.kept)]
         return [named(self.stored.end).alias("until"), *kept]

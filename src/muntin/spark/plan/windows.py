@@ -70,6 +70,11 @@ class WindowPlan(TypedInput, PlanParts):
         scale = max(scale, self.digits)
         return self.spec.axis(domain, scale=scale, zone=zone, also=finest)
 
+    @property
+    def region_bounds(self) -> tuple[str, str] | None:
+        """The operator's columns with the bounds of regions along their second attribute."""
+        return None
+
     @cached_property
     def lag(self) -> int:
         """How far the punctuation is behind the rows by the lengths of the disorder, in ticks."""
