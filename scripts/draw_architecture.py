@@ -37,7 +37,7 @@ OPERATORS = [
     "build",
 ]
 SPARK = [
-    "types, columns",
+    "columns",
     "exchange",
     "plan",
     "explain",
@@ -90,7 +90,7 @@ WAY = [
         "both",
         "In your program: what is asked",
         "mt.stream(df, on=, by=).window(...).agg(...) checks its arguments",
-        ["spark/api/stream.py", "spark/api/windows.py", "specs/windows.py", "aggregates/parse.py"],
+        ["spark/api/stream.py", "spark/api/segments.py", "specs/windows.py", "aggregates/parse.py"],
     ),
     (
         "both",
@@ -108,7 +108,7 @@ WAY = [
         "In a task: route",
         "rows without a place are refused, the others become panes, one message for each shard",
         [
-            "spark/exchange/messages.py",
+            "spark/exchange/routing.py",
             "operators/windows/panes.py",
             "operators/common/admission.py",
             "kernels/ticks.py",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from muntin.planner.explain_graph import Graph, Node, drawn
+from muntin.planner.explain import Graph, Node, drawn
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.row_windows import RowWindow
 from muntin.specs.windows import Window

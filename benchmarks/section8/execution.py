@@ -17,8 +17,7 @@ from muntin.aggregates.definition import AggregateCall
 from muntin.kernels.compile import INT, INTS, NONE, OUT_INTS, kernel
 from muntin.kernels.grouping import least_by_group
 from muntin.kernels.sliding import slide_least
-from muntin.operators.progress.progress import Progress, ProgressMessages
-from muntin.operators.progress.slack import Punctuator
+from muntin.operators.progress.progress import Progress, ProgressMessages, Punctuator
 from muntin.operators.protocol import InputBatch, MemoryState
 from muntin.operators.windows.operator import WindowOperator
 from muntin.specs.axis import Domain

@@ -17,8 +17,7 @@ import pyarrow as pa
 
 from benchmarks.section8.disorder import SECOND, Arrivals, Floats, Ints
 from muntin.aggregates.definition import AggregateCall
-from muntin.operators.progress.progress import Progress, ProgressMessages
-from muntin.operators.progress.slack import Punctuator
+from muntin.operators.progress.progress import Progress, ProgressMessages, Punctuator
 from muntin.operators.protocol import InputBatch, MemoryState
 from muntin.operators.windows.operator import WindowOperator
 from muntin.specs.axis import Domain

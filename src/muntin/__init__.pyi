@@ -84,11 +84,11 @@ from muntin.spark.api.resample import Resampled as Resampled
 from muntin.spark.api.segments import Filled as Filled
 from muntin.spark.api.segments import Stored as Stored
 from muntin.spark.api.segments import StoredFrames as StoredFrames
+from muntin.spark.api.segments import Windowed as Windowed
+from muntin.spark.api.segments import Windows as Windows
 from muntin.spark.api.stored_frames import frames as frames
 from muntin.spark.api.stream import Stream as Stream
 from muntin.spark.api.stream import stream as stream
-from muntin.spark.api.windows import Windowed as Windowed
-from muntin.spark.api.windows import Windows as Windows
 from muntin.spark.queries.write import progress as progress
 from muntin.spark.queries.write import write as write
 from muntin.specs.disorder import Disorder as Disorder

@@ -11,8 +11,8 @@ import pytest
 from muntin.aggregates.accumulators import Count, OwnAccumulator
 from muntin.aggregates.own_aggregate import OwnAggregate, checked
 from muntin.aggregates.sketches import ApproxCountDistinct
+from muntin.spark.columns import to_spark
 from muntin.spark.explain.state_profile import KeptPart
-from muntin.spark.types import to_spark
 from tests.aggregates.examples import Gathered, Squares
 from tests.drivers.programs import PATIENCE, answer, python_without_muntin, start
 

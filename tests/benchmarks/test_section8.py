@@ -24,7 +24,7 @@ from benchmarks.section8.policies import (
     with_external,
     with_slack,
 )
-from muntin.operators.progress.slack import Punctuator
+from muntin.operators.progress.progress import Punctuator
 from tests.thorough import examples
 
 SMALL = blocks.Case(Router(block=49.0), 60, 6, (0, 12, 24, 36, 47, 48, 49, 50, 60), blocks=30)

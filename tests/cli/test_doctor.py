@@ -9,9 +9,8 @@ import pytest
 from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
-from muntin.cli import doctor_checks
-from muntin.cli.commands.doctor import judged
-from muntin.cli.doctor_checks import Verdict
+from muntin.cli.commands import doctor
+from muntin.cli.commands.doctor import Verdict, judged
 from muntin.cli.errors import Exit
 from muntin.cli.main import main
 from muntin.spark.requirements import ROCKSDB
@@ -71,7 +70,7 @@ def test_an_old_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     java.write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_392\"' >&2\n")
     java.chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    (finding,) = doctor_checks.java()
+    (finding,) = doctor.java()
     assert finding.verdict is Verdict.PROBLEM
     assert "is Java 8; Spark 4 needs 17" in finding.says
 
@@ -85,18 +84,16 @@ def test_a_python_of_workers_that_does_not_run(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        doctor_checks, "_NEEDED", (("no.such_module", "nothing", "a test needs it"),)
-    )
-    (finding,) = doctor_checks.needed()
+    monkeypatch.setattr(doctor, "_NEEDED", (("no.such_module", "nothing", "a test needs it"),))
+    (finding,) = doctor.needed()
     assert finding.verdict is Verdict.PROBLEM
     assert finding.remedy == "pip install nothing"
     assert "a test needs it" in finding.says
 
 
 def test_another_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor_checks, "_version", lambda package: "3.5.1")
-    (finding,) = doctor_checks.spark()
+    monkeypatch.setattr(doctor, "_version", lambda package: "3.5.1")
+    (finding,) = doctor.spark()
     assert finding.verdict is Verdict.PROBLEM
     assert finding.remedy == "pip install 'pyspark>=4.3,<4.4'"
 

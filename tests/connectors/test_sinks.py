@@ -11,8 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import muntin as mt
 from muntin.errors import ArgumentError, RequirementError
-from muntin.session.triggers.ledger import Ledger
-from muntin.session.triggers.trigger import Trigger
+from muntin.session.triggers.trigger import Ledger, Trigger
 from muntin.spark.connectors.sinks.protocol import Sink
 from muntin.spark.connectors.sinks.registry import open_sink, run, together
 from muntin.testing import replay

@@ -3,8 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muntin.operators.progress.progress import Progress, ProgressMessages
-from muntin.operators.progress.slack import Punctuator
+from muntin.operators.progress.progress import Progress, ProgressMessages, Punctuator
 from muntin.operators.protocol import MemoryState, Punctuation
 
 TICK = st.one_of(st.none(), st.integers(-100, 100))

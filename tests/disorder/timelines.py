@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from muntin.kernels.arrays import NEVER
-from muntin.operators.progress.build import punctuator
-from muntin.operators.progress.progress import Progress, ProgressMessages
-from muntin.operators.progress.slack import Punctuator
+from muntin.operators.build import punctuator
+from muntin.operators.progress.progress import Progress, ProgressMessages, Punctuator
 from muntin.operators.protocol import MemoryState, Punctuation
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.disorder import Disorder

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import types as spark
 
 from muntin.errors import UnsupportedTypeError
-from muntin.spark.types import to_arrow, to_spark
+from muntin.spark.columns import to_arrow, to_spark
 
 FLAT = {
     "boolean": pa.bool_(),

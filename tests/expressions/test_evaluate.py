@@ -17,7 +17,7 @@ from muntin.aggregates.parse import parse_bridge
 from muntin.expressions.evaluate import evaluate
 from muntin.expressions.types import check, no_aggregate
 from muntin.expressions.values import from_arrow, truth
-from muntin.spark.types import to_arrow
+from muntin.spark.columns import to_arrow
 
 SCHEMA = (
     "x DOUBLE, i INT, k BIGINT, d DECIMAL(10, 2), s STRING, b BOOLEAN, ts TIMESTAMP, "

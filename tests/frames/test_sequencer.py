@@ -16,9 +16,8 @@ import pytest
 from muntin.errors import TieError
 from muntin.kernels.frames.records import BREAKS, CARRIED, NEVER, REAL, SATISFIES
 from muntin.operators.frames.kinds.threshold import ArrowThreshold
-from muntin.operators.frames.ordered_rows import Missing
+from muntin.operators.frames.ordered_rows import Missing, Ties, same_as_before
 from muntin.operators.frames.sequencer import KnownUpTo, OrderedBatch, Sequencer, Slots
-from muntin.operators.frames.tied_rows import Ties, same_as_before
 from tests.frames.feeding import INTEGER, line
 
 Ints = npt.NDArray[np.int64]

@@ -39,7 +39,7 @@ SUBROOMS = {
         *("join", "resample", "build"),
     ),
     "spark": (
-        *("types", "columns", "requirements", "run_sql", "exchange", "plan", "explain", "plot"),
+        *("columns", "requirements", "run_sql", "exchange", "plan", "explain", "plot"),
         *("api", "queries", "connectors", "start"),
     ),
 }
@@ -172,11 +172,11 @@ def test_names_are_found(code: str, names: list[str]) -> None:
         ("kernels.ticks", "muntin.operators.protocol", "kernels is below operators"),
         ("expressions.read", "muntin.aggregates", "expressions is below aggregates"),
         ("aggregates.bind", "muntin.operators", "aggregates is below operators"),
-        ("operators.windows.panes", "muntin.spark.types", "operators is below spark"),
+        ("operators.windows.panes", "muntin.spark.columns", "operators is below spark"),
         ("operators.windows.panes", "muntin.Window", "the front door is for users"),
         ("operators.windows.panes", "pyspark.sql", "only spark, testing may"),
         ("operators.windows.panes", "muntin.operators.rows.cut", "windows is below operators.rows"),
-        ("operators.protocol", "muntin.operators.common.keys", "is below operators.common"),
+        ("operators.protocol", "muntin.operators.common.buckets", "is below operators.common"),
         ("simulate.router", "muntin.spark.api.stream", "simulate is below spark"),
         ("simulate.router", "pyspark", "only spark, testing may"),
         ("planner.select", "pyspark.sql", "only spark, testing may"),
@@ -184,7 +184,7 @@ def test_names_are_found(code: str, names: list[str]) -> None:
         ("parser.parse", "muntin.aggregates.parse", "parser is below aggregates"),
         ("spark.plan.plan", "muntin.testing.replay", "spark is below testing"),
         ("spark.plan.plan", "muntin.spark.api.stream", "spark.plan is below spark.api"),
-        ("spark.types", "pyspark.sql.types._parse", "not for PySpark's users"),
+        ("spark.columns", "pyspark.sql.types._parse", "not for PySpark's users"),
     ],
 )
 def test_what_is_refused(module: str, name: str, reason: str) -> None:
@@ -202,7 +202,7 @@ def test_what_is_refused(module: str, name: str, reason: str) -> None:
         ("aggregates.bind", "pyarrow"),
         ("operators.rows.cut", "muntin.kernels.grouping"),
         ("operators.rows.cut", "muntin.operators.windows.panes"),
-        ("spark.types", "pyspark.sql.DataFrame"),
+        ("spark.columns", "pyspark.sql.DataFrame"),
         ("spark.api.stream", "muntin.spark.plan.plan.PlanParts"),
         ("testing.replay", "muntin.spark.api.plan.Plan"),
         ("planner.select", "muntin.parser.statements"),

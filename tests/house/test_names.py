@@ -16,23 +16,13 @@ MOST_FILES = 25
 #: as ``windows`` and ``frames``, are features too and may recur.)
 FEATURES = {
     *("check", "correlated", "density", "disorder", "doctor", "held_rows", "ordered_rows", "own"),
-    *(
-        "own_aggregate",
-        "pattern",
-        "psoup",
-        "regions",
-        "relations",
-        "requirements",
-        "row_windows",
-        "schemes",
-    ),
-    *("segments", "spark_session", "sql", "stored_frames", "tied_rows", "value_counts"),
-    *("delta_lake", "files", "kafka", "postgres"),
+    *("own_aggregate", "pattern", "psoup", "regions", "relations", "row_windows", "schemes"),
+    *("segments", "spark_session", "sql", "value_counts"),
+    *("files", "kafka", "postgres"),
 }
 #: Stems that say what a file is to its room, whatever the room.
 PARTS = {
     *("build", "dialect", "errors", "functions", "operator", "parse", "protocol", "registry"),
-    "types",
 }
 
 

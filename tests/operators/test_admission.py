@@ -7,8 +7,7 @@ import pyarrow as pa
 
 from muntin.kernels.arrays import NEVER
 from muntin.operators.common.admission import Admission, is_late
-from muntin.operators.common.arrow_columns import original_names
-from muntin.operators.protocol import Punctuation
+from muntin.operators.protocol import Punctuation, original_names
 from muntin.specs.axis import Axis, Domain
 
 DOUBLES = Axis(Domain.DOUBLE, 1)

@@ -13,9 +13,8 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from muntin.operators.progress.build import punctuator
-from muntin.operators.progress.progress import Progress, ProgressMessages
-from muntin.operators.progress.slack import Punctuator
+from muntin.operators.build import punctuator
+from muntin.operators.progress.progress import Progress, ProgressMessages, Punctuator
 from muntin.operators.protocol import InputBatch, MemoryState, Operator, Step
 from muntin.operators.windows.pane_store import LAYOUT
 from muntin.reference.disorder import ArrivedRows, Rule

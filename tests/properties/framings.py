@@ -22,8 +22,7 @@ from muntin.expressions.nodes import Comparison, Node, Slot, Text
 from muntin.expressions.spark_expressions import Sql
 from muntin.operators.frames.arrow_kind import FrameOperatorInputs
 from muntin.operators.frames.build import build
-from muntin.operators.frames.ordered_rows import Bridge
-from muntin.operators.frames.tied_rows import CombinedTies
+from muntin.operators.frames.ordered_rows import Bridge, CombinedTies
 from muntin.operators.protocol import InputBatch, MemoryState, Operator, Punctuation
 from muntin.reference import aggregates
 from muntin.reference.frames.frames import FrameReference

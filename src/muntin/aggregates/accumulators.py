@@ -21,7 +21,7 @@ from muntin.expressions.nodes import KeptRowsType
 from muntin.kernels.arrays import Ints
 from muntin.kernels.numbers import double_double
 from muntin.kernels.numbers.decimals import limbs_of_decimals, limbs_of_integers
-from muntin.kernels.numbers.lists import lists
+from muntin.kernels.value_counts import lists
 
 
 class AccumulatorKind(StrEnum):

@@ -26,8 +26,8 @@ from muntin.aggregates.definition import (
 from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Floats, Ints
 from muntin.kernels.numbers.decimals import as_doubles
-from muntin.kernels.numbers.lists import lists
 from muntin.kernels.numbers.order_keys import orderable
+from muntin.kernels.value_counts import lists
 
 
 class Bags(Protocol):

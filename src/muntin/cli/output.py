@@ -12,10 +12,10 @@ import click
 from muntin.cli.progress import CommandProgress, line_of
 
 if TYPE_CHECKING:
+    from muntin.spark.columns import DataFrame, SparkSession
     from muntin.spark.connectors.sinks.console import Board
     from muntin.spark.connectors.sinks.protocol import Sink
     from muntin.spark.queries.progress import RunProgress
-    from muntin.spark.types import DataFrame, SparkSession
 
 FORMATS = ("table", "json", "csv")
 

@@ -1,4 +1,7 @@
-"""Starting Spark for a command, with the packages that its sources and sinks need."""
+"""Starting Spark for a command, with the packages that its sources and sinks need.
+
+Which sources and sinks a text names, and whether it streams, is known before Spark starts.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import os
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -14,12 +17,22 @@ from typing import TYPE_CHECKING
 
 from muntin.cli.options import SparkOptions
 from muntin.cli.progress import CommandProgress
+from muntin.parser.statements import (
+    ConnectorCall,
+    CreateQuery,
+    CreateStream,
+    CreateTable,
+    CreateTrigger,
+    Statement,
+)
 
 if TYPE_CHECKING:
-    from muntin.spark.types import SparkSession
+    from muntin.spark.columns import SparkSession
 
 #: Seconds within which the process of Java is forked, if at all.
 _FORK_SECONDS = 2
+#: Sources that may never end, so that they are read as streams.
+_ENDLESS = frozenset({"stdin", "socket"})
 
 
 @contextmanager
@@ -71,6 +84,28 @@ def _running() -> SparkSession | None:
     """Return the session of this process; without PySpark imported there is none."""
     if "pyspark" not in sys.modules:
         return None
-    from muntin.spark.types import SparkSession
+    from muntin.spark.columns import SparkSession
 
     return SparkSession.getActiveSession()
+
+
+def called(statements: Sequence[Statement]) -> set[str]:
+    """Return the names of the sources, sinks and actions of a text."""
+    return {call.name.lower() for call in _calls(statements)}
+
+
+def streams(statements: Sequence[Statement]) -> bool:
+    """Return whether a text reads a source that may never end."""
+    streams = (statement for statement in statements if isinstance(statement, CreateStream))
+    return any(stream.source.name.lower() in _ENDLESS for stream in streams)
+
+
+def _calls(statements: Sequence[Statement]) -> Iterator[ConnectorCall]:
+    for statement in statements:
+        match statement:
+            case CreateStream(source=call) | CreateTable(source=call):
+                yield call
+            case CreateQuery(into=into, late=late):
+                yield from (call for call in (into, late) if call is not None)
+            case CreateTrigger(action=call):
+                yield call

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from muntin.spark.api.stream import stream
-from muntin.spark.types import DataFrame, SparkSession
+from muntin.spark.columns import DataFrame, SparkSession
 
 #: Seconds per slide.
 _SLIDE = 1

@@ -5,15 +5,41 @@ A bag is values with counts. Values are ranks among all distinct values at hand.
 forward. So an entry enters and leaves once, whatever the overlap, at a cost of the logarithm of the
 number of distinct values [Panes 3.2, pseudo-differential]. Counts are integers, so removing a value
 leaves no rounding error.
+
+Counted values of several groups travel as list columns, which are built and taken apart here.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from muntin.kernels.arrays import Ints
 from muntin.kernels.compile import INT, INTS, NONE, OUT_INTS, inline, kernel
 from muntin.kernels.fenwick import add, find
+
+
+def lists(lengths: npt.ArrayLike, values: pa.Array) -> pa.Array:
+    """Return lists of these lengths, one after the other.
+
+    >>> lists([2, 0, 1], pa.array(["a", "b", "c"])).to_pylist()
+    [['a', 'b'], [], ['c']]
+    """
+    ends = np.append(0, np.cumsum(lengths, dtype=np.int64))
+    # Arrow checks that lengths fit its 32 bits; NumPy would not.
+    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), values)
+
+
+def lengths(column: pa.Array) -> Ints:
+    """Return the length of each list; no list is null.
+
+    >>> lengths(pa.array([["a", "b"], [], ["c"]]))
+    array([2, 0, 1])
+    """
+    sizes: Ints = pc.list_value_length(column).to_numpy().astype(np.int64)
+    return sizes
 
 
 @inline

@@ -20,7 +20,7 @@ from muntin.spark.api.lookup import Probed
 from muntin.spark.api.plan import Plan
 from muntin.spark.api.resample import Resampled
 from muntin.spark.api.stream import Stream
-from muntin.spark.types import DataFrame
+from muntin.spark.columns import DataFrame
 
 _DISORDER = "DISORDER in CREATE STREAM, or stream(..., disorder => SLACK '10 seconds')"
 

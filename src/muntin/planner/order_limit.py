@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from muntin.parser.errors import SqlError
 from muntin.parser.statements import Query
-from muntin.spark.types import DataFrame
+from muntin.spark.columns import DataFrame
 
 _RANK = "_rank"
 _BOUNDS = ("window_start", "window_end", "frame_start", "frame_end")

@@ -16,7 +16,7 @@ from muntin.parser.dialect import SQL
 from muntin.parser.errors import SqlError, argument_refused
 from muntin.parser.statements import Method, PsoupInterval, Query, Windowing
 from muntin.planner.relations import Relation
-from muntin.spark.types import progressing
+from muntin.spark.columns import progressing
 from muntin.specs.axis import Domain
 from muntin.specs.lengths import Duration, Length, Number, parse_length
 

@@ -14,8 +14,8 @@ from muntin.parser.errors import Position, SqlError, closest
 from muntin.parser.statements import Query, Windowing
 from muntin.planner.errors import unknown_column
 from muntin.spark.api.stream import Stream
+from muntin.spark.columns import DataFrame, SparkSession
 from muntin.spark.run_sql import stored_table, with_arrival
-from muntin.spark.types import DataFrame, SparkSession
 
 Table = DataFrame | Stream
 #: Turns a query in FROM into rows.

@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from muntin.parser.dialect import written
 from muntin.planner.relations import Scope, rows_of
+from muntin.spark.columns import DataFrame
 from muntin.spark.run_sql import select
-from muntin.spark.types import DataFrame
 
 
 @dataclass(frozen=True)

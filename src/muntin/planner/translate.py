@@ -22,8 +22,8 @@ from muntin.planner.window_plans import PlannedWindows
 from muntin.planner.windowed_select import translate_select
 from muntin.spark.api.lookup import Probed
 from muntin.spark.api.plan import Plan
+from muntin.spark.columns import DataFrame
 from muntin.spark.plan.window_ids import with_wid
-from muntin.spark.types import DataFrame
 
 #: What is done with the rows of every micro-batch.
 Finish = Callable[[DataFrame], DataFrame]

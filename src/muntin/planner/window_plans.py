@@ -24,12 +24,10 @@ from muntin.spark.api.combine import combine
 from muntin.spark.api.frame_kinds import KINDS
 from muntin.spark.api.frames import Frames
 from muntin.spark.api.plan import Plan
-from muntin.spark.api.segments import Filled, Segments
+from muntin.spark.api.segments import Filled, Segments, Windowed
 from muntin.spark.api.stream import Stream, stream
-from muntin.spark.api.windows import Windowed
-from muntin.spark.columns import condition
+from muntin.spark.columns import DataFrame, condition
 from muntin.spark.plan.window_ids import with_wid
-from muntin.spark.types import DataFrame
 from muntin.specs.disorder import Disorder
 from muntin.specs.frames.schemes import Schedule
 

@@ -29,7 +29,7 @@ from muntin.planner.window_plans import (
     planned,
     roles_of,
 )
-from muntin.spark.types import DataFrame
+from muntin.spark.columns import DataFrame
 
 #: Windows for which rows may be joined before or after.
 _JOINABLE = ("window", "tumbling", "landmark", "latch")

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 
 from muntin.parser.statements import CreateStream
 from muntin.session.catalog import Catalog
+from muntin.spark.columns import SparkSession
 from muntin.spark.connectors.sources.malformed import count_rows
 from muntin.spark.connectors.sources.protocol import OpenedSource
 from muntin.spark.queries.progress import RunProgress, Tasks, running_tasks
-from muntin.spark.types import SparkSession
 
 
 @dataclass

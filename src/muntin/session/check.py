@@ -26,10 +26,10 @@ from muntin.session.outputs import Outputs, plan_with_late_rows
 from muntin.session.session import SqlSession
 from muntin.session.simulated_source import simulation
 from muntin.session.sources import Sources, at_call
+from muntin.spark.columns import DataFrame, SparkSession
 from muntin.spark.connectors.signature import named
 from muntin.spark.connectors.sinks.registry import SINKS
 from muntin.spark.connectors.sources.registry import SOURCES, open_empty
-from muntin.spark.types import DataFrame, SparkSession
 
 
 @dataclass

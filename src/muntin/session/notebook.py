@@ -15,7 +15,7 @@ from muntin.session.session import SqlSession
 from muntin.session.sources import Sources
 from muntin.session.sql import session_of
 from muntin.spark.api.stream import Stream
-from muntin.spark.types import DataFrame
+from muntin.spark.columns import DataFrame
 
 
 class NotebookShell(Protocol):

@@ -13,13 +13,12 @@ from muntin.planner.select import GROUP
 from muntin.planner.translate import Finish, SinglePlan, TranslatedQuery
 from muntin.session.session import SqlSession
 from muntin.session.sources import at_call
-from muntin.session.triggers.ledger import Ledger
-from muntin.session.triggers.trigger import Trigger, action_of
+from muntin.session.triggers.trigger import Ledger, Trigger, action_of
 from muntin.spark.api.plan import Plan
+from muntin.spark.columns import DataFrame
 from muntin.spark.connectors.sinks.protocol import Sink
 from muntin.spark.connectors.sinks.registry import SINKS, open_sink, together
 from muntin.spark.connectors.sources.registry import SOURCES
-from muntin.spark.types import DataFrame
 
 #: Makes the sink of a query that names none, from its name and whether it is a stream.
 Default = Callable[[str, bool], Sink]

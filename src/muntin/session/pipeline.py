@@ -36,11 +36,11 @@ from muntin.session.outputs import (
 from muntin.session.session import SqlSession
 from muntin.session.sources import Sources
 from muntin.spark.api.plan import Plan
+from muntin.spark.columns import DataFrame, SparkSession
 from muntin.spark.connectors.sinks.protocol import Sink
 from muntin.spark.connectors.sinks.registry import SINKS, open_sink, run
 from muntin.spark.queries.progress import Watch, counted
 from muntin.spark.queries.stop import StreamingQuery
-from muntin.spark.types import DataFrame, SparkSession
 
 #: The folders of runs: of queries, and of the queries that write malformed rows.
 _QUERIES, _MALFORMED = "queries", "letters"

@@ -1,11 +1,11 @@
-"""A session of the language: what was created so far, and what statements answer."""
+"""A session of the language: what was created so far, what statements answer, how queries run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from muntin.errors import MuntinError
+from muntin.errors import ArgumentError, MuntinError, did_you_mean
 from muntin.parser.errors import Position, SqlError, closest
 from muntin.parser.parse import parse
 from muntin.parser.statements import (
@@ -16,6 +16,7 @@ from muntin.parser.statements import (
     CreateTrigger,
     Drop,
     Explain,
+    Format,
     Kept,
     Query,
     Select,
@@ -26,14 +27,14 @@ from muntin.planner.bounded import check_bounded
 from muntin.planner.explain import explained
 from muntin.planner.relations import Scope, Table
 from muntin.planner.translate import TranslatedQuery, tables_of, translate
-from muntin.session.catalog import Catalog, Declared, kind_of, refusal
+from muntin.session.catalog import Catalog, Declared, kind_of, refusal, unnamed
 from muntin.session.triggers.trigger import ACTIONS
 from muntin.spark.api.plan import Plan
 from muntin.spark.api.stream import Stream, stream
+from muntin.spark.columns import DataFrame, SparkSession
 from muntin.spark.connectors.signature import Signature
 from muntin.spark.connectors.sinks.registry import SINKS
 from muntin.spark.connectors.sources.registry import SOURCES
-from muntin.spark.types import DataFrame, SparkSession
 
 #: Opens a source, from its call, its schema, and whether to read it as a stream.
 Opener = Callable[[SparkSession, ConnectorCall, str | None, bool], DataFrame]
@@ -243,3 +244,26 @@ def _signatures(name: str) -> Iterator[Signature]:
     if name in ACTIONS:
         yield ACTIONS[name][0]
     yield Signature(name, ())
+
+
+def explanations(
+    session: SqlSession, statements: Sequence[Statement], only: str | None, form: Format
+) -> dict[str, str]:
+    """Return how the queries of statements will run: all of them, or the one named ``only``."""
+    queries = dict(named_queries(statements))
+    if only is not None and only not in queries:
+        expected = f"there is no such query{did_you_mean(only, queries)}; there are "
+        raise ArgumentError("query", only, expected + ", ".join(queries))
+    wanted = queries if only is None else {only: queries[only]}
+    return {name: explained(session.translated(query), form) for name, query in wanted.items()}
+
+
+def named_queries(statements: Sequence[Statement]) -> Iterator[tuple[str, Query]]:
+    """Yield the queries of statements with their names; those without a name are numbered."""
+    selects = 0
+    for statement in statements:
+        if isinstance(statement, CreateQuery):
+            yield statement.name, statement.query
+        elif isinstance(statement, Select):
+            selects += 1
+            yield unnamed(selects), statement.query

@@ -20,11 +20,11 @@ from muntin.session.catalog import Catalog
 from muntin.session.session import SqlSession
 from muntin.session.simulated_source import simulation
 from muntin.spark.api.control import control, end
+from muntin.spark.columns import DataFrame, SparkSession, to_spark
 from muntin.spark.connectors.signature import named
 from muntin.spark.connectors.sources.protocol import OpenedSource
 from muntin.spark.connectors.sources.registry import SOURCES, open_source
 from muntin.spark.queries.stop import StreamingQuery
-from muntin.spark.types import DataFrame, SparkSession, to_spark
 
 
 @dataclass

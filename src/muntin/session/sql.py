@@ -9,8 +9,8 @@ from muntin.errors import MuntinError
 from muntin.session.session import SqlSession
 from muntin.session.sources import Sources
 from muntin.spark.api.stream import Stream
+from muntin.spark.columns import DataFrame, SparkSession
 from muntin.spark.requirements import active_session
-from muntin.spark.types import DataFrame, SparkSession
 
 
 def sql(text: str, /, **tables: object) -> DataFrame:

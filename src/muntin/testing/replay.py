@@ -26,8 +26,8 @@ from muntin.errors import ArgumentError
 from muntin.spark.api.control import marked
 from muntin.spark.api.plan import Plan
 from muntin.spark.api.stream import Stream, stream
+from muntin.spark.columns import to_arrow
 from muntin.spark.queries.write import progress, write
-from muntin.spark.types import to_arrow
 from muntin.specs.disorder import Disorder
 
 #: The punctuation that ends a stream.

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from muntin.session.triggers.ledger import Ledger
+from muntin.session.triggers.trigger import Ledger
 
 
 def test_what_is_done_is_remembered_by_another_process(tmp_path: Path) -> None:

@@ -27,10 +27,9 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     declares is not touched; any other source is read for its columns. The exit code is 3 if there
     is a mistake.
     """
-    from muntin.cli.spark_session import session
+    from muntin.cli.spark_session import called, session, streams
     from muntin.parser.errors import SqlError
     from muntin.parser.parse import parse
-    from muntin.session.requirements import called, streams
 
     text = arguments["file"].read_text()
     try:

@@ -30,9 +30,8 @@ def command(**arguments: Any) -> None:
     For each query: windows and panes, operators, shards, and what is kept and whether that is
     bounded.
     """
-    from muntin.cli.spark_session import session
+    from muntin.cli.spark_session import called, session, streams
     from muntin.parser.parse import parse
-    from muntin.session.requirements import called, streams
 
     text = arguments["file"].read_text()
     statements = parse(text)
@@ -43,7 +42,7 @@ def command(**arguments: Any) -> None:
         TemporaryDirectory(prefix="muntin-") as folder,
     ):
         from muntin.session.check import Check
-        from muntin.session.explain import explanations
+        from muntin.session.session import explanations
 
         check = Check(spark, Path(folder), streaming)
         check.check(text)

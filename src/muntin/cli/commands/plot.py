@@ -39,10 +39,9 @@ def command(**arguments: Any) -> None:
     Frames are shaded over the values that they were found in. Results of windows are lines along
     window_end, one for every key. Needs pip install 'muntin[plot]'.
     """
-    from muntin.cli.spark_session import session
+    from muntin.cli.spark_session import called, session
     from muntin.parser.parse import parse
-    from muntin.session.explain import named_queries
-    from muntin.session.requirements import called
+    from muntin.session.session import named_queries
 
     text = arguments["file"].read_text()
     statements = parse(text)

@@ -57,9 +57,8 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
 
 def run_text(ctx: click.Context, text: str, arguments: Mapping[str, Any]) -> None:
     """Run a text with the options of ``muntin run``."""
-    from muntin.cli.spark_session import session
+    from muntin.cli.spark_session import called, session, streams
     from muntin.parser.parse import parse
-    from muntin.session.requirements import called, streams
 
     statements = parse(text)
     streaming = streams(statements) if arguments["stream"] is None else arguments["stream"]

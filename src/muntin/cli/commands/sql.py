@@ -145,8 +145,8 @@ class Shell:
 
     def _fetch(self, text: str) -> None:
         """Fetch what the sources and sinks of a text need and the session does not have yet."""
+        from muntin.cli.spark_session import called
         from muntin.parser.parse import parse
-        from muntin.session.requirements import called
 
         if self._packages is None:
             return

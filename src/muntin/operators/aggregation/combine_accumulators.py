@@ -24,7 +24,7 @@ from muntin.operators.aggregation.value_counts import (
     combine_counted,
     slide_collected,
 )
-from muntin.operators.common.arrow_columns import ints
+from muntin.operators.protocol import ints
 
 Columns = Sequence[pa.Array]
 #: A function that reduces integers to one per group, or to one per stretch of panes.

@@ -17,10 +17,10 @@ import pyarrow as pa
 from muntin.kernels import value_counts
 from muntin.kernels.arrays import Ints
 from muntin.kernels.grouping import Groups, add_by_group, key_and_pane
-from muntin.kernels.numbers.lists import lengths, lists
 from muntin.kernels.numbers.order_keys import RankedValues, ranked
 from muntin.kernels.sliding import slide_add
-from muntin.operators.common.arrow_columns import ints
+from muntin.kernels.value_counts import lengths, lists
+from muntin.operators.protocol import ints
 
 Columns = Sequence[pa.Array]
 

@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 
 from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.ticks import REFUSALS, lengths_from_ticks, to_ticks
-from muntin.operators.common.arrow_columns import ints, original_names, typed
-from muntin.operators.protocol import Punctuation, Routed
+from muntin.operators.protocol import Punctuation, Routed, ints, original_names, typed
 from muntin.specs.axis import Axis
 
 Reasons = npt.NDArray[np.object_]

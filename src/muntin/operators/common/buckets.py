@@ -17,8 +17,7 @@ import pyarrow as pa
 
 from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.hashing import shard_of
-from muntin.operators.common.arrow_columns import ints
-from muntin.operators.protocol import Changes, State
+from muntin.operators.protocol import Changes, State, ints
 
 PENDING = "pending"
 #: A chunk has about this many rows or fewer. More chunks than this are all read and split anew.

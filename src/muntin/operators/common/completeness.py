@@ -11,8 +11,7 @@ import pyarrow as pa
 from muntin.kernels.arrays import EVER, NEVER, Ints
 from muntin.kernels.ticks import order_of_ticks, ticks_of_order
 from muntin.operators.common.admission import Admission, is_late
-from muntin.operators.common.arrow_columns import ints
-from muntin.operators.protocol import InputBatch, Punctuation, RowCounts
+from muntin.operators.protocol import InputBatch, Punctuation, RowCounts, ints
 from muntin.specs.axis import Axis
 
 

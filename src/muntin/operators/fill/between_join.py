@@ -14,13 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.kernels.arrays import EVER, Ints, Mask
-from muntin.kernels.grouping import by_key_and_order
+from muntin.kernels.grouping import KeyedTables, by_key_and_order
 from muntin.kernels.stretches import covered, members, stretches
-from muntin.operators.common.arrow_columns import ints
-from muntin.operators.common.keys import KeyedTables
 from muntin.operators.fill.held_rows import INDEX, ROWS, HeldChunks
 from muntin.operators.fill.segments import Horizon
-from muntin.operators.protocol import Changes, ScopedState, State, forget
+from muntin.operators.protocol import Changes, ScopedState, State, forget, ints
 
 LISTED = "listed"
 

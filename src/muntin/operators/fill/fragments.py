@@ -14,10 +14,9 @@ import pyarrow as pa
 
 from muntin.kernels.arrays import NEVER, Ints, Mask
 from muntin.kernels.grouping import Groups, find_keys, key_codes
-from muntin.operators.common.arrow_columns import ints
 from muntin.operators.fill.between_join import MatchedRows
 from muntin.operators.frames.frame_aggregates import FrameAggregates
-from muntin.operators.protocol import Changes, Open, State, forget
+from muntin.operators.protocol import Changes, Open, State, forget, ints
 
 FRAGMENTS, RUNNING = "fragments", "running"
 

@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.kernels.arrays import Ints, Mask
-from muntin.operators.common.arrow_columns import ints
-from muntin.operators.protocol import Changes, State
+from muntin.operators.protocol import Changes, State, ints
 
 ROWS, INDEX = "rows", "index"
 #: The most rows in a chunk, and the number of chunks above which they are merged.

@@ -15,12 +15,21 @@ import pyarrow as pa
 
 from muntin.kernels.arrays import NEVER, Ints
 from muntin.kernels.grouping import key_codes
-from muntin.operators.common.arrow_columns import ints, numbered
 from muntin.operators.fill.between_join import BetweenJoin, MatchedRows, Probes
 from muntin.operators.fill.fragments import Fragments, OpenFills
 from muntin.operators.fill.segments import Horizon, OperatorSegments
 from muntin.operators.fill.source import FillInput
-from muntin.operators.protocol import Changes, InputBatch, MapSide, ScopedState, State, Step, forget
+from muntin.operators.protocol import (
+    Changes,
+    InputBatch,
+    MapSide,
+    ScopedState,
+    State,
+    Step,
+    forget,
+    ints,
+    numbered,
+)
 
 WAITING = "segments"
 #: The bounds of a waiting segment, the number of its shift, and the end of the fragment before it.

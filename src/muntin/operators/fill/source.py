@@ -16,11 +16,10 @@ from muntin.errors import OwnFunctionError
 from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.ticks import shift_order
 from muntin.operators.common.admission import Admission, Reasons
-from muntin.operators.common.arrow_columns import key_fields
 from muntin.operators.common.completeness import Front, in_time
 from muntin.operators.fill.between_join import MatchedRows
 from muntin.operators.frames.frame_aggregates import FrameAggregates
-from muntin.operators.protocol import InputBatch, Punctuation, Routed, RowCounts
+from muntin.operators.protocol import InputBatch, Punctuation, Routed, RowCounts, key_fields
 from muntin.specs.axis import Axis
 from muntin.specs.fill import Edge
 

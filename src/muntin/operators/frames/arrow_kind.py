@@ -22,8 +22,7 @@ from muntin.kernels.frames import records
 from muntin.kernels.numbers.decimals import words
 from muntin.kernels.numbers.order_keys import order_keys
 from muntin.kernels.ticks import to_ticks
-from muntin.operators.frames.ordered_rows import COLUMNS, Bridge
-from muntin.operators.frames.tied_rows import CombinedTies
+from muntin.operators.frames.ordered_rows import COLUMNS, Bridge, CombinedTies
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.framing import Framing

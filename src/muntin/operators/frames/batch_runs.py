@@ -16,13 +16,20 @@ import pyarrow as pa
 
 from muntin.kernels.arrays import Ints
 from muntin.kernels.frames.records import BREAKS, INTERVAL, NEVER, REAL, fresh
-from muntin.kernels.grouping import by_key_and_order, key_and_pane, key_codes
+from muntin.kernels.grouping import KeyedTables, by_key_and_order, key_and_pane, key_codes
 from muntin.kernels.stretches import find_runs
-from muntin.operators.common.arrow_columns import ints, key_fields
-from muntin.operators.common.keys import KeyedTables
 from muntin.operators.frames.operator import FrameOperator, walked
 from muntin.operators.frames.ordered_rows import OrderedRows, lacking
-from muntin.operators.protocol import InputBatch, Operator, Routed, RowCounts, State, Step
+from muntin.operators.protocol import (
+    InputBatch,
+    Operator,
+    Routed,
+    RowCounts,
+    State,
+    Step,
+    ints,
+    key_fields,
+)
 
 #: Runs are not worth sending if they have fewer rows than this on average.
 _ROWS_PER_RUN = 4

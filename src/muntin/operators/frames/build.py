@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from muntin.operators.frames.arrow_kind import ArrowKind, FrameOperatorInputs, record_fields
+from muntin.operators.frames.held_rows import OverlappingFrames
 from muntin.operators.frames.kinds.aggregate import ArrowAggregate
 from muntin.operators.frames.kinds.between import ArrowBetween
 from muntin.operators.frames.kinds.boundary import ArrowBoundary
@@ -15,10 +16,8 @@ from muntin.operators.frames.kinds.region import ArrowRegion
 from muntin.operators.frames.kinds.threshold import ArrowThreshold
 from muntin.operators.frames.kinds.trend import ArrowTrend
 from muntin.operators.frames.operator import FrameOperator
-from muntin.operators.frames.ordered_rows import Missing
-from muntin.operators.frames.overlapping import OverlappingFrames
+from muntin.operators.frames.ordered_rows import Missing, Ties
 from muntin.operators.frames.sequencer import Slots
-from muntin.operators.frames.tied_rows import Ties
 from muntin.specs.axis import Axis
 from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.framing import Framing

@@ -1,4 +1,7 @@
-"""Frames that look back at rows: such rows are held and read again together with new ones."""
+"""Frames that look back at rows: such rows are held and read again together with new ones.
+
+Overlapping frames are of this kind: a scheme picks them from the frames that begin at every row.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,24 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.kernels.arrays import EVER, Ints
-from muntin.kernels.frames.records import NEVER
-from muntin.kernels.grouping import by_key_and_order
-from muntin.operators.common.arrow_columns import key_fields
-from muntin.operators.common.keys import KeyedTables
-from muntin.operators.frames.key_memory import KEYS, KeyBuckets, KeyMemory
+from muntin.kernels.frames.overlapping_fast import candidates_in_one_pass, in_one_pass
+from muntin.kernels.frames.records import FOUND, NEVER
+from muntin.kernels.frames.schemes import (
+    choose_adjacent,
+    choose_advancing,
+    choose_all,
+    choose_cover,
+)
+from muntin.kernels.frames.walk import candidates
+from muntin.kernels.grouping import KeyedTables, by_key_and_order
+from muntin.operators.frames.key_memory import KEYS, KeyBuckets, KeyMemory, StepContext
 from muntin.operators.frames.operator import FrameOperator
 from muntin.operators.frames.ordered_rows import OrderedRows, spread
-from muntin.operators.frames.step_context import StepContext
-from muntin.operators.protocol import Changes, State, forget
+from muntin.operators.protocol import Changes, State, forget, key_fields
 
 HELD = "held"
 #: The columns that only held rows have.
@@ -157,3 +166,85 @@ class HeldRowFrames(FrameOperator):
             cells = self.contents.lifted(rows.table)
             results += self.contents.of_stretches(cells, low, high)
         return pa.Table.from_arrays(results, schema=self.result_schema)
+
+
+@dataclass(frozen=True)
+class OverlappingFrames(HeldRowFrames):
+    """Frames by a ``scheme`` [Frames 4.2]; ``overlap`` is that of adjacent frames, in ticks."""
+
+    scheme: str = "unconstrained"
+    overlap: int = 0
+
+    @property
+    def remembered_names(self) -> tuple[str, ...]:
+        """The last row whose frame is decided, and how far frames reached until then."""
+        return ("decided", "reached")
+
+    @property
+    def in_one_pass(self) -> bool:
+        """True if every row is read once, and not once for each frame that it lies in."""
+        return in_one_pass(self.record)
+
+    def find_frames(
+        self,
+        rows: OrderedRows,
+        memory: dict[str, Ints],
+        keys: KeyedTables,
+        complete: Ints,
+        ended: bool,
+    ) -> FoundFrames:
+        key = np.repeat(np.arange(len(keys)), np.diff(rows.starts))
+        over = rows.order <= memory["decided"][key]
+        since = rows.starts[:-1] + np.bincount(key[over], minlength=len(keys))
+        if self.scheme == "cover":
+            since = rows.starts[:-1]
+        candidate_frames = np.zeros(len(rows), FOUND)
+        # The next adjacent frame starts before the end of the last one, reported or not.
+        give_up = int(self.scheme != "adjacent")
+        find = candidates_in_one_pass if self.in_one_pass else candidates
+        find(self.record, rows.kernel_columns, int(ended), give_up, since, candidate_frames)
+        chosen = np.zeros(len(rows), np.uint8)
+        needed, reached = np.empty(len(keys), np.int64), memory["reached"].copy()
+        self._choose(rows, since, candidate_frames, chosen, needed, reached)
+        decided = memory["decided"].copy()
+        moved = needed > rows.starts[:-1]
+        decided[moved] = np.maximum(decided[moved], rows.order[needed[moved] - 1])
+        place = np.flatnonzero(chosen)
+        picked = candidate_frames[place]
+        picked["key"] = key[place]
+        return FoundFrames(picked, needed, {"decided": decided, "reached": reached})
+
+    def _choose(
+        self,
+        rows: OrderedRows,
+        since: Ints,
+        candidate_frames: np.ndarray,
+        chosen: npt.NDArray[np.uint8],
+        needed: Ints,
+        reached: Ints,
+    ) -> None:
+        match self.scheme:
+            case "advancing":
+                minimal = int(self.record["minimal"][0])
+                choose_advancing(
+                    rows.starts,
+                    since,
+                    rows.order,
+                    candidate_frames,
+                    minimal,
+                    chosen,
+                    needed,
+                    reached,
+                )
+            case "adjacent":
+                doubles, length = (
+                    int(self.record["doubles"][0]),
+                    self.overlap / 10**self.axis.digits,
+                )
+                columns = rows.starts, since, rows.order, rows.what, candidate_frames, doubles
+                choose_adjacent(*columns, self.overlap, length, chosen, needed, reached)
+            case "cover":
+                cover_columns = rows.starts, rows.order, rows.what, candidate_frames
+                choose_cover(*cover_columns, chosen, needed, reached)
+            case _:
+                choose_all(rows.starts, since, candidate_frames, chosen, needed)

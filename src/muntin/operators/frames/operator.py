@@ -18,20 +18,16 @@ from muntin.aggregates.definition import AggregateCall
 from muntin.kernels.arrays import EVER, Ints
 from muntin.kernels.frames.records import FOUND, INTERVAL, NEVER, POINT, is_open
 from muntin.kernels.frames.walk import walk
-from muntin.kernels.grouping import find_keys
+from muntin.kernels.grouping import KeyedTables, find_keys
 from muntin.kernels.numbers.order_keys import order_doubles, tie_ranks
 from muntin.kernels.ticks import from_order, to_ticks
 from muntin.operators.common.admission import Admission, is_late
-from muntin.operators.common.arrow_columns import ints, key_fields
 from muntin.operators.common.buckets import PENDING, due, hold
-from muntin.operators.common.keys import KeyedTables
 from muntin.operators.frames.arrow_kind import ArrowKind, Fields, kernel_record
 from muntin.operators.frames.frame_aggregates import OPEN_CELLS, FrameAggregates, JoinedCells
-from muntin.operators.frames.key_memory import KEYS, KeyBuckets, KeyMemory
-from muntin.operators.frames.ordered_rows import Bridge, Missing, OrderedRows
+from muntin.operators.frames.key_memory import KEYS, Certainty, KeyBuckets, KeyMemory, StepContext
+from muntin.operators.frames.ordered_rows import Bridge, CombinedTies, Missing, OrderedRows, Ties
 from muntin.operators.frames.sequencer import KnownUpTo, OrderedBatch, Sequencer, Slots
-from muntin.operators.frames.step_context import Certainty, StepContext
-from muntin.operators.frames.tied_rows import CombinedTies, Ties
 from muntin.operators.protocol import (
     Changes,
     InputBatch,
@@ -43,6 +39,8 @@ from muntin.operators.protocol import (
     State,
     Step,
     forget,
+    ints,
+    key_fields,
 )
 from muntin.specs.axis import Axis, Domain
 

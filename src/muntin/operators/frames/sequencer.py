@@ -13,20 +13,22 @@ from muntin.kernels.frames.records import BREAKS, NEVER, REAL, SATISFIES
 from muntin.kernels.frames.slots import fill_slots, follow_on
 from muntin.kernels.grouping import by_key_and_order
 from muntin.kernels.ticks import from_order, order_of_ticks
-from muntin.operators.common.arrow_columns import ints
 from muntin.operators.frames.arrow_kind import ArrowKind
 from muntin.operators.frames.ordered_rows import (
     Bridge,
+    CombinedTies,
     Missing,
     OrderedRows,
+    Ties,
     around,
     lacking,
     orders,
+    same_as_before,
     spread,
     verdict,
     waits,
 )
-from muntin.operators.frames.tied_rows import CombinedTies, Ties, same_as_before
+from muntin.operators.protocol import ints
 from muntin.specs.axis import Axis
 
 #: The most empty slots that are framed one by one in a step, if each of them counts.

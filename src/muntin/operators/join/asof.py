@@ -10,15 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.kernels.arrays import EVER, Ints, Mask
-from muntin.operators.common.arrow_columns import ints, key_fields
+from muntin.kernels.grouping import KeyedTables
 from muntin.operators.common.completeness import Front, careful
-from muntin.operators.common.keys import KeyedTables
 from muntin.operators.fill.held_rows import INDEX, ROWS, reached
 from muntin.operators.join.held_rows import GONE, HeldSide, Pool
 from muntin.operators.join.reach import AsofReach
 from muntin.operators.join.right_rows import PassedRows, SortedRightRows
 from muntin.operators.join.side import SideRows, TwoSides
-from muntin.operators.protocol import Changes, InputBatch, State, Step, forget
+from muntin.operators.protocol import Changes, InputBatch, State, Step, forget, ints, key_fields
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,8 @@ from muntin.expressions.evaluate import evaluate
 from muntin.expressions.nodes import Inner, Node
 from muntin.expressions.values import Value, from_arrow, truth
 from muntin.kernels.arrays import Ints, Mask
-from muntin.kernels.grouping import by_key_and_order
+from muntin.kernels.grouping import KeyedTables, by_key_and_order
 from muntin.kernels.stretches import members, stretches
-from muntin.operators.common.keys import KeyedTables
 from muntin.operators.join.held_rows import GONE, Pool
 from muntin.operators.join.reach import JoinReach
 

@@ -11,11 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.kernels.arrays import Ints, Mask
-from muntin.operators.common.arrow_columns import ints
 from muntin.operators.common.completeness import Front
 from muntin.operators.join.held_rows import GONE, MET, HeldSide, Pool
 from muntin.operators.join.side import SideRows
-from muntin.operators.protocol import Changes, State
+from muntin.operators.protocol import Changes, State, ints
 
 
 class EvictingJoin(Protocol):

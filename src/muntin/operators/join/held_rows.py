@@ -14,9 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.kernels.arrays import Ints
-from muntin.operators.common.arrow_columns import ints
 from muntin.operators.fill.held_rows import ROWS, HeldChunks
-from muntin.operators.protocol import Changes, ScopedState, State
+from muntin.operators.protocol import Changes, ScopedState, State, ints
 
 Marks = npt.NDArray[np.uint8]
 MARKS, MARK = "marks", "mark"

@@ -14,16 +14,15 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.kernels.arrays import Ints, Mask
-from muntin.operators.common.arrow_columns import key_fields
+from muntin.kernels.grouping import KeyedTables
 from muntin.operators.common.completeness import Front, careful
-from muntin.operators.common.keys import KeyedTables
 from muntin.operators.fill.held_rows import reached
 from muntin.operators.join.candidate_pairs import PairCondition, PairSearch
 from muntin.operators.join.eviction import evict
 from muntin.operators.join.held_rows import GONE, MET, HeldSide, Marks, Pool
 from muntin.operators.join.reach import JoinReach
 from muntin.operators.join.side import SideRows, TwoSides
-from muntin.operators.protocol import Changes, InputBatch, State, Step
+from muntin.operators.protocol import Changes, InputBatch, State, Step, key_fields
 from muntin.specs.join import left_only, pads_left, pads_right
 
 

@@ -16,9 +16,8 @@ from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.grouping import by_key_and_order
 from muntin.kernels.numbers.order_keys import tie_ranks
 from muntin.kernels.stretches import stretches
-from muntin.operators.common.arrow_columns import ints
 from muntin.operators.common.buckets import BucketedTable, key_buckets
-from muntin.operators.protocol import Changes, ScopedState, State, forget
+from muntin.operators.protocol import Changes, ScopedState, State, forget, ints
 
 PASSED, LEAST = "rows", "least"
 _LEAST = pa.schema([(name, pa.int64()) for name in ("bucket", "least")])

@@ -9,9 +9,8 @@ from functools import cached_property
 import pyarrow as pa
 
 from muntin.operators.common.admission import Admission
-from muntin.operators.common.arrow_columns import key_fields
 from muntin.operators.common.completeness import in_time
-from muntin.operators.protocol import InputBatch, MapSide, Routed, RowCounts
+from muntin.operators.protocol import InputBatch, MapSide, Routed, RowCounts, key_fields
 from muntin.specs.axis import Axis
 
 

@@ -14,17 +14,16 @@ import pyarrow as pa
 from muntin.kernels.arrays import NEVER, Ints
 from muntin.kernels.grouping import find_keys, greatest_of_keys
 from muntin.kernels.ticks import to_ticks
-from muntin.operators.common.arrow_columns import ints, key_fields
 from muntin.operators.common.buckets import BucketedTable, key_buckets
 from muntin.operators.progress.progress import (
     AdvancedShard,
     ObservedRows,
     Progress,
     ProgressMessages,
+    Punctuator,
     punctuation,
 )
-from muntin.operators.progress.slack import Punctuator
-from muntin.operators.protocol import Changes, State
+from muntin.operators.protocol import Changes, State, ints, key_fields
 from muntin.specs.axis import Axis
 
 

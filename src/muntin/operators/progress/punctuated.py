@@ -19,10 +19,10 @@ from muntin.operators.progress.progress import (
     ObservedRows,
     Progress,
     ProgressMessages,
+    Punctuator,
     greatest,
     punctuation,
 )
-from muntin.operators.progress.slack import Punctuator
 from muntin.operators.protocol import State
 from muntin.specs.axis import Axis
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from muntin.kernels.arrays import Floats, Ints, Mask
 from muntin.kernels.numbers.order_keys import order_doubles
-from muntin.operators.common.arrow_columns import ints
+from muntin.operators.protocol import ints
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.resample import Method
 

@@ -14,17 +14,25 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.kernels.arrays import EVER, NEVER, Ints, Mask
-from muntin.kernels.grouping import key_and_pane
+from muntin.kernels.grouping import KeyedTables, key_and_pane
 from muntin.kernels.ticks import from_order, order_of_ticks, ticks_of_order
-from muntin.operators.common.arrow_columns import ints, key_fields
 from muntin.operators.common.completeness import Front
-from muntin.operators.common.keys import KeyedTables
 from muntin.operators.fill.held_rows import reached
 from muntin.operators.join.asof import AsofJoinOperator, RightRows
 from muntin.operators.join.held_rows import GONE, HeldSide, Pool
 from muntin.operators.join.right_rows import PassedRows, SortedRightRows
 from muntin.operators.join.side import SideRows
-from muntin.operators.protocol import Changes, InputBatch, OneInput, Open, Routed, State, Step
+from muntin.operators.protocol import (
+    Changes,
+    InputBatch,
+    OneInput,
+    Open,
+    Routed,
+    State,
+    Step,
+    ints,
+    key_fields,
+)
 from muntin.operators.resample.neighbours import Neighbours
 from muntin.specs.resample import Grid
 

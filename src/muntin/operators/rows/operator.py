@@ -16,13 +16,11 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.kernels.arrays import NEVER, Ints
-from muntin.kernels.grouping import key_and_pane
+from muntin.kernels.grouping import KeyedTables, key_and_pane
 from muntin.kernels.row_windows import stretches
 from muntin.kernels.ticks import to_ticks
 from muntin.operators.aggregation.combine_accumulators import slide
-from muntin.operators.common.arrow_columns import ints
-from muntin.operators.common.keys import KeyedTables
-from muntin.operators.protocol import Changes, ChunkKey, State, open_rows
+from muntin.operators.protocol import Changes, ChunkKey, State, ints, open_rows
 from muntin.operators.rows.cut import Cutting, HeldRows, Progressed, Run
 from muntin.operators.rows.ordered_rows import OrderedRowsOperator
 from muntin.operators.windows.panes import Cells

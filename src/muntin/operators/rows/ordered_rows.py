@@ -16,12 +16,11 @@ import pyarrow.compute as pc
 
 from muntin.aggregates.definition import AggregateCall, slot_types
 from muntin.kernels.arrays import EVER, NEVER, Ints, Mask
+from muntin.kernels.grouping import KeyedTables, places
 from muntin.kernels.numbers.order_keys import tie_ranks
 from muntin.kernels.ticks import from_order, order_of_ticks
 from muntin.operators.common.admission import Admission, is_late
-from muntin.operators.common.arrow_columns import ints, key_fields
 from muntin.operators.common.buckets import PENDING, due, hold
-from muntin.operators.common.keys import KeyedTables, places
 from muntin.operators.protocol import (
     Changes,
     ChunkKey,
@@ -32,6 +31,8 @@ from muntin.operators.protocol import (
     RowCounts,
     State,
     Step,
+    ints,
+    key_fields,
 )
 from muntin.operators.rows.cut import Cut, Cutting, Progressed, Run
 from muntin.specs.axis import Axis

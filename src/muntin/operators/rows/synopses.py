@@ -14,10 +14,9 @@ import pyarrow as pa
 
 from muntin.aggregates.synopses.protocol import SynopsisKind, result_column
 from muntin.kernels.arrays import NEVER, Floats, Ints
-from muntin.operators.common.arrow_columns import ints
+from muntin.kernels.grouping import KeyedTables
 from muntin.operators.common.buckets import BucketedTable, key_buckets
-from muntin.operators.common.keys import KeyedTables
-from muntin.operators.protocol import Changes, State
+from muntin.operators.protocol import Changes, State, ints
 from muntin.operators.rows.cut import Cutting, Progressed, Run
 from muntin.operators.rows.ordered_rows import OrderedRowsOperator
 

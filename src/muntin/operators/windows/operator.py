@@ -19,7 +19,6 @@ from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.sliding import LANDMARK, LATCH, intervals
 from muntin.kernels.ticks import from_ticks
 from muntin.operators.aggregation.combine_accumulators import slide
-from muntin.operators.common.arrow_columns import ints
 from muntin.operators.protocol import (
     InputBatch,
     OneInput,
@@ -27,6 +26,7 @@ from muntin.operators.protocol import (
     Routed,
     State,
     Step,
+    ints,
     open_rows,
 )
 from muntin.operators.windows.pane_store import PANES, KeyEnds, PaneStore, WindowPanes

@@ -3,7 +3,8 @@
 A store takes in partial tables and refuses panes whose windows are closed. It keeps the others in
 buckets of panes, and deletes panes that no open window needs. All rows of a pane belong to the same
 windows, so lateness is decided per pane. Several windows may share a store. Its panes then lie
-between the edges of all windows, and each window has its own numbers for them.
+between the edges of all windows, and each window has its own numbers for them. :class:`Closing`
+finds the windows that punctuation has closed: for the whole stream, and for keys ahead of it.
 """
 
 from __future__ import annotations
@@ -16,15 +17,101 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.errors import ArgumentError
-from muntin.kernels.arrays import Ints, Mask
+from muntin.kernels.arrays import NEVER, Ints, Mask
 from muntin.kernels.grouping import key_and_pane
-from muntin.operators.common.arrow_columns import ints
 from muntin.operators.common.buckets import BucketedTable
-from muntin.operators.protocol import Changes, InputBatch, RowCounts, State
-from muntin.operators.windows.closed_windows import FOREVER, Closing, Last
+from muntin.operators.protocol import Changes, InputBatch, Punctuation, RowCounts, State, ints
 from muntin.operators.windows.panes import Panes
+from muntin.specs.axis import TICK_LIMIT
 from muntin.specs.disorder import Late
 from muntin.specs.windows import Edges
+
+#: The last closed window: one number per row, or one number for all rows.
+Last = int | Ints
+#: A number above every window; it is small enough that the numbers of its panes fit 64 bits.
+FOREVER = 2**60
+
+
+@dataclass(frozen=True)
+class Closing:
+    """The last windows that are closed before and after a step; ``-FOREVER`` if none is closed.
+
+    If no key is ahead of the stream, these are two numbers and need no work per row.
+    """
+
+    edges: Edges
+    punctuation: Punctuation
+
+    @cached_property
+    def by_key(self) -> bool:
+        """True if some key is ahead of the stream."""
+        keys = self.punctuation.by_key
+        return keys is not None and keys.num_rows > 0 and not self.punctuation.over
+
+    @cached_property
+    def closed(self) -> int:
+        """The last window of the whole stream that was closed before the step."""
+        if self.punctuation.over:
+            return self._last_of_all(None)
+        return self._last(self.punctuation.before)
+
+    @cached_property
+    def closing(self) -> int:
+        """The last window of the whole stream that is closed after the step."""
+        if self.punctuation.ended:
+            return max(self.closed, self._last_of_all(self.punctuation.largest))
+        return max(self.closed, self._last(self.punctuation.after))
+
+    def of(self, rows: pa.Table) -> tuple[Last, Last]:
+        """Return the last window closed before and after the step, for each row of a table."""
+        if not self.by_key:
+            return self.closed, self.closing
+        return self._of_ticks(*self.punctuation.of(rows.select(self._names.column_names)))
+
+    def panes(self) -> Sequence[tuple[int, int]]:
+        """Return ranges of panes: those of windows that close, or that no open window needs."""
+        ranges = [(self.closed, self.closing)] if self.closing > self.closed else []
+        if self.by_key:
+            closed, closing = self._of_ticks(*self.punctuation.of(self._names))
+            moved = closing > closed
+            pairs = {*zip(closed[moved].tolist(), closing[moved].tolist(), strict=True)}
+            ranges += sorted(pairs)
+        return [(self._start(closed), self._end(closing)) for closed, closing in ranges]
+
+    @property
+    def _names(self) -> pa.Table:
+        assert self.punctuation.by_key is not None  # used only if some key is ahead
+        return self.punctuation.by_key.drop_columns(["before", "after"])
+
+    def _of_ticks(self, before: Ints, after: Ints) -> tuple[Ints, Ints]:
+        closed = self._lasts(before)
+        closing = np.maximum(closed, self._lasts(after))
+        return closed, np.maximum(closing, self.closing) if self.punctuation.ended else closing
+
+    def _last_of_all(self, largest: int | None) -> int:
+        """Return the last window to close at the end of input.
+
+        Landmark windows are reported up to the first that ends after the largest value.
+        """
+        if self.edges.landmark and largest is not None:
+            return self.edges.last_closed(largest) + 1
+        return FOREVER
+
+    def _last(self, tick: int | None) -> int:
+        return -FOREVER if tick is None else self.edges.last_closed(tick)
+
+    def _lasts(self, ticks: Ints) -> Ints:
+        # No row lies below the least tick, so lower punctuations all have the same effect.
+        wids = (np.maximum(ticks, -TICK_LIMIT) - self.edges.origin) // self.edges.slide - 1
+        return np.where(ticks == NEVER, -FOREVER, wids)
+
+    def _start(self, closed: int) -> int:
+        """Return the first pane of the windows after ``closed``."""
+        return closed if self.edges.landmark else self.edges.start_pane(closed + 1)
+
+    def _end(self, closing: int) -> int:
+        return min(self.edges.end_pane(closing), 2 * FOREVER)
+
 
 PANES = "panes"
 #: A chunk without columns; its bucket number is how many panes a bucket of PANES has.

@@ -22,8 +22,7 @@ from muntin.kernels.arrays import Ints
 from muntin.kernels.grouping import Groups, key_and_pane, key_codes
 from muntin.operators.aggregation.combine_accumulators import combine, gather
 from muntin.operators.common.admission import Admission
-from muntin.operators.common.arrow_columns import ints, key_fields, typed
-from muntin.operators.protocol import Routed
+from muntin.operators.protocol import Routed, ints, key_fields, typed
 from muntin.specs.axis import TICK_LIMIT, Axis
 from muntin.specs.windows import Edges
 

@@ -21,7 +21,6 @@ from muntin.kernels.row_windows import join_sessions
 from muntin.kernels.ticks import from_order, order_of_ticks, shift_order, to_ticks
 from muntin.operators.aggregation.combine_accumulators import slide
 from muntin.operators.common.admission import Admission, is_late
-from muntin.operators.common.arrow_columns import ints
 from muntin.operators.common.buckets import BucketedTable, key_buckets
 from muntin.operators.protocol import (
     Changes,
@@ -31,6 +30,7 @@ from muntin.operators.protocol import (
     RowCounts,
     State,
     Step,
+    ints,
     open_rows,
 )
 from muntin.operators.windows.panes import Cells

@@ -24,8 +24,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
 from muntin.errors import ArgumentError, UnknownColumnError
-from muntin.spark.columns import condition, problem
-from muntin.spark.types import progressing, to_arrow
+from muntin.spark.columns import condition, problem, progressing, to_arrow
 from muntin.specs.axis import Domain
 from muntin.specs.disorder import Disorder, Each, PerKey, Punctuated, disorder_or_none
 from muntin.specs.lengths import Duration, parse_length

@@ -1,9 +1,12 @@
-"""A stream cut into windows or frames, and what fills them: ``frames.fill(other, ...)``."""
+"""A stream cut into windows or frames, and what fills them: ``frames.fill(other, ...)``.
+
+Windows, :class:`Windowed`, are here with their base class; frames are in :mod:`.frames`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from pyspark.errors import PySparkException
@@ -19,16 +22,17 @@ from muntin.errors import ArgumentError
 from muntin.operators.fill.source import Function
 from muntin.spark.api.plan import AggregatedResult, Plan
 from muntin.spark.columns import condition, named, problem, text_of
-from muntin.spark.plan.fill import FillPlan, FillSource
+from muntin.spark.explain.explanation import explained, measure
+from muntin.spark.plan.fill import FillPlan, FillSource, StoredFramesPlan
 from muntin.spark.plan.fill_from_table import TableFillPlan
 from muntin.spark.plan.inputs import StreamInput
 from muntin.spark.plan.second_attribute import SecondPlace, second_place
 from muntin.spark.plan.second_input import Key, matching, other_source
-from muntin.spark.plan.stored_frames import StoredFramesPlan
-from muntin.spark.plan.windows import WindowPlan
+from muntin.spark.plan.window_ids import rows_with_windows
+from muntin.spark.plan.windows import AnySpec, WindowDetails, WindowPlan
 from muntin.specs.fill import Empty, Filling, StoredFramesSpec
 from muntin.specs.frames.framing import Framing
-from muntin.specs.windows import Window
+from muntin.specs.windows import Unfinished, Window
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,3 +292,45 @@ def _condition(where: object) -> SparkColumn | None:
     if not isinstance(where, str):
         raise ArgumentError("where", where, "it is SQL text or a PySpark column")
     return condition(parse_condition(where))
+
+
+@dataclass(frozen=True, eq=False)
+class Windowed(AggregatedResult, Segments):
+    """Windows over a stream, in which aggregates are computed."""
+
+    spec: AnySpec
+    unfinished: Unfinished
+    details: WindowDetails = field(default_factory=WindowDetails)
+
+    def plan(self, *aggregates: str | Aggregate | Column) -> Plan:
+        """Return the same as :meth:`agg`, but a plan: for :func:`muntin.write`, refused rows."""
+        if not aggregates:
+            raise ArgumentError("aggregates", (), "name at least one, such as 'count(*) AS n'")
+        return self._checked_plan(aggregates)
+
+    def rows(self, *, explode: bool = False) -> DataFrame:
+        """Return every input row with ``first_wid`` and ``last_wid``, the windows it is in.
+
+        For windows over values, whose edges are known ahead of the rows. Rows in no window (no
+        ``on``, before the origin, between windows) have null there. ``explode=True`` gives one
+        row per row and window, with ``wid``, ``window_start`` and ``window_end``. Works on
+        streams without any state.
+        """
+        return rows_with_windows(self.bare, explode=explode)
+
+    def explain(self, *aggregates: str | Aggregate, measured: bool = False) -> None:
+        """Print panes, shards, state and cost; with ``measured`` look at some of the rows."""
+        plan = self.plan(*(aggregates or ("count(*)",)))
+        if measured and plan.is_streaming:
+            raise ArgumentError("measured", True, "only a batch DataFrame can be looked at ahead")
+        assert isinstance(plan.parts, WindowPlan)
+        print(explained(plan.parts, measure(plan.parts) if measured else None))
+
+    def plan_of(self, columns: Sequence[Column]) -> WindowPlan:
+        return WindowPlan(
+            self.source, self.spec, tuple(columns), self.unfinished, self.prefix, self.details
+        )
+
+
+Windows = Windowed
+"""Another name of :class:`Windowed`."""

@@ -14,10 +14,9 @@ from muntin.errors import ArgumentError, UnknownColumnError
 from muntin.spark.api.control import checked_control, checked_disorder
 from muntin.spark.api.frames import Frames
 from muntin.spark.api.join import StreamJoins
-from muntin.spark.api.windows import Windowed
-from muntin.spark.columns import condition, text_of
+from muntin.spark.api.segments import Windowed
+from muntin.spark.columns import condition, progressing, text_of
 from muntin.spark.plan.windows import AnySpec, WindowDetails
-from muntin.spark.types import progressing
 from muntin.specs.disorder import Disorder
 from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.framing import Framing

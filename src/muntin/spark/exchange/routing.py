@@ -4,23 +4,30 @@ Spark hashes the shard column again (Murmur3, seed 42), so the labels 0, 1, 2...
 partitions empty. The hash of a 32-bit integer can be inverted. The label of shard ``i`` is the
 integer whose hash is ``i``, so the shard is in partition ``i mod partitions``. Labels are the keys
 of the state, so they must not depend on the number of partitions, and these labels do not.
+
+A stored input is complete before the stream starts: its messages are made at the start and sent
+with the query. A table has few frames compared with the rows that will fill them. Each shard takes
+its frames in its first micro-batch, together with the end of this input, and keeps them in its
+state.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
 
 from muntin.errors import ArgumentError
 from muntin.kernels.hashing import shard_of
-from muntin.operators.progress.slack import Punctuator
+from muntin.operators.progress.progress import Progress, Punctuator
 from muntin.operators.protocol import MapSide, Operator
+from muntin.spark.columns import named
 from muntin.spark.exchange.messages import (
     CONTROL_REFUSED,
     DATA,
@@ -273,3 +280,36 @@ def _undo_finalize(state: int) -> int:
 
 def _rotate(value: int, by: int) -> int:
     return (value << by | value >> (32 - by)) & _MASK
+
+
+@dataclass(frozen=True)
+class StoredInput:
+    """The messages of an input to each shard."""
+
+    source: int
+    messages: Mapping[int, Sequence[Message]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, source: int, routed: DataFrame, shards: int) -> StoredInput:
+        """Collect the messages that the map side makes from a batch."""
+        held: dict[int, list[Message]] = {
+            label: [Message(label, control_of(source), 0, 0, "end")]
+            for label in (shard_label(shard) for shard in range(shards))
+        }
+        for row in routed.collect():
+            fields = row.asDict()
+            payload = None if fields["payload"] is None else bytes(fields["payload"])
+            held[fields["shard"]].append(Message(**{**fields, "payload": payload}))
+        return cls(source, held)
+
+    def due(self, shard: int, progress: Progress) -> Iterator[Message]:
+        """Yield the messages to a shard, unless it has taken them already."""
+        if not progress.ended:
+            yield from self.messages[shard]
+
+
+def digest(df: DataFrame) -> str:
+    """Return a text that identifies the rows in any order: a checkpoint belongs to these rows."""
+    hashed = F.xxhash64(*(named(name) for name in df.columns)).cast("decimal(38,0)")
+    count, total = df.select(F.count(F.lit(1)), F.sum(hashed)).collect()[0]
+    return f"{count} rows, {total}"

@@ -12,9 +12,16 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
-from muntin.operators.common.arrow_columns import original_names
 from muntin.operators.progress.progress import AdvancedShard, Progress, ProgressMessages
-from muntin.operators.protocol import REASONS, InputBatch, Operator, ScopedState, State, Step
+from muntin.operators.protocol import (
+    REASONS,
+    InputBatch,
+    Operator,
+    ScopedState,
+    State,
+    Step,
+    original_names,
+)
 from muntin.spark.exchange.messages import (
     CONTROL_REFUSED,
     EVERYWHERE,
@@ -32,10 +39,9 @@ from muntin.spark.exchange.messages import (
     of_kind,
     refused_counts,
 )
-from muntin.spark.exchange.routing import InputRoute, shard_label
+from muntin.spark.exchange.routing import InputRoute, StoredInput, shard_label
 from muntin.spark.exchange.shard_state import ChunkState, HeadState, ShardState
 from muntin.spark.exchange.shipping import shipped, shipped_processor
-from muntin.spark.exchange.stored_input import StoredInput
 
 #: Counts that every shard reports in every micro-batch, summed into the query's progress.
 COUNTS = (

@@ -8,20 +8,19 @@ from decimal import Decimal
 
 from pyspark.sql import functions as F  # noqa: N812
 
+from muntin.operators.frames.held_rows import OverlappingFrames
 from muntin.operators.frames.kinds.aggregate import AggregateRowByRow
-from muntin.operators.frames.overlapping import OverlappingFrames
 from muntin.operators.windows.operator import WindowOperator
 from muntin.operators.windows.panes import WORTH_COMBINING
 from muntin.spark.exchange.messages import DATA
 from muntin.spark.exchange.routing import InputRoute, routed
 from muntin.spark.explain.state_of_plan import state_of
-from muntin.spark.plan.fill import FillPlan, FillSource
+from muntin.spark.plan.fill import FillPlan, FillSource, StoredFramesPlan
 from muntin.spark.plan.fill_from_table import TableFillPlan
 from muntin.spark.plan.frames import FramePlan
 from muntin.spark.plan.join import JoinPlan
 from muntin.spark.plan.plan import PlanParts
 from muntin.spark.plan.resample import InstantPlan, ResamplePlan
-from muntin.spark.plan.stored_frames import StoredFramesPlan
 from muntin.spark.plan.windows import WindowPlan
 from muntin.specs.axis import Domain
 from muntin.specs.disorder import Disorder, Each, PerKey, Punctuated, RowSlack

@@ -8,13 +8,12 @@ from muntin.operators.rows.synopses import SynopsisOperator
 from muntin.operators.windows.operator import WindowOperator
 from muntin.operators.windows.sessions import SessionOperator
 from muntin.spark.explain.state_profile import BATCH, Bounded, KeptPart, StateProfile
-from muntin.spark.plan.fill import FillPlan
+from muntin.spark.plan.fill import FillPlan, StoredFramesPlan
 from muntin.spark.plan.fill_from_table import TableFillPlan
 from muntin.spark.plan.frames import FramePlan
 from muntin.spark.plan.join import JoinPlan
 from muntin.spark.plan.plan import PlanParts
 from muntin.spark.plan.resample import InstantRowsPlan, ResamplePlan, looked_for
-from muntin.spark.plan.stored_frames import StoredFramesPlan
 from muntin.spark.plan.windows import AnySpec, WindowPlan
 from muntin.specs.disorder import Slack
 from muntin.specs.frames.framing import Framing

@@ -1,4 +1,7 @@
-"""The plan of frames or windows that rows of other inputs fill: one operator for all inputs."""
+"""The plan of frames or windows that rows of other inputs fill: one operator for all inputs.
+
+Frames that were found before have a plan here too, because they are only there to be filled.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +14,70 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import types as spark_types
 
 from muntin.errors import ArgumentError
-from muntin.operators.common.arrow_columns import key_fields
 from muntin.operators.fill.operator import FillOperator
-from muntin.operators.fill.segments import OperatorSegments
+from muntin.operators.fill.segments import OperatorSegments, StoredFrameSegments
 from muntin.operators.fill.source import FillInput, FillReach, Function, UserFunction
-from muntin.operators.protocol import Operator
-from muntin.spark.columns import named
-from muntin.spark.exchange.stored_input import digest
+from muntin.operators.protocol import Operator, key_fields
+from muntin.spark.columns import named, to_arrow, to_spark
+from muntin.spark.exchange.routing import digest
 from muntin.spark.plan.inputs import PlanInput, StreamInput
 from muntin.spark.plan.plan import PlanParts
 from muntin.spark.plan.results import ResultNames
 from muntin.spark.plan.second_attribute import SecondPlace
 from muntin.spark.plan.second_input import SecondInput, digits_of
 from muntin.spark.plan.windows import WindowPlan
-from muntin.spark.types import to_arrow, to_spark
 from muntin.specs.axis import Axis
 from muntin.specs.fill import CLOSED, HALF_OPEN, OPEN, Edge, Filling, StoredFramesSpec
 from muntin.specs.frames.framing import Framing
 from muntin.specs.resample import Instants
 from muntin.specs.windows import Landmark, Window
+
+
+@dataclass(frozen=True, eq=False)
+class StoredFramesPlan(WindowPlan):
+    """Stored frames; their other columns come back in the results."""
+
+    @property
+    def stored(self) -> StoredFramesSpec:
+        assert isinstance(self.spec, StoredFramesSpec)
+        return self.spec
+
+    @cached_property
+    def kept(self) -> tuple[str, ...]:
+        """The columns that are neither keys nor bounds."""
+        own = {*self.source.by, self.source.on, self.stored.end}
+        return tuple(name for name in self.schema.names if name not in own)
+
+    @property
+    def region_bounds(self) -> tuple[str, str] | None:
+        if self.stored.along is None:
+            return None
+        low, high = (f"r{self.kept.index(name)}" for name in self.stored.along)
+        return low, high
+
+    def _for_the_window(self) -> list[SparkColumn]:
+        kept = [named(name).alias(f"r{place}") for place, name in enumerate(self.kept)]
+        return [named(self.stored.end).alias("until"), *kept]
+
+    @cached_property
+    def operator(self) -> StoredFrameSegments:
+        return StoredFrameSegments(
+            axis=self.axis,
+            keys=self.key_types,
+            kept=tuple(to_arrow(self.schema[name].dataType, name) for name in self.kept),
+            bound_type=self.on_type,
+            lateness_type=self.lateness_type,
+            names=self.stored.names,
+        )
+
+    @cached_property
+    def bounds(self) -> tuple[str, ...]:
+        return self.stored.names
+
+    @cached_property
+    def naming(self) -> ResultNames:
+        kept = tuple((name, 1, None) for name in self.kept)
+        return ResultNames(self.keys, self.bounds, self.prefix, kept, first=self.stored.first)
 
 
 @dataclass(frozen=True, eq=False)

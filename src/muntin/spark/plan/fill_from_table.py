@@ -19,10 +19,9 @@ from pyspark.sql import functions as F  # noqa: N812
 from muntin.errors import ArgumentError
 from muntin.kernels.grouping import by_key_and_order, key_and_pane, key_codes
 from muntin.kernels.ticks import to_ticks
-from muntin.operators.common.arrow_columns import numbered
 from muntin.operators.fill.between_join import MatchedRows
 from muntin.operators.fill.source import FillInput
-from muntin.operators.protocol import Operator
+from muntin.operators.protocol import Operator, numbered
 from muntin.spark.exchange.shipping import shipped
 from muntin.spark.plan.fill import FillPlan, FillSource
 from muntin.spark.plan.inputs import PlanInput, StreamInput

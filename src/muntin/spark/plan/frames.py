@@ -26,10 +26,9 @@ from muntin.operators.frames.build import build
 from muntin.operators.frames.operator import FrameOperator
 from muntin.operators.frames.ordered_rows import Bridge
 from muntin.operators.protocol import Operator
-from muntin.spark.columns import column, named
+from muntin.spark.columns import column, named, to_arrow, to_spark
 from muntin.spark.plan.tied_rows import TieColumns
 from muntin.spark.plan.windows import WindowPlan
-from muntin.spark.types import to_arrow, to_spark
 from muntin.specs.frames.frame_kind import MISSING, Operand
 from muntin.specs.frames.framing import Framing
 

@@ -15,11 +15,10 @@ from pyspark.sql import types as spark_types
 
 from muntin.aggregates.own_aggregate import OwnAggregate
 from muntin.errors import ArgumentError, ExpressionError
-from muntin.operators.progress.build import punctuator
-from muntin.operators.progress.slack import Punctuator
-from muntin.spark.columns import condition, named, problem
+from muntin.operators.build import punctuator
+from muntin.operators.progress.progress import Punctuator
+from muntin.spark.columns import bound_type, condition, named, problem, to_arrow, to_spark
 from muntin.spark.requirements import check_stream, setting
-from muntin.spark.types import bound_type, to_arrow, to_spark
 from muntin.specs.axis import Axis
 from muntin.specs.disorder import CHOICES, Disorder, Each, Punctuated
 from muntin.specs.frames.schemes import Schedule

@@ -19,12 +19,11 @@ from muntin.operators.join.candidate_pairs import PairCondition
 from muntin.operators.join.operator import PairJoinOperator
 from muntin.operators.join.reach import Around, AsofReach, IntervalReach
 from muntin.operators.join.side import SideRows
-from muntin.spark.columns import named
+from muntin.spark.columns import named, to_arrow
 from muntin.spark.plan.inputs import PlanInput, StreamInput, TypedInput
 from muntin.spark.plan.plan import PlanParts
 from muntin.spark.plan.results import RenamedColumns
 from muntin.spark.plan.second_input import SecondInput, shared_axis
-from muntin.spark.types import to_arrow
 from muntin.specs.axis import Axis
 from muntin.specs.join import Asof, Distance, Zipper, left_only
 

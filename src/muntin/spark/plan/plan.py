@@ -11,14 +11,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as spark_types
 
 from muntin.operators.protocol import Operator
+from muntin.spark.columns import to_spark
 from muntin.spark.exchange import batch_driver, stream_driver
-from muntin.spark.exchange.refused_rows import RefusedColumns
-from muntin.spark.exchange.routing import InputRoute, announced, routed
+from muntin.spark.exchange.routing import InputRoute, StoredInput, announced, routed
 from muntin.spark.exchange.shipping import shipped
-from muntin.spark.exchange.stored_input import StoredInput
 from muntin.spark.plan.inputs import PlanInput, StreamInput
-from muntin.spark.plan.results import Finisher, TaggedOutput
-from muntin.spark.types import to_spark
+from muntin.spark.plan.results import Finisher, RefusedColumns, TaggedOutput
 
 
 class PlanParts:

@@ -8,9 +8,9 @@ import pyarrow as pa
 from pyarrow import types as arrow
 
 from muntin.errors import ArgumentError, Mention, UnknownColumnError
+from muntin.spark.columns import to_arrow
 from muntin.spark.plan.inputs import StreamInput
 from muntin.spark.plan.windows import WindowPlan
-from muntin.spark.types import to_arrow
 from muntin.specs.frames.framing import Framing
 from muntin.specs.windows import column_name
 

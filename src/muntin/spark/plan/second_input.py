@@ -12,9 +12,9 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import types as spark_types
 
 from muntin.errors import ArgumentError, Mention, UnknownColumnError
+from muntin.spark.columns import progressing, to_arrow
 from muntin.spark.plan.inputs import PlanInput, StreamInput, TypedInput
 from muntin.spark.requirements import setting
-from muntin.spark.types import progressing, to_arrow
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.disorder import PerKey, Punctuated
 from muntin.specs.lengths import Length

@@ -20,8 +20,8 @@ from muntin.errors import ArgumentError, UnknownColumnError
 from muntin.expressions.nodes import Node, Slot, moved
 from muntin.expressions.spark_expressions import AsDouble, Expression, Name, Sql
 from muntin.expressions.types import check, no_aggregate
-from muntin.operators.frames.tied_rows import CombinedTies
-from muntin.spark.types import to_arrow
+from muntin.operators.frames.ordered_rows import CombinedTies
+from muntin.spark.columns import to_arrow
 
 _FUNCTIONS = {"mean": "avg", "max": "max", "min": "min", "sum": "sum"}
 

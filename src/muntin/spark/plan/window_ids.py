@@ -14,10 +14,10 @@ from pyspark.sql import types as spark_types
 from muntin.errors import ArgumentError, Mention, MuntinError
 from muntin.kernels.ticks import from_ticks, to_ticks
 from muntin.operators.windows.operator import WindowOperator
+from muntin.spark.columns import bound_type, to_spark
 from muntin.spark.exchange.shipping import shipped
 from muntin.spark.plan.plan import PlanParts
 from muntin.spark.plan.windows import WindowPlan
-from muntin.spark.types import bound_type, to_spark
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.framing import Framing
 from muntin.specs.row_windows import RowWindow, TupleWindow

@@ -17,12 +17,11 @@ from muntin.aggregates.parse import Column
 from muntin.expressions.spark_expressions import Expression, Name
 from muntin.operators.build import WindowOperatorInputs, build
 from muntin.operators.protocol import Operator
-from muntin.spark.columns import column, named
+from muntin.spark.columns import column, named, progressing, to_arrow
 from muntin.spark.plan.inputs import PlanInput, StreamInput, TypedInput
 from muntin.spark.plan.plan import PlanParts
 from muntin.spark.plan.results import ResultNames
 from muntin.spark.requirements import setting
-from muntin.spark.types import progressing, to_arrow
 from muntin.specs.axis import Axis
 from muntin.specs.fill import StoredFramesSpec
 from muntin.specs.frames.framing import Framing

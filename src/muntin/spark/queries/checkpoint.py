@@ -17,8 +17,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from muntin.errors import ArgumentError, CheckpointError, MuntinError
 from muntin.kernels.frames.records import is_open
-from muntin.operators.common.arrow_columns import ints
 from muntin.operators.frames.key_memory import KEYS
+from muntin.operators.protocol import ints
 from muntin.spark.columns import problem
 from muntin.spark.exchange.messages import decode
 from muntin.spark.exchange.shard_state import Head

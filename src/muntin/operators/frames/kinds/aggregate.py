@@ -43,7 +43,6 @@ from muntin.kernels.frames.records import (
 )
 from muntin.kernels.frames.step import MOST
 from muntin.kernels.frames.walk import walk
-from muntin.operators.common.arrow_columns import key_fields
 from muntin.operators.frames.arrow_kind import (
     ArrowKind,
     FrameOperatorInputs,
@@ -56,10 +55,10 @@ from muntin.operators.frames.arrow_kind import (
     signed,
 )
 from muntin.operators.frames.frame_aggregates import FrameAggregates, JoinedCells, meets
-from muntin.operators.frames.key_memory import KeyMemory
+from muntin.operators.frames.key_memory import KeyMemory, StepContext
 from muntin.operators.frames.operator import FrameOperator
 from muntin.operators.frames.ordered_rows import OrderedRows
-from muntin.operators.frames.step_context import StepContext
+from muntin.operators.protocol import key_fields
 from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.kinds import Crossing
 

@@ -20,9 +20,8 @@ from muntin.kernels.frames import records
 from muntin.kernels.frames.clusters import Scan, clusters
 from muntin.kernels.frames.density import decided, flag, needed, over, windows_of
 from muntin.kernels.frames.records import FINAL, FOUND, NEVER, OPEN, POINT, UNTIL_NEXT, is_open
-from muntin.kernels.grouping import find_keys
+from muntin.kernels.grouping import KeyedTables, find_keys
 from muntin.kernels.ticks import shift_order
-from muntin.operators.common.keys import KeyedTables
 from muntin.operators.frames.arrow_kind import (
     ArrowKind,
     FrameOperatorInputs,
@@ -36,10 +35,9 @@ from muntin.operators.frames.frame_aggregates import (
     meets,
 )
 from muntin.operators.frames.held_rows import HELD, FoundFrames, HeldRowFrames
-from muntin.operators.frames.key_memory import KEYS, KeyBuckets
+from muntin.operators.frames.key_memory import KEYS, KeyBuckets, StepContext
 from muntin.operators.frames.operator import FrameOperator, walked
 from muntin.operators.frames.ordered_rows import OrderedRows
-from muntin.operators.frames.step_context import StepContext
 from muntin.operators.protocol import Changes, forget
 from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.row_kinds import Cluster, Density

@@ -33,17 +33,16 @@ from muntin.kernels.frames.records import (
     REAL,
 )
 from muntin.kernels.frames.step import MOST
-from muntin.operators.common.arrow_columns import key_fields
 from muntin.operators.frames.arrow_kind import (
     ArrowKind,
     FrameOperatorInputs,
     any_missing,
     is_number,
 )
-from muntin.operators.frames.key_memory import KeyMemory
+from muntin.operators.frames.key_memory import KeyMemory, StepContext
 from muntin.operators.frames.operator import FrameOperator
 from muntin.operators.frames.ordered_rows import OrderedRows
-from muntin.operators.frames.step_context import StepContext
+from muntin.operators.protocol import key_fields
 from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.own_function import (
     CompiledFraming,

@@ -16,11 +16,9 @@ from muntin.errors import UnsupportedTypeError
 from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.frames import records
 from muntin.kernels.frames.records import FINAL, FOUND
-from muntin.kernels.grouping import find_keys
+from muntin.kernels.grouping import KeyedTables, find_keys
 from muntin.kernels.numbers.decimals import from_words
 from muntin.kernels.numbers.order_keys import order_doubles
-from muntin.operators.common.arrow_columns import key_fields
-from muntin.operators.common.keys import KeyedTables
 from muntin.operators.frames.arrow_kind import (
     ArrowKind,
     FrameOperatorInputs,
@@ -34,7 +32,7 @@ from muntin.operators.frames.arrow_kind import (
     scale_of,
 )
 from muntin.operators.frames.held_rows import HELD, HeldRowFrames
-from muntin.operators.frames.key_memory import KEYS, KeyBuckets
+from muntin.operators.frames.key_memory import KEYS, KeyBuckets, StepContext
 from muntin.operators.frames.operator import FrameOperator
 from muntin.operators.frames.region_sweep import (
     Limits,
@@ -44,8 +42,7 @@ from muntin.operators.frames.region_sweep import (
     RegionSweep,
     regions,
 )
-from muntin.operators.frames.step_context import StepContext
-from muntin.operators.protocol import Changes, forget
+from muntin.operators.protocol import Changes, forget, key_fields
 from muntin.specs.axis import Axis
 from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.row_kinds import Region

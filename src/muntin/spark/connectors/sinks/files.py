@@ -1,9 +1,10 @@
-"""Rows as files: a folder of CSV, JSON lines or Parquet.
+"""Rows as files: a folder of CSV, JSON lines or Parquet, or a table of Delta Lake.
 
 Every writer has a subfolder of the folder, and every micro-batch one in that:
 ``writer=slow-3f2a9c1b/batch=17``. A repeated micro-batch is written over, so that nothing is
 doubled, and files of another query or another run of a stream are never touched. A batch is
-micro-batch 0 of its query in every run: it replaces what it wrote before.
+micro-batch 0 of its query in every run: it replaces what it wrote before. A table of Delta Lake
+remembers the micro-batches of a query by itself.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pyspark.sql import DataFrame
 
 from muntin.spark.connectors.signature import Parameter, Signature
 from muntin.spark.connectors.sinks.protocol import Sink, SinkRequest
+from muntin.spark.connectors.sources.files import check_delta
 
 _PATH = Parameter("path", str, required=True)
 _SHARED = ("compression", "timestampFormat", "timestampNTZFormat", "dateFormat")
@@ -45,3 +47,19 @@ def subfolder(request: SinkRequest) -> str:
     """Return the subfolder of a writer, escaped as Spark escapes the values of partitions."""
     name = quote(request.query, safe=" ")
     return f"writer={name}" if request.batch else f"writer={name}-{request.run[:8]}"
+
+
+DELTA = Signature("delta", (Parameter("path", str, required=True),), ("mergeSchema",))
+
+
+def to_delta(request: SinkRequest) -> Sink:
+    """Return a sink that appends rows, once for each micro-batch."""
+    check_delta(request.spark)
+
+    def put(rows: DataFrame, number: int) -> None:
+        writer = rows.write.format("delta").mode("append")
+        writer = writer.options(**request.bound.spark_options())
+        writer = writer.option("txnAppId", request.writer).option("txnVersion", number)
+        writer.save(request.bound.text("path"))
+
+    return put

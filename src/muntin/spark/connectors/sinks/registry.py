@@ -16,7 +16,6 @@ from muntin.spark.api.plan import Plan
 from muntin.spark.connectors.signature import Literal, Signature, named
 from muntin.spark.connectors.sinks import (
     console,
-    delta_lake,
     files,
     kafka,
     memory,
@@ -54,7 +53,7 @@ SINKS: Mapping[str, SinkType] = MappingProxyType(
             SinkType(memory.MEMORY, memory.to_memory, counts=True),
             SinkType(kafka.KAFKA, kafka.to_kafka),
             SinkType(postgres.POSTGRES, postgres.to_postgres),
-            SinkType(delta_lake.DELTA, delta_lake.to_delta),
+            SinkType(files.DELTA, files.to_delta),
         )
     }
 )

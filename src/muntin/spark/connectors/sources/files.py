@@ -1,4 +1,7 @@
-"""Files: CSV, JSON lines and Parquet, compressed or not, one file or a folder that grows."""
+"""Files: CSV, JSON lines and Parquet, compressed or not, one file or a folder that grows.
+
+A table of Delta Lake is a folder of Parquet files; it can be read if its package is present.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
-from muntin.errors import ArgumentError
+from muntin.errors import ArgumentError, RequirementError
 from muntin.spark.columns import problem
 from muntin.spark.connectors.signature import Parameter, Signature
 from muntin.spark.connectors.sources.infer_csv_types import infer_columns
 from muntin.spark.connectors.sources.lines import LINE_OPTIONS
 from muntin.spark.connectors.sources.malformed import keeping_raw, permissive, split_malformed
 from muntin.spark.connectors.sources.protocol import OpenedSource, SourceRequest
+from muntin.spark.requirements import setting
 
 _PATH = Parameter("path", str, required=True)
 #: How many new files a micro-batch reads; all of them by default.
@@ -158,3 +162,31 @@ def _over(request: SourceRequest) -> Callable[[], bool] | None:
 
 def _is_file(path: str) -> bool:
     return not _REMOTE.match(path) and Path(path).is_file()
+
+
+DELTA = Signature(
+    "delta",
+    (Parameter("path", str, required=True),),
+    ("versionAsOf", "timestampAsOf", "ignoreChanges", "ignoreDeletes", "maxFilesPerTrigger"),
+)
+_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+
+
+def open_delta(request: SourceRequest) -> OpenedSource:
+    """Read a table as it is, or as a stream of what is added to it."""
+    check_delta(request.spark)
+    reader = request.spark.readStream if request.streaming else request.spark.read
+    options = request.bound.spark_options()
+    return OpenedSource(reader.format("delta").options(**options).load(request.bound.text("path")))
+
+
+def check_delta(spark: SparkSession) -> None:
+    """Raise unless the session was made with Delta Lake."""
+    if _EXTENSION in setting(spark, "spark.sql.extensions", ""):
+        return
+    raise RequirementError(
+        "this session has no Delta Lake; name a build of it for this Spark when the session is "
+        "made:\nmuntin run --package io.delta:delta-spark_2.13:VERSION "
+        f"--conf spark.sql.extensions={_EXTENSION} "
+        "--conf spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog"
+    )

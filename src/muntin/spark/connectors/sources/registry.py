@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 from muntin.errors import ArgumentError
 from muntin.spark.columns import problem
 from muntin.spark.connectors.signature import Literal, Signature, named
-from muntin.spark.connectors.sources import delta_lake, files, kafka, pipes, postgres
+from muntin.spark.connectors.sources import files, kafka, pipes, postgres
 from muntin.spark.connectors.sources.protocol import OpenedSource, SourceRequest
 
 
@@ -38,7 +38,7 @@ SOURCES: Mapping[str, SourceType] = MappingProxyType(
             SourceType(pipes.SOCKET, pipes.open_socket),
             SourceType(kafka.KAFKA, kafka.open_kafka),
             SourceType(postgres.POSTGRES, postgres.open_postgres),
-            SourceType(delta_lake.DELTA, delta_lake.open_delta),
+            SourceType(files.DELTA, files.open_delta),
         )
     }
 )

@@ -7,8 +7,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muntin.kernels.grouping import KeyedTables, places
 from muntin.operators.common.buckets import key_buckets
-from muntin.operators.common.keys import KeyedTables, places
 
 KEYS = st.lists(st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 3)), max_size=12)
 
