@@ -123,9 +123,10 @@ class EmptySlotsError(MuntinError, ValueError):
 
     def __init__(self, empty: int, most: int) -> None:
         super().__init__(
-            f"{empty:,} slots of the schedule have no row, and with fragments= and this missing= "
-            f"each of them is framed on its own, at most {most:,} in a micro-batch; look for a row "
-            "far before all others, or leave out fragments=, or use missing='break' or 'carry'"
+            f"{empty:,} slots of the schedule have no row, and with this missing= and with "
+            "fragments=, cut= or a minimum of minimal frames each of them is framed on its own, "
+            f"at most {most:,} in a micro-batch; look for a row far before all others, or leave "
+            "that out, or use missing='break' or 'carry'"
         )
 
 

@@ -39,7 +39,7 @@ class Fed(OneInput):
     def route(self, rows: pa.Table) -> Routed:
         value = rows["s0"].combine_chunks()
         read = pc.greater(value, 0) if self.truth else value
-        more = {"f0": read, "lacks": pc.is_null(value), "opens": pc.equal(value, 1)}
+        more = {"f0": read, "f1": read, "lacks": pc.is_null(value), "opens": pc.equal(value, 1)}
         more |= {"m0": value, "m1": rows["on"]}
         if "reach" in rows.column_names:
             more["until"] = rows["reach"].combine_chunks()
@@ -68,7 +68,13 @@ class Feeding(Stepping):
         return {name: self.rows_of(name) for name, _ in self.state.chunks}
 
 
-def feeding(kind: FrameKind, calls: Sequence[AggregateCall] = (), **properties: Any) -> Feeding:
+def feeding(
+    kind: FrameKind,
+    calls: Sequence[AggregateCall] = (),
+    read: tuple[pa.DataType, ...] | None = None,
+    **properties: Any,
+) -> Feeding:
+    """Return a framing to feed; ``read`` are the types of its operands, each of which is ``v``."""
     framing = Framing(kind, "on", **properties)
     truth = isinstance(kind, Threshold)
     typed = FrameOperatorInputs(
@@ -77,7 +83,7 @@ def feeding(kind: FrameKind, calls: Sequence[AggregateCall] = (), **properties: 
         calls=tuple(calls),
         bound_type=pa.int64(),
         lateness_type=pa.int64(),
-        read=(pa.bool_() if truth else pa.int64(),),
+        read=read or (pa.bool_() if truth else pa.int64(),),
         ties=(pa.int64(),) if framing.tie_order else (),
         bridge=bridge(str(framing.missing)) if framing.predicted else None,
     )

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+import muntin as mt
 from muntin.specs.frames.kinds import Delta, Threshold
 from muntin.specs.frames.schemes import schedule
 from tests.frames.feeding import COUNT, SUM, feeding, line
+from tests.properties.measures import Turned
 
 HOLDS = Threshold("v > 0")
 
@@ -106,6 +109,82 @@ def test_a_frame_is_over_when_rows_that_come_are_too_far() -> None:
     # The next row is due after 3, which is known without punctuation.
     slots = feeding(HOLDS, max_duration=3, cut=True, schedule=schedule(5))
     assert slots.frames(line("1"), upto=5) == [(0, 0, 0, 1, 0, "final")]
+
+
+# on     0 1 2 3 4 5 6     minimal frames with sum(v) >= 3 and four rows
+# v      3 0 0 0 1 2 0
+#        [=====]           3 are reached with the first row, and the frame grows to four
+#                [===..    3 are reached with two rows
+def test_a_minimal_frame_grows_across_steps_until_it_is_large_enough() -> None:
+    kind = mt.aggregate("sum(v) >= 3")
+    for at_once in (1, 2, 7):
+        fed, found = feeding(kind, min_count=4), []
+        rows = line("3 0 0 0 1 2 0")
+        for first in range(0, 7, at_once):
+            reported = fed.frames(rows[first : first + at_once], upto=min(first + at_once, 7))
+            # It is reported with its fourth row, and not later.
+            assert [row[2] for row in reported if row[2] < first] == []
+            found += reported
+        assert found + fed.frames(end=True) == [(0, 0, 3, 4, 0, "final")]
+    assert feeding(kind, min_count=4).frames([*rows, *line("0", 7)], end=True)[-1][1:3] == (4, 7)
+
+
+# on     0 1 2 3 4 5       sum(v) >= 3 for at least three; a row holds until the next one
+# v      3 0 0 0 3
+#        [=====)           known with the row at 3
+#              [=..        the row at 3 holds until 4, and at 4 the sum is reached
+def test_a_minimal_frame_of_held_values_is_as_long_as_its_last_row_holds() -> None:
+    fed = feeding(mt.aggregate("sum(v) >= 3"), min_duration=3, readings="until_next")
+    assert fed.frames(line("3 0 0"), upto=3) == []
+    assert fed.frames(line("0 3", 3), upto=5) == [(0, 0, 3, 3, 0, "final")]
+    assert fed.frames(line("0", 9), upto=10) == [(1, 3, 9, 2, 0, "final")]
+    assert fed.frames(end=True) == []
+
+
+# on     0 1 2 3 4 5       sum(v) >= 3 with three rows; v ? at 1, which satisfies
+# v      3 ? 0 3 ? ?
+#        [===]             the missing row counts
+#              [===]       and may be the last one
+@pytest.mark.parametrize("sum_of", ["sum(v) >= 3", "turned(v, v) >= 2"])
+def test_missing_rows_make_a_minimal_frame_large_enough(sum_of: str) -> None:
+    kind = mt.aggregate(sum_of, functions={"turned": Turned()})
+    read = (pa.int64(),) * (2 if "turned" in sum_of else 1)
+    fed = feeding(kind, min_count=3, missing="satisfy", read=read)
+    found = fed.frames(line("3 ? 0 3"), upto=4)
+    found += fed.frames(line("? ?", 4), upto=6) + fed.frames(end=True)
+    assert found == [(0, 0, 2, 2, 1, "final"), (1, 3, 5, 1, 2, "final")]
+
+
+# on     0 1 2 3 4 5 6     rows hold over [0, 2) and [4, 6), and the gap between them satisfies
+def test_a_gap_that_fills_a_frame_ends_it() -> None:
+    kept = {"readings": "interval", "until": "until", "missing": "satisfy"}
+    rows = held((0, 2, 1), (4, 6, 1))
+    fed = feeding(HOLDS, max_count=2, cut=True, **kept)
+    assert fed.frames(rows, end=True) == [(0, 0, 4, 1, 1, "final"), (1, 4, 6, 1, 0, "final")]
+    fed = feeding(mt.aggregate("sum(v) >= 1"), min_count=2, **kept)
+    assert fed.frames(rows, end=True) == [(0, 0, 4, 1, 1, "final")]
+
+
+# on     0 1 2 3 4 5       a value moves by more than 2 from the first one, and four rows
+# v      5 9 5 5 1
+#        [=====]           it did with the second row, and the frame grew to four
+@pytest.mark.parametrize("against", ["range", "first"])
+def test_a_minimal_delta_frame_grows(against: str) -> None:
+    fed = feeding(Delta("v", 2, against=against, span="minimal"), min_count=4)
+    assert fed.frames(line("5 9 5 5 1"), end=True) == [(0, 0, 3, 4, 0, "final")]
+
+
+# on     0 1 2 3 4 5 6 7 8 9       two different values and five rows, or three long
+# v      1 2 1 1 1 3 4 4 4 4
+#        [=======] [=======]
+@pytest.mark.parametrize("split", [1, 3, 10])
+def test_sketches_decide_about_minimal_frames_that_grow(split: int) -> None:
+    for limits in ({"min_count": 5}, {"min_duration": 4}):
+        fed = feeding(mt.aggregate("approx_count_distinct(v) >= 2"), **limits)
+        rows, found = line("1 2 1 1 1 3 4 4 4 4"), []
+        for first in range(0, 10, split):
+            found += fed.frames(rows[first : first + split], upto=min(first + split, 10))
+        assert [row[1:3] for row in found] == [(0, 4), (5, 9)]
 
 
 # on     0 1 2 3 4        v 0 1 ? 0     liberal, and the missing row may have satisfied

@@ -53,14 +53,28 @@ def test_frames_that_overlap_count_all_slots() -> None:
     assert delta.frames(rows, end=True)[0] == (0, 0, FAR, 2, FAR - 1, "final")
 
 
+# on     0 . . . (slots) . FAR      at least 3 rows with sum(v) >= 1; a slot may be the last one
+# v      1                 1
+def test_minimal_frames_end_with_a_slot_that_makes_them_large_enough() -> None:
+    kind = Crossing(TOTAL, ">=", 1)  # type: ignore[arg-type]
+    rows = [*line("1"), *line("1", FAR)]
+    fed = feeding(kind, missing="satisfy", schedule=SLOTS, min_count=3)
+    assert fed.frames(rows, end=True) == [(0, 0, 2, 1, 2, "final")]
+    fed = feeding(kind, missing="satisfy", schedule=SLOTS, min_duration=4)
+    assert fed.frames(rows, end=True) == [(0, 0, 4, 1, 4, "final")]
+    fed = feeding(kind, missing="satisfy", schedule=SLOTS, min_duration=4, readings="until_next")
+    assert fed.frames(rows, end=True) == [(0, 0, 4, 1, 3, "final")]
+
+
 def test_fragments_report_slots_one_by_one_up_to_a_limit() -> None:
     fed = feeding(HOLDS, missing="satisfy", schedule=SLOTS, fragments=FAR)
     with pytest.raises(EmptySlotsError) as failed:
         fed.frames([*line("1"), *line("1", FAR)], end=True)
     assert str(failed.value) == (
-        "1,999,999,999 slots of the schedule have no row, and with fragments= and this missing= "
-        "each of them is framed on its own, at most 10,000,000 in a micro-batch; look for a row "
-        "far before all others, or leave out fragments=, or use missing='break' or 'carry'"
+        "1,999,999,999 slots of the schedule have no row, and with this missing= and with "
+        "fragments=, cut= or a minimum of minimal frames each of them is framed on its own, "
+        "at most 10,000,000 in a micro-batch; look for a row far before all others, or leave "
+        "that out, or use missing='break' or 'carry'"
     )
     with patch.object(sequencer, "MOST_SLOTS", 8):
         fed = feeding(HOLDS, missing="satisfy", schedule=SLOTS, fragments=4)

@@ -130,6 +130,11 @@ def test_which_ends_never_fall_back() -> None:
             *(COUNT, MAX, LAST)
         }
         assert {f for f in FUNCTIONS if one_pass(**ask, function=f, sign=low)} == {MIN, LAST}
+    # A minimal frame that has to grow may lose what its last row decided.
+    last = {"kind": AGGREGATE, "function": LAST, "sign": MORE}
+    assert not one_pass(**last, minimal=1, min_count=2)
+    assert not one_pass(**last, minimal=1, min_duration=1)
+    assert one_pass(**last, minimal=1, max_count=2) and one_pass(**last, min_count=2)
 
 
 # value     5 5 5 5 5 5 ...     every frame reaches to the end

@@ -421,10 +421,12 @@ def framings(
             | st.sampled_from([Scheme("cover"), Scheme("cover", fill="saturated")])
             | few.map(lambda n: Scheme("adjacent", overlap=length(n - 1)))
         )
+    # A minimal frame grows until it meets its minima, which is drawn more often.
+    minimal = kind.span == "minimal"
     options = {
-        "min_duration": sometimes(few.map(length)),
+        "min_duration": sometimes(few.map(length), 1 if minimal else 3),
         "max_duration": sometimes(st.integers(9, 20).map(length), 5),
-        "min_count": sometimes(st.integers(1, 3)),
+        "min_count": sometimes(st.integers(1, 5 if minimal else 3), 1 if minimal else 3),
         "max_count": sometimes(st.integers(3, 6), 5),
         "cut": draw(st.booleans()),
         "scheme": scheme,

@@ -178,6 +178,29 @@ def test_every_c_is_the_shortest_or_longest_candidate_from_its_row(
     assert found == from_every_row(values, judging)
 
 
+@given(VALUES, SPANS.flatmap(judged), st.integers(1, 4), st.integers(0, 4), st.integers(4, 8))
+@FEW
+def test_every_c_meets_the_whole_local_condition(
+    values: list[int], judging: Judged, fewest: int, shortest: int, most: int
+) -> None:
+    """Definition 3 with a count and a duration: a minimal frame grows until all of it holds."""
+    kind, holds = judging
+    limits = {"min_count": fewest, "min_duration": shortest or None, "max_count": most}
+
+    def has_limits(xs: Sequence[int]) -> bool:
+        return fewest <= len(xs) <= most and len(xs) - 1 >= shortest
+
+    def whole(xs: Sequence[int]) -> bool:
+        return holds(xs) and has_limits(xs)
+
+    found = spans(framed(kind, rows_of(values), scheme="unconstrained", **limits))
+    if kind.span == "minimal":
+        assert found == from_every_row(values, (kind, whole))
+    else:
+        longest = from_every_row(values, judging)
+        assert found == [(s, e) for s, e in longest if has_limits(values[s : e + 1])]
+
+
 @given(VALUES, SPANS.flatmap(judged))
 @FEW
 def test_no_frame_from_a_later_start_properly_contains_one_from_an_earlier(

@@ -6,10 +6,12 @@ from decimal import Decimal
 
 import pytest
 
+import muntin as mt
 from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.kinds import Crossing, Delta
 from muntin.specs.frames.schemes import Scheme, adjacent, cover
 from tests.frames.definitions.timelines import framed, reported, spans
+from tests.frames.feeding import feeding, line
 
 #   on      0 1 2 3 4 5        minimal frames with sum > 5, from each row
 #   value   3 1 4 2 6 1
@@ -70,9 +72,50 @@ def test_adjacent_frames_also_follow_those_that_are_not_reported() -> None:
 
 
 def test_other_schemes_choose_among_those_that_are() -> None:
-    # Without the short ones c(1) contains no other frame.
-    assert spans(framed(MINIMAL, SUMS, scheme="advancing", min_count=3)) == [(0, 2), (1, 3)]
-    assert spans(framed(MINIMAL, SUMS, scheme=cover(), min_count=3)) == [(0, 2), (1, 3)]
+    # Without the long ones, c(1) lies in no other frame.
+    assert spans(framed(MAXIMAL, VALUES, scheme="advancing", max_count=2)) == [
+        (1, 2),
+        (3, 4),
+        (5, 5),
+    ]
+    assert spans(framed(MAXIMAL, VALUES, scheme=cover(), max_count=2)) == [(1, 2), (3, 4), (5, 5)]
+
+
+#   on      0  1  2  3  4  5  6  7 8 9 ...   12 13 14 15 16      minimal, sum >= 100, 6 rows
+#   value   30 40 50 20 10 60 70 5 5 5 5 5 5    60 40 30 20
+#   c(0)    [=====]--------]                   120 are reached with 3 rows, and it grows to 6
+#   c(6)                      [==============]  100 are reached with 7 rows
+#   c(7)                         [===============] the same for the rows after it
+LARGE = Crossing("sum(x)", ">=", Decimal(100))
+HUNDREDS = "30 40 50 20 10 60 70 5 5 5 5 5 5 60 40 30 20"
+EVERY_LARGE = [*((i, i + 5) for i in range(6)), (6, 12), (7, 14), (8, 14), (9, 14)]
+EVERY_LARGE += [(10, 15), (11, 16)]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "expected"),
+    [
+        (Scheme("partition"), [(0, 5), (6, 12)]),
+        (adjacent(1), [(0, 5), (4, 9), (8, 14)]),
+        (Scheme("advancing"), [f for f in EVERY_LARGE if f not in ((7, 14), (8, 14))]),
+        (cover("drained"), [(0, 5), (6, 12), (11, 16)]),
+        (cover("saturated"), EVERY_LARGE),
+        (Scheme("unconstrained"), EVERY_LARGE),
+    ],
+)
+def test_minimal_frames_grow_until_they_meet_their_minima(
+    scheme: Scheme, expected: list[tuple[int, int]]
+) -> None:
+    assert spans(framed(LARGE, HUNDREDS, scheme=scheme, min_count=6)) == expected
+    assert spans(framed(LARGE, HUNDREDS, scheme=scheme, min_duration=5)) == expected
+    fed = feeding(mt.aggregate("sum(v) >= 100"), scheme=scheme, min_count=6)
+    assert [row[1:3] for row in fed.frames(line(HUNDREDS), end=True)] == expected
+
+
+def test_a_minimal_frame_beyond_its_maximum_is_given_up_and_the_next_starts_after_it() -> None:
+    # c(6) has seven rows.
+    assert spans(framed(LARGE, HUNDREDS, min_count=6, max_count=6)) == [(0, 5)]
+    assert spans(framed(LARGE, HUNDREDS, min_count=4, max_count=4)) == [(0, 3), (4, 7)]
 
 
 #   on      0 1 2 3 4 5      the row at 1 has no value, so no frame begins there

@@ -241,19 +241,50 @@ def spread_within(asked: Any, state: Any, whole: int, real: float) -> bool:
         state.least, state.greatest, state.at_first = whole, whole, whole
         state.least_real, state.greatest_real, state.first_real = real, real, real
     state.count += 1
-    if asked.from_first:
+    if asked.from_first and not asked.minimal:
         state.least = state.greatest = state.at_first
         state.least_real = state.greatest_real = state.first_real
     state.least = min(state.least, whole)
     state.greatest = max(state.greatest, whole)
     state.least_real = min(state.least_real, real)
     state.greatest_real = max(state.greatest_real, real)
+    return is_within(asked, state)
+
+
+@part
+def is_within(asked: Any, state: Any) -> bool:
+    """Return True if a delta frame is within its size."""
+    if asked.from_first and asked.minimal:
+        # Some row of the frame is far from the first one, not necessarily the last.
+        return _is_near_first(asked, state)
     if asked.whole:
         # Differences of 64-bit integers fit unsigned 64 bits.
         return bool(np.uint64(state.greatest) - np.uint64(state.least) <= np.uint64(asked.size))
     far = state.greatest_real - state.least_real
     # The difference of equal infinities is NaN, which neither keeps a frame open nor closes it.
     return bool(not far > asked.size_real if asked.minimal else far < asked.size_real)
+
+
+@part
+def _is_near_first(asked: Any, state: Any) -> bool:
+    """Return True if no row of a delta frame is farther from its first row than its size."""
+    if asked.whole:
+        above = np.uint64(state.greatest) - np.uint64(state.at_first)
+        below = np.uint64(state.at_first) - np.uint64(state.least)
+        return bool(above <= np.uint64(asked.size) and below <= np.uint64(asked.size))
+    higher = state.greatest_real - state.first_real
+    lower = state.first_real - state.least_real
+    return bool(not higher > asked.size_real and not lower > asked.size_real)
+
+
+@part
+def is_met(asked: Any, state: Any) -> bool:
+    """Return True if the condition of a minimal frame holds for the rows that it has."""
+    if asked.kind == DELTA:
+        return not is_within(asked, state)
+    if asked.kind == OWN:
+        return bool(state.count)
+    return holds(asked, state)
 
 
 OUTSIDE, INSIDE, ENDS = range(3)
@@ -302,6 +333,7 @@ def as_next(asked: Any, state: Any, counts: int, whole: int, real: float, weight
     if kind == DENSITY:
         return INSIDE if whole == 1 else OUTSIDE
     if kind == OWN:
+        state.count = whole & EXTENDS_LAST  # for :func:`is_met`
         return _role(whole, EXTENDS, EXTENDS_LAST)
     if kind == BETWEEN:
         if whole & 2:
@@ -324,6 +356,7 @@ def as_first(asked: Any, state: Any, counts: int, whole: int, real: float, weigh
     if kind == BETWEEN:
         return _opens_between(asked, state, whole)
     if kind == OWN:
+        state.count = whole & OPENS_LAST
         return _role(whole, OPENS, OPENS_LAST)
     if kind in (BOUNDARY, TREND):
         state.at_last = whole

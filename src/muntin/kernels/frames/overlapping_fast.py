@@ -38,7 +38,7 @@ from muntin.kernels.frames.records import (
     UNTIL_NEXT,
     RowColumns,
 )
-from muntin.kernels.frames.step import MOST, beyond, close
+from muntin.kernels.frames.step import MOST, beyond, close, is_short
 
 
 def in_one_pass(record: np.ndarray) -> bool:
@@ -56,7 +56,9 @@ def in_one_pass(record: np.ndarray) -> bool:
         case f if f == MIN:
             return not when_high
         case f:
-            return bool(f == LAST)
+            # The last row alone decides, so a frame that grows to its minima may have to grow on.
+            grows = fields["minimal"] and (fields["min_count"] > 1 or fields["min_duration"] >= 0)
+            return bool(f == LAST and not grows)
 
 
 @fused
@@ -149,6 +151,32 @@ def _lay(state: Any, order: Ints, low: int, high: int, reals: Ints, missed: Ints
     state.before, state.next_id, state.id = NEVER, 0, -1
 
 
+@part
+def _large_enough(
+    asked: Any,
+    state: Any,
+    order: Ints,
+    what: Bytes,
+    first: int,
+    high: int,
+    edge: int,
+    stop: int,
+    reals: Ints,
+    missed: Ints,
+) -> int:
+    """Return where a minimal frame whose condition holds meets its minima, ``high`` or later.
+
+    It is after ``edge`` if it does not up to there. It never moves back for later frames.
+    """
+    while high <= edge:
+        if what[high - 1] != CARRIED:
+            _lay(state, order, first, high, reals, missed)
+            if not is_short(asked, state, order[high] if high < stop else NEVER):
+                return high
+        high += 1
+    return high
+
+
 @kernel(
     INT,
     ASKED_ARRAY,
@@ -182,6 +210,7 @@ def candidates_in_one_pass(
         stop = starts[key + 1]
         edge = since[key] - 1  # frames end here at the latest: a missing row breaks them
         cursor = since[key]  # the first row that the frame has not taken
+        tail = cursor  # where the last frame met its minima
         lows = low_end = highs = high_end = 0
         for first in range(since[key], stop):
             state = one[0]  # anew each time: a record alone does not keep its array alive
@@ -222,12 +251,18 @@ def candidates_in_one_pass(
                 cursor += 1
             known = over or edge < stop or ended
             if over and asked.minimal:
-                high = cursor + 1
+                tail = max(tail, cursor + 1)
+                bounds = first, tail, edge, stop
+                tail = _large_enough(asked, state, order, what, *bounds, reals, missed)
+                over = tail <= edge
+                known = ended or edge < stop
+            if over and asked.minimal:
+                high = tail
                 known = ended or high < stop or asked.reading != UNTIL_NEXT
             elif (over and cursor == first) or (known and asked.minimal):
                 continue  # one row is too much, or the frame broke off before its condition held
             else:
-                high = taken[cursor - 1] + 1
+                high = taken[(edge if asked.minimal else cursor) - 1] + 1
             _lay(state, order, first, high, reals, missed)
             if known:
                 following = order[high] if high < stop else NEVER

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from muntin.kernels.compile import fused, part
-from muntin.kernels.frames.kinds import ENDS, INSIDE, OUTSIDE, as_first, as_next
+from muntin.kernels.frames.kinds import ENDS, INSIDE, OUTSIDE, as_first, as_next, is_met
 from muntin.kernels.frames.records import (
     ARMED,
     BREAKS,
@@ -91,6 +91,14 @@ def _too_much(asked: Any, state: Any, end: int) -> bool:
 def beyond(asked: Any, state: Any) -> bool:
     """Return True if an open frame is beyond its maxima, so that no later row makes it a frame."""
     return _too_much(asked, state, _measured_end(asked, state, NEVER))
+
+
+@part
+def is_short(asked: Any, state: Any, following: int) -> bool:
+    """Return True if a minimal frame has to grow, because it does not meet its minima yet."""
+    if not asked.minimal:
+        return False
+    return not _enough(asked, state, _measured_end(asked, state, following))
 
 
 @part
@@ -191,13 +199,28 @@ def _full(asked: Any, state: Any) -> bool:
 
 @part
 def _finish(asked: Any, state: Any, key: int, found: Any, n: int) -> int:
-    """End the frame: no row will join. It closes, or waits for the next row to know its end."""
-    waits = asked.reading == UNTIL_NEXT or asked.liberal
+    """End the frame whose condition holds: it closes, or waits for the next row to know its end.
+
+    A minimal frame stays open until it also meets its minima [Frames, Definition 3].
+    """
     # Frames that overlap may end after the next row.
-    if waits or (asked.reading == INTERVAL and not asked.every_candidate):
+    apart = asked.reading == INTERVAL and not asked.every_candidate
+    if asked.reading == UNTIL_NEXT or apart:
         state.mode = COMPLETE
+    elif not is_short(asked, state, NEVER):
+        if not asked.liberal:
+            return close(asked, state, key, NEVER, FINAL, found, n)
+        state.mode = COMPLETE
+    return n
+
+
+@part
+def _over(asked: Any, state: Any, key: int, following: int, found: Any, n: int) -> int:
+    """Close a complete frame whose end is known now; one that is too short opens again."""
+    if is_short(asked, state, following):
+        state.mode = OPEN
         return n
-    return close(asked, state, key, NEVER, FINAL, found, n)
+    return close(asked, state, key, following, FINAL, found, n)
 
 
 @part
@@ -240,7 +263,7 @@ def _missing(
     state.reach = max(state.reach, reach)
     if asked.fragments >= 0:
         n = report(asked, state, key, order, found, n)
-    if _full(asked, state):
+    if _full(asked, state) or (asked.minimal and is_met(asked, state)):
         n = _finish(asked, state, key, found, n)
     return n
 
@@ -261,12 +284,14 @@ def settle(
     """Apply a row whatever its value: it may be missing, or beyond a maximum."""
     bounds = what == REAL or what == BREAKS  # other missing rows may satisfy
     if state.mode == COMPLETE and (bounds or not asked.liberal):
-        n = close(asked, state, key, order, FINAL, found, n)
+        n = _over(asked, state, key, order, found, n)
     if asked.reading == INTERVAL and state.mode == OPEN:
         held = max(state.reach, state.ahead) if state.pending > 0 else state.reach
         if order > held:
             # Nothing is known between: a row is missing from where the last one ceased to hold.
             n = _missing(asked, state, key, held, order, gap, state.high - 1, found, n)
+            if state.mode == COMPLETE:
+                n = _over(asked, state, key, order, found, n)
     if what != REAL:
         n = _missing(asked, state, key, order, reach, what, row, found, n)
         state.previous = order
@@ -323,7 +348,7 @@ def decide(
 def end(asked: Any, state: Any, key: int, found: Any, n: int) -> int:
     """End a key, as no row will come: an open frame is final if its condition holds."""
     if state.mode == COMPLETE:
-        return close(asked, state, key, NEVER, FINAL, found, n)
+        n = _over(asked, state, key, NEVER, found, n)
     if state.mode == OPEN and not asked.minimal:
         return close(asked, state, key, NEVER, asked.unended, found, n)
     state.mode = CLOSED

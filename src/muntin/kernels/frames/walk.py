@@ -38,6 +38,7 @@ from muntin.kernels.frames.step import (
     close,
     decide,
     end,
+    is_short,
     longer_than,
     report,
     settle,
@@ -228,7 +229,8 @@ def look_at_quiet(
                 n = close(asked, state, key, NEVER, FINAL, found, n)
         elif asked.reading == INTERVAL and state.reach <= horizon[key]:
             # A later row does not change the end of the frame.
-            if state.mode == COMPLETE or _past_cut(asked, state, joins[key]):
+            over = state.mode == COMPLETE and not is_short(asked, state, NEVER)
+            if over or _past_cut(asked, state, joins[key]):
                 n = close(asked, state, key, NEVER, FINAL, found, n)
             elif breaks and state.reach < horizon[key]:
                 n = broken(asked, state, key, state.reach, found, n)

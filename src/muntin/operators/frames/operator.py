@@ -102,14 +102,20 @@ class FrameOperator(OneInput):
     def _lead(self) -> int:
         """The number of successive empty slots that are framed one by one.
 
-        If frames are cut, it is at most the number that may still fit. If frames are reported in
-        fragments, it is all of them. Carried slots count only when a real row follows them.
+        If frames are cut, it is at most the number that may still fit. If frames are minimal, it
+        is the number after which they meet their minima. If frames are reported in fragments, it
+        is all of them. Carried slots count only when a real row follows them.
         """
         record = self.record[0]
         if self.slots is None or self.missing in ("break", "carry"):
             return 1
         if record["fragments"] >= 0:
             return EVER
+        if record["minimal"]:
+            # One more each, because a row that holds until the next one needs the next slot.
+            lasting = int(record["min_duration"])
+            slots_lasted = 0 if lasting < 0 else lasting // self.slots.period + 3
+            return max(1, int(record["min_count"]) + 1, slots_lasted)
         fitting = [int(record["max_count"]), int(record["max_duration"]) // self.slots.period + 2]
         limited = int(record["max_count"]) >= 0, int(record["max_duration"]) >= 0
         most = [

@@ -105,6 +105,13 @@ class Candidates:
         """Return True for a maximal candidate, and for a minimal one if its condition holds."""
         return not self.minimal or candidate.ended == "condition"
 
+    def is_whole(self, places: Sequence[RowPlace]) -> bool:
+        """Return True if these places are a minimal frame: its condition and its minima hold."""
+        local = self.line.local
+        return (
+            self.minimal and self.holds(_real(places)) and local.at_least(places, local.end(places))
+        )
+
     def all(self) -> Iterator[Candidate]:
         """Yield every c(i) that exists, whether it meets the local conditions or not."""
         for place in self.line.places:
@@ -117,7 +124,7 @@ class Candidates:
         """Return the frame that opens with this row and takes places until something ends it."""
         taken = [first]
         carried: list[RowPlace] = []
-        if self.minimal and self.holds(taken):
+        if self.is_whole(taken):
             return Candidate(tuple(taken), "condition")
         for place in self.line.places[first.index + 1 :]:
             for met in self.line.following(place, [*taken, *carried]):
@@ -130,7 +137,7 @@ class Candidates:
                 if ended is not None:
                     return Candidate(tuple(taken), ended)
                 taken, carried = [*taken, *joining], []
-                if self.minimal and self.holds(_real(taken)):
+                if self.is_whole(taken):
                     return Candidate(tuple(taken), "condition")
         return Candidate(tuple(taken), "input")
 

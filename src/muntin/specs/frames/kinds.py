@@ -214,14 +214,12 @@ class Crossing(Starting):
 
     @property
     def rows_counted(self) -> tuple[int, int | None]:
-        """The fewest and the most rows of a frame that ends by ``count(*)`` alone."""
+        """The fewest and the most rows of a frame for which a condition on ``count(*)`` holds."""
         if self.sign in ("<", "<="):
             most = math.ceil(self.limit) - 1 if self.sign == "<" else math.floor(self.limit)
-            # The condition holds with the first row or never, and a minimal frame ends there.
-            return 1, max(0, min(most, 1) if self.span == "minimal" else most)
+            return 1, max(0, most)
         least = math.floor(self.limit) + 1 if self.sign == ">" else math.ceil(self.limit)
-        least = max(least, 1)
-        return (least, least) if self.span == "minimal" else (1, None)
+        return (max(least, 1) if self.span == "minimal" else 1), None
 
     def check(self, framing: FramingProperties) -> None:
         super().check(framing)

@@ -29,6 +29,7 @@ from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.frames import records
 from muntin.kernels.frames.kinds import AVERAGE_UNITS
 from muntin.kernels.frames.records import (
+    COMPLETE,
     EXTENDS,
     EXTENDS_LAST,
     FOUND,
@@ -334,25 +335,29 @@ class _CrossingByRow:
 
     def _waits(self, key: int, ended: bool) -> bool:
         """Go on with a key; return True if it needs more answers, False if it has no more rows."""
-        row_kinds, modes, stop = (
-            self.rows.what,
-            self.records["mode"],
-            int(self.rows.starts[key + 1]),
-        )
+        row_kinds, stop = self.rows.what, int(self.rows.starts[key + 1])
         while (row := self.next[key]) < stop:
             upto = row + 1
-            if row_kinds[row] == REAL and modes[key] == OPEN:
+            if row_kinds[row] == REAL and self._may_grow(key):
                 low = self.records["low"][key]
                 if low != self.frame[key]:
                     self.frame[key], self.until[key], self.width[key] = low, row, _AT_ONCE
                 if row >= self.until[key]:
                     return True
-                upto = self._together(row, int(self.until[key]))
+                upto = self._together(key, row, int(self.until[key]))
             self._apply(key, row, upto)
             self.next[key] = upto
         if ended:
             self._apply(key, stop, stop, over=True)
         return False
+
+    def _may_grow(self, key: int) -> bool:
+        """Return True if the next row may join the frame of a key.
+
+        A minimal frame that is complete grows if it proves to be too short.
+        """
+        mode = self.records["mode"][key]
+        return bool(mode == OPEN or (mode == COMPLETE and self.minimal))
 
     def _apply(self, key: int, row: int, stop: int, *, over: bool = False) -> None:
         room = np.zeros(2 * MOST, FOUND)
@@ -375,13 +380,14 @@ class _CrossingByRow:
         answers[real] = np.where(met, last, outside)
         return answers
 
-    def _together(self, row: int, until: int) -> int:
+    def _together(self, key: int, row: int, until: int) -> int:
         """Set the answers of rows for the open frame, from ``row`` on; return where they end.
 
         A kernel call costs more than its work on one row. So the next rows are applied with the
         same call if they are sure to find the same frame open.
         """
-        upto = self._last_together(row, until) if self._may_come_along else row + 1
+        is_sure = self._may_come_along and self.records["mode"][key] == OPEN
+        upto = self._last_together(key, row, until) if is_sure else row + 1
         last, outside = (EXTENDS | EXTENDS_LAST, EXTENDS) if self.minimal else (EXTENDS, 0)
         self.answers[row:upto] |= np.where(self.met[row:upto], last, outside)
         return upto
@@ -393,9 +399,13 @@ class _CrossingByRow:
         by_others = record["cut"] or record["restart"] != NOWHERE or record["reading"] == INTERVAL
         return not by_others
 
-    def _last_together(self, row: int, until: int) -> int:
-        """Return where to stop: after the row that ends the frame, or before a missing row."""
+    def _last_together(self, key: int, row: int, until: int) -> int:
+        """Return where to stop: after a row that may end the frame, or before a missing row."""
         real, met = self.rows.what[row:until] == REAL, self.met[row:until]
+        if self.minimal:
+            record = self.records[key]
+            counted = record["n"] + record["missed"] + record["pending"] + 1 + np.arange(len(met))
+            met = met & (counted >= self.work.record["min_count"][0])
         ends = np.flatnonzero(~real | (met if self.minimal else ~met))
         if not len(ends):
             return until
