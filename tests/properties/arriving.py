@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +24,7 @@ from muntin.reference.windows import MicroBatch
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.disorder import Disorder, each, per_key, punctuated, slack
 from muntin.specs.idle import Idle, clock, follow, wait
+from muntin.specs.lengths import positive_length
 
 EPOCH = datetime(2026, 1, 1)
 #: For each domain: the Arrow type of ``on``, that of window bounds, and values from small integers.
@@ -49,6 +52,15 @@ LENGTHS: dict[Domain, Callable[[int], object]] = {
     Domain.INTEGER: lambda n: n,
     Domain.DECIMAL: lambda n: str(Decimal(n).scaleb(-1)),
     Domain.DOUBLE: lambda n: str(Decimal(n).scaleb(-1)),
+}
+#: A distance of n small units in each domain, as rows have it.
+DISTANCES: dict[Domain, Callable[[int], Any]] = {
+    Domain.TIMESTAMP: lambda n: timedelta(seconds=n),
+    Domain.TIMESTAMP_NTZ: lambda n: timedelta(seconds=n),
+    Domain.DATE: lambda n: timedelta(days=n),
+    Domain.INTEGER: lambda n: n,
+    Domain.DECIMAL: lambda n: Decimal(n).scaleb(-1),
+    Domain.DOUBLE: lambda n: n / 10,
 }
 RULES = ("slack", "rows", "marks", "key marks", "per key", "each")
 SENSORS = ("x", "y", None)
@@ -92,6 +104,12 @@ class Arrivals:
             case "per key":
                 return per_key(length, idle=self._idle, late=self.late)
         return each("q", length, idle=self._idle, expect=self.expect, late=self.late)
+
+    @property
+    def unit(self) -> int:
+        """The ticks of one small unit, at least one."""
+        length = positive_length("unit", LENGTHS[self.domain](1))
+        return max(1, self.axis.length("unit", length))
 
     @property
     def _idle(self) -> Idle:
@@ -199,21 +217,80 @@ def arrivals(
     domain: Domain,
     rows: Sequence[dict[str, Any]],
     rules: Sequence[str] = RULES,
+    reach: int = 0,
 ) -> dict[str, Any]:
-    """Draw the fields of :class:`Arrivals`: rows in micro-batches, under any rule of disorder."""
-    batches = split(rows, draw(st.lists(st.integers(0, 14), max_size=3)))
+    """Draw the fields of :class:`Arrivals`: rows in micro-batches, under any rule of disorder.
+
+    ``reach`` is how far below the punctuation rows may still be of use.
+    """
+    slack = draw(st.integers(0, 6))
+    rows = draw(arranged(rows))
+    shares = draw(st.lists(st.sampled_from([*range(1, 10), *range(11)]), min_size=1, max_size=3))
+    batches = split(rows, [len(rows) * share // 10 for share in shares])
+    batches = draw(with_laggards(domain, batches, [slack, *[slack + reach] * 2]))
     step = st.sampled_from([None, 0, *range(-1, 10)])
     return {
         "domain": domain,
         "rule": draw(st.sampled_from(rules)),
-        "slack": draw(st.integers(0, 6)),
+        "slack": slack,
         "idle": draw(st.sampled_from(["wait", "follow", "clock"])),
         "idle_length": draw(st.integers(0, 6)),
         "expect": draw(st.lists(st.sampled_from(SENSORS), max_size=2)),
-        "late": draw(st.sampled_from(["generous", "consistent"])),
+        "late": draw(st.sampled_from(["generous", "generous", "consistent"])),
         "batches": batches,
         "clocks": _running([draw(step) for _ in batches]),
     }
+
+
+@st.composite
+def arranged(draw: st.DrawFn, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Draw an order in which rows arrive: any, by ``on``, or nearly so.
+
+    In any order, most rows that are not in the first micro-batch are late. If they come nearly by
+    ``on``, a few are, by little.
+    """
+    if draw(st.booleans()):
+        return list(rows)
+    delays = draw(st.lists(st.sampled_from([0, 0, 0, 1, 3, 6]), min_size=1, max_size=5))
+    placed = [row for row in rows if has_place(row)]
+    others = [row for row in rows if not has_place(row)]
+    ranks = sorted(range(len(placed)), key=lambda place: placed[place]["on"])
+    arrives = {place: rank + delays[rank % len(delays)] for rank, place in enumerate(ranks)}
+    return [*(placed[place] for place in sorted(ranks, key=arrives.__getitem__)), *others]
+
+
+@st.composite
+def with_laggards(
+    draw: st.DrawFn,
+    domain: Domain,
+    batches: Sequence[Sequence[dict[str, Any]]],
+    allowed: Sequence[int],
+) -> list[list[dict[str, Any]]]:
+    """Draw for some micro-batches how far their first row is below the rows before it.
+
+    That is a distance that is allowed, or a little more or less, and the row has the key of the
+    row that is furthest ahead. So such rows are just late, at the punctuation, or just in time.
+    """
+    distances = [None, *(size + more for size in allowed for more in (-1, 0, 0, 1, 1, 2, 9))]
+    back = draw(st.lists(st.sampled_from(distances), min_size=1, max_size=3))
+    leader, moved = None, []
+    for number, rows in enumerate(batches):
+        distance = back[number % len(back)]
+        if rows and leader is not None and distance is not None:
+            on = leader["on"] - DISTANCES[domain](distance)
+            rows = [{**rows[0], "k": leader["k"], "q": leader["q"], "on": on}, *rows[1:]]
+        leader = max(
+            [row for row in rows if has_place(row)] + ([] if leader is None else [leader]),
+            key=lambda row: row["on"],
+            default=None,
+        )
+        moved.append(list(rows))
+    return moved
+
+
+def has_place(row: dict[str, Any]) -> bool:
+    """Return True if ``on`` has a finite value."""
+    return row["on"] is not None and row["on"] == row["on"] and row["on"] != math.inf
 
 
 def _running(steps: Sequence[int | None]) -> list[int | None]:
@@ -230,17 +307,31 @@ def split(rows: Sequence[dict[str, Any]], cuts: Sequence[int]) -> list[list[dict
     return [list(rows[a:b]) for a, b in itertools.pairwise(edges)]
 
 
+def some_rows(row: st.SearchStrategy[Any], most: int = 14) -> st.SearchStrategy[list[Any]]:
+    """Draw rows: mostly enough of them for several micro-batches, now and then none or few."""
+    least = st.sampled_from([0, *[most // 2] * 7])
+    return least.flatmap(lambda size: st.lists(row, min_size=size, max_size=most))
+
+
 def row_values(
     domain: Domain, slots: st.SearchStrategy[dict[str, Any]] | None = None
 ) -> st.SearchStrategy[dict[str, Any]]:
-    value = ON_TYPES[domain][2]
-    on: st.SearchStrategy[Any] = st.integers(-8, 30).map(value)
-    if domain is Domain.DOUBLE:  # also values between the ticks
-        on = st.tuples(on, st.sampled_from([0.0, 0.03, 0.07])).map(sum)
-    odd: list[Any] = [None, float("nan"), float("inf")] if domain is Domain.DOUBLE else [None]
-    on = st.one_of(on, on, on, on, on, on, st.sampled_from(odd))
+    on = st.sampled_from(on_values(domain))
     both = st.tuples(on, st.sampled_from(WHOSE), slot_values() if slots is None else slots)
     return both.map(lambda drawn: {"on": drawn[0], **drawn[1], **drawn[2]})
+
+
+@functools.cache
+def on_values(domain: Domain) -> list[Any]:
+    """Return the values of ``on``: most close together, one far ahead, and some without a place.
+
+    They are listed, because Hypothesis draws equal branches of ``one_of`` as one.
+    """
+    value = ON_TYPES[domain][2]
+    if domain is Domain.DOUBLE:  # also values between the ticks
+        near = [value(n) + between for n in range(-8, 31) for between in (0.0, 0.03, 0.07)]
+        return [*near, *[value(160)] * 3, *[None, math.nan, math.inf] * 3]
+    return [*map(value, range(-8, 31)), value(160), None, None, None]
 
 
 #: Keys, sensors and marks; drawn together, because every draw takes time.

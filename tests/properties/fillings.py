@@ -19,7 +19,7 @@ from muntin.reference.windows import END, MicroBatch, Outcome, Reference
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.fill import CLOSED, HALF_OPEN, OPEN, Edge, Filling
 from tests.properties import harness
-from tests.properties.arriving import LENGTHS, ON_TYPES, Arrivals, arrivals, row_values
+from tests.properties.arriving import LENGTHS, ON_TYPES, Arrivals, arrivals, row_values, some_rows
 from tests.properties.framings import VALUES, FrameCase, frame_cases
 from tests.properties.harness import EVERY_SLOT, Called, Case, bound_calls, cases, evaluators
 from tests.properties.joining import JointRan, at_once, joint_steps
@@ -312,7 +312,7 @@ def fillings(draw: st.DrawFn, domain: Domain, *, many: bool = True) -> Filling:
 
 @st.composite
 def fillers(draw: st.DrawFn, domain: Domain, *, many: bool, along: str | None) -> Filler:
-    rows = draw(st.lists(row_values(domain, st.sampled_from(VALUES)), max_size=14))
+    rows = draw(some_rows(row_values(domain, st.sampled_from(VALUES))))
     keyed = draw(st.integers(0, 3)) > 0
     rules = ("slack", "rows", "marks", "each", *(("per key", "key marks") if keyed else ()))
     calls = draw(st.lists(st.sampled_from(CALLS), min_size=1, max_size=3, unique=True))

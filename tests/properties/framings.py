@@ -35,6 +35,7 @@ from muntin.specs.frames.row_kinds import Cluster, Density, Region
 from muntin.specs.frames.schemes import Schedule, Scheme
 from tests.properties import measures
 from tests.properties.arriving import (
+    DISTANCES,
     LENGTHS,
     ON_TYPES,
     SLOT_TYPES,
@@ -43,10 +44,10 @@ from tests.properties.arriving import (
     Ran,
     arrivals,
     row_values,
+    some_rows,
     steps,
 )
 from tests.properties.harness import EVERY_SLOT, Called, bound_calls, evaluators
-from tests.properties.sequences import GAPS
 
 Row = dict[str, Any]
 #: Columns that no aggregate reads; ``w`` has the type that Spark gives to Python's Decimal.
@@ -491,7 +492,7 @@ def frame_cases(
 ) -> FrameCase:
     domain = draw(st.sampled_from(domains))
     framing, column = draw(framings(domain, kinds))
-    rows = draw(st.lists(row_values(domain, st.sampled_from(VALUES)), max_size=16))
+    rows = draw(some_rows(row_values(domain, st.sampled_from(VALUES)), 16))
     whose = draw(st.sampled_from([["a"], ["a", "b", None]]))
     rows = [{**row, "k": whose[place % len(whose)]} for place, row in enumerate(rows)]
     gaps = draw(st.lists(st.integers(-1, 6), min_size=1, max_size=6))
@@ -500,12 +501,14 @@ def frame_cases(
     ]
     scale = 1 if domain is Domain.DECIMAL else 0
     axis = framing.axis(domain, scale=scale, zone="UTC")
-    rows = _one_each(rows, framing, column, axis) if framing.ties == "fail" else rows
+    fields = draw(arrivals(domain, rows))
+    if framing.ties == "fail":
+        fields["batches"] = _one_each(fields["batches"], framing, column, axis)
     return FrameCase(
         framing=framing,
         column=column,
         calls=draw(st.sampled_from([(), (*EVERY_SLOT, *CALLS)])),
-        **draw(arrivals(domain, rows)),
+        **fields,
     )
 
 
@@ -514,19 +517,30 @@ def _until(domain: Domain, on: Any, gap: int) -> Any:
         return None
     if gap < 0 and (hash(on) % 3):
         return None
-    return on + GAPS[domain](max(gap, -1))
+    return on + DISTANCES[domain](max(gap, -1))
 
 
-def _one_each(rows: list[Row], framing: Framing, column: str, axis: Axis) -> list[Row]:
-    """Return rows of which no two tie."""
+def _one_each(
+    batches: Sequence[Sequence[Row]], framing: Framing, column: str, axis: Axis
+) -> list[list[Row]]:
+    """Return the micro-batches with the first of rows that tie."""
     along = isinstance(framing.kind, Region)
-    kept: dict[Any, Row] = {}
-    for place, row in enumerate(rows):
-        tick = axis.tick(row["on"])
-        at: Any = row["on"]
-        if tick is None:
-            at = ("none", place)
-        elif framing.schedule is not None:
-            at = (tick - framing.schedule.start(axis)) // framing.schedule.period(axis)
-        kept.setdefault((row["k"], at, row[column] if along else None), row)
-    return list(kept.values())
+    seen: set[Any] = set()
+    return [
+        [row for row in rows if not _seen(row, seen, framing, column if along else None, axis)]
+        for rows in batches
+    ]
+
+
+def _seen(row: Row, seen: set[Any], framing: Framing, along: str | None, axis: Axis) -> bool:
+    """Return True if a row ties with one that was seen, and add it to these."""
+    tick = axis.tick(row["on"])
+    if tick is None:
+        return False
+    at = row["on"]
+    if framing.schedule is not None:
+        at = (tick - framing.schedule.start(axis)) // framing.schedule.period(axis)
+    place = row["k"], at, None if along is None else row[along]
+    tied = place in seen
+    seen.add(place)
+    return tied

@@ -24,6 +24,7 @@ from tests.properties.arriving import (
     Ran,
     arrivals,
     row_values,
+    some_rows,
     steps,
 )
 
@@ -176,13 +177,14 @@ def cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> Case:
     origin = draw(st.one_of(st.none(), st.integers(-3, 6)))
     if landmark and origin is None:
         origin = draw(st.integers(-3, 6))
-    rows = draw(st.lists(row_values(domain), max_size=14))
+    rows = draw(some_rows(row_values(domain)))
+    range_ = draw(st.integers(1, 12))
     return Case(
-        range=draw(st.integers(1, 12)),
+        range=range_,
         slide=draw(st.integers(1, 8)),
         origin=origin,
         landmark=landmark,
         latch=latch,
         unfinished=draw(st.sampled_from(["keep", "drop", "flag"])),
-        **draw(arrivals(domain, rows)),
+        **draw(arrivals(domain, rows, reach=range_)),
     )

@@ -32,6 +32,7 @@ from tests.properties.arriving import (
     Arrivals,
     arrivals,
     row_values,
+    some_rows,
     split,
 )
 from tests.properties.fillings import common
@@ -275,7 +276,7 @@ def specs(draw: st.DrawFn, domain: Domain) -> Distance | Zipper:
 def sides(draw: st.DrawFn, domain: Domain, rules: Sequence[str], *, keyed: bool) -> Joined:
     """Draw a few rows with any values, or many rows of few keys close together in many steps."""
     if draw(st.booleans()):
-        rows = draw(st.lists(row_values(domain, st.sampled_from(PREPARED)), max_size=12))
+        rows = draw(some_rows(row_values(domain, st.sampled_from(PREPARED)), 12))
         return Joined(**draw(arrivals(domain, _numbered(rows), rules)), keyed=keyed)
     drawn = st.tuples(st.integers(0, 9), st.sampled_from(CLOSE), st.sampled_from(PREPARED[:9]))
     on = ON_TYPES[domain][2]

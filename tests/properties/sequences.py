@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -31,6 +29,7 @@ from muntin.specs.windows import Unfinished, WindowSpec
 from tests.aggregates.correlations import call
 from tests.aggregates.examples import Squares
 from tests.properties.arriving import (
+    DISTANCES,
     LENGTHS,
     ON_TYPES,
     PREPARED,
@@ -40,22 +39,12 @@ from tests.properties.arriving import (
     Ran,
     arrivals,
     row_values,
+    some_rows,
     steps,
 )
 from tests.properties.harness import EVERY_SLOT, Called, bound_calls, evaluators
 
 Row = dict[str, Any]
-#: A gap in the units of each domain, as a row has it.
-GAPS: dict[Domain, Callable[[int], Any]] = {
-    Domain.TIMESTAMP: lambda n: timedelta(seconds=n),
-    Domain.TIMESTAMP_NTZ: lambda n: timedelta(seconds=n),
-    Domain.DATE: lambda n: timedelta(days=n),
-    Domain.INTEGER: lambda n: n,
-    Domain.DECIMAL: lambda n: Decimal(n).scaleb(-1),
-    Domain.DOUBLE: lambda n: n / 10,
-}
-
-
 #: Windows with groups inside have no keys, so there is no punctuation per key.
 WITHOUT_KEYS = tuple(rule for rule in RULES if "key" not in rule)
 #: One call for each kind of accumulator that EVERY_SLOT does not use.
@@ -241,7 +230,7 @@ def specs(draw: st.DrawFn, domain: Domain) -> SequenceSpec:
 def sequence_cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> SequenceCase:
     domain = draw(st.sampled_from(domains))
     spec = draw(specs(domain))
-    rows = draw(st.lists(_row(domain), max_size=14))
+    rows = draw(some_rows(_row(domain)))
     ties = draw(st.permutations(range(len(rows))))
     rows = [{**row, "tie": tie} for row, tie in zip(rows, ties, strict=True)]
     grouped = isinstance(spec, RowWindow) and draw(st.booleans())
@@ -259,6 +248,6 @@ def _row(domain: Domain) -> st.SearchStrategy[Row]:
     more = st.tuples(
         row_values(domain, st.sampled_from(PREPARED)),
         st.sampled_from([None, *range(10)]),
-        st.sampled_from([None, *map(GAPS[domain], range(-1, 9))]),
+        st.sampled_from([None, *map(DISTANCES[domain], range(-1, 9))]),
     )
     return more.map(lambda drawn: {**drawn[0], "slide_on": drawn[1], "gap": drawn[2]})

@@ -49,7 +49,7 @@ def test_a_closed_stream_remembers_nothing(case: Case) -> None:
 
 @examples(300)
 @given(cases())
-def test_late_rows_are_behind_the_punctuation(case: Case) -> None:
+def test_late_rows_are_below_the_punctuation(case: Case) -> None:
     for lateness in run_steps(case, operator(case, EVERY_SLOT)).lateness:
         if lateness is not None:
             length = lateness.total_seconds() if hasattr(lateness, "total_seconds") else lateness

@@ -20,7 +20,7 @@ from muntin.specs.axis import Domain
 from muntin.specs.row_windows import TupleWindow
 from muntin.specs.windows import Landmark, Window
 from muntin.testing import assert_same_rows
-from tests.properties.arriving import LENGTHS, ON_TYPES, arrivals, renamed, row_values
+from tests.properties.arriving import LENGTHS, ON_TYPES, arrivals, renamed, row_values, some_rows
 from tests.properties.sequences import Row, SequenceCase
 from tests.thorough import examples
 
@@ -106,7 +106,7 @@ def synopsis_cases(draw: st.DrawFn) -> SynopsisCase:
         case _:
             spec = TupleWindow(draw(length), "on", draw(st.integers(1, 3)))
     numbers = st.none() | st.integers(0, 9).map(float)
-    rows = draw(st.lists(st.tuples(row_values(domain, st.just({})), numbers), max_size=14))
+    rows = draw(some_rows(st.tuples(row_values(domain, st.just({})), numbers)))
     drawn = [{**row, "n": n, "tie": place} for place, (row, n) in enumerate(rows)]
     return SynopsisCase(
         spec=spec,
