@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from pyspark.sql import SparkSession
 
 from tests.sessions import configured, warm
@@ -28,6 +28,10 @@ for profile in ("muntin", "soak"):
         derandomize=True,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
     )
+# A failing example is not made smaller: `scripts/mutate.py` asks only whether there is one.
+settings.register_profile(
+    "unshrunk", settings.get_profile("muntin"), phases=[Phase.explicit, Phase.generate]
+)
 settings.load_profile("muntin")
 
 

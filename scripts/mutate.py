@@ -1,0 +1,189 @@
+"""Change the operators in small ways, one at a time, and see whether the tests notice.
+
+Run ``python scripts/mutate.py``: it draws ``--count`` places in ``--under`` by ``--seed``, and
+prints for each change whether a test fails. A change that no test notices is a survivor: either a
+test is missing, or the change makes no difference. The changes are made in a copy of the sources,
+and the tests are those without Spark (``--tests`` names others).
+
+The changes: ``<`` and ``<=``, ``>`` and ``>=``, ``==`` and ``!=``, ``and`` and ``or``, ``min`` and
+``max``, ``+ 1`` and ``- 1``, a ``not`` left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+COMPARISONS: dict[type[ast.cmpop], tuple[str, str]] = {
+    ast.Lt: ("<", "<="),
+    ast.LtE: ("<=", "<"),
+    ast.Gt: (">", ">="),
+    ast.GtE: (">=", ">"),
+    ast.Eq: ("==", "!="),
+    ast.NotEq: ("!=", "=="),
+}
+#: Names of functions, and what they become.
+CALLS = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum"}
+_PROPERTIES = "tests/properties"
+#: Tests without Spark that run the operators, by the sub-room of the change.
+TESTS = {
+    "windows": (
+        f"{_PROPERTIES}/test_steps.py",
+        "tests/windows/test_pane_store.py",
+        "tests/windows/test_panes.py",
+        f"{_PROPERTIES}/test_sequences.py",
+        f"{_PROPERTIES}/test_own_steps.py",
+    ),
+    "rows": (f"{_PROPERTIES}/test_sequences.py", f"{_PROPERTIES}/test_synopses.py"),
+    "frames": (
+        f"{_PROPERTIES}/test_framings.py",
+        f"{_PROPERTIES}/test_frame_runs.py",
+        f"{_PROPERTIES}/test_own_framings.py",
+        f"{_PROPERTIES}/test_frame_steps.py",
+        f"{_PROPERTIES}/test_fillings.py",
+    ),
+    "fill": (f"{_PROPERTIES}/test_fillings.py", "tests/fill/test_held_rows.py"),
+    "join": (f"{_PROPERTIES}/test_joinings.py", f"{_PROPERTIES}/test_resamplings.py"),
+    "resample": (f"{_PROPERTIES}/test_resamplings.py",),
+}
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A piece of a file, between two places in its bytes, and what it becomes."""
+
+    file: Path
+    line: int
+    start: int
+    end: int
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.file.relative_to(ROOT)}:{self.line}: {self.before} becomes {self.after}"
+
+
+class Places:
+    """Finds the places of one file where it may be changed."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.text = file.read_bytes()
+        self.lines = [0]
+        for line in self.text.splitlines(keepends=True):
+            self.lines.append(self.lines[-1] + len(line))
+
+    def mutations(self) -> Iterator[Mutation]:
+        """Yield every change that may be made."""
+        for node in ast.walk(ast.parse(self.text)):
+            match node:
+                case ast.Compare(left=left, ops=[op], comparators=[right]) if (
+                    type(op) in COMPARISONS
+                ):
+                    yield from self._between(left, right, *COMPARISONS[type(op)])
+                case ast.BoolOp(op=op, values=[left, right, *_]):
+                    words = ("and", "or") if isinstance(op, ast.And) else ("or", "and")
+                    yield from self._between(left, right, *words)
+                case ast.BinOp(left=left, op=ast.Add(), right=ast.Constant(value=1) as right):
+                    yield from self._between(left, right, "+", "-")
+                case ast.BinOp(left=left, op=ast.Sub(), right=ast.Constant(value=1) as right):
+                    yield from self._between(left, right, "-", "+")
+                case ast.UnaryOp(op=ast.Not(), operand=operand):
+                    yield self._mutation(self._at(node), self._at(operand), "")
+                case ast.Call(func=ast.Name(id=name) as called) if name in CALLS:
+                    yield self._mutation(self._at(called), self._end(called), CALLS[name])
+                case ast.Call(func=ast.Attribute(attr=name) as called) if name in CALLS:
+                    end = self._end(called)
+                    yield self._mutation(end - len(name), end, CALLS[name])
+
+    def _between(self, left: ast.expr, right: ast.expr, old: str, new: str) -> Iterator[Mutation]:
+        start, end = self._end(left), self._at(right)
+        at = self.text.find(old.encode(), start, end)
+        if at >= 0:
+            yield self._mutation(at, at + len(old), new)
+
+    def _mutation(self, start: int, end: int, after: str) -> Mutation:
+        line = self.text.count(b"\n", 0, start) + 1
+        return Mutation(self.file, line, start, end, self.text[start:end].decode(), after)
+
+    def _at(self, node: ast.expr) -> int:
+        return self.lines[node.lineno - 1] + node.col_offset
+
+    def _end(self, node: ast.expr) -> int:
+        assert node.end_lineno is not None and node.end_col_offset is not None
+        return self.lines[node.end_lineno - 1] + node.end_col_offset
+
+
+def drawn(under: list[Path], count: int, seed: int) -> list[Mutation]:
+    """Return so many changes of the files below the folders."""
+    files = sorted(file for folder in under for file in folder.rglob("*.py"))
+    every = [mutation for file in files for mutation in Places(file).mutations()]
+    return random.Random(seed).sample(every, min(count, len(every)))
+
+
+def tests_of(mutation: Mutation) -> Sequence[str]:
+    """Return the tests of the change's sub-room, or those of all operators."""
+    for part in mutation.file.relative_to(ROOT).parts:
+        if part in TESTS:
+            return TESTS[part]
+    return ("tests/operators", _PROPERTIES)
+
+
+def noticed(mutation: Mutation, copy: Path, tests: Sequence[str]) -> bool:
+    """Return True if a test fails on the copy with this change."""
+    file = copy / mutation.file.relative_to(ROOT)
+    original = file.read_bytes()
+    changed = original[: mutation.start] + mutation.after.encode() + original[mutation.end :]
+    file.write_bytes(changed)
+    try:
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "--hypothesis-profile=unshrunk"]
+        environment = {**os.environ, "PYTHONPATH": str(copy / "src")}
+        done = subprocess.run(
+            [*command, "-p", "no:cacheprovider", *tests],
+            cwd=copy,
+            env=environment,
+            capture_output=True,
+            check=False,
+        )
+        return done.returncode != 0
+    finally:
+        file.write_bytes(original)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    default = [ROOT / "src/muntin/operators"]
+    parser.add_argument("--under", type=Path, nargs="*", default=default, help="folders to change")
+    parser.add_argument("--count", type=int, default=50, help="how many changes")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--tests", nargs="*", default=[], help="files of tests")
+    parser.add_argument("--list", action="store_true", help="print the changes and make none")
+    options = parser.parse_args()
+    under = [folder.resolve() for folder in options.under]
+    mutations = drawn(under, options.count, options.seed)
+    if options.list:
+        print(*mutations, sep="\n")
+        return
+    survivors = 0
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "muntin"
+        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".venv", ".git", "site"))
+        for mutation in mutations:
+            caught = noticed(mutation, copy, options.tests or tests_of(mutation))
+            survivors += not caught
+            print(f"{'noticed ' if caught else 'SURVIVED'}  {mutation}", flush=True)
+    print(f"{len(mutations) - survivors} noticed, {survivors} survived")
+
+
+if __name__ == "__main__":
+    main()
