@@ -15,6 +15,7 @@ import argparse
 import ast
 import os
 import random
+import resource
 import shutil
 import subprocess
 import sys
@@ -34,6 +35,9 @@ COMPARISONS: dict[type[ast.cmpop], tuple[str, str]] = {
 }
 #: Names of functions, and what they become.
 CALLS = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum"}
+#: The seconds and bytes of memory that the tests of one change may take.
+LONGEST = 900
+MOST_BYTES = 6 * 2**30
 _PROPERTIES = "tests/properties"
 #: Tests without Spark that run the operators, by the sub-room of the change.
 TESTS = {
@@ -154,10 +158,19 @@ def noticed(mutation: Mutation, copy: Path, tests: Sequence[str]) -> bool:
             env=environment,
             capture_output=True,
             check=False,
+            preexec_fn=_limit_memory,
+            timeout=LONGEST,
         )
         return done.returncode != 0
+    except subprocess.TimeoutExpired:
+        return True  # a loop that does not end
     finally:
         file.write_bytes(original)
+
+
+def _limit_memory() -> None:
+    """Let a loop that fills memory fail, and not the machine."""
+    resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
 
 
 def main() -> None:
