@@ -140,8 +140,8 @@ def test_every_frame_meets_its_local_conditions(
     if not limits:
         assert outcome.results == whole.results
     every = alone or choices["scheme"] == "unconstrained"
-    # A minimal frame grows until it meets its minima, so it has another end then.
-    grows = kind.span == "minimal" and {"min_count", "min_duration"} & choices.keys()
+    # A minimal frame grows until it meets its minima, and is given up beyond its maxima.
+    grows = kind.span == "minimal" and limits.keys() & choices.keys()
     if "cut" not in choices and every and not grows and not isinstance(kind, Region):
         assert set(spans(outcome)) <= set(spans(whole))
 

@@ -112,10 +112,26 @@ def test_minimal_frames_grow_until_they_meet_their_minima(
     assert [row[1:3] for row in fed.frames(line(HUNDREDS), end=True)] == expected
 
 
-def test_a_minimal_frame_beyond_its_maximum_is_given_up_and_the_next_starts_after_it() -> None:
-    # c(6) has seven rows.
-    assert spans(framed(LARGE, HUNDREDS, min_count=6, max_count=6)) == [(0, 5)]
-    assert spans(framed(LARGE, HUNDREDS, min_count=4, max_count=4)) == [(0, 3), (4, 7)]
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        # From 6 on six rows have 95, and the seventh opens the next frame.
+        ({"min_count": 6, "max_count": 6}, [(0, 5)]),
+        ({"min_count": 4, "max_count": 4}, [(0, 3), (4, 7), (12, 15)]),
+        ({"min_duration": 3, "max_duration": 3}, [(0, 3), (4, 7), (12, 15)]),
+        ({"max_count": 3}, [(0, 2), (12, 14)]),
+    ],
+)
+def test_a_minimal_frame_beyond_its_maximum_is_given_up(
+    limits: dict[str, int], expected: list[tuple[int, int]]
+) -> None:
+    assert spans(framed(LARGE, HUNDREDS, **limits)) == expected
+    for at_once in (1, 17):
+        fed, found = feeding(mt.aggregate("sum(v) >= 100"), **limits), []
+        for first in range(0, 17, at_once):
+            rows = line(HUNDREDS)[first : first + at_once]
+            found += fed.frames(rows, upto=first + at_once)
+        assert [row[1:3] for row in found] == expected
 
 
 #   on      0 1 2 3 4 5      the row at 1 has no value, so no frame begins there

@@ -266,8 +266,10 @@ def candidates_in_one_pass(
             _lay(state, order, first, high, reals, missed)
             if known:
                 following = order[high] if high < stop else NEVER
-                close(asked, state, key, following, FINAL, made, 0)
-                found[first] = made[0]
+                if close(asked, state, key, following, FINAL, made, 0):
+                    found[first] = made[0]
+            elif (give_up or asked.minimal) and beyond(asked, state):
+                found[first].fits = -1 if asked.minimal else 0
             else:
-                found[first].fits = 0 if give_up and beyond(asked, state) else -2
+                found[first].fits = -2
     return rows

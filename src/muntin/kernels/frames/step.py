@@ -125,7 +125,8 @@ def close(asked: Any, state: Any, key: int, following: int, status: int, found: 
     end = _measured_end(asked, state, state.gone if state.pending > 0 else following)
     state.pending = 0
     fits = _enough(asked, state, end) and not _too_much(asked, state, end)
-    if fits or asked.every_candidate:
+    # A minimal frame that does not fit is no frame; the end of a maximal one still matters.
+    if fits or (asked.every_candidate and not asked.minimal):
         n = _emit(asked, state, key, state.first, end, status, found, n)
         frame = found[n - 1]
         frame.fits = fits
@@ -180,14 +181,19 @@ def report(asked: Any, state: Any, key: int, end: int, found: Any, n: int) -> in
 
 @part
 def _cut_before(asked: Any, state: Any, order: int, reach: int, more: int) -> bool:
-    """Return True if ``more`` rows, the last of them this one, take the frame beyond a maximum."""
-    if not asked.cut:
+    """Return True if ``more`` rows, the last of them this one, take the frame beyond a maximum.
+
+    Only frames that are cut end there, and minimal ones, which are then given up.
+    """
+    if not asked.cut and not asked.minimal:
         return False
     if 0 <= asked.max_count < state.n + state.missed + more:
         return True
     if asked.max_duration < 0:
         return False
-    end = max(state.reach, reach) if asked.reading == INTERVAL else order
+    end = order
+    if asked.reading == INTERVAL and (asked.cut or asked.every_candidate):
+        end = max(state.reach, reach)
     return longer_than(asked, state.first, end, asked.max_duration, asked.max_length)
 
 
@@ -224,6 +230,15 @@ def _over(asked: Any, state: Any, key: int, following: int, found: Any, n: int) 
 
 
 @part
+def _cut(asked: Any, state: Any, key: int, order: int, found: Any, n: int) -> int:
+    """End the frame before a row that would take it beyond a maximum."""
+    if asked.minimal:
+        state.mode, state.id = CLOSED, -1
+        return n
+    return close(asked, state, key, order, FINAL, found, n)
+
+
+@part
 def broken(asked: Any, state: Any, key: int, order: int, found: Any, n: int) -> int:
     """Let a missing row end the open frame."""
     if asked.minimal:
@@ -257,7 +272,7 @@ def _missing(
         state.pending += rows
         return n
     if _cut_before(asked, state, order, reach, rows):
-        return close(asked, state, key, order, FINAL, found, n)
+        return _cut(asked, state, key, order, found, n)
     state.missed += rows
     state.last, state.high = order, row + 1
     state.reach = max(state.reach, reach)
@@ -299,7 +314,7 @@ def settle(
             state.edge = order
         return n
     if state.mode == OPEN and _cut_before(asked, state, order, reach, state.pending + 1):
-        n = close(asked, state, key, order, FINAL, found, n)
+        n = _cut(asked, state, key, order, found, n)
     return n
 
 

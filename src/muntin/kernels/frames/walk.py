@@ -129,7 +129,7 @@ def candidates(
 
     Its ``fits`` is 1 or 0 if the frame meets the local conditions or not, -1 if there is no frame,
     and -2 if that is not known yet. With ``give_up`` the end of a frame does not matter, so a frame
-    beyond its maximum is not followed. Return the number of rows.
+    beyond its maximum is not followed; a minimal one is none then. Return the number of rows.
     """
     asked = asked_[0]
     starts, order, what, opens, counts, whole, real, weight, reach, gap = rows
@@ -165,8 +165,9 @@ def candidates(
                 )
                 row += 1
                 ours = state.mode != CLOSED and state.low == first
-                if n == 0 and ours and give_up and beyond(asked, state):
-                    found[first].fits = 0
+                unneeded = give_up or asked.minimal
+                if n == 0 and ours and unneeded and beyond(asked, state):
+                    found[first].fits = -1 if asked.minimal else 0
                     ours = False
             if n == 0 and ours:
                 if not ended:

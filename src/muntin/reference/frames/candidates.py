@@ -17,8 +17,9 @@ from muntin.specs.frames.framing import Framing
 
 #: True if the real rows of a frame, in their order, meet the condition of its kind.
 Condition = Callable[[Sequence[RowPlace]], bool]
-#: Why a frame ended: its condition, a missing row, a start inside it, a maximum, the end of input.
-Ended = Literal["condition", "missing", "start", "cut", "input"]
+#: Why a frame ended: its condition, a missing row, a start inside it, a maximum at which it is cut
+#: or beyond which it is given up, the end of input.
+Ended = Literal["condition", "missing", "start", "cut", "beyond", "input"]
 Policy = Literal["break", "satisfy", "carry"]
 
 
@@ -106,11 +107,8 @@ class Candidates:
         return not self.minimal or candidate.ended == "condition"
 
     def is_whole(self, places: Sequence[RowPlace]) -> bool:
-        """Return True if these places are a minimal frame: its condition and its minima hold."""
-        local = self.line.local
-        return (
-            self.minimal and self.holds(_real(places)) and local.at_least(places, local.end(places))
-        )
+        """Return True if these places are a minimal frame: its whole local condition holds."""
+        return self.minimal and self.holds(_real(places)) and self.line.local.met(places)
 
     def all(self) -> Iterator[Candidate]:
         """Yield every c(i) that exists, whether it meets the local conditions or not."""
@@ -153,6 +151,8 @@ class Candidates:
         both, local = [*taken, *joining], self.line.local
         if self.line.framing.cut and local.beyond(both, local.reach(both)):
             return "cut"
+        if self.minimal and local.beyond(both, local.least_end(both)):
+            return "beyond"
         # A row falls inside a frame only if the frame would have taken it.
         if last.real and self.line.restarts(last):
             return "start"

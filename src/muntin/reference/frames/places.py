@@ -204,6 +204,12 @@ class LocalConditions:
             return reach
         return min(reach, next_on, key=self.measure.at)
 
+    def least_end(self, places: Sequence[RowPlace]) -> Any:
+        """Return the least end that a frame of these places has, whatever comes after them."""
+        if self.framing.readings == "interval" and self.framing.overlapping:
+            return self.reach(places)
+        return places[-1].on
+
     def end_so_far(self, places: Sequence[RowPlace], known: Any = None) -> Any:
         """Return the least end of an open frame if its next place is not before ``known``."""
         last = places[-1].on

@@ -396,8 +396,9 @@ class _CrossingByRow:
     def _may_come_along(self) -> bool:
         """True if only values end a frame: no maximum cuts it, no start, and no gap."""
         record = self.work.record[0]
-        by_others = record["cut"] or record["restart"] != NOWHERE or record["reading"] == INTERVAL
-        return not by_others
+        limited = record["max_count"] >= 0 or record["max_duration"] >= 0
+        by_maximum = record["cut"] or (record["minimal"] and limited)
+        return not (by_maximum or record["restart"] != NOWHERE or record["reading"] == INTERVAL)
 
     def _last_together(self, key: int, row: int, until: int) -> int:
         """Return where to stop: after a row that may end the frame, or before a missing row."""
