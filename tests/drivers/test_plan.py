@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import muntin as mt
+from muntin.spark.plan.windows import WindowPlan
 
 
 @pytest.fixture
@@ -46,6 +47,16 @@ def test_a_name_is_the_same_at_every_start(df: DataFrame) -> None:
     windowed = mt.stream(renamed, on="ts", by="station").tumbling("1 minute")
     plan = windowed.plan("avg(speed) AS speed", "count(*) AS n")
     assert plan.name == "muntin_station_ts_9502fee2"  # as docs/how-to/late-rows.md shows it
+
+
+def test_a_plan_with_columns_computes_nothing_of_the_stream_again(df: DataFrame) -> None:
+    windows = mt.stream(df, on="ts", by="k").tumbling("1 minute")
+    frames = mt.stream(df, on="ts", by="k").frames(mt.threshold("x > 5"))
+    for segments, plan in ((windows, windows.plan("max(x)")), (frames, frames.plan("max(x)"))):
+        assert isinstance(plan.parts, WindowPlan)
+        assert plan.parts.columns and not segments.bare.columns
+        for shared in ("schema", "axis", "key_types"):
+            assert vars(plan.parts)[shared] is vars(segments.bare)[shared]
 
 
 def _window(windowed: mt.Windowed) -> str:

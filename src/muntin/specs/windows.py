@@ -290,6 +290,8 @@ def digits_for(domain: Domain, scale: int, *lengths: Length | None) -> int:
 
 def origin_length(origin: object) -> Length | None:
     """Return an origin that is a number as a length, because the axis must have its decimals."""
+    if origin is None:
+        return None
     try:
         return parse_length("origin", origin)
     except ArgumentError:

@@ -352,6 +352,8 @@ class PaneStore:
         over = {b for b in state.buckets(PANES) if (b + 1) * self.panes_per_bucket <= needed}
         changed = [b for b in touched if (b + 1) * self.panes_per_bucket > needed]
         changes: Changes = {(PANES, bucket): None for bucket in sorted(over)}
+        if not changed and not sparse - over:
+            return changes
         table = BucketedTable(state, PANES)
         bucket_of = pane // self.panes_per_bucket
         return changes | table.write(panes, bucket_of, changed, live, sparse - over)

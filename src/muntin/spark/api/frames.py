@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -112,5 +112,6 @@ class Frames(AggregatedResult, Segments):
             limit=limit,
         )
 
-    def plan_of(self, columns: Sequence[Column]) -> FramePlan:
-        return FramePlan(self.source, self.framing, tuple(columns), prefix=self.prefix)
+    @cached_property
+    def bare(self) -> FramePlan:
+        return FramePlan(self.source, self.framing, prefix=self.prefix)

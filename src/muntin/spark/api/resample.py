@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from pyspark.sql import types as spark_types
 
 from muntin.aggregates.functions import Aggregate
-from muntin.aggregates.parse import Column
 from muntin.errors import ArgumentError, UnknownColumnError
 from muntin.operators.fill.source import Function
 from muntin.spark.api.plan import PlannedResult
@@ -40,8 +40,9 @@ class InstantRows(Segments):
 
     spec: Instants
 
-    def plan_of(self, columns: Sequence[Column]) -> InstantPlan:
-        return InstantPlan(self.source, self.spec, tuple(columns), prefix=self.prefix)
+    @cached_property
+    def bare(self) -> InstantPlan:
+        return InstantPlan(self.source, self.spec, prefix=self.prefix)
 
 
 def resampled(

@@ -42,20 +42,16 @@ class Segments:
     source: StreamInput
     prefix: str
 
-    def plan_of(self, columns: Sequence[Column]) -> WindowPlan:
-        """Return the plan of the segments with some result columns."""
-        raise NotImplementedError
-
     @cached_property
     def bare(self) -> WindowPlan:
         """The plan of the segments without result columns."""
-        return self.plan_of(())
+        raise NotImplementedError
 
     def _checked_plan(self, aggregates: Sequence[str | Aggregate | Column]) -> Plan:
         """Return the plan of some aggregates; raise if something does not suit."""
         functions = self.source.functions
         columns = [self.column(aggregate, functions) for aggregate in aggregates]
-        return Plan.checked(self.plan_of(columns) if columns else self.bare)
+        return Plan.checked(self.bare.with_columns(columns) if columns else self.bare)
 
     def fill(
         self,
@@ -210,8 +206,9 @@ class Stored(Segments):
 
     spec: StoredFramesSpec
 
-    def plan_of(self, columns: Sequence[Column]) -> StoredFramesPlan:
-        return StoredFramesPlan(self.source, self.spec, tuple(columns), prefix=self.prefix)
+    @cached_property
+    def bare(self) -> StoredFramesPlan:
+        return StoredFramesPlan(self.source, self.spec, prefix=self.prefix)
 
 
 StoredFrames = Stored
@@ -326,10 +323,9 @@ class Windowed(AggregatedResult, Segments):
         assert isinstance(plan.parts, WindowPlan)
         print(explained(plan.parts, measure(plan.parts) if measured else None))
 
-    def plan_of(self, columns: Sequence[Column]) -> WindowPlan:
-        return WindowPlan(
-            self.source, self.spec, tuple(columns), self.unfinished, self.prefix, self.details
-        )
+    @cached_property
+    def bare(self) -> WindowPlan:
+        return WindowPlan(self.source, self.spec, (), self.unfinished, self.prefix, self.details)
 
 
 Windows = Windowed

@@ -390,8 +390,10 @@ def stream(
     progressing(df.schema[on].dataType, on)
     if shards is not None and not (type(shards) is int and shards > 0):
         raise ArgumentError("shards", shards, "it must be a whole number above zero")
-    control_rows, clock = checked_control(control, df, on)
     own = own_functions({} if functions is None else functions)
     due = schedule if isinstance(schedule, Schedule | None) else Schedule(schedule)
+    if disorder is None and control is None:
+        return Stream(df, on, keys, shards=shards, functions=own, schedule=due)
+    control_rows, clock = checked_control(control, df, on)
     rule = checked_disorder(disorder, df, keys)
     return Stream(df, on, keys, rule, control_rows, shards, clock, own, due)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Self
 
 import pyarrow as pa
 from pyspark.sql import Column as SparkColumn
@@ -30,6 +31,8 @@ from muntin.specs.resample import Instants
 from muntin.specs.row_windows import Landmarks, RowWindow, SequenceSpec, SlideOnWindow
 from muntin.specs.windows import Landmark, Latch, Unfinished, Window, WindowSpec
 
+#: The cached properties of a plan that its result columns do not change.
+_OF_THE_STREAM = ("schema", "axis", "lag", "keys", "key_types", "punctuator", "slide_axis")
 AnySpec = WindowSpec | SequenceSpec | Framing | StoredFramesSpec | Instants
 
 
@@ -51,11 +54,19 @@ class WindowPlan(TypedInput, PlanParts):
     """
 
     spec: AnySpec
-    columns: tuple[Column, ...]
+    columns: tuple[Column, ...] = ()
     unfinished: Unfinished = "keep"
     prefix: str = ""
     details: WindowDetails = field(default_factory=WindowDetails)
     digits: int = 0
+
+    def with_columns(self, columns: Sequence[Column]) -> Self:
+        """Return the plan with other result columns; what they do not change is computed once."""
+        plan = replace(self, columns=tuple(columns))
+        # Cached properties are kept in the instance's dictionary.
+        shared = {name: vars(self)[name] for name in _OF_THE_STREAM if name in vars(self)}
+        vars(plan).update(shared)
+        return plan
 
     @property
     def stream(self) -> StreamInput:
