@@ -85,7 +85,14 @@ class UnknownColumnError(MuntinError, LookupError):
 
 
 class UnsupportedTypeError(MuntinError, TypeError):
-    """A column or a value has a type that the operation is not defined for."""
+    """A column or a value has a type that the operation is not defined for.
+
+    ``about`` is the expression or aggregate with that type, as the user wrote it.
+    """
+
+    def __init__(self, message: str, about: str | None = None) -> None:
+        self.about = about
+        super().__init__(message)
 
 
 class ExpressionError(MuntinError, ValueError):

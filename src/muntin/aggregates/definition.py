@@ -45,7 +45,7 @@ class AggregateCall:
         """Raise an error about the argument's type unless ``holds``."""
         if not holds:
             raise UnsupportedTypeError(
-                f"{self.label} needs {wanted}, but its argument is {self.type}"
+                f"{self.label} needs {wanted}, but its argument is {self.type}", self.label
             )
 
 

@@ -170,7 +170,7 @@ def called(label: str, method: str, function: Callable[..., object], *given: obj
     try:
         return function(*given)
     except UnsupportedTypeError as error:
-        raise UnsupportedTypeError(f"{label}: {error}") from error
+        raise UnsupportedTypeError(f"{label}: {error}", label) from error
     except Exception as error:
         raise OwnAggregateError(
             label, method, f"failed: {type(error).__name__}: {error}"

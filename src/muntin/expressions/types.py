@@ -60,7 +60,8 @@ class _Checker:
             hint = f"; write {kind} '2026-01-31'" if kind and isinstance(node, Text) else ""
             hint = "; write IS NULL" if actual == _NULL else hint
             raise UnsupportedTypeError(
-                f"{self.label} needs a {sort} where it has a value of type {actual}{hint}"
+                f"{self.label} needs a {sort} where it has a value of type {actual}{hint}",
+                self.label,
             )
 
     def sort(self, node: Node) -> Sort:
@@ -134,7 +135,9 @@ class _Checker:
 
     def _moved(self, node: Node, sort: Sort, by: Node) -> Sort:
         if sort == _DATE and not (isinstance(by, IntervalConstant) and by.days):
-            raise UnsupportedTypeError(f"{self.label} moves a date by what is not so many days")
+            raise UnsupportedTypeError(
+                f"{self.label} moves a date by what is not so many days", self.label
+            )
         if sort not in (*_TIMES, _INTERVAL):
             self.need(node, str(_INSTANT))
         return sort
@@ -147,7 +150,7 @@ class _Checker:
         """Return the sort that all nodes have; NULL fits every sort."""
         typed = [node for node in nodes if self.sort(node) != _NULL]
         if not typed:
-            raise UnsupportedTypeError(f"{self.label} chooses among nothing but NULL")
+            raise UnsupportedTypeError(f"{self.label} chooses among nothing but NULL", self.label)
         for node in typed:
             self.need(node, self.sort(typed[0]))
         return self.sort(typed[0])

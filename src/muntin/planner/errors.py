@@ -17,6 +17,7 @@ from muntin.errors import (
     Mention,
     MuntinError,
     UnknownColumnError,
+    UnsupportedTypeError,
 )
 from muntin.parser.arguments import Argument, written_mention
 from muntin.parser.bracket import WINDOW_ARGUMENTS
@@ -98,8 +99,10 @@ def _refused(
             return SqlError(reason, query.text, place)
         own = places[error.argument]
         return SqlError(f"{_given(query, own, error)}: {reason}", query.text, own)
+    if isinstance(error, UnsupportedTypeError):
+        return SqlError(str(error), query.text, _place_of(error.about, query, near) or place)
     problem = error.problem if isinstance(error, ExpressionError) else str(error)
-    return SqlError(problem, query.text, _quoted(problem, query, near) or place)
+    return SqlError(problem, query.text, place)
 
 
 def _writer(clause: Placed | None) -> Callable[[Mention], str]:
@@ -128,11 +131,11 @@ def _given(query: Query, place: Position, error: ArgumentError) -> str:
     return f"{word.group() if word else error.argument}{value}"
 
 
-def _quoted(problem: str, query: Query, near: Iterable[object]) -> Position | None:
-    """Return the place of the aggregate that a message begins with."""
+def _place_of(about: str | None, query: Query, near: Iterable[object]) -> Position | None:
+    """Return the place of the expression or aggregate that an error is about, if it is known."""
     for tree in (tree for part in near for tree in _trees(part)):
         offset = offset_of(tree)
-        if offset is not None and problem.lower().startswith(written(tree).lower()):
+        if offset is not None and about is not None and written(tree).lower() == about.lower():
             return place_at(query.text, offset)
     return None
 

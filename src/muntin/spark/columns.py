@@ -67,14 +67,16 @@ def to_arrow(type_: spark.DataType, name: str) -> pa.DataType:
         raise UnsupportedTypeError(
             f"{name} has type {type_.simpleString()}: Muntin compares strings byte by byte and "
             "would answer differently from Spark; use collate(x, 'UTF8_BINARY'), or "
-            "lower(collate(x, 'UTF8_BINARY')) where case does not matter"
+            "lower(collate(x, 'UTF8_BINARY')) where case does not matter",
+            name,
         )
     for known, arrow_type in _SIMPLE:
         if isinstance(type_, known):
             return arrow_type
     raise UnsupportedTypeError(
         f"{name} has type {type_.simpleString()}, which Muntin does not carry; "
-        "use numbers, strings, booleans, binary, dates or timestamps"
+        "use numbers, strings, booleans, binary, dates or timestamps",
+        name,
     )
 
 
