@@ -234,7 +234,7 @@ def report(sizes: Sizes, taken: dict[str, float], batches: dict[str, list[MicroB
         ["kept after the last micro-batch", SPARK, MUNTIN],
         [
             ["entries in the state store", f"{rows[SPARK]:,}", f"{rows[MUNTIN]:,}"],
-            ["bytes written in it", "not told", f"{ours:,}"],
+            ["bytes written in it", "unknown", f"{ours:,}"],
         ],
     )
     return Report(

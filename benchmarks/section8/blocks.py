@@ -12,8 +12,8 @@ from benchmarks.measure import Report, Table, Target, say
 from benchmarks.section8.disorder import SECOND, Router
 from benchmarks.section8.policies import Quality, Query, judge, truth, with_external, with_slack
 
-ALL, BEHIND = "all windows", "windows that end just behind a block's start"
-COLOURS = {ALL: "#1f6fb4", BEHIND: "#7570b3"}
+ALL, AFTER_START = "all windows", "windows that end just after a block's start"
+COLOURS = {ALL: "#1f6fb4", AFTER_START: "#7570b3"}
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Outcome:
     """The quality of all answers, and the latency of windows that end after a block's start."""
 
     all: Quality
-    behind: Quality
+    after_start: Quality
 
 
 @dataclass(frozen=True)
@@ -71,14 +71,14 @@ def measured(case: Case, seed: int = 10) -> Found:
     # The last windows are left out: at the greatest slack no block would come to close them.
     reach = int((max(case.slacks) + case.router.block) * SECOND)
     ends = case.query.ends(int(rows.on.min()), int(rows.on.max()) - reach)
-    behind = ends[case.router.into_block(ends) < 1]
+    after_start = ends[case.router.into_block(ends) < 1]
     slack = {}
     for size in case.slacks:
         answers = with_slack(case.query, rows, size * SECOND)
-        slack[size] = Outcome(judge(answers, right, ends), judge(answers, right, behind))
+        slack[size] = Outcome(judge(answers, right, ends), judge(answers, right, after_start))
         say(f"slack {size} s: {slack[size].all.wrong:.1f} % wrong")
     answers = with_external(case.query, rows)
-    external = Outcome(judge(answers, right, ends), judge(answers, right, behind))
+    external = Outcome(judge(answers, right, ends), judge(answers, right, after_start))
     return Found(len(ends), len(rows), slack, external)
 
 
@@ -89,7 +89,7 @@ def report(case: Case, found: Found) -> Report:
         f"{found.rows:,} rows, {router.rate} a second, consistent slack. A router keeps records "
         f"for {router.block:g} s and then sends them at once, in any order. Blocks start "
         f"{-router.start:g} s before a multiple of 10 s, so that every 49th window ends "
-        f"{-router.start:g} s behind the start of one. An answer is wrong when it differs at all; "
+        f"{-router.start:g} s after the start of one. An answer is wrong when it differs at all; "
         "latency is the mean time from a window's end to its answer."
     )
     return Report(
@@ -121,7 +121,7 @@ def table(found: Found) -> Table:
         "wrong answers, %",
         "mean error, %",
         "latency, s",
-        "latency just behind a block's start, s",
+        "latency just after a block's start, s",
     ]
     named = {"external": found.external}
     for slack, outcome in found.slack.items():
@@ -132,7 +132,7 @@ def table(found: Found) -> Table:
             f"{outcome.all.wrong:.1f}",
             f"{outcome.all.error:.3f}",
             f"{outcome.all.latency:.0f}",
-            f"{outcome.behind.latency:.0f}",
+            f"{outcome.after_start.latency:.0f}",
         ]
         for name, outcome in named.items()
     ]
@@ -144,7 +144,7 @@ def drawn(found: Found) -> alt.TopLevelMixin:
         [
             {"slack": slack, "windows": windows, "latency": quality.latency, "wrong": quality.wrong}
             for slack, outcome in found.slack.items()
-            for windows, quality in ((ALL, outcome.all), (BEHIND, outcome.behind))
+            for windows, quality in ((ALL, outcome.all), (AFTER_START, outcome.after_start))
         ]
     )
     return alt.hconcat(accuracy(points, found), latency(points, found), spacing=24)

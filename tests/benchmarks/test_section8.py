@@ -224,7 +224,7 @@ def test_the_best_slack_is_the_length_of_a_block(small: blocks.Found) -> None:
 
 def test_figure_10(small: blocks.Found) -> None:
     """Behind a block's start latency is level below the best slack and a block longer from it."""
-    steps = [small.slack[slack].behind.latency for slack in SMALL.slacks]
+    steps = [small.slack[slack].after_start.latency for slack in SMALL.slacks]
     assert steps == pytest.approx([48.5] * 6 + [97.5] * 3)
     assert np.diff([small.slack[slack].all.latency for slack in SMALL.slacks]).min() >= 0
     external = small.external.all
