@@ -25,7 +25,7 @@ def stretches(
     ``k``. The windows of a key hold the numbers ``[low, high)``; neither bound ever falls. Call
     it with empty outputs to count, and again with room to fill.
     """
-    found = 0
+    count = 0
     room = len(out_window)
     for run in range(len(run_key)):
         stop = run_starts[run + 1]
@@ -39,12 +39,12 @@ def stretches(
             while low < high and number[low] < window_low[window]:
                 low += 1
             if low < high:
-                if found < room:
-                    out_run[found] = run
-                    out_window[found] = window
-                    out_low[found] = low
-                    out_high[found] = high
-                found += 1
+                if count < room:
+                    out_run[count] = run
+                    out_window[count] = window
+                    out_low[count] = low
+                    out_high[count] = high
+                count += 1
                 window += 1
             elif high < stop:
                 # No cell here: go on with the window of the next cell, by bisection.
@@ -58,7 +58,7 @@ def stretches(
                 window = above
             else:
                 break
-    return found
+    return count
 
 
 @kernel(NONE, INTS, INTS, INTS, INTS, INTS, OUT_INTS)

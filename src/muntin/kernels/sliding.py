@@ -60,7 +60,7 @@ def intervals(
     Call it with empty outputs to count, and again with room to fill. ``key_starts`` has the row
     where each key begins and, last, the number of rows.
     """
-    found = 0
+    count = 0
     room = len(out_wid)
     for key in range(len(key_starts) - 1):
         stop = key_starts[key + 1]
@@ -75,19 +75,19 @@ def intervals(
             while low < high and panes[low] < start:
                 low += 1
             if low < high and (whole_slides != LATCH or panes[high - 1] == wid):
-                if found < room:
-                    out_key[found] = key
-                    out_wid[found] = wid
-                    out_low[found] = low
-                    out_high[found] = high
-                found += 1
+                if count < room:
+                    out_key[count] = key
+                    out_wid[count] = wid
+                    out_low[count] = low
+                    out_high[count] = high
+                count += 1
                 wid += 1
             elif high < stop:
                 # No pane here: go on where the next pane is, not slide by slide.
                 wid = max(wid + 1, panes[high] // per_slide)
             else:
                 break
-    return found
+    return count
 
 
 @kernel(NONE, INTS, INTS, INTS, OUT_INTS)

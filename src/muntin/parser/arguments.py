@@ -144,7 +144,9 @@ def read_word_argument(
 
 def first_words(arguments: Iterable[Argument]) -> tuple[str, ...]:
     """Return the words that begin an argument."""
-    return tuple(dict.fromkeys(words.split()[0] for one in arguments for words in one.words))
+    return tuple(
+        dict.fromkeys(words.split()[0] for argument in arguments for words in argument.words)
+    )
 
 
 def read_named_arguments(
@@ -344,7 +346,7 @@ def written_mention(mention: Mention, arguments: Sequence[Argument], *, by_name:
     >>> written_mention(Mention("prefix", "mt_"), [PREFIX], by_name=True)
     "prefix => 'mt_'"
     """
-    known = next((one for one in arguments if one.name == mention.argument), None)
+    known = next((argument for argument in arguments if argument.name == mention.argument), None)
     if known is None:
         return str(mention)
     value = mention.value

@@ -151,9 +151,9 @@ def _decide(draft: Draft, start: int) -> Clause:
             problem = f"{draft.words[name]} has no meaning for these windows"
             raise SqlError(problem, draft.text, draft.places[name])
     named = {**call.arguments, "prefix": prefix}
-    given = {name: value for name, value in named.items() if value is not None}
-    places = _places(draft, kind, given, along)
-    return Clause(call.method, given, places, along.on if on is None else on, by, disorder)
+    values = {name: value for name, value in named.items() if value is not None}
+    places = _places(draft, kind, values, along)
+    return Clause(call.method, values, places, along.on if on is None else on, by, disorder)
 
 
 def _kind(draft: Draft, start: int) -> str:
@@ -171,12 +171,12 @@ def _kind(draft: Draft, start: int) -> str:
 
 
 def _places(
-    draft: Draft, kind: str, given: Mapping[str, object], along: _Along
+    draft: Draft, kind: str, values: Mapping[str, object], along: _Along
 ) -> dict[str, Position]:
     """Return the places of arguments by the names that the Python method has for them."""
     word_of = {"start": "landmark"} | ({} if kind == "every" else {"every": "slide"})
     first = draft.places[kind]
-    places = {name: draft.places.get(word_of.get(name, name), first) for name in given}
+    places = {name: draft.places.get(word_of.get(name, name), first) for name in values}
     if kind == "length":  # the range and the slide of a tumbling window
         places |= {"range": first, "slide": first}
     places |= {"on": draft.places[along.word]} if along.word else {}

@@ -55,14 +55,14 @@ def _stream(cursor: Cursor) -> CreateStream:
     on: str | None = None
     by: tuple[str, ...] = ()
     disorder = schedule = None
-    given: set[str] = set()
+    seen: set[str] = set()
     words = ("ON", "BY", "DISORDER", "SCHEDULE")
     while not cursor.done:
         at = cursor.offset
         word = cursor.choice(*words)
-        if word in given:
+        if word in seen:
             raise SqlError(f"{word} is given twice", cursor.text, at)
-        given.add(word)
+        seen.add(word)
         if word == "ON":
             on = cursor.name("the column that progresses")
         elif word == "BY":

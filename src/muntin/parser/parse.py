@@ -65,9 +65,9 @@ def _statement(cursor: Cursor, hyphenated: frozenset[str]) -> Statement:
     if cursor.accept("EXPLAIN"):
         return _explain(cursor, hyphenated)
     if cursor.accept("SHOW"):
-        what = _PLURALS[cursor.choice(*_PLURALS)]
+        kind = _PLURALS[cursor.choice(*_PLURALS)]
         cursor.finish("the end of the statement")
-        return Show(what, place)
+        return Show(kind, place)
     if cursor.accept("DROP"):
         return _drop(cursor)
     if token.token_type is not TokenType.L_PAREN and not is_word(token, *_BEGINNINGS):

@@ -336,9 +336,9 @@ Statement = (
 def _stream_call(relation: Windowing | JoinSide) -> str:
     """Return the call of ``stream`` that describes a relation."""
     roles = {"on": relation.on, "by": relation.by, "disorder": relation.disorder}
-    given = {name: value for name, value in roles.items() if value is not None}
+    given_roles = {name: value for name, value in roles.items() if value is not None}
     table = relation.table if isinstance(relation.table, str) else f"({relation.table})"
-    return f"stream({table}{_after(given)})"
+    return f"stream({table}{_after(given_roles)})"
 
 
 def _other_side(method: Aligning, other: JoinSide) -> str:

@@ -64,8 +64,8 @@ def function_arguments(name: str) -> tuple[Argument, ...]:
     """Return the arguments of a function, without those that describe its relation."""
     if name == "fill":
         return FILL_ARGUMENTS
-    given = _JOINS[name].arguments if name in _JOINS else _WINDOWS[name].arguments
-    return tuple(argument for argument in given if argument not in ROLES)
+    known = _JOINS[name].arguments if name in _JOINS else _WINDOWS[name].arguments
+    return tuple(argument for argument in known if argument not in ROLES)
 
 
 def is_window_function(name: str) -> bool:
@@ -178,8 +178,8 @@ def _aggregates(cursor: Cursor) -> tuple[Expression, ...]:
 
 def _aggregate(cursor: Cursor) -> Expression:
     """Read an aggregate, and the name of its column if it has one."""
-    what = "an aggregate such as avg(level) AS level"
-    aggregate = read_expression(cursor.until(lambda c: c.next_is("AS")), what)
+    expected = "an aggregate such as avg(level) AS level"
+    aggregate = read_expression(cursor.until(lambda c: c.next_is("AS")), expected)
     if not cursor.accept("AS"):
         return aggregate
     name = cursor.name("the name of a column")

@@ -89,9 +89,9 @@ def graph_of(answer: TranslatedQuery) -> Graph:
     """Return the graph of a query: relations, what fills them, windows, Spark's part, results."""
     graph = Graph()
     plans = answer.plans.items()
-    made = [_clause(graph, answer.relations[name], plan) for name, plan in plans]
-    made += [graph.add(Node(name)) for name in _plain_tables(answer)]
-    last = graph.add(Node("Spark SQL", (written(answer.rest),)), *made)
+    inputs = [_clause(graph, answer.relations[name], plan) for name, plan in plans]
+    inputs += [graph.add(Node(name)) for name in _plain_tables(answer)]
+    last = graph.add(Node("Spark SQL", (written(answer.rest),)), *inputs)
     kind = "a stream" if answer.is_streaming else "a batch"
     graph.add(Node("results", (f"{kind}: {', '.join(answer.df.columns)}",)), last)
     return graph
@@ -140,7 +140,7 @@ def drawn(graph: Graph) -> str:
     boxes = _placed(graph)
     width = max(box.x + box.width for box in boxes) + _PAD
     height = max(box.y + box.height for box in boxes) + _PAD
-    parts = [_arrow(boxes[one], boxes[other]) for one, other in graph.arrows]
+    parts = [_arrow(boxes[upper], boxes[lower]) for upper, lower in graph.arrows]
     parts += [_box(box) for box in boxes]
     return "\n".join(
         [
@@ -160,8 +160,8 @@ def _placed(graph: Graph) -> list[_Box]:
     layers: dict[int, list[int]] = {}
     depth: dict[int, int] = {}
     for number in range(len(graph.nodes)):
-        before = [one for one, other in graph.arrows if other == number]
-        depth[number] = 1 + max((depth[one] for one in before), default=-1)
+        before = [upper for upper, lower in graph.arrows if lower == number]
+        depth[number] = 1 + max((depth[upper] for upper in before), default=-1)
         layers.setdefault(depth[number], []).append(number)
     sizes = [_size(node) for node in graph.nodes]
     widest = max(sum(sizes[n][0] + _GAP for n in layer) - _GAP for layer in layers.values())
@@ -199,9 +199,9 @@ def _box(box: _Box) -> str:
     return "\n".join([frame, *texts])
 
 
-def _arrow(one: _Box, other: _Box) -> str:
-    x1, y1 = one.x + one.width / 2, one.y + one.height
-    x2, y2 = other.x + other.width / 2, other.y - 2
+def _arrow(upper: _Box, lower: _Box) -> str:
+    x1, y1 = upper.x + upper.width / 2, upper.y + upper.height
+    x2, y2 = lower.x + lower.width / 2, lower.y - 2
     return (
         f'<path d="M{x1:.1f} {y1:.1f}C{x1:.1f} {y1 + 16:.1f} {x2:.1f} {y2 - 16:.1f} '
         f'{x2:.1f} {y2:.1f}" fill="none" stroke="#607d8b" marker-end="url(#tip)"/>'

@@ -38,12 +38,12 @@ def join_relations(query: Query, join: Alignment, scope: Scope, subquery: Subque
     own = _own(query, join, scope, subquery)
     other = _other(query, join, own, scope, subquery)
     _check_kinds(query, join, own, other)
-    given = _JoinArguments(query, join, own, [] if other is None else _names(other)).values()
+    arguments = _JoinArguments(query, join, own, [] if other is None else _names(other)).values()
     if not own.df.isStreaming:
-        given.pop("refresh", None)  # one text runs as a stream and as a batch, which reads once
+        arguments.pop("refresh", None)  # one text runs as a stream and as a batch, which reads once
     first = {} if other is None else {_FIRST.get(join.method, "other"): other}
     with located(query, join):
-        joined = getattr(own, join.method)(**first, **given)
+        joined = getattr(own, join.method)(**first, **arguments)
         assert isinstance(joined, Joined | Resampled | Probed)
         plan = joined if isinstance(joined, Probed) else joined.plan()
         return JoinedRows(plan.df, plan)

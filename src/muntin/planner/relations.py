@@ -49,13 +49,13 @@ class Scope:
     @staticmethod
     def of(spark: SparkSession, tables: Mapping[str, object]) -> Scope:
         """Return the scope of a user's tables; raise if one is neither a DataFrame nor a stream."""
-        found: dict[str, Table] = {}
+        by_name: dict[str, Table] = {}
         for name, table in tables.items():
             if not isinstance(table, Stream | DataFrame):
                 expected = "it must be a Spark DataFrame or what mt.stream returns"
                 raise ArgumentError(name, table, expected)
-            found[name.casefold()] = table
-        return Scope(spark, found)
+            by_name[name.casefold()] = table
+        return Scope(spark, by_name)
 
     def having(self, name: str, table: Table) -> Scope:
         """Return the scope with one more name, which hides an older one."""
@@ -63,8 +63,8 @@ class Scope:
 
     def find(self, name: str) -> Table | None:
         """Return the stream or table of a name; Spark's own tables come last."""
-        found = self.tables.get(name.casefold())
-        return stored_table(self.spark, name) if found is None else found
+        table = self.tables.get(name.casefold())
+        return stored_table(self.spark, name) if table is None else table
 
     def own(self, name: str) -> Table | None:
         """Return the stream or table of a name, without asking Spark."""
@@ -162,10 +162,10 @@ def open_relation(
 
 def spelt(query: Query, clause: Windowing, rows: DataFrame, name: str, role: str = "on") -> str:
     """Return a column of the clause as the DataFrame spells it."""
-    found = Columns(clause.alias, rows.columns).spelt(name)
-    if found is None:
+    column = Columns(clause.alias, rows.columns).spelt(name)
+    if column is None:
         raise unknown_column(query, name, clause.places.get(role, clause.place), rows.columns)
-    return found
+    return column
 
 
 def find_table(
@@ -174,8 +174,8 @@ def find_table(
     """Return the stream or table of a relation; a subquery becomes rows."""
     if isinstance(name, Query):
         return subquery(name)
-    found = scope.find(name)
-    if found is None:
+    table = scope.find(name)
+    if table is None:
         known = sorted(scope.tables)
         raise SqlError(
             f"there is no stream or table {name}",
@@ -184,7 +184,7 @@ def find_table(
             expected=f"one of {', '.join(known)}" if known else None,
             suggestion=closest(name, known),
         )
-    return found
+    return table
 
 
 def _arriving(clause: Windowing) -> bool:

@@ -79,8 +79,8 @@ def take_apart(
     having_results = None if having is None else _unaliased(reader.over(having.this), items)
     order_results = None if order is None else reader.over(order)
     assert order_results is None or isinstance(order_results, exp.Order)
-    found = tuple(reader.collected.found)
-    return SelectParts(items, having_results, order_results, groups, reader.computed, found)
+    aggregates = tuple(reader.collected.found)
+    return SelectParts(items, having_results, order_results, groups, reader.computed, aggregates)
 
 
 @dataclass
@@ -218,8 +218,8 @@ def _prefixes(query: Query, select: exp.Select) -> Iterator[str]:
 
 
 def _of(select: exp.Select, part: str) -> list[exp.Expr]:
-    found = select.args.get(part)
-    return [] if found is None else [found]
+    tree = select.args.get(part)
+    return [] if tree is None else [tree]
 
 
 def _unaliased(tree: exp.Expr, items: Sequence[exp.Expr]) -> exp.Expr:
@@ -227,7 +227,7 @@ def _unaliased(tree: exp.Expr, items: Sequence[exp.Expr]) -> exp.Expr:
     named = {item.alias.casefold(): item.this for item in items if isinstance(item, exp.Alias)}
 
     def meant(column: exp.Column) -> exp.Expr | None:
-        found = named.get(column.name.casefold()) if len(column.parts) == 1 else None
-        return None if found is None else exp.paren(found.copy())
+        item = named.get(column.name.casefold()) if len(column.parts) == 1 else None
+        return None if item is None else exp.paren(item.copy())
 
     return replaced(tree, meant)

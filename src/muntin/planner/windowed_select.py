@@ -89,13 +89,13 @@ def _beside(select: exp.Select, node: exp.Table) -> Iterator[exp.Expr]:
 
 def _check_joins(query: Query, others: Sequence[exp.Expr], windowing: Windowing) -> None:
     ours: dict[str, Windowing | Alignment] = {**query.windowings, **query.alignments}
-    found = [ours[other.name] for other in others if other.name in ours]
-    if found:
+    joined = [ours[other.name] for other in others if other.name in ours]
+    if joined:
         problem = "two relations with windows cannot be joined directly"
-        if isinstance(found[0], Alignment):
-            problem = f"windows and {found[0].method}(...) cannot be joined directly"
+        if isinstance(joined[0], Alignment):
+            problem = f"windows and {joined[0].method}(...) cannot be joined directly"
         expected = "each in a query of its own: (SELECT ...) AS a JOIN (SELECT ...) AS b"
-        raise SqlError(problem, query.text, found[0].place, expected=expected)
+        raise SqlError(problem, query.text, joined[0].place, expected=expected)
     if others and windowing.method not in _JOINABLE:
         problem = (
             "rows that are joined before they are counted would be counted twice or not at all"

@@ -197,7 +197,7 @@ def _gather(
 
     Return how many there are, the first row after them, and the pool, which may have grown.
     """
-    found = 0
+    candidate_count = 0
     reach = row
     while row < stop and row <= reach:
         for count in range(limits.min_count, min(limits.max_count, stop - row) + 1):
@@ -213,14 +213,14 @@ def _gather(
                 continue
             chance = log_chance(count, mean)
             if chance < limits.log_p:
-                if found == len(pool):
+                if candidate_count == len(pool):
                     pool = _roomier(pool)
-                pool[found, 0], pool[found, 1] = row, last
-                pool[found, 2] = np.rint(chance * _PARTS)
-                found += 1
+                pool[candidate_count, 0], pool[candidate_count, 1] = row, last
+                pool[candidate_count, 2] = np.rint(chance * _PARTS)
+                candidate_count += 1
                 reach = max(reach, last)
         row += 1
-    return found, row, pool
+    return candidate_count, row, pool
 
 
 @part
@@ -266,9 +266,9 @@ def _scan(
         uncertain = NOTHING
         while row < opened[key] and uncertain == NOTHING:
             group = row
-            found, row, pool = _gather(place, group, starts[key + 1], limits, pool)
-            if found:
-                uncertain = _choose(pool[:found], opened[key], mark, end)
+            candidate_count, row, pool = _gather(place, group, starts[key + 1], limits, pool)
+            if candidate_count:
+                uncertain = _choose(pool[:candidate_count], opened[key], mark, end)
             for low in range(group, min(row, uncertain)):
                 if end[low] >= 0:
                     out_key[frames], out_low[frames], out_high[frames] = key, low, end[low]

@@ -198,8 +198,8 @@ def candidates_in_one_pass(
     asked = asked_[0]
     starts, order, what, opens, counts, whole, real, _, reach, _ = columns
     rows = int(starts[len(starts) - 1])
-    one = np.zeros(1, STATE)
-    made = np.zeros(MOST, FOUND)
+    one_state = np.zeros(1, STATE)
+    reported = np.zeros(MOST, FOUND)
     reals, missed = np.zeros(rows + 1, np.int64), np.zeros(rows + 1, np.int64)
     counted, taken = np.zeros(rows + 1, np.int64), np.empty(rows, np.int64)
     _summed(asked, what, counts, reach, reals, missed, counted, taken)
@@ -213,7 +213,7 @@ def candidates_in_one_pass(
         tail = cursor  # where the last frame met its minima
         lows = low_end = highs = high_end = 0
         for first in range(since[key], stop):
-            state = one[0]  # anew each time: a record alone does not keep its array alive
+            state = one_state[0]  # anew each time: a record alone does not keep its array alive
             found[first].fits = -1
             if first > edge:
                 edge = first
@@ -266,8 +266,8 @@ def candidates_in_one_pass(
             _lay(state, order, first, high, reals, missed)
             if known:
                 following = order[high] if high < stop else NEVER
-                if close(asked, state, key, following, FINAL, made, 0):
-                    found[first] = made[0]
+                if close(asked, state, key, following, FINAL, reported, 0):
+                    found[first] = reported[0]
             elif (give_up or asked.minimal) and beyond(asked, state):
                 found[first].fits = -1 if asked.minimal else 0
             else:

@@ -130,5 +130,5 @@ def compiled_walk(answers: Answers) -> Callable[..., int]:
         place[0], place[1] = key, row
         return n
 
-    made: Callable[..., int] = walk
-    return made
+    typed_walk: Callable[..., int] = walk
+    return typed_walk

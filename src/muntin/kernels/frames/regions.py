@@ -280,7 +280,7 @@ def sweep(
     ``first`` and ``since`` describe them; both are updated to the last column.
     """
     pool = np.empty((64, len(FOUND)), np.int64)
-    found = 0
+    frame_count = 0
     for key in range(len(fresh)):
         low, wide = place_starts[key], place_starts[key + 1] - place_starts[key]
         left, orders = column_starts[key], column_order[column_starts[key] : column_starts[key + 1]]
@@ -290,8 +290,8 @@ def sweep(
         for row in range(starts[key], starts[key + 1]):
             cells[(row_column[row] - left) * wide + row_place[row] - low] = condition[row]
         here, exist, hold = at[low : low + wide], first[low : low + wide], since[low : low + wide]
-        begun = found
-        opened, found, pool = _sweep_key(
+        begun = frame_count
+        opened, frame_count, pool = _sweep_key(
             cells,
             orders,
             fresh[key] - left,
@@ -302,12 +302,12 @@ def sweep(
             least,
             exist,
             hold,
-            found,
+            frame_count,
             pool,
         )
-        pool[begun:found, _KEY] = key
-        found = _describe(pool, begun, opened, found, cells, exist, orders)
-    return pool[:found]
+        pool[begun:frame_count, _KEY] = key
+        frame_count = _describe(pool, begun, opened, frame_count, cells, exist, orders)
+    return pool[:frame_count]
 
 
 @kernel(NONE, INTS, INTS, INTS, INTS, INTS, INTS, INTS, INTS, INTS, OUT_INTS)
@@ -363,15 +363,15 @@ def members(
 
     Call it with empty outputs to count, and again with room to fill.
     """
-    found = 0
+    pair_count = 0
     for frame in range(len(key)):
         stop = starts[key[frame] + 1]
         row = starts[key[frame]]
         row += np.searchsorted(order[row:stop], start[frame])
         while row < stop and order[row] <= end[frame]:
             if low[frame] <= position[row] <= high[frame]:
-                if found < len(out_row):
-                    out_frame[found], out_row[found] = frame, row
-                found += 1
+                if pair_count < len(out_row):
+                    out_frame[pair_count], out_row[pair_count] = frame, row
+                pair_count += 1
             row += 1
-    return found
+    return pair_count

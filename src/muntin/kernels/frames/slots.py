@@ -28,10 +28,10 @@ def fill_slots(
     where keys then begin, ``dealt`` the last slot of each key that is processed. Call it with an
     empty ``source`` to count.
     """
-    made = 0
+    written = 0
     room = len(source)
     for key in range(len(starts) - 1):
-        new_starts[key] = made
+        new_starts[key] = written
         last = before[key]
         for row in range(starts[key], starts[key + 1] + 1):
             at_end = row == starts[key + 1]
@@ -42,25 +42,25 @@ def fill_slots(
                 rows = single + (1 if empty > single else 0)
                 if room:
                     for place in range(rows):
-                        source[made + place] = -1
-                        filled[made + place] = last + 1 + place
-                        covers[made + place] = 1
+                        source[written + place] = -1
+                        filled[written + place] = last + 1 + place
+                        covers[written + place] = 1
                     if empty > single:
-                        filled[made + single] = here - 1
-                        covers[made + single] = empty - single
-                made += rows
+                        filled[written + single] = here - 1
+                        covers[written + single] = empty - single
+                written += rows
             if not at_end:
                 if room:
-                    source[made] = row
-                    filled[made] = here
-                    covers[made] = 1
-                made += 1
+                    source[written] = row
+                    filled[written] = here
+                    covers[written] = 1
+                written += 1
                 last = here
             elif last != NEVER and here != NEVER:  # NEVER - 1 would overflow
                 last = max(last, here - 1)
         dealt[key] = last
-    new_starts[len(starts) - 1] = made
-    return made
+    new_starts[len(starts) - 1] = written
+    return written
 
 
 @kernel(NONE, INTS, INTS, INTS, OUT_INTS)

@@ -133,11 +133,11 @@ def candidates(
     """
     asked = asked_[0]
     starts, order, what, opens, counts, whole, real, weight, reach, gap = rows
-    one = np.zeros(1, STATE)
-    made = np.zeros(MOST, FOUND)
+    one_state = np.zeros(1, STATE)
+    reported = np.zeros(MOST, FOUND)
     for key in range(len(starts) - 1):
         for first in range(since[key], starts[key + 1]):
-            state = one[0]  # anew each time: a record alone does not keep its array alive
+            state = one_state[0]  # anew each time: a record alone does not keep its array alive
             found[first].fits = -1
             if what[first] != REAL or (len(opens) and not opens[first]):
                 continue
@@ -160,7 +160,7 @@ def candidates(
                     weight[row] if len(weight) else 0.0,
                     reach[row] if len(reach) else order[row],
                     gap[row] if len(gap) else BREAKS,
-                    made,
+                    reported,
                     0,
                 )
                 row += 1
@@ -173,9 +173,9 @@ def candidates(
                 if not ended:
                     found[first].fits = -2
                     continue
-                n = end(asked, state, key, made, 0)
-            if n > 0 and made[0].low == first:
-                found[first] = made[0]
+                n = end(asked, state, key, reported, 0)
+            if n > 0 and reported[0].low == first:
+                found[first] = reported[0]
     return int(starts[len(starts) - 1])
 
 

@@ -59,9 +59,9 @@ def ranked(column: pa.Array) -> RankedValues:
     if pa.types.is_floating(column.type) or _is_whole(column.type):
         keys = order_keys(column)
         encoded = pc.dictionary_encode(pa.array(keys.key))
-        found = encoded.dictionary.to_numpy()
-        order = np.argsort(found)
-        distinct = keys.restore(found[order], np.ones(len(order), np.bool_))
+        values = encoded.dictionary.to_numpy()
+        order = np.argsort(values)
+        distinct = keys.restore(values[order], np.ones(len(order), np.bool_))
     else:
         encoded = pc.dictionary_encode(column)
         order = pc.array_sort_indices(encoded.dictionary).to_numpy().astype(np.int64)
