@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -13,8 +14,10 @@ from muntin.aggregates.definition import AggregateCall
 from muntin.aggregates.synopses.count_sum_avg import ApproxAvg, ApproxCount, ApproxSum
 from muntin.aggregates.synopses.extremes import SlidingExtreme
 from muntin.operators.rows.cut import Cut, TupleCut
-from muntin.operators.rows.cut_values import ValueCut
+from muntin.operators.rows.cut_values import PaneCut, ValueCut
+from muntin.operators.rows.operator import RowWindowOperator
 from muntin.operators.rows.synopses import SynopsisOperator
+from muntin.reference import aggregates
 from muntin.reference.windows import Evaluate
 from muntin.specs.axis import Domain
 from muntin.specs.row_windows import TupleWindow
@@ -52,11 +55,24 @@ MEANINGS: dict[str, Evaluate] = {
 }
 
 
+#: Exact aggregates of the same column beside the synopses, one for each way to combine cells.
+EXACT = ("sum", "max", "median", "collect")
+BESIDE: dict[str, Evaluate] = {
+    "r5": lambda rows: aggregates.total([row["n"] for row in rows]),
+    "r6": lambda rows: aggregates.greatest([row["n"] for row in rows]),
+    "r7": lambda rows: aggregates.median([row["n"] for row in rows]),
+    "r8": lambda rows: aggregates.collect([(row["on"], row["n"]) for row in rows]),
+}
+
+
+@dataclass(frozen=True)
 class SynopsisCase(SequenceCase):
-    """Windows over rows whose aggregates are synopses."""
+    """Windows over rows whose aggregates are synopses, with or without exact ones beside them."""
+
+    beside: bool = False
 
     def meanings(self) -> dict[str, Evaluate]:
-        return MEANINGS
+        return MEANINGS | BESIDE if self.beside else MEANINGS
 
     def cut(self) -> Cut:
         spec, axis = self.spec, self.axis
@@ -69,12 +85,24 @@ class SynopsisCase(SequenceCase):
         bound_type = ON_TYPES[self.domain][1]
         has_origin = isinstance(self.spec, Window | Landmark) and self.spec.origin is not None
         cut = self.cut()
+        calls = [AggregateCall(f, f, (0,), (pa.float64(),), ansi=True) for f in EXACT]
+        exact = RowWindowOperator(
+            axis=self.axis,
+            keys=(pa.string(),),
+            ranked_keys=1,
+            calls=tuple(calls),
+            cut=PaneCut(cut.edges, cut.axis) if isinstance(cut, ValueCut) else cut,
+            bound_type=bound_type,
+            lateness_type=bound_type,
+        )
+        synopses = [AggregateCall("s", "s", (0,), (pa.float64(),), ansi=True) for _ in KINDS]
         return SynopsisOperator(
             axis=self.axis,
             keys=(pa.string(),),
             ranked_keys=1,
-            calls=tuple(AggregateCall("s", "s", (0,), (pa.float64(),), ansi=True) for _ in KINDS),
+            calls=(*synopses, *(calls if self.beside else ())),
             cut=cut,
+            exact=exact if self.beside else None,
             bound_type=bound_type,
             lateness_type=pa.duration("us") if self.domain.temporal else bound_type,
             unfinished=self.unfinished,
@@ -112,6 +140,7 @@ def synopsis_cases(draw: st.DrawFn) -> SynopsisCase:
         spec=spec,
         grouped=False,
         unfinished=draw(st.sampled_from(["keep", "drop", "flag"])),
+        beside=draw(st.booleans()),
         **draw(arrivals(domain, drawn)),
     )
 

@@ -35,6 +35,7 @@ class AccumulatorKind(StrEnum):
     LATEST = "latest"
     COUNTED = "counted"  # lists of distinct values, and lists of how often each occurs
     COLLECTED = "collected"  # lists of places along ``on``, and lists of the values there
+    ROWS = "rows"  # lists of places along ``on``, and a list for each slot
 
 
 #: How the columns of several panes are combined: by a kind, a user's aggregate, or kept rows.
@@ -257,6 +258,33 @@ class OwnAccumulator(Accumulator):
     def lift(self, slots: Sequence[pa.Array], order: Ints) -> list[pa.Array]:
         arguments = [slots[slot] for slot in self.slots]
         return self.kind.partial(arguments, np.arange(len(order)), len(order))
+
+
+@dataclass(frozen=True)
+class OrderedRows(Accumulator):
+    """The rows themselves with their places along ``on``: slots are doubles, null is NaN."""
+
+    @property
+    def kind(self) -> AccumulatorKind:
+        return AccumulatorKind.ROWS
+
+    @property
+    def columns(self) -> list[pa.DataType]:
+        return [pa.large_list(pa.int64()), *[pa.large_list(pa.float64())] * len(self.slots)]
+
+    @property
+    def bounded(self) -> bool:
+        return False
+
+    @property
+    def needs_order(self) -> bool:
+        return True
+
+    def lift(self, slots: Sequence[pa.Array], order: Ints) -> list[pa.Array]:
+        single = pa.array(np.arange(len(order) + 1))
+        columns = [slots[place].fill_null(np.nan) for place in self.slots]
+        parts = [pa.array(order, pa.int64()), *columns]
+        return [pa.LargeListArray.from_arrays(single, part) for part in parts]
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,11 @@ def synopses() -> Mapping[str, SynopsisDefinition]:
     return {each.name: each for family in families for each in family.DEFINITIONS}
 
 
+def synopsis_names() -> list[str]:
+    """The names of the synopses that have a function; "focused" is a mode of ``correlated``."""
+    return [name for name in synopses() if name != "focused"]
+
+
 @cache
 def sql_aggregates() -> Mapping[str, Definition]:
     """The aggregates that SQL text can call, by each of their names."""
@@ -97,12 +102,6 @@ def sql_aggregates() -> Mapping[str, Definition]:
 
 def bind(call: AggregateCall) -> BoundAggregate:
     """Return the accumulators and the result of a call; raise if a type is not supported."""
-    if call.function not in DEFINITIONS and call.function in synopses():
-        raise ArgumentError(
-            "aggregates",
-            call.label,
-            "a synopsis answers windows over values (window, tumbling, landmark) and by_tuple",
-        )
     return definition_of(call.function).bind(call)
 
 

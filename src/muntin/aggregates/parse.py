@@ -25,6 +25,7 @@ from muntin.aggregates.bind import (
     refuse_aggregates,
     sql_aggregates,
     sql_nodes,
+    synopsis_names,
 )
 from muntin.aggregates.definition import Definition
 from muntin.aggregates.functions import Aggregate, Correlated, ignoring_nulls
@@ -313,6 +314,7 @@ def _aggregate(node: exp.Expr, text: str, own: Own) -> Aggregate | None:
         return ignoring_nulls(inner) if isinstance(node, exp.IgnoreNulls) else inner
     name = aggregate_name(node, own)
     if name is None:
+        _refuse_synopsis(node, text)
         return None
     if is_distinct_count(node):
         name, arguments = "count_distinct", _unnested(node.this.expressions)
@@ -329,6 +331,17 @@ def _aggregate(node: exp.Expr, text: str, own: Own) -> Aggregate | None:
         _check_columns(name, arguments, text)
         return _own(name, arguments[:1], text, _sketch(definition, name, arguments[1:], text))
     return _built(definition, name, arguments, text)
+
+
+def _refuse_synopsis(node: exp.Expr, text: str) -> None:
+    """Raise if a node calls a synopsis, which Python has and SQL text has not."""
+    name = str(node.this).lower() if isinstance(node, exp.Anonymous) else ""
+    if name in synopsis_names():
+        raise ExpressionError(
+            f"SQL text cannot call the synopsis {name}; write mt.{name}(...) in Python",
+            text,
+            text.lower().find(name),
+        )
 
 
 def _built(definition: Definition, name: str, arguments: list[exp.Expr], text: str) -> Aggregate:

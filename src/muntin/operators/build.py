@@ -16,7 +16,7 @@ from muntin.operators.progress.punctuated import KeyMarkPunctuator, MarkPunctuat
 from muntin.operators.protocol import Operator
 from muntin.operators.rows.cut import Cut, RankCut, SlideCut, TupleCut
 from muntin.operators.rows.cut_landmarks import LandmarkCut
-from muntin.operators.rows.cut_values import ValueCut
+from muntin.operators.rows.cut_values import PaneCut, ValueCut
 from muntin.operators.rows.operator import RowWindowOperator
 from muntin.operators.rows.synopses import SynopsisOperator
 from muntin.operators.windows.operator import WindowOperator
@@ -62,15 +62,25 @@ class WindowOperatorInputs:
 
 def build(spec: WindowSpec | SequenceSpec, typed: WindowOperatorInputs) -> Operator:
     """Return the operator of a specification."""
-    if any(call.function in synopses() for call in typed.calls):
-        return _synopses(spec, typed)
     match spec:
+        case Window() | Landmark() if _asks_synopses(typed):
+            return _synopses(spec, typed)
+        case TupleWindow(order="on") if _asks_synopses(typed) and not _over_doubles(typed):
+            return _synopses(spec, typed)
         case Window() | Landmark() | Latch():
             return _windows(spec, typed)
         case Session():
             return _sessions(spec, typed)
-        case _:
+        case RowWindow() | TupleWindow() | SlideOnWindow() | Landmarks():
             return _ordered(spec, typed)
+
+
+def _asks_synopses(typed: WindowOperatorInputs) -> bool:
+    return any(call.function in synopses() for call in typed.calls)
+
+
+def _over_doubles(typed: WindowOperatorInputs) -> bool:
+    return typed.axis.domain is Domain.DOUBLE
 
 
 def _windows(spec: WindowSpec, typed: WindowOperatorInputs) -> WindowOperator:
@@ -121,38 +131,35 @@ def _ordered(
     )
 
 
-def _synopses(spec: WindowSpec | SequenceSpec, typed: WindowOperatorInputs) -> SynopsisOperator:
-    """Return an operator that answers windows by synopses.
+def _synopses(
+    spec: Window | Landmark | TupleWindow, typed: WindowOperatorInputs
+) -> SynopsisOperator:
+    """Return an operator that answers windows by synopses, and other calls by cells.
 
     A synopsis takes its rows in order, so rows are held until their order is final.
     """
-    synopsis = next(call.function for call in typed.calls if call.function in synopses())
     cut: Cut
-    origin, length = 0, None
-    match spec:
-        case Window() | Landmark():
-            edges = spec.edges(typed.axis)
-            cut = ValueCut(edges, typed.axis)
-            origin, length = edges.origin, None if edges.landmark else edges.range
-        case TupleWindow(order="on") if typed.axis.domain is not Domain.DOUBLE:
-            length = typed.axis.length("range", spec.range)
-            cut = TupleCut(length, spec.every, typed.axis)
-        case _:
-            raise ArgumentError(
-                "aggregates",
-                synopsis,
-                "a synopsis answers windows over values (window, tumbling, landmark), and by_tuple "
-                "where `on` is not a double",
-            )
-    exact = [call.label for call in typed.calls if call.function not in synopses()]
-    if exact:
-        raise ArgumentError(
-            "aggregates",
-            exact[0],
-            f"it goes through panes and cannot stand beside {synopsis}, which is a synopsis; use a "
-            "second .agg(...)",
-        )
+    cells: Cut
+    length: int | None
+    if isinstance(spec, TupleWindow):
+        origin, length = 0, typed.axis.length("range", spec.range)
+        cut = cells = TupleCut(length, spec.every, typed.axis)
+    else:
+        edges = spec.edges(typed.axis)
+        origin, length = edges.origin, None if edges.landmark else edges.range
+        cut, cells = ValueCut(edges, typed.axis), PaneCut(edges, typed.axis)
     clipped = isinstance(spec, Window | Landmark) and spec.origin is not None
+    asked = tuple(call for call in typed.calls if call.function in synopses())
+    others = tuple(call for call in typed.calls if call.function not in synopses())
+    by_cells = RowWindowOperator(
+        axis=typed.axis,
+        keys=typed.keys,
+        ranked_keys=typed.ranked_keys,
+        calls=others,
+        cut=cells,
+        bound_type=typed.bound_type,
+        lateness_type=typed.lateness_type,
+    )
     return SynopsisOperator(
         axis=typed.axis,
         keys=typed.keys,
@@ -163,10 +170,9 @@ def _synopses(spec: WindowSpec | SequenceSpec, typed: WindowOperatorInputs) -> S
         lateness_type=typed.lateness_type,
         unfinished=typed.unfinished,
         origin=origin if clipped else None,
-        kinds=tuple(
-            synopses()[call.function].kind(call.options, length, origin) for call in typed.calls
-        ),
-        within=tuple(_within(call, typed.axis, length) for call in typed.calls),
+        kinds=tuple(synopses()[call.function].kind(call.options, length, origin) for call in asked),
+        within=tuple(_within(call, typed.axis, length) for call in asked),
+        exact=by_cells if others else None,
     )
 
 

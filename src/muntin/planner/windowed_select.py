@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from muntin.aggregates.bind import synopsis_names
 from muntin.parser.bracket import ARRIVAL
 from muntin.parser.errors import SqlError
 from muntin.parser.statements import Alignment, Query, Windowing
@@ -52,7 +53,8 @@ def translate_select(
     arrival = any(column.name == ARRIVAL for column in select.find_all(exp.Column))
     relation = open_relation(query, clause, scope, subquery, arrival=arrival)
     functions = relation.declared.functions if relation.declared else {}
-    known = known_aggregates(functions)
+    # Synopses are among them, so that they are refused by name.
+    known = known_aggregates(functions) | frozenset(synopsis_names())
     if is_filter(clause, aggregated=any_aggregate(select, known)):
         choose(query, select, node, relation)
         return PlannedWindows(relation.df, None)

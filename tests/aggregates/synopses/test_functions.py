@@ -57,9 +57,10 @@ def test_other_aggregates_have_no_kind() -> None:
     assert "sum" not in synopses()
 
 
-def test_a_synopsis_has_no_accumulators() -> None:
-    call = AggregateCall("approx_sum", "approx_sum(x)", (0,), (pa.float64(),), True)
-    with pytest.raises(ArgumentError, match="a synopsis answers windows over values"):
+def test_within_is_refused_where_nothing_slides() -> None:
+    options = mt.approx_sum("x", within=5).options
+    call = AggregateCall("approx_sum", "approx_sum(x)", (0,), (pa.float64(),), True, options)
+    with pytest.raises(ArgumentError, match=r"within='5' .* approx_sum\(x\) can ask .* by_tuple"):
         bind(call)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
+import numpy as np
+
 from muntin.errors import ArgumentError
 from muntin.expressions.nodes import (
     Absolute,
@@ -17,6 +19,7 @@ from muntin.expressions.nodes import (
     conjuncts,
     limit_of,
 )
+from muntin.kernels.arrays import Floats, Mask
 
 #: The first four are the paper's own; the others are its heuristics without a histogram [CA-13].
 STRATEGIES = (
@@ -55,6 +58,12 @@ class Limit:
 
     def at(self, aggregate: float) -> float:
         return self.factor * aggregate + self.offset
+
+    def holds(self, x: Floats, aggregate: float) -> Mask:
+        """Mask of the values within the limit."""
+        compare = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
+        mask: Mask = compare[self.sign](x, self.at(aggregate))
+        return mask
 
     def mirrored(self) -> Limit:
         """The same limit for -x."""

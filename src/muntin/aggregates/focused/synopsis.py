@@ -20,7 +20,7 @@ from muntin.aggregates.definition import where
 from muntin.aggregates.focused.cumulative import ESTIMATE, HIGH, LOW
 from muntin.aggregates.focused.histogram import Block
 from muntin.aggregates.focused.question import HEURISTICS, Focus
-from muntin.aggregates.synopses.protocol import BOUNDED, SynopsisDefinition
+from muntin.aggregates.synopses.protocol import BOUNDED, KeptRowsSynopsis
 from muntin.errors import ArgumentError
 from muntin.expressions.spark_expressions import Expression
 from muntin.kernels.arrays import Floats, Ints
@@ -55,6 +55,21 @@ class FocusedKind:
     def over(self, length: int | None, origin: int = 0) -> FocusedKind:
         """Return the same kind for windows of ``length`` ticks with this ``origin``."""
         return replace(self, length=length, origin=origin)
+
+    def exactly(self, values: Sequence[Floats]) -> Sequence[float]:
+        """Return the aggregate over the rows within the limits; infinite x count nowhere."""
+        known = np.isfinite(values[0])
+        x, y = values[0][known], values[1][known]
+        inside = ~np.isnan(y)
+        if len(x):
+            reduced = {"min": x.min(), "max": x.max(), "avg": math.fsum(x.tolist()) / len(x)}
+            for limit in self.focus.limits:
+                inside &= limit.holds(x, reduced[self.focus.aggregate])
+        rows, total = int(np.count_nonzero(inside)), math.fsum(y[inside].tolist())
+        answers = {"count": float(rows), "sum": total, "avg": total / max(rows, 1)}
+        null = rows == 0 and self.focus.dependent != "count"
+        answer = math.nan if null else answers[self.focus.dependent]
+        return [answer] * max(1, self.result.num_fields)
 
     def new(self) -> FocusedHistograms:
         return FocusedHistograms(self)
@@ -216,7 +231,7 @@ def _quotients(
     )
 
 
-class FocusedDefinition(SynopsisDefinition):
+class FocusedDefinition(KeptRowsSynopsis):
     """``mt.correlated(..., mode="focused")``; its one option is a ``Focus``."""
 
     def slots(

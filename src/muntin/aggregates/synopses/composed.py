@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.aggregates.synopses.exponential_histogram import checked_k
-from muntin.aggregates.synopses.protocol import BOUNDED, SynopsisDefinition
+from muntin.aggregates.synopses.protocol import BOUNDED, KeptRowsSynopsis
 from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Floats, Ints
 
@@ -89,6 +89,15 @@ class Composed:
     @property
     def result(self) -> pa.DataType:
         return BOUNDED if self.bounds else pa.float64()
+
+    def exactly(self, values: Sequence[Floats]) -> Sequence[float]:
+        columns = np.stack(values)
+        rows = columns[:, ~np.isnan(columns).any(axis=0)].T.tolist()
+        answer = math.nan
+        if rows:
+            sketches = [self.function.init(*row) for row in rows]
+            answer = self.function.value(reduce(self.function.compose, sketches)) ** self.power
+        return [answer] * max(1, self.result.num_fields)
 
     def new(self) -> ComposedHistogram:
         return ComposedHistogram(self)
@@ -206,4 +215,4 @@ def _kind(own: OwnFunctionOption, eps: float, bounds: bool) -> Composed:
     return Composed(own.function, eps, bounds)
 
 
-DEFINITIONS = (SynopsisDefinition("own_synopsis", make=_kind),)
+DEFINITIONS = (KeptRowsSynopsis("own_synopsis", make=_kind),)

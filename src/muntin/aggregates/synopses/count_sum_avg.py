@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from muntin.aggregates.accumulators import Accumulator, Count, DoubleSum
+from muntin.aggregates.definition import AggregateCall, BoundAggregate, Columns
 from muntin.aggregates.synopses.exponential_histogram import (
     HistogramBuckets,
     estimates,
@@ -16,7 +18,7 @@ from muntin.aggregates.synopses.exponential_histogram import (
     lows,
     units,
 )
-from muntin.aggregates.synopses.protocol import BOUNDED, SynopsisDefinition
+from muntin.aggregates.synopses.protocol import BOUNDED, SynopsisDefinition, result_column
 from muntin.expressions.spark_expressions import AsDouble, Both, Expression, NotNull, Where
 from muntin.kernels.arrays import Floats, Ints
 
@@ -163,7 +165,51 @@ def present(values: Floats) -> Ints:
     return (~np.isnan(values)).astype(np.int64)
 
 
-class ApproxRowCount(SynopsisDefinition):
+@dataclass(frozen=True)
+class SumOfUnits(DoubleSum):
+    """The sum of whole numbers from 0, in double-double; another number is an error."""
+
+    def lift(self, slots: Sequence[pa.Array], order: Ints) -> list[pa.Array]:
+        values = units(_numbers(slots[self.slots[0]])).astype(np.float64)
+        return [pa.array(values), pa.array(np.zeros(len(values)))]
+
+
+@dataclass(frozen=True)
+class CountOfNumbers(Count):
+    """The number of rows with a number in the slot; NaN is none."""
+
+    def lift(self, slots: Sequence[pa.Array], order: Ints) -> list[pa.Array]:
+        return [pa.array(present(_numbers(slots[self.slots[0]])))]
+
+
+def _numbers(column: pa.Array) -> Floats:
+    """Return a column of doubles; null is NaN."""
+    numbers: Floats = column.fill_null(np.nan).to_numpy(zero_copy_only=False)
+    return numbers
+
+
+class CountedSynopsis(SynopsisDefinition):
+    """A synopsis whose exact answer is made of a sum and a count."""
+
+    def exact(self, call: AggregateCall) -> BoundAggregate:
+        kind = self.kind(call.options, None, 0)
+
+        def finish(columns: Columns) -> pa.Array:
+            counts, *sums = ([part.to_numpy(zero_copy_only=False) for part in c] for c in columns)
+            answer = self.answer(counts[0], *(high + low for high, low in sums))
+            return result_column(kind.result, [answer] * max(1, kind.result.num_fields))
+
+        return BoundAggregate(self.accumulators(call.slots[:1]), kind.result, finish)
+
+    def accumulators(self, slots: tuple[int, ...]) -> tuple[Accumulator, ...]:
+        return (CountOfNumbers(slots), SumOfUnits(slots))
+
+    def answer(self, counts: Ints, *sums: Floats) -> Floats:
+        """Return the exact answers of segments; NaN is null."""
+        raise NotImplementedError
+
+
+class ApproxRowCount(CountedSynopsis):
     """``mt.approx_count``: a row that counts is a 1, one that does not is null."""
 
     def slots(
@@ -175,9 +221,29 @@ class ApproxRowCount(SynopsisDefinition):
             counted = present if condition is None else Both(condition, present)
         return [] if counted is None else [AsDouble(Where(counted, None))]
 
+    def accumulators(self, slots: tuple[int, ...]) -> tuple[Accumulator, ...]:
+        return (Count(slots),)
+
+    def answer(self, counts: Ints, *sums: Floats) -> Floats:
+        return counts.astype(np.float64)
+
+
+class ApproxUnitSum(CountedSynopsis):
+    """``mt.approx_sum``."""
+
+    def answer(self, counts: Ints, *sums: Floats) -> Floats:
+        return np.where(counts > 0, sums[0], np.nan)
+
+
+class ApproxUnitAvg(CountedSynopsis):
+    """``mt.approx_avg``."""
+
+    def answer(self, counts: Ints, *sums: Floats) -> Floats:
+        return np.where(counts > 0, sums[0] / np.maximum(counts, 1), np.nan)
+
 
 DEFINITIONS = (
     ApproxRowCount("approx_count", make=ApproxCount),
-    SynopsisDefinition("approx_sum", make=ApproxSum),
-    SynopsisDefinition("approx_avg", make=ApproxAvg),
+    ApproxUnitSum("approx_sum", make=ApproxSum),
+    ApproxUnitAvg("approx_avg", make=ApproxAvg),
 )

@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from muntin.aggregates.accumulators import Counted
+from muntin.aggregates.definition import AggregateCall, BoundAggregate, Columns
 from muntin.aggregates.synopses.exponential_histogram import checked_k
 from muntin.aggregates.synopses.protocol import SynopsisDefinition
 from muntin.kernels.arrays import Floats, Ints
@@ -111,4 +113,14 @@ class Bitmaps:
         return head + self.stamps[cells].astype("<i8").tobytes()
 
 
-DEFINITIONS = (SynopsisDefinition("approx_distinct_window", make=DistinctValues, hashed=1),)
+class ApproxDistinct(SynopsisDefinition):
+    """``mt.approx_distinct_window``; the exact answer counts the different hashes."""
+
+    def exact(self, call: AggregateCall) -> BoundAggregate:
+        def finish(columns: Columns) -> pa.Array:
+            return pa.array(columns[0][0].distinct_counts.astype(np.float64))
+
+        return BoundAggregate((Counted(call.slots[:1], call.type),), pa.float64(), finish)
+
+
+DEFINITIONS = (ApproxDistinct("approx_distinct_window", make=DistinctValues, hashed=1),)

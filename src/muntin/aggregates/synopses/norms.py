@@ -10,7 +10,7 @@ import numpy as np
 
 from muntin.aggregates.synopses.composed import Composable, Composed
 from muntin.aggregates.synopses.exponential_histogram import checked_number
-from muntin.aggregates.synopses.protocol import SynopsisDefinition
+from muntin.aggregates.synopses.protocol import KeptRowsSynopsis
 from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Floats, Words
 from muntin.kernels.hashing import hash_doubles, mixed
@@ -114,4 +114,4 @@ def _kind(p: float, eps: float, sketched: float | None, bounds: bool) -> Compose
     return lp_norm(p, eps, sketched=sketched, bounds=bounds)
 
 
-DEFINITIONS = (SynopsisDefinition("lp_norm", make=_kind, hashed=1),)
+DEFINITIONS = (KeptRowsSynopsis("lp_norm", make=_kind, hashed=1),)

@@ -4,6 +4,10 @@ An accumulator can be merged, so panes keep it. A synopsis cannot be merged, or 
 bounds: it must see the rows one after the other. In return it needs little memory for any number of
 rows. The operator holds rows back until punctuation has passed them, feeds them in order, and asks
 for an answer where a window ends.
+
+Where rows are grouped in other ways (frames, fills, sessions, windows over rows) there is nothing
+to slide over. There accumulators keep what the exact answer needs, and the bounds of the answer are
+the answer itself.
 """
 
 from __future__ import annotations
@@ -15,7 +19,9 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from muntin.aggregates.definition import Definition, where
+from muntin.aggregates.accumulators import OrderedRows
+from muntin.aggregates.definition import AggregateCall, BoundAggregate, Columns, Definition, where
+from muntin.errors import ArgumentError
 from muntin.expressions.spark_expressions import AsDouble, Expression, Hashed
 from muntin.kernels.arrays import Floats, Ints
 from muntin.specs.lengths import Duration, Length, Number
@@ -60,6 +66,23 @@ class SynopsisKind(Protocol):
         """Return the synopsis whose :meth:`Synopsis.dump` returned these bytes."""
 
 
+class RowsOfSegments(Protocol):
+    """The rows of some frames, fills, sessions or windows over rows."""
+
+    def __len__(self) -> int:
+        """The number of segments."""
+
+    def rows(self, segment: int) -> Sequence[Floats]:
+        """Return the slots of a segment's rows in order of ``on``; NaN is null."""
+
+
+class ExactKind(SynopsisKind, Protocol):
+    """A kind of synopsis that can also answer exactly, given all rows."""
+
+    def exactly(self, values: Sequence[Floats]) -> Sequence[float]:
+        """Return the columns of the answer for rows in their order; NaN is null."""
+
+
 @dataclass(frozen=True)
 class SynopsisDefinition(Definition):
     """An aggregate that a synopsis answers.
@@ -90,6 +113,46 @@ class SynopsisDefinition(Definition):
         within = options[0]
         assert within is None or isinstance(within, Duration | Number)
         return within
+
+    def bind(self, call: AggregateCall) -> BoundAggregate:
+        """Return what answers exactly where there is nothing to slide over; see the module."""
+        if (within := self.within(call.options)) is not None:
+            raise ArgumentError(
+                "within",
+                str(within),
+                f"{call.label} can ask about a last part only in window(), tumbling(), landmark() "
+                "and by_tuple(); leave `within` out here, or use a shorter window",
+            )
+        return self.exact(call)
+
+    def exact(self, call: AggregateCall) -> BoundAggregate:
+        """Return the accumulators and the result of the exact answer."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class KeptRowsSynopsis(SynopsisDefinition):
+    """A synopsis whose exact answer needs the rows themselves."""
+
+    _: KW_ONLY
+    make: Callable[..., ExactKind]
+
+    def kind(self, options: Sequence[Any], length: int | None, origin: int) -> ExactKind:
+        return self.make(*options[1:])
+
+    def exact(self, call: AggregateCall) -> BoundAggregate:
+        kind = self.kind(call.options, None, 0)
+
+        def finish(columns: Columns) -> pa.Array:
+            segments: RowsOfSegments = columns[0][0]
+            answers = [kind.exactly(segments.rows(number)) for number in range(len(segments))]
+            if not answers:
+                return pa.array([], kind.result)
+            return result_column(
+                kind.result, [np.array(part) for part in zip(*answers, strict=True)]
+            )
+
+        return BoundAggregate((OrderedRows(call.slots),), kind.result, finish)
 
 
 #: An estimate with bounds that are certain.

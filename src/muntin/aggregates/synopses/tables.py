@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.aggregates.synopses.count_sum_avg import ApproxAvg, ApproxCount, ApproxSum
-from muntin.aggregates.synopses.exponential_histogram import checked_number
-from muntin.aggregates.synopses.protocol import Synopsis, SynopsisDefinition, SynopsisKind
+from muntin.aggregates.synopses.exponential_histogram import checked_number, units
+from muntin.aggregates.synopses.protocol import KeptRowsSynopsis, Synopsis, SynopsisKind
 from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Floats, Ints
 from muntin.kernels.hashing import hash_doubles
@@ -44,6 +44,10 @@ class HashCounts:
     def place(self, values: Floats) -> Ints:
         """Return the bucket of each value."""
         return (hash_doubles(values) % np.uint64(self.buckets)).astype(np.int64)
+
+    def exactly(self, values: Sequence[Floats]) -> Sequence[float]:
+        places = self.place(values[0][~np.isnan(values[0])])
+        return list(map(float, np.bincount(places, minlength=int(self.buckets))))
 
     def new(self) -> SynopsisTable:
         return SynopsisTable(ApproxCount(self.eps), int(self.buckets), self.place)
@@ -79,6 +83,17 @@ class ValueHistogram:
     def place(self, values: Floats) -> Ints:
         """Return the range of each value."""
         return np.searchsorted(np.array(self.edges), values, side="right")
+
+    def exactly(self, values: Sequence[Floats]) -> Sequence[float]:
+        rows = ~np.isnan(values[-1]) & ~np.isnan(values[0])
+        places, ranges = self.place(values[0][rows]), len(self.edges) + 1
+        counts = np.bincount(places, minlength=ranges).astype(np.float64)
+        if self.of == "count":
+            return list(counts)
+        amounts = values[1][rows]
+        sums = np.bincount(places, units(amounts).astype(np.float64), ranges)
+        answers = sums if self.of == "sum" else sums / np.maximum(counts, 1)
+        return list(np.where(counts > 0, answers, np.nan))
 
     def new(self) -> SynopsisTable:
         return SynopsisTable(_KINDS[self.of](self.eps), len(self.edges) + 1, self.place)
@@ -130,6 +145,6 @@ class SynopsisTable:
 
 
 DEFINITIONS = (
-    SynopsisDefinition("hash_counts", make=HashCounts, hashed=1),
-    SynopsisDefinition("value_histogram", make=ValueHistogram),
+    KeptRowsSynopsis("hash_counts", make=HashCounts, hashed=1),
+    KeptRowsSynopsis("value_histogram", make=ValueHistogram),
 )

@@ -18,6 +18,7 @@ from muntin.kernels.numbers.order_keys import NOTHING, order_keys
 from muntin.kernels.sliding import slide_add, slide_add_exactly, slide_least
 from muntin.operators.aggregation.correlated import KeptRowWindows, keep
 from muntin.operators.aggregation.own_aggregate import slide_own
+from muntin.operators.aggregation.row_stretches import RowStretches
 from muntin.operators.aggregation.value_counts import (
     Stretches,
     combine_collected,
@@ -54,6 +55,8 @@ def combine(kind: Merging, columns: Columns, groups: Groups) -> list[pa.Array]:
         return combine_counted(columns, groups)
     if kind is AccumulatorKind.COLLECTED:
         return combine_collected(columns, groups)
+    if kind is AccumulatorKind.ROWS:
+        return keep(columns, groups)
 
     def add(values: Ints) -> Ints:
         sums = np.zeros(len(groups), np.int64)
@@ -70,10 +73,12 @@ def combine(kind: Merging, columns: Columns, groups: Groups) -> list[pa.Array]:
     return _reduce(kind, columns, add, least)
 
 
-def slide(kind: Merging, columns: Columns, low: Ints, high: Ints) -> list[pa.Array | Stretches]:
+def slide(
+    kind: Merging, columns: Columns, low: Ints, high: Ints
+) -> list[pa.Array | Stretches | RowStretches]:
     """Return one row per stretch ``[low, high)``; both ends only move forward.
 
-    For counted values it returns one object that answers questions about all stretches.
+    For counted values and rows it returns one object that answers questions about all stretches.
     """
     if isinstance(kind, CheckedAggregate):
         return slide_own(kind, columns, low, high)
@@ -87,6 +92,8 @@ def slide(kind: Merging, columns: Columns, low: Ints, high: Ints) -> list[pa.Arr
         return [Stretches(columns[0], columns[1], low, high)]
     if kind is AccumulatorKind.COLLECTED:
         return slide_collected(columns, low, high)
+    if kind is AccumulatorKind.ROWS:
+        return [RowStretches(columns, low, high)]
 
     def least(values: Ints) -> Ints:
         minima = np.empty(len(low), np.int64)

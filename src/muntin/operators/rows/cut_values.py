@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from muntin.kernels.arrays import EVER, NEVER, Ints
 from muntin.kernels.ticks import order_of_ticks
 from muntin.operators.rows.cut import Cut, Cutting, HeldRows, Progressed, Run, spread
+from muntin.operators.windows.panes import PaneEdges
 from muntin.specs.axis import Axis
 from muntin.specs.windows import Edges
 
@@ -104,3 +105,28 @@ class ValueCut(Cut):
         first = np.maximum(first, np.where(before == EVER, EVER, before + 1))
         following = keys.memory["next"][key]
         return key, np.maximum(first, following), last
+
+
+@dataclass(frozen=True)
+class PaneCut(ValueCut):
+    """The same windows over cells that are panes: rows between two edges share a cell."""
+
+    def number(self, run: Run, keys: Progressed) -> Ints:
+        return self.panes(run.tick)
+
+    def windows(self, run: Run, keys: Progressed, held: HeldRows | None) -> Cutting:
+        cutting = super().windows(run, keys, held)
+        settled = None
+        if self.edges.landmark:
+            following = cutting.memory["next"]
+            known = (following != NEVER) & (following != EVER)
+            settled = np.where(known, self.edges.origin + following * known * self.edges.slide, 0)
+            settled = np.where(known, self.panes(settled), NEVER)
+        low, high, needed = map(self.panes, (cutting.low, cutting.high, cutting.needed))
+        return replace(cutting, low=low, high=high, needed=needed, settled=settled)
+
+    def panes(self, tick: Ints) -> Ints:
+        """Return the pane that begins at or before each tick; NEVER and EVER stay."""
+        inside = (tick != NEVER) & (tick != EVER)
+        pane = PaneEdges((self.edges,)).panes_of(np.where(inside, tick, self.edges.origin))
+        return np.where(inside, pane, tick)

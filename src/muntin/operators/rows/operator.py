@@ -46,7 +46,7 @@ class RowWindowOperator(OrderedRowsOperator):
     def open_counts(self, changes: Changes) -> Mapping[ChunkKey, int]:
         return open_rows(changes, CELLS)
 
-    def _kept(self, state: State) -> pa.Table:
+    def kept(self, state: State) -> pa.Table:
         return self.read(state, CELLS, self.cells.schema)
 
     def _report(
@@ -58,13 +58,46 @@ class RowWindowOperator(OrderedRowsOperator):
         final: pa.Table,
         keys: Progressed,
     ) -> tuple[pa.Table, Changes, Cutting, int]:
+        live, key, cutting, changes, between = self._advance(state, keyed, held, run, final, keys)
+        return self._results(live, key, cutting, len(keyed)), changes, cutting, between
+
+    def _advance(
+        self,
+        state: State,
+        keyed: KeyedTables,
+        held: pa.Table,
+        run: Run,
+        final: pa.Table,
+        keys: Progressed,
+    ) -> tuple[pa.Table, Ints, Cutting, Changes, int]:
+        """Return live cells with their keys, the cutting, changes, and the rows in no window."""
         new, new_key, between = self._lift(run, final, keys)
         live, key = self._live(keyed, held, keys, new, new_key)
         cutting = self.cut.windows(run, keys, self._held(live, key, len(keyed)))
         changes = self._remember(state, held, keyed.numbers[2], new, new_key, cutting)
         if cutting.settled is not None or len(state.buckets(CELLS)) >= _CHUNKS:
             changes |= self._rewrite(state, live, key, cutting)
-        return self._results(live, key, cutting, len(keyed)), changes, cutting, between
+        return live, key, cutting, changes, between
+
+    def answers(
+        self,
+        state: State,
+        keyed: KeyedTables,
+        held: pa.Table,
+        run: Run,
+        final: pa.Table,
+        keys: Progressed,
+    ) -> tuple[list[pa.Array], Changes]:
+        """Return the results of the windows of a cut, in its order, and changes of the state.
+
+        Every window holds a row, and no groups.
+        """
+        live, key, cutting, changes, _ = self._advance(state, keyed, held, run, final, keys)
+        if not len(cutting.key):
+            return [pa.array([], type_) for type_ in self.result_types], changes
+        _, window, results = self._of_windows(live, key, cutting, len(keyed))
+        in_order = pa.array(np.argsort(window))
+        return [result.take(in_order) for result in results], changes
 
     def _lift(self, run: Run, final: pa.Table, keys: Progressed) -> tuple[pa.Table, Ints, int]:
         """Return rows as cells, the keys of the cells, and how many rows are in no window."""
@@ -151,6 +184,21 @@ class RowWindowOperator(OrderedRowsOperator):
         """Return the windows of every group that hold a cell."""
         if not len(cutting.key) or not live.num_rows:
             return self.result_schema.empty_table()
+        cell, window, results = self._of_windows(live, key, cutting, keys)
+        arrays = [live[name].combine_chunks().take(pa.array(cell)) for name in self.key_names]
+        arrays += [self.bound(bound[window]) for bound in (cutting.start, cutting.end)]
+        hidden = 2 if self.by_rank else 0
+        arrays += results[:hidden]
+        complete = cutting.complete[window]
+        if self.unfinished == "flag":
+            arrays.append(pa.array(complete))
+        table = pa.Table.from_arrays([*arrays, *results[hidden:]], schema=self.result_schema)
+        return table.filter(pa.array(complete)) if self.unfinished == "drop" else table
+
+    def _of_windows(
+        self, live: pa.Table, key: Ints, cutting: Cutting, keys: int
+    ) -> tuple[Ints, Ints, list[pa.Array]]:
+        """Return for each group of each window its first cell, the window, and the results."""
         codes, _ = self.cells.codes(live)
         starts = np.flatnonzero(np.diff(codes, prepend=codes[0] - 1)).astype(np.int64)
         row, window, low, high = self._stretches(live, starts, key[starts], cutting, keys)
@@ -159,16 +207,8 @@ class RowWindowOperator(OrderedRowsOperator):
             accumulator: slide(accumulator.kind, parts, low, high)
             for accumulator, parts in self.cells.by_accumulator(columns[len(self.keys) + 1 :])
         }
-        arrays = [column.take(pa.array(starts[row])) for column in columns[: len(self.keys)]]
-        arrays += [self.bound(bound[window]) for bound in (cutting.start, cutting.end)]
         results = [b.finish([slid[a] for a in b.accumulators]) for b in self.cells.bound]
-        hidden = 2 if self.by_rank else 0
-        arrays += results[:hidden]
-        complete = cutting.complete[window]
-        if self.unfinished == "flag":
-            arrays.append(pa.array(complete))
-        table = pa.Table.from_arrays([*arrays, *results[hidden:]], schema=self.result_schema)
-        return table.filter(pa.array(complete)) if self.unfinished == "drop" else table
+        return starts[row], window, results
 
     def _stretches(
         self, live: pa.Table, starts: Ints, run_key: Ints, cutting: Cutting, keys: int

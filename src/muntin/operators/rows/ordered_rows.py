@@ -160,8 +160,9 @@ class OrderedRowsOperator(OneInput):
         arrived = arrived.filter(pa.array(~late)) if late.any() else arrived
         pool, read = self._pool(state, arrived, punctuation)
         remembered = self.read(state, MEMORY, self.memory_schema)
-        held = self._kept(state)
-        keyed = KeyedTables.of(self.by_names, [remembered, pool, held])
+        held = self.kept(state)
+        beside = self.kept_beside(state)
+        keyed = KeyedTables.of(self.by_names, [remembered, pool, held, *beside])
         run, final, waiting, keys = self._final(
             keyed, remembered, pool, arrived.num_rows, punctuation
         )
@@ -182,9 +183,13 @@ class OrderedRowsOperator(OneInput):
         """Return how much is open in each changed chunk."""
         return {}
 
-    def _kept(self, state: State) -> pa.Table:
+    def kept(self, state: State) -> pa.Table:
         """Return the stored results of final rows, with their keys."""
         raise NotImplementedError
+
+    def kept_beside(self, state: State) -> Sequence[pa.Table]:
+        """Return further tables of the state whose keys are numbered with the others."""
+        return ()
 
     def _report(
         self,

@@ -174,7 +174,13 @@ class Cells:
     def lifted(self, rows: pa.Table, order: Ints, panes: Ints) -> pa.Table:
         """Return rows as panes of one row each, given their order and their panes."""
         keys = [rows[name].combine_chunks() for name in self.key_names]
-        slots = [rows[f"s{place}"].combine_chunks() for place in self.slot_types]
+        # Rows may have slots that only other calls read.
+        last = max(self.slot_types, default=-1)
+        unread = pa.nulls(rows.num_rows)
+        slots = [
+            rows[f"s{place}"].combine_chunks() if place in self.slot_types else unread
+            for place in range(last + 1)
+        ]
         return pa.Table.from_arrays(self._lift(keys, order, panes, slots), schema=self.schema)
 
     @cached_property

@@ -97,7 +97,12 @@ def _of_rows(plan: WindowPlan) -> StateProfile:
     """Return what windows over rows keep: cells, synopses or open sessions."""
     spec, operator = plan.spec, plan.operator
     if isinstance(operator, SynopsisOperator):
-        return _always(_PENDING, "a synopsis for every aggregate and key")
+        parts = (_PENDING, "a synopsis for every approximate aggregate and key")
+        if operator.exact is None:
+            return _always(*parts)
+        kept = KeptPart(operator.exact.cells.accumulators, "cell")
+        cells = f"cells for the exact aggregates, {kept.size} each{kept.more}"
+        return _of_parts(spec, kept.bounded, *parts, cells)
     assert isinstance(operator, RowWindowOperator | SessionOperator)
     kept = KeptPart(operator.cells.accumulators, "session" if isinstance(spec, Session) else "cell")
     *first, last = _cells(spec)
