@@ -261,7 +261,7 @@ class OwnAccumulator(Accumulator):
 
 
 @dataclass(frozen=True)
-class OrderedRows(Accumulator):
+class RowsInOrder(Accumulator):
     """The rows themselves with their places along ``on``: slots are doubles, null is NaN."""
 
     @property

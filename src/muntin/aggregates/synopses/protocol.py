@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from muntin.aggregates.accumulators import OrderedRows
+from muntin.aggregates.accumulators import RowsInOrder
 from muntin.aggregates.definition import AggregateCall, BoundAggregate, Columns, Definition, where
 from muntin.errors import ArgumentError
 from muntin.expressions.spark_expressions import AsDouble, Expression, Hashed
@@ -152,7 +152,7 @@ class KeptRowsSynopsis(SynopsisDefinition):
                 kind.result, [np.array(part) for part in zip(*answers, strict=True)]
             )
 
-        return BoundAggregate((OrderedRows(call.slots),), kind.result, finish)
+        return BoundAggregate((RowsInOrder(call.slots),), kind.result, finish)
 
 
 #: An estimate with bounds that are certain.

@@ -118,6 +118,7 @@ def _reduce(kind: AccumulatorKind, columns: Columns, add: Reduce, least: Reduce)
         extremes = least(reversed_keys)
         exists = _some(keys.valid, add, extremes)
         return [keys.restore(~extremes, exists)]
+    assert kind is AccumulatorKind.LEAST
     extremes = least(keys.key)
     exists = _some(keys.valid, add, extremes)
     return [keys.restore(extremes, exists)]

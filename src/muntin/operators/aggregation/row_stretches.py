@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.kernels.arrays import Floats, Ints
-from muntin.kernels.numbers.lists import lengths
+from muntin.kernels.value_counts import lengths
 
 
 @dataclass(frozen=True)

@@ -246,5 +246,7 @@ class OverlappingFrames(HeldRowFrames):
             case "cover":
                 cover_columns = rows.starts, rows.order, rows.what, candidate_frames
                 choose_cover(*cover_columns, chosen, needed, reached)
-            case _:
+            case "unconstrained":
                 choose_all(rows.starts, since, candidate_frames, chosen, needed)
+            case other:
+                raise AssertionError(f"frames of the scheme {other} do not overlap")
