@@ -325,19 +325,23 @@ def row_values(
 def on_values(domain: Domain) -> list[Any]:
     """Return the values of ``on``: most close together, one far ahead, and some without a place.
 
+    Half of them are from 0 to 10, so that rows often lie just at a bound of another row's window.
     They are listed, because Hypothesis draws equal branches of ``one_of`` as one.
     """
     value = ON_TYPES[domain][2]
     if domain is Domain.DOUBLE:  # also values between the ticks
         near = [value(n) + between for n in range(-8, 31) for between in (0.0, 0.03, 0.07)]
+        near += [value(n) for n in range(11)] * 6
         return [*near, *[value(160)] * 3, *[None, math.nan, math.inf] * 3]
-    return [*map(value, range(-8, 31)), value(160), None, None, None]
+    return [*map(value, [*range(-8, 31), *range(11), *range(11)]), value(160), *[None] * 4]
 
 
+#: One key has most rows, because windows over few rows show little.
+KEYS = ("a", "a", "a", "a", "b", None)
 #: Keys, sensors and marks; drawn together, because every draw takes time.
 WHOSE: list[dict[str, Any]] = [
     {"k": k, "q": q, "mark": mark}
-    for k, q, mark in itertools.product(["a", "b", None], SENSORS, [None, False, False, True])
+    for k, q, mark in itertools.product(KEYS, SENSORS, [None, False, False, True])
 ]
 
 

@@ -322,13 +322,19 @@ def _column(aggregate: Aggregate) -> str:
     return next(iter(measures.names(aggregate)), "*")
 
 
+#: The kinds of frames, by the word for them here.
+KINDS = (
+    *("threshold", "boundary", "delta", "measure", "trend", "between"),
+    *("density", "cluster", "region"),
+)
+
+
 @st.composite
-def kinds(draw: st.DrawFn, domain: Domain) -> tuple[FrameKind, str]:
-    """Draw a kind of frame and the column that it reads."""
+def kinds(draw: st.DrawFn, domain: Domain, words: Sequence[str]) -> tuple[FrameKind, str]:
+    """Draw a kind of frame, one of these, and the column that it reads."""
     start = draw(st.sampled_from([None, None, "s = 'a'"]))
     restart = None if start is None else draw(st.sampled_from(["close", "drop", "continue"]))
-    plain = ["threshold", "boundary", "delta", "measure", "trend", "between"]
-    match draw(st.sampled_from([*plain, "density", "cluster", "region"])):
+    match draw(st.sampled_from(words)):
         case "threshold":
             return Threshold("b"), "b"
         case "boundary":
@@ -405,10 +411,10 @@ def schedules(draw: st.DrawFn, domain: Domain) -> Schedule:
 
 @st.composite
 def framings(
-    draw: st.DrawFn, domain: Domain, only: Sequence[FrameKind] = ()
+    draw: st.DrawFn, domain: Domain, only: Sequence[FrameKind], words: Sequence[str]
 ) -> tuple[Framing, str]:
     """Draw a framing without contradictions, and its column."""
-    kind, column = (draw(st.sampled_from(only)), "v") if only else draw(kinds(domain))
+    kind, column = (draw(st.sampled_from(only)), "v") if only else draw(kinds(domain, words))
     length = LENGTHS[domain]
     few = st.integers(1, 9)
 
@@ -488,10 +494,14 @@ def _without(options: dict[str, Any], complaint: str) -> dict[str, Any]:
 
 @st.composite
 def frame_cases(
-    draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain), kinds: Sequence[FrameKind] = ()
+    draw: st.DrawFn,
+    domains: Sequence[Domain] = tuple(Domain),
+    kinds: Sequence[FrameKind] = (),
+    words: Sequence[str] = KINDS,
 ) -> FrameCase:
+    """Draw a case of the given kinds; if there are none, of any kind with one of these words."""
     domain = draw(st.sampled_from(domains))
-    framing, column = draw(framings(domain, kinds))
+    framing, column = draw(framings(domain, kinds, words))
     rows = draw(some_rows(row_values(domain, st.sampled_from(VALUES)), 16))
     whose = draw(st.sampled_from([["a"], ["a", "b", None]]))
     rows = [{**row, "k": whose[place % len(whose)]} for place, row in enumerate(rows)]

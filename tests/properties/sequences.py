@@ -203,13 +203,16 @@ def operator(case: SequenceCase) -> Operator:
     return build(case.spec, typed)
 
 
+#: The kinds of windows over rows.
+WORDS = ("rows", "tuple", "slide_on", "landmarks", "starts", "session")
+
+
 @st.composite
-def specs(draw: st.DrawFn, domain: Domain) -> SequenceSpec:
+def specs(draw: st.DrawFn, domain: Domain, words: Sequence[str]) -> SequenceSpec:
     length = LENGTHS[domain]
     lengths = st.integers(1, 12).map(length)
-    kind = draw(st.sampled_from(["rows", "tuple", "slide_on", "landmarks", "starts", "session"]))
     order = draw(st.sampled_from(["on", "on", "arrival"]))
-    match kind:
+    match draw(st.sampled_from(words)):
         case "rows":
             within = draw(st.none() | lengths) if order == "on" else None
             return RowWindow(draw(st.integers(1, 8)), draw(st.integers(1, 6)), "on", within, order)
@@ -227,9 +230,11 @@ def specs(draw: st.DrawFn, domain: Domain) -> SequenceSpec:
 
 
 @st.composite
-def sequence_cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> SequenceCase:
+def sequence_cases(
+    draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain), words: Sequence[str] = WORDS
+) -> SequenceCase:
     domain = draw(st.sampled_from(domains))
-    spec = draw(specs(domain))
+    spec = draw(specs(domain, words))
     rows = draw(some_rows(_row(domain)))
     ties = draw(st.permutations(range(len(rows))))
     rows = [{**row, "tie": tie} for row, tie in zip(rows, ties, strict=True)]
