@@ -225,7 +225,9 @@ def arrivals(
     """
     slack = draw(st.integers(0, 6))
     rows = draw(arranged(rows))
-    shares = draw(st.lists(st.sampled_from([*range(1, 10), *range(11)]), min_size=1, max_size=3))
+    shares = draw(
+        st.lists(st.sampled_from([*range(2, 9), *range(2, 9), *range(11)]), min_size=1, max_size=3)
+    )
     batches = split(rows, [len(rows) * share // 10 for share in shares])
     batches = draw(with_laggards(domain, batches, [slack, *[slack + reach] * 2]))
     step = st.sampled_from([None, 0, *range(-1, 10)])
@@ -236,7 +238,7 @@ def arrivals(
         "idle": draw(st.sampled_from(["wait", "follow", "clock"])),
         "idle_length": draw(st.integers(0, 6)),
         "expect": draw(st.lists(st.sampled_from(SENSORS), max_size=2)),
-        "late": draw(st.sampled_from(["generous", "generous", "consistent"])),
+        "late": draw(st.sampled_from(["generous", "consistent"])),
         "batches": batches,
         "clocks": _running([draw(step) for _ in batches]),
     }
@@ -332,8 +334,8 @@ def on_values(domain: Domain) -> list[Any]:
     if domain is Domain.DOUBLE:  # also values between the ticks
         near = [value(n) + between for n in range(-8, 31) for between in (0.0, 0.03, 0.07)]
         near += [value(n) for n in range(11)] * 6
-        return [*near, *[value(160)] * 3, *[None, math.nan, math.inf] * 3]
-    return [*map(value, [*range(-8, 31), *range(11), *range(11)]), value(160), *[None] * 4]
+        return [*near, *[value(160)] * 5, *[None, math.nan, math.inf] * 3]
+    return [*map(value, [*range(-8, 31), *range(11), *range(11)]), *[value(160)] * 2, *[None] * 4]
 
 
 #: One key has most rows, because windows over few rows show little.

@@ -173,7 +173,7 @@ def run_steps(case: Case, work: WindowOperator | None = None) -> Ran:
 @st.composite
 def cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> Case:
     domain = draw(st.sampled_from(domains))
-    landmark, latch = draw(st.sampled_from([(True, False), (False, True), *[(False, False)] * 4]))
+    landmark, latch = draw(st.sampled_from([(True, False), (False, True), *[(False, False)] * 6]))
     origin = draw(st.one_of(st.none(), st.integers(-3, 6)))
     if landmark and origin is None:
         origin = draw(st.integers(-3, 6))
