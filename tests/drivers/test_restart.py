@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -211,3 +212,41 @@ def test_another_query_on_the_checkpoint_is_refused(
     other = paused.stream("x", column, mt.slack(5), shards=shards)
     with pytest.raises(StreamingQueryException, match=f"(?s)belongs to another query.*{differs}"):
         paused.play(other.window(range=range_, slide=7).plan(aggregate))
+
+
+def _filled(played: Replay, key: str) -> mt.Plan:
+    rows = played.stream("x", ("k", "w"), mt.slack(5))
+    filling = mt.stream(played.df, "x", "k", mt.slack(5), control=played.control)
+    windows = rows.tumbling(20)
+    return windows.fill(filling, key={key: "k"}).plan("count(*) AS n")
+
+
+def _ranked(played: Replay, grouped: str) -> mt.Plan:
+    if grouped:
+        return played.stream("x", "k", mt.slack(5)).rows(range=3, group="w").plan("sum(v) AS s")
+    return played.stream("x", ("k", "w"), mt.slack(5)).rows(range=3).plan("sum(v) AS s")
+
+
+@pytest.mark.parametrize(
+    ("plan", "before", "after", "differs"),
+    [
+        (_filled, "k", "w", r"argument sources\.0\.matches\.0 0 there, 1 here"),
+        (_ranked, "", "w", r"argument details\.group\.0 none there, w here"),
+    ],
+)
+def test_an_argument_that_no_text_shows_is_refused(
+    spark: SparkSession,
+    tmp_path: Path,
+    plan: Callable[[Replay, str], mt.Plan],
+    before: str,
+    after: str,
+    differs: str,
+) -> None:
+    """Both queries have the same window, aggregates, names and types."""
+    batches = [[{**row, "w": row["k"]} for row in batch] for batch in arrivals(2)]
+    played = replay(spark, batches[:1], SCHEMA + ", w STRING", end=False, folder=tmp_path)
+    played.play(plan(played, before))
+    played.extend(batches[1:], end=False)
+    with pytest.raises(StreamingQueryException, match=f"(?s)belongs to another query: {differs}"):
+        played.play(plan(played, after))
+    played.play(plan(played, before))

@@ -10,9 +10,10 @@ import pytest
 
 from muntin.errors import CheckpointError
 from muntin.operators.progress.progress import Progress
+from muntin.spark.exchange.fingerprint import Fingerprint
 from muntin.spark.exchange.shard_state import CHUNK_BYTES, FORMAT, Head, ShardState
 
-QUERY = {"window": "RANGE 1 minute"}
+QUERY = Fingerprint({"window": "RANGE 1 minute"}, {"spec.range": "1 minute"})
 
 
 class Value:
@@ -42,7 +43,7 @@ class Map(dict[tuple[Any, ...], tuple[Any, ...]]):
 
 
 def stored(**changes: Any) -> Value:
-    head = Head(QUERY, (Progress(largest=9, reached=5),), {("panes", 3): 1})
+    head = Head(QUERY.stored, (Progress(largest=9, reached=5),), {("panes", 3): 1})
     return Value((json.dumps({**json.loads(head.to_json()), **changes}),))
 
 
@@ -94,3 +95,29 @@ def test_progress_of_a_neighbouring_version_is_read() -> None:
     state = ShardState(stored(progress=[progress]), Map(), QUERY)
     assert state.head.progress_of(0) == Progress(largest=9, reached=5)
     assert state.head.progress_of(1) == Progress()
+
+
+def test_a_fingerprint_of_version_1_is_compared_by_its_rule_and_rewritten() -> None:
+    old = json.loads(stored().value[0])  # type: ignore[index]
+    old["fingerprint"] = {"window": "RANGE 1 minute"}  # without version and arguments
+    head = Value((json.dumps(old),))
+    ShardState(head, Map(), QUERY).write({}, (), {})
+    assert json.loads(head.value[0])["fingerprint"] == QUERY.stored  # type: ignore[index]
+    longer = Fingerprint({"window": "RANGE 2 minutes"}, {"spec.range": "2 minutes"})
+    with pytest.raises(CheckpointError, match="window RANGE 1 minute there, RANGE 2 minutes here"):
+        ShardState(Value((json.dumps(old),)), Map(), longer)
+
+
+def test_an_argument_that_differs_is_named() -> None:
+    other = Fingerprint(QUERY.identity, {"spec.range": "1 minute", "tiebreak.0": "b"})
+    with pytest.raises(
+        CheckpointError, match=r"query: argument tiebreak\.0 none there, b here; use"
+    ):
+        ShardState(stored(), Map(), other)
+
+
+def test_a_fingerprint_of_a_later_version_is_refused() -> None:
+    later = json.loads(stored().value[0])  # type: ignore[index]
+    later["fingerprint"]["version"] = "3"
+    with pytest.raises(CheckpointError, match="fingerprint has version 3 and this version of"):
+        ShardState(Value((json.dumps(later),)), Map(), QUERY)

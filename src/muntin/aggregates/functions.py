@@ -7,7 +7,7 @@ turns it into accumulators and a result column once its types are known.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from muntin.aggregates.bind import definition_of, parse_condition
 from muntin.aggregates.holistic import positive_count, positive_share, quantile_shares
@@ -15,6 +15,7 @@ from muntin.aggregates.own_aggregate import OwnAggregate, described
 from muntin.errors import ArgumentError
 from muntin.expressions.nodes import Correlation
 from muntin.expressions.spark_expressions import Both, Expression, Name, Native, NotNull, Sql
+from muntin.specs.may_change import MAY_CHANGE
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Aggregate:
     function: str
     arguments: tuple[Expression, ...]
     condition: Expression | None = None
-    name: str | None = None
+    name: str | None = field(default=None, metadata=MAY_CHANGE)
     options: tuple[object, ...] = ()
 
     def alias(self, name: str) -> Aggregate:

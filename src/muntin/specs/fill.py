@@ -13,6 +13,7 @@ from typing import Literal
 from muntin.errors import ArgumentError
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.lengths import Length, parse_length
+from muntin.specs.may_change import MAY_CHANGE
 from muntin.specs.windows import Context, digits_for
 
 #: What happens to a frame or window without filling rows: it is reported, or dropped.
@@ -43,7 +44,8 @@ class Filling:
     after: object = None
     shrink: object = None
     shift: object = None
-    empty: Empty = "keep"
+    #: It is applied to results, so the state does not depend on it.
+    empty: Empty = field(default="keep", metadata=MAY_CHANGE)
     shifts: tuple[Length | None, ...] = field(init=False)
     #: The shifts as the user wrote them; in results they name the shift of a row.
     labels: tuple[str, ...] = field(init=False, compare=False)

@@ -38,8 +38,10 @@ def command(**arguments: Any) -> None:
 
 
 def _text(state: OperatorState) -> str:
+    from muntin.spark.exchange.fingerprint import for_people
+
     lines = [f"{state.query}: micro-batch {state.batch}, {len(state.heads)} shards"]
-    lines += [f"  {name}: {value}" for name, value in state.fingerprint.items()]
+    lines += [f"  {name}: {value}" for name, value in for_people(state.fingerprint).items()]
     if state.complete is not None:
         lines.append(f"  complete to {state.complete}")
     if state.oldest is not None:

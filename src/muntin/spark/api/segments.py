@@ -21,7 +21,7 @@ from muntin.aggregates.parse import Column, parse_column
 from muntin.errors import ArgumentError
 from muntin.operators.fill.source import Function
 from muntin.spark.api.plan import AggregatedResult, Plan
-from muntin.spark.columns import condition, named, problem, text_of
+from muntin.spark.columns import named, problem, text_of
 from muntin.spark.explain.explanation import explained, measure
 from muntin.spark.plan.fill import FillPlan, FillSource, StoredFramesPlan
 from muntin.spark.plan.fill_from_table import TableFillPlan
@@ -137,7 +137,7 @@ class Filled(AggregatedResult):
     source: StreamInput
     filling: Filling
     matches: tuple[int, ...]
-    where: SparkColumn | None = None
+    where: str | SparkColumn | None = None
     along: SecondPlace | None = None
 
     def plan(self, *aggregates: str | Aggregate | Column) -> Plan:
@@ -283,12 +283,12 @@ def returned(df: DataFrame, schema: object) -> spark_types.StructType:
         raise ArgumentError("schema", schema, f"Spark says: {problem(error)}") from error
 
 
-def _condition(where: object) -> SparkColumn | None:
+def _condition(where: object) -> str | SparkColumn | None:
     if where is None or isinstance(where, SparkColumn):
         return where
     if not isinstance(where, str):
         raise ArgumentError("where", where, "it is SQL text or a PySpark column")
-    return condition(parse_condition(where))
+    return parse_condition(where)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ import pyarrow as pa
 from muntin.errors import CheckpointError
 from muntin.operators.progress.progress import Progress
 from muntin.operators.protocol import ChunkKey
+from muntin.spark.exchange.fingerprint import Fingerprint
 from muntin.spark.exchange.messages import decode, encode
 
 CHUNK_BYTES = 2**20
@@ -93,12 +94,13 @@ def _progress(stored: Mapping[str, Any]) -> Progress:
 class ShardState:
     """The state of one shard during one micro-batch."""
 
-    def __init__(self, head: HeadState, chunks: ChunkState, fingerprint: Mapping[str, str]) -> None:
+    def __init__(self, head: HeadState, chunks: ChunkState, fingerprint: Fingerprint) -> None:
         self._head = head
         self._chunks = chunks
         stored = head.get()
-        self.head = Head(fingerprint) if stored is None else Head.from_json(stored[0])
-        check_fingerprint(self.head.fingerprint, fingerprint)
+        self.head = Head(fingerprint.stored) if stored is None else Head.from_json(stored[0])
+        fingerprint.check(self.head.fingerprint)
+        self.head.fingerprint = fingerprint.stored  # that of an older version is rewritten
 
     def buckets(self, table: str) -> Sequence[int]:
         return [bucket for name, bucket in self.head.parts if name == table]
@@ -142,24 +144,3 @@ class ShardState:
         self.head.progress = tuple(progress)
         self._head.update((self.head.to_json(),))
         return written
-
-
-def check_fingerprint(stored: Mapping[str, str], current: Mapping[str, str]) -> None:
-    """Raise if another query wrote the state; the message lists the differences.
-
-    >>> check_fingerprint({"window": "RANGE 1 minute"}, {"window": "RANGE 2 minutes"})
-    Traceback (most recent call last):
-    ...
-    muntin.errors.CheckpointError: this checkpoint belongs to another query: window \
-RANGE 1 minute there, RANGE 2 minutes here; use a new checkpointLocation or the old query
-    """
-    differing = [
-        f"{part} {stored.get(part, 'none')} there, {current.get(part, 'none')} here"
-        for part in sorted({*stored, *current})
-        if stored.get(part) != current.get(part)
-    ]
-    if differing:
-        raise CheckpointError(
-            f"this checkpoint belongs to another query: {'; '.join(differing)}; "
-            "use a new checkpointLocation or the old query"
-        )

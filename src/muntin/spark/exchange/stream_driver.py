@@ -22,6 +22,7 @@ from muntin.operators.protocol import (
     Step,
     original_names,
 )
+from muntin.spark.exchange.fingerprint import Fingerprint
 from muntin.spark.exchange.messages import (
     CONTROL_REFUSED,
     EVERYWHERE,
@@ -72,7 +73,7 @@ class ShardTask:
 
     operator: Operator
     routes: tuple[InputRoute, ...]
-    fingerprint: Mapping[str, str]
+    fingerprint: Fingerprint
     stored_inputs: tuple[StoredInput, ...] = ()
 
 

@@ -18,7 +18,7 @@ from muntin.operators.fill.operator import FillOperator
 from muntin.operators.fill.segments import OperatorSegments, StoredFrameSegments
 from muntin.operators.fill.source import FillInput, FillReach, Function, UserFunction
 from muntin.operators.protocol import Operator, key_fields
-from muntin.spark.columns import named, to_arrow, to_spark
+from muntin.spark.columns import condition, named, to_arrow, to_spark
 from muntin.spark.exchange.routing import digest
 from muntin.spark.plan.inputs import PlanInput, StreamInput
 from muntin.spark.plan.plan import PlanParts
@@ -29,6 +29,7 @@ from muntin.spark.plan.windows import WindowPlan
 from muntin.specs.axis import Axis
 from muntin.specs.fill import CLOSED, HALF_OPEN, OPEN, Edge, Filling, StoredFramesSpec
 from muntin.specs.frames.framing import Framing
+from muntin.specs.may_change import MAY_CHANGE
 from muntin.specs.resample import Instants
 from muntin.specs.windows import Landmark, Window
 
@@ -93,14 +94,15 @@ class FillSource(SecondInput, WindowPlan):
     types: tuple[spark_types.DataType, ...] = ()
     matches: tuple[int, ...] = ()
     sharded_by: tuple[int, ...] = ()
-    where: SparkColumn | None = None
+    where: str | SparkColumn | None = None
     whole_rows: bool = False
-    function: Function | None = None
+    #: It is called when a frame is whole, so a new one holds for the frames to come.
+    function: Function | None = field(default=None, metadata=MAY_CHANGE)
     returns: spark_types.StructType | None = None
     along: SecondPlace | None = None
 
     def _for_the_window(self) -> list[SparkColumn]:
-        columns = [] if self.where is None else [self.where.alias("w")]
+        columns = [] if self.where is None else [condition(self.where).alias("w")]
         if self.along is not None:
             place = named(self.along.column).cast(to_spark(self.along.type))
             columns.append(place.alias("along"))
@@ -307,6 +309,13 @@ class FillPlan(PlanParts):
     @property
     def finisher(self) -> ResultNames:
         return self.naming
+
+    @property
+    def zone(self) -> str:
+        return self.axis.zone
+
+    def read_in(self, zone: str) -> object:
+        return self.plain.read_in(zone)
 
     @cached_property
     def identity(self) -> Mapping[str, str]:

@@ -22,6 +22,7 @@ from muntin.kernels.ticks import to_ticks
 from muntin.operators.fill.between_join import MatchedRows
 from muntin.operators.fill.source import FillInput
 from muntin.operators.protocol import Operator, numbered
+from muntin.spark.exchange.fingerprint import Fingerprint
 from muntin.spark.exchange.shipping import shipped
 from muntin.spark.plan.fill import FillPlan, FillSource
 from muntin.spark.plan.inputs import PlanInput, StreamInput
@@ -60,6 +61,11 @@ class TableFillPlan(PlanParts):
     @property
     def identity(self) -> Mapping[str, str]:
         return self.filled.segments.identity
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """That of the bounds: the state holds nothing of what fills them."""
+        return self.filled.segments.fingerprint
 
     @property
     def label(self) -> str:

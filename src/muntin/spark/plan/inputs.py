@@ -22,6 +22,7 @@ from muntin.spark.requirements import check_stream, setting
 from muntin.specs.axis import Axis
 from muntin.specs.disorder import CHOICES, Disorder, Each, Punctuated
 from muntin.specs.frames.schemes import Schedule
+from muntin.specs.may_change import MAY_CHANGE
 
 #: Shards of a streaming query. A constant rather than the number of cores, because the state is
 #: kept by shard and must be found again on a machine with more or fewer cores.
@@ -36,14 +37,16 @@ class StreamInput:
     rows; ``functions`` are the user's own aggregates by name.
     """
 
-    df: DataFrame
+    df: DataFrame = field(metadata=MAY_CHANGE)
     on: str
     by: tuple[str, ...]
-    disorder: Disorder | None = None
-    control: DataFrame | None = None
-    shards: int | None = None
-    clock: bool = False
-    functions: Mapping[str, OwnAggregate] = field(default_factory=dict)
+    #: Only its kind must not change, which is in the identity of a plan, as is the shard count.
+    disorder: Disorder | None = field(default=None, metadata=MAY_CHANGE)
+    control: DataFrame | None = field(default=None, metadata=MAY_CHANGE)
+    shards: int | None = field(default=None, metadata=MAY_CHANGE)
+    clock: bool = field(default=False, metadata=MAY_CHANGE)
+    #: Those that are called are among the aggregates.
+    functions: Mapping[str, OwnAggregate] = field(default_factory=dict, metadata=MAY_CHANGE)
     schedule: Schedule | None = None
 
     @property

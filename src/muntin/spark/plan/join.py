@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -26,6 +26,7 @@ from muntin.spark.plan.results import RenamedColumns
 from muntin.spark.plan.second_input import SecondInput, shared_axis
 from muntin.specs.axis import Axis
 from muntin.specs.join import Asof, Distance, Zipper, left_only
+from muntin.specs.may_change import MAY_CHANGE
 
 JoinSpec = Distance | Zipper | Asof
 SIDES = ("left", "right")
@@ -72,9 +73,9 @@ class JoinPlan(PlanParts):
 
     spec: JoinSpec
     sources: tuple[StreamInput, StreamInput]
-    prefix: str = "right_"
+    prefix: str = field(default="right_", metadata=MAY_CHANGE)
     where: str | None = None
-    limit: int | None = None
+    limit: int | None = field(default=None, metadata=MAY_CHANGE)
     tiebreak: tuple[str, ...] = ()
 
     @property
@@ -177,6 +178,14 @@ class JoinPlan(PlanParts):
                     )
                 columns.append((f"right{place}", renamed))
         return RenamedColumns(tuple(columns))
+
+    @property
+    def zone(self) -> str:
+        return self.axis.zone
+
+    def read_in(self, zone: str) -> object:
+        axis = replace(self.axis, zone=zone)
+        return self.spec.intervals(axis) if isinstance(self.spec, Zipper) else None
 
     @cached_property
     def identity(self) -> Mapping[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,7 @@ from muntin.spark.plan.second_input import shared_axis
 from muntin.spark.plan.windows import WindowPlan
 from muntin.specs.axis import Axis
 from muntin.specs.join import Asof
+from muntin.specs.may_change import MAY_CHANGE
 from muntin.specs.resample import Instants, Resampling
 
 
@@ -38,7 +39,7 @@ class ResamplePlan(PlanParts):
     at: StreamInput | None
     columns: tuple[str, ...]
     tiebreak: tuple[str, ...] = ()
-    prefix: str = ""
+    prefix: str = field(default="", metadata=MAY_CHANGE)
 
     @property
     def stream(self) -> StreamInput:
@@ -86,6 +87,13 @@ class ResamplePlan(PlanParts):
         keys = [(f"k{place}", name) for place, name in enumerate(self.rows.by)]
         values = [(f"r{place}", name) for place, name in enumerate(self.columns)]
         return RenamedColumns((*keys, ("at", self.rows.on), *values, ("gap", f"{self.prefix}gap")))
+
+    @property
+    def zone(self) -> str:
+        return self.axis.zone
+
+    def read_in(self, zone: str) -> object:
+        return self.spec.grid(replace(self.axis, zone=zone))
 
     @cached_property
     def identity(self) -> Mapping[str, str]:

@@ -27,6 +27,7 @@ from muntin.specs.axis import Axis
 from muntin.specs.fill import StoredFramesSpec
 from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.schemes import Schedule
+from muntin.specs.may_change import MAY_CHANGE
 from muntin.specs.resample import Instants
 from muntin.specs.row_windows import Landmarks, RowWindow, SequenceSpec, SlideOnWindow
 from muntin.specs.windows import Landmark, Latch, Unfinished, Window, WindowSpec
@@ -56,7 +57,7 @@ class WindowPlan(TypedInput, PlanParts):
     spec: AnySpec
     columns: tuple[Column, ...] = ()
     unfinished: Unfinished = "keep"
-    prefix: str = ""
+    prefix: str = field(default="", metadata=MAY_CHANGE)
     details: WindowDetails = field(default_factory=WindowDetails)
     digits: int = 0
 
@@ -258,6 +259,13 @@ class WindowPlan(TypedInput, PlanParts):
             "unfinished": self.unfinished,
             "disorder": source.disorder.state_kind if source.disorder else "told",
         }
+
+    @property
+    def zone(self) -> str:
+        return self.axis.zone
+
+    def read_in(self, zone: str) -> object:
+        return self._anchors(zone)
 
     def _days(self) -> str:
         """Return the time zone if windows depend on it, else nothing: machines differ in it."""

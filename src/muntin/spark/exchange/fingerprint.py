@@ -1,0 +1,73 @@
+"""The fingerprint of a query: what must not change between runs on one checkpoint.
+
+It is stored in the head of every shard, and has a version. A stored fingerprint is compared by the
+rule of its own version. If it is the same query, the next commit stores the current version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from muntin.errors import CheckpointError
+
+#: The rule in use. Version 1 had no number and compared only the texts in ``identity``.
+VERSION = 2
+_VERSION, _ARGUMENT = "version", "argument "
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """A query's ``identity``, texts for people, and all ``arguments`` of its plan by their names.
+
+    >>> stored = Fingerprint({"window": "RANGE 1 minute"}, {"tiebreak": "a"}).stored
+    >>> Fingerprint({"window": "RANGE 1 minute"}, {"tiebreak": "b"}).check(stored)
+    Traceback (most recent call last):
+    ...
+    muntin.errors.CheckpointError: this checkpoint belongs to another query: argument tiebreak \
+a there, b here; use a new checkpointLocation or the old query
+    """
+
+    identity: Mapping[str, str]
+    arguments: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def stored(self) -> dict[str, str]:
+        """The fingerprint as the head of a shard has it."""
+        arguments = {_ARGUMENT + name: text for name, text in self.arguments.items()}
+        return {_VERSION: str(VERSION), **self.identity, **arguments}
+
+    def check(self, stored: Mapping[str, str]) -> None:
+        """Raise if another query wrote the state; the message lists the differences."""
+        version = stored.get(_VERSION, "1")
+        if version not in ("1", str(VERSION)):
+            raise CheckpointError(
+                f"this checkpoint's fingerprint has version {version} and this version of Muntin "
+                f"reads versions up to {VERSION}; go on with the version that wrote it, or use a "
+                "new checkpointLocation"
+            )
+        current = dict(self.identity) if version == "1" else self.stored
+        differing = [
+            part for part in sorted({*stored, *current}) if stored.get(part) != current.get(part)
+        ]
+        if not differing:
+            return
+        # What the arguments make different is in the identity as well, in better words.
+        told = [part for part in differing if not part.startswith(_ARGUMENT)] or differing
+        differences = [
+            f"{part} {stored.get(part, 'none')} there, {current.get(part, 'none')} here"
+            for part in told
+        ]
+        raise CheckpointError(
+            f"this checkpoint belongs to another query: {'; '.join(differences)}; "
+            "use a new checkpointLocation or the old query"
+        )
+
+
+def for_people(stored: Mapping[str, str]) -> dict[str, str]:
+    """Return the parts of a stored fingerprint that describe the query."""
+    return {
+        name: text
+        for name, text in stored.items()
+        if name != _VERSION and not name.startswith(_ARGUMENT)
+    }
