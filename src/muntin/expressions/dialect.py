@@ -99,7 +99,8 @@ def _understood_call(node: exp.Expr) -> exp.Expr:
         return node
     name = node.this.upper()
     if name in SPARK.Parser.FUNCTION_PARSERS or name in SPARK.Parser.FUNCTIONS_WITH_ALIASED_ARGS:
-        return _parse(written(node))  # it has a grammar of its own
+        # It has a grammar of its own, and sqlglot's reader of it takes tokens, not arguments.
+        return _parse(written(node))
     build = SPARK.Parser.FUNCTIONS.get(name)
     if build is None:
         return node
