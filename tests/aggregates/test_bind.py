@@ -255,6 +255,7 @@ def test_a_type_that_does_not_suit(function: str, type_: pa.DataType, message: s
     with pytest.raises(UnsupportedTypeError) as caught:
         bind(call(function, type_))
     assert str(caught.value) == message
+    assert caught.value.about == call(function, type_).label  # by which SQL finds its place
 
 
 # -- results against the definitions ---------------------------------------------------------------
