@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 
 from muntin.aggregates.functions import Aggregate
@@ -37,7 +38,7 @@ class Frames(AggregatedResult, Segments):
         """
         return self.plan().df
 
-    def agg(self, *aggregates: str | Aggregate) -> DataFrame:
+    def agg(self, *aggregates: str | Aggregate | SparkColumn) -> DataFrame:
         """Return aggregates of each frame's own rows, as an ordinary Spark DataFrame.
 
         The ``by`` columns, ``frame_id``, ``frame_start``, ``frame_end``, ``status``, then one
@@ -47,11 +48,11 @@ class Frames(AggregatedResult, Segments):
             raise ArgumentError("aggregates", (), "name at least one, or use .df")
         return super().agg(*aggregates)
 
-    def plan(self, *aggregates: str | Aggregate | Column) -> Plan:
+    def plan(self, *aggregates: str | Aggregate | SparkColumn | Column) -> Plan:
         """Return the same as :attr:`df` or :meth:`agg`, but a plan: for :func:`muntin.write`."""
         return self._checked_plan(aggregates)
 
-    def explain(self, *aggregates: str | Aggregate) -> None:
+    def explain(self, *aggregates: str | Aggregate | SparkColumn) -> None:
         """Print what is looked for, how rows travel, and what a stream keeps."""
         self.plan(*aggregates).explain()
 

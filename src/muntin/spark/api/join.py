@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
@@ -174,7 +175,7 @@ class StreamJoins(StreamInput):
     def resample(
         self,
         every: object = None,
-        how: str | Function | Sequence[str | Aggregate] = "linear",
+        how: str | Function | Sequence[str | Aggregate | SparkColumn] = "linear",
         *,
         at: DataFrame | StreamInput | None = None,
         origin: object = None,

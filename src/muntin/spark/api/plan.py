@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 
 from muntin.aggregates.functions import Aggregate
@@ -118,18 +119,19 @@ class PlannedResult(Result):
 class AggregatedResult(Result):
     """A result that has aggregates in windows or frames."""
 
-    def agg(self, *aggregates: str | Aggregate) -> DataFrame:
+    def agg(self, *aggregates: str | Aggregate | SparkColumn) -> DataFrame:
         """Return aggregates per key and window or frame, as an ordinary Spark DataFrame.
 
         The ``by`` columns, those of the window or frame, then one column per aggregate: SQL text
-        (``"max(speed) AS hi"``) or ``mt.*`` functions.
+        (``"max(speed) AS hi"``), ``mt.*`` functions, or PySpark's own (``F.max("speed")``) where
+        Muntin has the same.
         """
         return self.plan(*aggregates).df
 
-    def plan(self, *aggregates: str | Aggregate | Column) -> Plan:
+    def plan(self, *aggregates: str | Aggregate | SparkColumn | Column) -> Plan:
         """Return the same as :meth:`agg`, but a plan: for :func:`muntin.write`, refused rows."""
         raise NotImplementedError
 
-    def explain(self, *aggregates: str | Aggregate) -> None:
+    def explain(self, *aggregates: str | Aggregate | SparkColumn) -> None:
         """Print what is computed, how rows travel, and what a stream keeps."""
         self.plan(*(aggregates or ("count(*)",))).explain()

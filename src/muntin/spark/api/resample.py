@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from pyspark.sql import Column as SparkColumn
 from pyspark.sql import types as spark_types
 
 from muntin.aggregates.functions import Aggregate
@@ -110,7 +111,7 @@ def resampled_by(
 def resampled_of(
     own: StreamInput,
     other: Any,
-    aggregates: Sequence[str | Aggregate],
+    aggregates: Sequence[str | Aggregate | SparkColumn],
     every: object,
     origin: object,
     within: object,
@@ -124,7 +125,7 @@ def resampled_of(
     rows, at = _sources(own, other)
     filled = _around(rows, at, every, origin, within)
     wanted = (*aggregates, f"count(*) = 0 AS {GAP}")
-    *columns, gap = [filled.segments.column(aggregate, rows.functions) for aggregate in wanted]
+    *columns, gap = [filled.segments.column(aggregate, rows) for aggregate in wanted]
     return _surrounded(filled, filled.fill_source([*columns, replace(gap, name=prefix + GAP)]))
 
 

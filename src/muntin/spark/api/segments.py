@@ -5,7 +5,7 @@ Windows, :class:`Windowed`, are here with their base class; frames are in :mod:`
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -16,12 +16,12 @@ from pyspark.sql import types as spark_types
 
 from muntin.aggregates.bind import parse_condition
 from muntin.aggregates.functions import Aggregate
-from muntin.aggregates.own_aggregate import OwnAggregate
 from muntin.aggregates.parse import Column, parse_column
 from muntin.errors import ArgumentError
 from muntin.operators.fill.source import Function
 from muntin.spark.api.plan import AggregatedResult, Plan
-from muntin.spark.columns import named, problem, text_of
+from muntin.spark.api.pyspark_aggregates import read_aggregate
+from muntin.spark.columns import named, problem
 from muntin.spark.explain.explanation import explained, measure
 from muntin.spark.plan.fill import FillPlan, FillSource, StoredFramesPlan
 from muntin.spark.plan.fill_from_table import TableFillPlan
@@ -47,10 +47,9 @@ class Segments:
         """The plan of the segments without result columns."""
         raise NotImplementedError
 
-    def _checked_plan(self, aggregates: Sequence[str | Aggregate | Column]) -> Plan:
+    def _checked_plan(self, aggregates: Sequence[str | Aggregate | SparkColumn | Column]) -> Plan:
         """Return the plan of some aggregates; raise if something does not suit."""
-        functions = self.source.functions
-        columns = [self.column(aggregate, functions) for aggregate in aggregates]
+        columns = [self.column(aggregate, self.source) for aggregate in aggregates]
         return Plan.checked(self.bare.with_columns(columns) if columns else self.bare)
 
     def fill(
@@ -110,20 +109,16 @@ class Segments:
         """The columns that a result column may combine with aggregates: keys and bounds."""
         return [*self.bare.keys, *(self.prefix + bound for bound in self.bare.bounds)]
 
-    def column(self, aggregate: object, functions: Mapping[str, OwnAggregate]) -> Column:
-        """Return the result column of an aggregate; ``functions`` are the user's own."""
+    def column(self, aggregate: object, rows: StreamInput) -> Column:
+        """Return the result column of an aggregate of ``rows``."""
         if isinstance(aggregate, Column):
             return aggregate
         if isinstance(aggregate, Aggregate):
             return Column(aggregate.column_name, (aggregate,))
         if isinstance(aggregate, str):
-            return parse_column(aggregate, self.beside_aggregates, functions)
+            return parse_column(aggregate, self.beside_aggregates, rows.functions)
         if isinstance(aggregate, SparkColumn):
-            raise ArgumentError(
-                "aggregates",
-                aggregate,
-                f"a PySpark aggregate is not Muntin's; write {text_of(aggregate)!r} as text",
-            )
+            return read_aggregate(aggregate, rows.df, self.beside_aggregates, rows.functions)
         raise ArgumentError(
             "aggregates", aggregate, "write SQL text such as 'max(speed) AS hi', or mt.max('speed')"
         )
@@ -140,12 +135,11 @@ class Filled(AggregatedResult):
     where: str | SparkColumn | None = None
     along: SecondPlace | None = None
 
-    def plan(self, *aggregates: str | Aggregate | Column) -> Plan:
+    def plan(self, *aggregates: str | Aggregate | SparkColumn | Column) -> Plan:
         """Return the same as :meth:`agg`, but a plan: for :func:`muntin.write`, or to combine."""
         if not aggregates:
             raise ArgumentError("aggregates", (), "name at least one, such as 'count(*) AS n'")
-        functions = self.source.functions
-        columns = [self.segments.column(aggregate, functions) for aggregate in aggregates]
+        columns = [self.segments.column(aggregate, self.source) for aggregate in aggregates]
         return self._plan_of(self.fill_source(columns))
 
     def rows(self) -> DataFrame:
@@ -299,7 +293,7 @@ class Windowed(AggregatedResult, Segments):
     unfinished: Unfinished
     details: WindowDetails = field(default_factory=WindowDetails)
 
-    def plan(self, *aggregates: str | Aggregate | Column) -> Plan:
+    def plan(self, *aggregates: str | Aggregate | SparkColumn | Column) -> Plan:
         """Return the same as :meth:`agg`, but a plan: for :func:`muntin.write`, refused rows."""
         if not aggregates:
             raise ArgumentError("aggregates", (), "name at least one, such as 'count(*) AS n'")
@@ -315,7 +309,7 @@ class Windowed(AggregatedResult, Segments):
         """
         return rows_with_windows(self.bare, explode=explode)
 
-    def explain(self, *aggregates: str | Aggregate, measured: bool = False) -> None:
+    def explain(self, *aggregates: str | Aggregate | SparkColumn, measured: bool = False) -> None:
         """Print panes, shards, state and cost; with ``measured`` look at some of the rows."""
         plan = self.plan(*(aggregates or ("count(*)",)))
         if measured and plan.is_streaming:
