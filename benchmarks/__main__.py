@@ -9,7 +9,17 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from benchmarks.frames import fill, fragments, kernels, keys, kinds, loops, overlap, reduction
+from benchmarks.frames import (
+    figure10,
+    fill,
+    fragments,
+    kernels,
+    keys,
+    kinds,
+    loops,
+    overlap,
+    reduction,
+)
 from benchmarks.measure import Report, machine, publish, session
 from benchmarks.section8 import blocks, bounded, execution
 from benchmarks.streams import latency, state
@@ -25,6 +35,7 @@ BENCHMARKS: Mapping[str, Callable[[SparkSession, bool], Report]] = {
     "figure3": figure3.run,
     "fill": fill.run,
     "frames": kinds.run,
+    "frame_figure10": figure10.run,
     "frame_loops": loops.run,
     "frame_keys": keys.run,
     "stream": latency.run,
@@ -41,6 +52,8 @@ WITHOUT_SPARK: Mapping[str, Callable[[bool], Report]] = {
     "frame_reduction": reduction.run,
 }
 NAMES = (*WITHOUT_SPARK, *BENCHMARKS)
+#: The data that benchmarks read, which may not be on this machine.
+NEEDS = {"frame_reduction": reduction.DATA, "frame_figure10": figure10.DAY}
 
 
 def main() -> int:
@@ -61,10 +74,12 @@ def main() -> int:
 
 def measured(names: Sequence[str], quick: bool) -> Iterator[tuple[str, Report]]:
     """Yield reports and where they were measured; Spark starts only if one needs it."""
+    for name in NEEDS.keys() & set(names):
+        if not NEEDS[name].exists():
+            print(f"\n{name}: left out, its data is not here")
+    names = [name for name in names if name not in NEEDS or NEEDS[name].exists()]
     for name in names:
-        if name == "frame_reduction" and not reduction.DATA.is_dir():
-            print(f"\n{name}: left out, its series are not here")
-        elif name in WITHOUT_SPARK:
+        if name in WITHOUT_SPARK:
             print(f"\n{name}", flush=True)
             yield machine(), WITHOUT_SPARK[name](quick)
     if not any(name in BENCHMARKS for name in names):
