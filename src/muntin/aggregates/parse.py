@@ -93,15 +93,20 @@ def numbered(outer: str, first: int) -> str:
     return text
 
 
-def parse_column(text: str, known: Sequence[str], own: Own = _NONE) -> Column:
-    """Read one result column; ``known`` are the columns it may use outside aggregates."""
+def parse_column(
+    text: str, known: Sequence[str], own: Own = _NONE, alone: Sequence[str] = ()
+) -> Column:
+    """Read one result column; ``known`` are the columns it may use outside aggregates.
+
+    With one of the columns in ``alone`` it needs no aggregate.
+    """
     with nesting_limit(text):
         tree = parse_expression(text)
         if not isinstance(tree, exp.Alias) and re.search(r"\bas\s*$", text, re.IGNORECASE):
             raise ExpressionError("the name after AS is missing", text, len(text))
         name = tree.alias if isinstance(tree, exp.Alias) else text.strip()
         body = tree.this if isinstance(tree, exp.Alias) else tree
-        return _column_of(body, name, text, known, own)
+        return _column_of(body, name, text, known, own, alone)
 
 
 def read_column(tree: exp.Expr, name: str, known: Sequence[str], own: Own = _NONE) -> Column:
@@ -130,7 +135,12 @@ def own_functions(given: object) -> dict[str, OwnAggregate]:
 
 
 def _column_of(
-    tree: exp.Expr, name: str, text: str, known: Sequence[str], own: Own = _NONE
+    tree: exp.Expr,
+    name: str,
+    text: str,
+    known: Sequence[str],
+    own: Own = _NONE,
+    alone: Sequence[str] = (),
 ) -> Column:
     """Read a result column from the tree of an expression; messages show ``text``."""
     for taken in [*known, *(column.name for column in tree.find_all(exp.Column))]:
@@ -140,7 +150,9 @@ def _column_of(
             )
     aggregates: list[Aggregate] = []
     outer = _without_aggregates(tree, text, aggregates, own)
-    if not aggregates:
+    suffices = {name.casefold() for name in alone}
+    mentioned = {column.name.casefold() for column in outer.find_all(exp.Column)}
+    if not aggregates and not mentioned & suffices:
         raise ExpressionError(f"there is no aggregate in it{_hint(tree, own)}", text)
     names = {name.casefold() for name in known}  # Spark ignores case too
     for column in outer.find_all(exp.Column):

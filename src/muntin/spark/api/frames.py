@@ -42,7 +42,8 @@ class Frames(AggregatedResult, Segments):
         """Return aggregates of each frame's own rows, as an ordinary Spark DataFrame.
 
         The ``by`` columns, ``frame_id``, ``frame_start``, ``frame_end``, ``status``, then one
-        column per aggregate: SQL text (``"avg(loss_rate) AS mean"``) or ``mt.*`` functions.
+        column per aggregate: SQL text (``"avg(loss_rate) AS mean"``) or ``mt.*`` functions. ``n``
+        and ``n_missing`` may be named as well: ``frames.agg("n", "sum(v) / n AS mean")``.
         """
         if not aggregates:
             raise ArgumentError("aggregates", (), "name at least one, or use .df")

@@ -107,7 +107,8 @@ class Segments:
     @property
     def beside_aggregates(self) -> list[str]:
         """The columns that a result column may combine with aggregates: keys and bounds."""
-        return [*self.bare.keys, *(self.prefix + bound for bound in self.bare.bounds)]
+        bounds = dict.fromkeys([*self.bare.bounds, *(name for name, _ in self.bare.beside)])
+        return [*self.bare.keys, *(self.prefix + bound for bound in bounds)]
 
     def column(self, aggregate: object, rows: StreamInput) -> Column:
         """Return the result column of an aggregate of ``rows``."""
@@ -116,7 +117,8 @@ class Segments:
         if isinstance(aggregate, Aggregate):
             return Column(aggregate.column_name, (aggregate,))
         if isinstance(aggregate, str):
-            return parse_column(aggregate, self.beside_aggregates, rows.functions)
+            alone = [self.prefix + name for name, _ in self.bare.beside]
+            return parse_column(aggregate, self.beside_aggregates, rows.functions, alone)
         if isinstance(aggregate, SparkColumn):
             return read_aggregate(aggregate, rows.df, self.beside_aggregates, rows.functions)
         raise ArgumentError(

@@ -304,6 +304,7 @@ class FillPlan(PlanParts):
             results=(*own.results, *filling),
             shifts=self.compares,
             first=own.first,
+            beside=own.beside,
         )
 
     @property

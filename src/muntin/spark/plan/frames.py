@@ -85,6 +85,10 @@ class FramePlan(WindowPlan):
             "status",
         )
 
+    @cached_property
+    def beside(self) -> tuple[tuple[str, str], ...]:
+        return (("n", "n"), ("n_missing", "n_missing"))
+
     def _selected(self) -> list[SparkColumn]:
         """Return what travels: plain columns if rows that tie are combined to one row."""
         if self.combining is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import accumulate
 from pathlib import Path
@@ -46,10 +46,10 @@ class RefusedColumns:
 
     def _columns(self, schema: StructType) -> list[Column]:
         return [
-            (named(field.name) if field.name in schema.names else F.lit(None))
-            .cast(field.dataType)
-            .alias(field.name)
-            for field in self._fields
+            (named(column.name) if column.name in schema.names else F.lit(None))
+            .cast(column.dataType)
+            .alias(column.name)
+            for column in self._fields
         ]
 
     @property
@@ -57,10 +57,10 @@ class RefusedColumns:
         """Every column once; as text if two inputs have it with different types."""
         by_name: dict[str, StructField] = {}
         for schema in self.schemas:
-            for field in schema.fields:
-                known = by_name.setdefault(field.name, StructField(field.name, field.dataType))
-                if known.dataType != field.dataType:
-                    by_name[field.name] = StructField(field.name, StringType())
+            for column in schema.fields:
+                known = by_name.setdefault(column.name, StructField(column.name, column.dataType))
+                if known.dataType != column.dataType:
+                    by_name[column.name] = StructField(column.name, StringType())
         about_refusal = [by_name.pop(name) for name in _SAID]
         return [*by_name.values(), *about_refusal]
 
@@ -86,7 +86,8 @@ class ResultNames:
     ``results`` has for each column its name, the number of aggregates it is made of, and the SQL
     over them unless it is just one. ``shifts`` has the texts of the column ``shift``, if there is
     one. ``first`` names the columns that come first, unless keys and bounds do. ``instead`` has
-    other names for some of Muntin's own columns.
+    other names for some of Muntin's own columns. ``beside`` are columns that results may mention,
+    each with the SQL that computes it from the operator's columns.
     """
 
     by: tuple[str, ...]
@@ -96,6 +97,7 @@ class ResultNames:
     shifts: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
     instead: tuple[tuple[str, str], ...] = ()
+    beside: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     @property
     def label_text(self) -> str:
@@ -136,6 +138,12 @@ class ResultNames:
         before |= {name: self.prefix + name for name in self.bounds}
         places = [0, *accumulate(count for _, count, _ in self.results)]
         beside = [F.col(own).alias(name) for own, name in before.items()]
+        taken = {name.casefold() for name in before.values()}
+        mentioned = [
+            F.expr(sql).alias(self.prefix + name)
+            for name, sql in self.beside
+            if (self.prefix + name).casefold() not in taken
+        ]
         if all(outer is None for _, _, outer in self.results):
             plain = zip(places, self.results, strict=False)
             return flat.select(*beside, *(F.col(f"r{n}").alias(name) for n, (name, *_) in plain))
@@ -145,7 +153,7 @@ class ResultNames:
             F.expr(placeholder(place) if outer is None else numbered(outer, place)).alias(name)
             for place, (name, _, outer) in zip(places, self.results, strict=False)
         ]
-        known = flat.select(*beside, *aggregates)
+        known = flat.select(*beside, *mentioned, *aggregates)
         return known.select(*(named(name) for name in before.values()), *results)
 
 

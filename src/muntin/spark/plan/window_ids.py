@@ -13,14 +13,11 @@ from pyspark.sql import types as spark_types
 
 from muntin.errors import ArgumentError, Mention, MuntinError
 from muntin.kernels.ticks import from_ticks, to_ticks
-from muntin.operators.windows.operator import WindowOperator
 from muntin.spark.columns import bound_type, to_spark
 from muntin.spark.exchange.shipping import shipped
 from muntin.spark.plan.plan import PlanParts
-from muntin.spark.plan.windows import WindowPlan
-from muntin.specs.axis import Axis, Domain
-from muntin.specs.frames.framing import Framing
-from muntin.specs.row_windows import RowWindow, TupleWindow
+from muntin.spark.plan.windows import WindowPlan, window_number
+from muntin.specs.axis import Axis
 from muntin.specs.windows import Edges, Landmark, Latch, Window
 
 #: The most copies of rows in one batch, however many windows a row is in.
@@ -33,34 +30,12 @@ def with_wid(plan: PlanParts, results: DataFrame) -> DataFrame:
 
 
 def _wid(plan: PlanParts) -> Column:
-    end = F.col("window_end")
     if not isinstance(plan, WindowPlan):
         raise _unnumbered("these windows")
-    if isinstance(plan.spec, RowWindow):
-        return F.expr(f"window_end div {plan.spec.slide} - 1")
-    if isinstance(plan.spec, TupleWindow):
-        return end  # the paper numbers them by the value that they end at
-    if isinstance(plan.spec, Framing) or not isinstance(plan.operator, WindowOperator):
+    number = window_number(plan.spec, plan.axis)
+    if number is None:
         raise _unnumbered(str(plan.spec))
-    edges, axis = plan.operator.edges, plan.axis
-    ticks = _ticks(end, axis.domain, axis.digits)
-    from_origin = ticks - F.lit(edges.origin)
-    return F.round(from_origin / F.lit(edges.slide)).cast("bigint") - F.lit(1)
-
-
-def _ticks(end: Column, domain: Domain, digits: int) -> Column:
-    """Return window edges as whole numbers, as the axis counts them."""
-    match domain:
-        case Domain.TIMESTAMP:
-            return F.unix_micros(end)
-        case Domain.TIMESTAMP_NTZ:
-            return F.timestamp_diff("MICROSECOND", F.lit("1970-01-01").cast("timestamp_ntz"), end)
-        case Domain.DATE:
-            return F.unix_date(end)
-        case Domain.INTEGER:
-            return end
-        case _:
-            return F.round(end * F.lit(10**digits)).cast("bigint")
+    return F.expr(number)
 
 
 def _unnumbered(windows: str) -> ArgumentError:

@@ -23,18 +23,55 @@ from muntin.spark.plan.inputs import PlanInput, StreamInput, TypedInput
 from muntin.spark.plan.plan import PlanParts
 from muntin.spark.plan.results import ResultNames
 from muntin.spark.requirements import setting
-from muntin.specs.axis import Axis
+from muntin.specs.axis import Axis, Domain
 from muntin.specs.fill import StoredFramesSpec
 from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.schemes import Schedule
 from muntin.specs.may_change import MAY_CHANGE
 from muntin.specs.resample import Instants
-from muntin.specs.row_windows import Landmarks, RowWindow, SequenceSpec, SlideOnWindow
+from muntin.specs.row_windows import (
+    Landmarks,
+    RowWindow,
+    SequenceSpec,
+    SlideOnWindow,
+    TupleWindow,
+)
 from muntin.specs.windows import Landmark, Latch, Unfinished, Window, WindowSpec
 
 #: The cached properties of a plan that its result columns do not change.
 _OF_THE_STREAM = ("schema", "axis", "lag", "keys", "key_types", "punctuator", "slide_axis")
 AnySpec = WindowSpec | SequenceSpec | Framing | StoredFramesSpec | Instants
+
+
+def window_number(spec: AnySpec, axis: Axis) -> str | None:
+    """Return the SQL of a result's ``wid``, computed from where its window ends.
+
+    None if the windows have no numbers [Window-ids 3.3].
+    """
+    if isinstance(spec, RowWindow):
+        return f"window_end div {spec.slide} - 1"
+    if isinstance(spec, TupleWindow):
+        return "window_end"  # the paper numbers them by the value that they end at
+    if not isinstance(spec, Window | Landmark | Latch):
+        return None
+    edges = spec.edges(axis)
+    return f"({_ticks_of_end(axis)} - {edges.origin}) div {edges.slide} - 1"
+
+
+def _ticks_of_end(axis: Axis) -> str:
+    """Return the SQL of where a window ends as a whole number, as the axis counts them."""
+    match axis.domain:
+        case Domain.TIMESTAMP:
+            return "unix_micros(window_end)"
+        case Domain.TIMESTAMP_NTZ:
+            epoch = "TIMESTAMP_NTZ '1970-01-01'"
+            return f"timestampdiff(MICROSECOND, {epoch}, window_end)"
+        case Domain.DATE:
+            return "unix_date(window_end)"
+        case Domain.INTEGER:
+            return "cast(window_end AS bigint)"
+        case Domain.DECIMAL | Domain.DOUBLE:
+            return f"cast(round(window_end * {10**axis.digits}) AS bigint)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,4 +347,11 @@ class WindowPlan(TypedInput, PlanParts):
             bounds=self.bounds,
             prefix=self.prefix,
             results=tuple((c.name, len(c.aggregates), c.outer) for c in self.columns),
+            beside=self.beside,
         )
+
+    @cached_property
+    def beside(self) -> tuple[tuple[str, str], ...]:
+        """Columns that results may mention: their names, and SQL over the operator's columns."""
+        wid = window_number(self.spec, self.axis)
+        return () if wid is None else (("wid", wid),)
