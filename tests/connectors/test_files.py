@@ -159,3 +159,21 @@ def test_a_schema_that_spark_does_not_read(spark: SparkSession, tmp_path: Path) 
     (tmp_path / "x.csv").write_text("1\n")
     with pytest.raises(ArgumentError, match="schema='a NUMBR' cannot be used: Spark says"):
         opened(spark, "csv", tmp_path / "x.csv", "a NUMBR")
+
+
+def test_a_doubled_quote_in_csv_is_a_quote(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "quoted.csv"
+    path.write_text('k,v\n"a, ""b""",1.5\n"""",2.5\n"C:\\",3.5\n"x""y\n')
+    expected = [('"', 2.5), ("C:\\", 3.5), ('a, "b"', 1.5)]
+    for schema in ("k STRING, v DOUBLE", None):
+        source = opened(spark, "csv", path, schema, header=True)
+        assert values(source.df) == expected
+        assert source.malformed is not None
+        assert list(reasons(source.malformed.collect()).values()) == ["it does not have 2 values"]
+    # What the sink writes is read again; another escape can still be asked for.
+    folder = tmp_path / "again"
+    open_sink(spark, "csv", [str(folder)], {}, query="q")(source.df, 0)
+    assert values(opened(spark, "csv", folder, "k STRING, v DOUBLE", header=True).df) == expected
+    path.write_text('"a \\"b\\"",1.5\n')
+    escaped = opened(spark, "csv", path, "k STRING, v DOUBLE", escape="\\")
+    assert values(escaped.df) == [('a "b"', 1.5)]

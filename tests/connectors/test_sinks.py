@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -107,6 +108,38 @@ def test_the_console_shows_the_last_rows(
     shown = capsys.readouterr().out
     assert "q: 1 of more rows" in shown
     assert "a,b" in shown
+
+
+def test_times_are_shown_in_the_zone_of_the_session(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The machine's zone is another, and its clock shows the second hour of the day twice."""
+    before = spark.conf.get("spark.sql.session.timeZone")
+    monkeypatch.setenv("TZ", "America/New_York")
+    monkeypatch.setenv("COLUMNS", "200")
+    time.tzset()
+    try:
+        spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+        rows = spark.sql(
+            "SELECT ts, array(ts) AS several, named_struct('at', ts) AS inner, map('at', ts) AS m "
+            "FROM VALUES TIMESTAMP '2026-11-01 14:30:00', TIMESTAMP '2026-11-01 15:30:00' AS t(ts)"
+        ).coalesce(1)
+        for name, arguments in (("console", []), ("stdout", ["json"]), ("stdout", ["csv"])):
+            sink(spark, name, *arguments)(rows if name == "console" else rows.select("ts"), 0)
+            shown = capsys.readouterr().out
+            assert [shown.count(f"2026-11-01{t}14:30:00") for t in " T"] in ([4, 0], [0, 1]), name
+        put = sink(spark, "memory", "zoned")
+        put(rows, 0)
+        put(rows, 1)
+        kept = spark.sql("SELECT DISTINCT CAST(ts AS STRING) AS ts FROM zoned ORDER BY ts")
+        assert [row["ts"] for row in kept.collect()] == [
+            "2026-11-01 14:30:00",
+            "2026-11-01 15:30:00",
+        ]
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", str(before))
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_a_plan_of_a_stream_into_several_sinks(spark: SparkSession, tmp_path: Path) -> None:

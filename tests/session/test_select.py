@@ -9,6 +9,7 @@ from muntin.parser.dialect import written
 from muntin.parser.errors import SqlError
 from muntin.parser.parse import parse_query
 from muntin.planner.aggregates import known_aggregates
+from muntin.planner.order_limit import split
 from muntin.planner.relations import Columns
 from muntin.planner.select import SelectParts, take_apart
 
@@ -73,12 +74,45 @@ def test_a_window_function_is_of_the_results() -> None:
         ("SELECT max(v) FROM t", ()),
         ("SELECT k, max(v) FROM t GROUP BY 1, window_end", ("k",)),
         ("SELECT x % 2 AS odd, max(v) FROM t GROUP BY odd, k", ("_group_0", "k")),
+        ("SELECT x % 2 AS Odd FROM t GROUP BY oDD", ("_group_0",)),
         ("SELECT k, v FROM t", ()),
         ("SELECT t.v.field, max(x) FROM t", ("_group_0",)),
     ],
 )
 def test_groups(text: str, groups: tuple[str, ...]) -> None:
     assert asked(text).groups == groups
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["SELECT k FROM t GROUP BY k", "SELECT k FROM t HAVING k = 'a'", "SELECT 1 FROM t HAVING true"],
+)
+def test_group_by_and_having_without_aggregates_count_rows(text: str) -> None:
+    parts = asked(text)
+    assert texts(*parts.aggregates) == ["count(*)"]
+    assert asked(text, grouped=True).aggregates == ()  # a frame is one result anyway
+
+
+def test_subqueries_stay_as_they_are() -> None:
+    parts = asked(
+        "SELECT v % 2, (SELECT max(v % 2) FROM u) AS m FROM t GROUP BY v % 2 "
+        "HAVING count(*) > (SELECT count(*) FROM u)"
+    )
+    assert texts(*parts.aggregates) == ["count(*)"]
+    assert texts(parts.items[1], parts.having) == [
+        "(SELECT max(v % 2) FROM u) AS m",
+        "`_aggregate_0` > (SELECT count(*) FROM u)",
+    ]
+    assert asked("SELECT (SELECT max(v) FROM u) AS m, k FROM t").aggregates == ()
+
+
+def test_other_parts_are_over_results() -> None:
+    parts = asked("SELECT k, rank() OVER w AS r FROM t QUALIFY sum(v) > 1 SORT BY max(v)")
+    assert texts(*parts.aggregates) == ["sum(v)", "max(v)"]
+    assert {name: written(part) for name, part in parts.others.items()} == {  # type: ignore[arg-type]
+        "qualify": "QUALIFY `_aggregate_0` > 1",
+        "sort": "SORT BY `_aggregate_1`",
+    }
 
 
 def test_frames_are_grouped_without_aggregates() -> None:
@@ -113,6 +147,13 @@ def test_having_may_use_names_of_the_list_and_means_results() -> None:
     [
         ("SELECT max(v) FROM t GROUP BY z", "there is no column z", 31),
         ("SELECT k, max(v) FROM t GROUP BY ROLLUP (k)", "GROUP BY ROLLUP is not allowed", 42),
+        ("SELECT k FROM t GROUP BY CUBE (k)", "GROUP BY CUBE is not allowed", 32),
+        ("SELECT k FROM t GROUP BY k WITH ROLLUP", "GROUP BY ROLLUP is not allowed", 26),
+        ("SELECT k FROM t GROUP BY GROUPING SETS ((k), ())", "GROUP BY GROUPINGSETS is not", 42),
+        ("SELECT k FROM t GROUP BY ALL", "GROUP BY ALL is not allowed", 1),
+        ("SELECT k, max(v) FROM t GROUP BY k, 2", "groups are made before max(v)", 11),
+        ("SELECT k, max(v) AS m FROM t GROUP BY k, m", "groups are made before max(v)", 11),
+        ("SELECT k FROM t GROUP BY 2", "GROUP BY 2 names no item of the select list", 26),
     ],
 )
 def test_groups_that_cannot_be(text: str, problem: str, column: int) -> None:
@@ -123,8 +164,9 @@ def test_groups_that_cannot_be(text: str, problem: str, column: int) -> None:
 
 
 def test_a_star_beside_aggregates_is_refused_over_frames_too() -> None:
-    with pytest.raises(SqlError, match="is not allowed beside aggregates"):
-        asked("SELECT *, max(v) FROM t", grouped=True)
+    for text in ("SELECT *, max(v) FROM t", "SELECT * FROM t GROUP BY k"):
+        with pytest.raises(SqlError, match="is not allowed beside aggregates, GROUP BY or HAVING"):
+            asked(text, grouped=True)
     assert texts(*asked("SELECT * FROM t", grouped=True).items) == ["*"]
 
 
@@ -142,3 +184,22 @@ def test_columns_of_windows_under_a_prefix_are_no_groups() -> None:
     assert isinstance(query.tree, exp.Union)
     assert isinstance(query.tree.left, exp.Select)
     assert take_apart(query, query.tree.left, Columns("t", ["k", "x", "v"], []), KNOWN).groups == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("SELECT k, sum(n) OVER (ORDER BY window_end) AS s FROM t", "looks at rows of several"),
+        ("SELECT DISTINCT k FROM t", "DISTINCT is about all of them"),
+        ("SELECT k FROM t LIMIT 3", "a stream has no end, so it has no first rows"),
+    ],
+)
+def test_micro_batches_are_sorted_apart(text: str, problem: str) -> None:
+    query = parse_query(text)
+    with pytest.raises(SqlError, match=problem):
+        split(query, query.tree, {"t": None})  # type: ignore[dict-item]
+
+
+def test_a_window_function_of_one_window_is_done_in_its_micro_batch() -> None:
+    query = parse_query("SELECT rank() OVER (PARTITION BY window_end ORDER BY n) AS r FROM t")
+    assert split(query, query.tree, {"t": None}) == ("t", query.tree)  # type: ignore[dict-item]

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 import muntin as mt
 from muntin.parser.parse import parse_query
 from muntin.session.session import SqlSession
+from muntin.spark.connectors.sinks.registry import open_sink
 from muntin.testing.replay import Replay, replay
 from tests.session.tables import LINE, NAMES
 
@@ -286,3 +287,16 @@ def test_what_spark_keeps_of_a_table_is_bounded(spark: SparkSession) -> None:
     known = spark.sql("SELECT 1L AS value")
     text = "SELECT value FROM r WHERE value IN (SELECT DISTINCT value FROM known)"
     assert mt.sql(text, r=stream, known=known).isStreaming
+
+
+def test_a_console_with_few_rows_lets_a_stream_go_on(
+    line: Replay, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A limit would leave partitions of a micro-batch unread, and their state uncommitted."""
+    stream = line.stream("x", "k", mt.slack(1), shards=2)
+    query = parse_query("SELECT k, x, v FROM line [TUMBLING 1] GROUP BY k, x, v")
+    rows = SqlSession(line.spark, {"line": stream}).answer(query).df
+    console = open_sink(line.spark, "console", [], {"rows": 1}, query="q", run="r")
+    writer = rows.writeStream.foreachBatch(console).option("checkpointLocation", str(tmp_path))
+    writer.trigger(availableNow=True).start().awaitTermination()
+    assert "q: 1 of more rows" in capsys.readouterr().out

@@ -106,7 +106,7 @@ class LiveTables:
     def sink(self, name: str, streaming: bool) -> Sink:
         from muntin.spark.connectors.sinks.console import Board
 
-        board = Board(name, self._limit)
+        board = Board(name, self._limit, streaming=streaming)
         if streaming:
             self._boards[name] = board
             return board

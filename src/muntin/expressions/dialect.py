@@ -64,6 +64,10 @@ def _others(table: dict[str, Any]) -> dict[str, Any]:
 class SPARK(Spark):
     """Spark's dialect, in which the calls listed above keep all their arguments."""
 
+    class Tokenizer(Spark.Tokenizer):
+        # As in Spark, a doubled quote is a quote. Texts are written with the first of these.
+        STRING_ESCAPES = ["\\", "'", '"']  # noqa: RUF012  (read by the class that sqlglot derives)
+
     class Parser(SparkParser):
         FUNCTIONS = _others(SparkParser.FUNCTIONS) | _WITH_FLAG
         FUNCTION_PARSERS = _others(SparkParser.FUNCTION_PARSERS)

@@ -42,6 +42,8 @@ class SQL(Spark):
     class Tokenizer(Spark.Tokenizer):
         # SHOW and the like are statements of the language, not text to be passed on.
         COMMANDS = set()  # noqa: RUF012  (read by the class that sqlglot derives)
+        # As in Spark, a doubled quote is a quote. Texts are written with the first of these.
+        STRING_ESCAPES = ["\\", "'", '"']  # noqa: RUF012
 
     class Parser(SparkParser):
         FUNCTIONS = _those(SparkParser.FUNCTIONS, {"ARRAY"})

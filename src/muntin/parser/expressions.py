@@ -15,7 +15,7 @@ from muntin.errors import ArgumentError
 from muntin.parser.cursor import Cursor
 from muntin.parser.dialect import parse_tree
 from muntin.parser.errors import SqlError, argument_refused, closest, place_at
-from muntin.parser.lexer import is_word
+from muntin.parser.lexer import AFTER_RELATION, is_word
 from muntin.parser.statements import Constant, Expression
 from muntin.specs.lengths import parse_length
 
@@ -110,7 +110,8 @@ def _length_text(cursor: Cursor) -> str:
         return f"{text} {cursor.take().text.lower()}" if has_unit else text
     parts = [_signed_number(cursor)]
     unit = cursor.peek
-    if unit is not None and is_word(unit) and not cursor.next_is(*_UNITS, *_CALENDAR):
+    known = (*_UNITS, *_CALENDAR, *AFTER_RELATION)  # WHERE is nearly WEEK
+    if unit is not None and is_word(unit) and not cursor.next_is(*known):
         suggestion = closest(unit.text, _UNITS)
         if suggestion is not None:
             problem = f"{unit.text} is not a unit"

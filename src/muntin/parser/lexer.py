@@ -84,7 +84,7 @@ def closing(text: str, tokens: Sequence[Token], opening: int) -> int:
 
 def _cut(text: str) -> list[Token]:
     try:
-        return list(SQL().tokenize(text))
+        return [_plain(token) for token in SQL().tokenize(text)]
     except SqlglotError:
         start = _open_quote(text)
         problem = "a quoted text or a comment that begins here has no end"
@@ -92,6 +92,20 @@ def _cut(text: str) -> list[Token]:
     except (IndexError, KeyError, ValueError, TypeError):
         # The tokenizer trips over some broken text itself.
         raise SqlError("this is not SQL that can be read", text, 0) from None
+
+
+def _plain(token: Token) -> Token:
+    r"""Return a raw text, such as ``r'a\d'``, as the plain text that it means."""
+    if token.token_type is not TokenType.RAW_STRING:
+        return token
+    return Token(
+        TokenType.STRING,
+        token.text,
+        line=token.line,
+        col=token.col,
+        start=token.start,
+        end=token.end,
+    )
 
 
 def _joined(

@@ -8,6 +8,7 @@ Its second argument is the length of tumbling windows: the same as a bracket
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
@@ -21,6 +22,12 @@ from muntin.parser.relations import Found, find_relations
 from muntin.parser.statements import Query, Windowing
 
 BEGINNINGS = ("SELECT", "WITH", "VALUES", "FROM")
+#: The parts of a SELECT. sqlglot reads those of other databases as well, and drops or changes them.
+_PARTS = {
+    *("with_", "hint", "distinct", "expressions", "from_", "joins", "laterals", "where", "group"),
+    *("having", "qualify", "windows", "order", "sort", "cluster", "distribute", "limit", "offset"),
+    *("sample", "operation_modifiers"),
+}
 _EXPECTED = "a query that begins with SELECT or WITH"
 
 
@@ -34,6 +41,7 @@ def read_query(cursor: Cursor, hyphenated: frozenset[str]) -> Query:
     if tokens[0].token_type is not TokenType.L_PAREN and not is_word(tokens[0], *BEGINNINGS):
         problem = f"{tokens[0].text} does not begin a query"
         raise SqlError(problem, cursor.text, start, expected=_EXPECTED)
+    _check_into(tokens, cursor.text)
     tokens, unbounded = _without(tokens, "WITH", "UNBOUNDED", "STATE")
     tokens, per_window = _without(tokens, "PER", "WINDOW")
     if not tokens:
@@ -42,6 +50,7 @@ def read_query(cursor: Cursor, hyphenated: frozenset[str]) -> Query:
     tree = parse_tree(cursor.text, found.tokens)
     if not isinstance(tree, exp.Query):
         raise SqlError("this is not a query", cursor.text, start, expected=_EXPECTED)
+    _check_parts(tree, cursor.text, start)
     find_windowed_aggregates(tree, found)
     _check_limit(tree, per_window, cursor.text, start)
     _check_samples(tree, found)
@@ -64,6 +73,27 @@ def _without(tokens: Sequence[Token], *words: str) -> tuple[list[Token], bool]:
     last = tokens[-len(words) :]
     there = len(last) == len(words) and all(map(is_word, last, words))
     return list(tokens[: -len(words)] if there else tokens), there
+
+
+def _check_into(tokens: Sequence[Token], text: str) -> None:
+    """Raise if INTO is in a query: other databases create a table then."""
+    for before, token in pairwise(tokens):
+        if is_word(token, "INTO") and before.token_type is not TokenType.DOT:
+            problem = "a SELECT creates no table"
+            expected = "CREATE QUERY name AS SELECT ... INTO a sink such as parquet('folder')"
+            raise SqlError(problem, text, token.start, expected=expected)
+
+
+def _check_parts(tree: exp.Expr, text: str, start: int) -> None:
+    """Raise if a SELECT has a part that Spark's SQL does not have."""
+    for select in tree.find_all(exp.Query):
+        place = offset_of(select) or start
+        given = {name for name, value in select.args.items() if value}
+        if isinstance(select, exp.Select) and not given <= _PARTS:
+            other = min(given - _PARTS)
+            raise SqlError(f"Spark's SQL has no {other.upper()} in a SELECT", text, place)
+        if isinstance(select.args.get("limit"), exp.Fetch):
+            raise SqlError("Spark's SQL has no FETCH", text, place, expected="LIMIT n")
 
 
 def _check_samples(tree: exp.Expr, found: Found) -> None:

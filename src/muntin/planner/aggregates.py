@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -39,7 +39,7 @@ class FoundAggregates:
         """Return the expression with its aggregates replaced by names; keep each aggregate once."""
 
         def placed(node: exp.Expr) -> exp.Expr:
-            if not is_aggregate(node, self.known):
+            if not is_aggregate(node, self.known) or in_subquery(node):
                 return node
             if node not in self.found:
                 self.found.append(node.copy())
@@ -54,14 +54,35 @@ def name_of(place: int) -> str:
 
 
 def any_aggregate(tree: exp.Expr, known: Collection[str]) -> bool:
-    return any(is_aggregate(node, known) for node in tree.walk())
+    """Return whether an aggregate is in a tree; one in a subquery belongs to the subquery."""
+    return any(is_aggregate(node, known) for node in without_subqueries(tree))
+
+
+def without_subqueries(tree: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the nodes of a tree that are not in a subquery of it."""
+    return tree.walk(prune=lambda node: node is not tree and isinstance(node, exp.Query))
+
+
+def own_columns(tree: exp.Expr) -> Iterator[exp.Column]:
+    """Yield the columns of a tree that are not in a subquery of it."""
+    return (node for node in without_subqueries(tree) if isinstance(node, exp.Column))
+
+
+def in_subquery(node: exp.Expr) -> bool:
+    """Return whether a node of an expression is in a subquery of the expression."""
+    return node.find_ancestor(exp.Query) is not None
 
 
 def replaced(tree: exp.Expr, change: Callable[[exp.Column], exp.Expr | None]) -> exp.Expr:
-    """Return the expression with columns replaced; None leaves a column as it is."""
+    """Return the expression with columns replaced; None leaves a column as it is.
+
+    Columns of subqueries stay: Spark finds out whose they are.
+    """
 
     def placed(node: exp.Expr) -> exp.Expr:
-        if not isinstance(node, exp.Column) or node.find_ancestor(exp.Lambda) is not None:
+        if not isinstance(node, exp.Column) or in_subquery(node):
+            return node
+        if node.find_ancestor(exp.Lambda) is not None:
             return node
         new = change(node)
         return node if new is None else new

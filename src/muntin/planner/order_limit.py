@@ -6,25 +6,25 @@ so the rows of a micro-batch are enough for an order, and for the first n rows o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from sqlglot import exp
 
 from muntin.parser.errors import SqlError
 from muntin.parser.statements import Query
+from muntin.planner.aggregates import without_subqueries
 from muntin.spark.columns import DataFrame
 
 _RANK = "_rank"
 _BOUNDS = ("window_start", "window_end", "frame_start", "frame_end")
+_AROUND = "in a query around this one: SELECT ... FROM (SELECT ... LIMIT n PER WINDOW)"
 
 
 def ranked(query: Query, tree: exp.Query, results: Mapping[str, DataFrame]) -> exp.Query:
     """``LIMIT n PER WINDOW``: rank rows within their window, and keep n of each."""
     name, node = _only(query, tree, results)
     assert isinstance(tree, exp.Select)
-    windowing = query.windowings.get(name)
-    prefix = "" if windowing is None else str(windowing.arguments.get("prefix", ""))
-    bounds = [prefix + bound for bound in _BOUNDS if prefix + bound in results[name].columns]
+    bounds = [bound for bound in _bounds(query, name) if bound in results[name].columns]
     if not bounds:
         problem = "these rows lie in no windows, so no window has first rows"
         raise SqlError(problem, query.text, query.place, expected="LIMIT without PER WINDOW")
@@ -32,6 +32,7 @@ def ranked(query: Query, tree: exp.Query, results: Mapping[str, DataFrame]) -> e
     if order is None:
         problem = "LIMIT PER WINDOW takes the first rows, so it needs an order"
         raise SqlError(problem, query.text, query.place, expected="ORDER BY before LIMIT")
+    _check_ranked(query, tree)
     place = exp.Window(
         this=exp.Anonymous(this="row_number", expressions=[]),
         partition_by=[exp.column(bound, quoted=True) for bound in bounds],
@@ -56,6 +57,33 @@ def ranked(query: Query, tree: exp.Query, results: Mapping[str, DataFrame]) -> e
     return outer
 
 
+def _check_ranked(query: Query, tree: exp.Select) -> None:
+    """Raise if something is computed of all rows, which rows that LIMIT removes would change."""
+    over = next((node for node in without_subqueries(tree) if isinstance(node, exp.Window)), None)
+    parts = {"DISTINCT": tree.args.get("distinct"), "QUALIFY": tree.args.get("qualify")}
+    for name, part in {**parts, "a window function": over}.items():
+        if part is not None:
+            problem = f"{name} counts before LIMIT PER WINDOW, and cannot be in the same SELECT"
+            raise SqlError(problem, query.text, query.at(part), expected=f"{name} {_AROUND}")
+
+
+def _check_micro_batch(query: Query, tree: exp.Query, bounds: Collection[str]) -> None:
+    """Raise if rows of several micro-batches would have to be looked at together."""
+    distinct = tree.args.get("distinct")
+    if distinct is not None:
+        problem = "a stream is sorted micro-batch by micro-batch, and DISTINCT is about all of them"
+        raise SqlError(problem, query.text, query.at(distinct), expected="no ORDER BY")
+    for over in (node for node in without_subqueries(tree) if isinstance(node, exp.Window)):
+        partition = {column.name.lower() for column in over.args.get("partition_by") or []}
+        if not partition & {*bounds}:
+            problem = (
+                "a stream is sorted micro-batch by micro-batch, "
+                "and this window function looks at rows of several"
+            )
+            expected = "PARTITION BY window_end"
+            raise SqlError(problem, query.text, query.at(over), expected=expected)
+
+
 def _among(tree: exp.Select) -> exp.Expr:
     """Return the condition on kept ranks; OFFSET and LIMIT count in every window."""
     limit, offset = tree.args["limit"].expression.copy(), tree.args.get("offset")
@@ -77,7 +105,15 @@ def split(query: Query, tree: exp.Query, results: Mapping[str, DataFrame]) -> tu
         problem = "a stream has no end, so it has no first rows"
         expected = "LIMIT n PER WINDOW, for the first rows of every window"
         raise SqlError(problem, query.text, query.at(limit), expected=expected)
+    _check_micro_batch(query, tree, _bounds(query, name))
     return name, tree
+
+
+def _bounds(query: Query, name: str) -> list[str]:
+    """Return the columns that bound the windows of a relation, with their prefix."""
+    windowing = query.windowings.get(name)
+    prefix = "" if windowing is None else str(windowing.arguments.get("prefix", ""))
+    return [prefix + bound for bound in _BOUNDS]
 
 
 def _only(query: Query, tree: exp.Query, results: Mapping[str, DataFrame]) -> tuple[str, exp.Table]:

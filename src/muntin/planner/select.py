@@ -5,7 +5,7 @@ Nothing here needs Spark: trees go in and trees come out.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -13,12 +13,21 @@ from sqlglot import exp
 from muntin.parser.dialect import offset_of, written
 from muntin.parser.errors import SqlError
 from muntin.parser.statements import Query
-from muntin.planner.aggregates import FoundAggregates, any_aggregate, replaced
+from muntin.planner.aggregates import (
+    FoundAggregates,
+    any_aggregate,
+    in_subquery,
+    own_columns,
+    replaced,
+    without_subqueries,
+)
 from muntin.planner.errors import unknown_column
 from muntin.planner.relations import OF_WINDOWS, Columns
 
 #: The names of computed groups begin with this.
 GROUP = "_group_"
+#: Parts of a SELECT, beside its list, HAVING and ORDER BY, that are about results.
+_OTHERS = ("qualify", "windows", "distribute", "cluster", "sort", "distinct")
 
 
 @dataclass(frozen=True)
@@ -26,8 +35,9 @@ class SelectParts:
     """A SELECT taken apart.
 
     ``computed`` are columns that rows need before windows are made: groups that are expressions,
-    and columns of joined tables. ``items``, ``having`` and ``order`` are over results, in which
-    aggregates have the names of :func:`muntin.planner.aggregates.name_of`.
+    and columns of joined tables. ``items``, ``having``, ``order`` and ``others`` are over results,
+    in which aggregates have the names of :func:`muntin.planner.aggregates.name_of`. ``others`` are
+    parts such as QUALIFY, by their names in the tree.
     """
 
     items: tuple[exp.Expr, ...]
@@ -36,16 +46,18 @@ class SelectParts:
     groups: tuple[str, ...]
     computed: dict[str, exp.Expr]
     aggregates: tuple[exp.Expr, ...]
+    others: Mapping[str, list[exp.Expr] | exp.Expr]
 
     @property
     def expressions(self) -> Iterator[exp.Expr]:
         """All expressions over results."""
         yield from self.items
         yield from [part for part in (self.having, self.order) if part is not None]
+        yield from _listed(self.others.values())
 
     def names(self) -> set[str]:
         """Return the columns in expressions over results."""
-        return {c.name for tree in self.expressions for c in tree.find_all(exp.Column)}
+        return {column.name for tree in self.expressions for column in own_columns(tree)}
 
 
 def take_apart(
@@ -58,6 +70,8 @@ def take_apart(
 ) -> SelectParts:
     """Take a SELECT apart.
 
+    GROUP BY or HAVING without an aggregate ask for groups as well, so rows are then counted.
+
     Args:
         query: The query it is in, for its text.
         select: The SELECT.
@@ -67,11 +81,13 @@ def take_apart(
     """
     _check_wid(query, select, columns)
     reader = _SelectReader(query, columns, FoundAggregates(known), tuple(_prefixes(query, select)))
-    parts = [*select.expressions, *_of(select, "having"), *_of(select, "order")]
+    names = ("expressions", "having", "order", *_OTHERS)
+    parts = list(_listed(select.args.get(name) for name in names))
     aggregated = any(any_aggregate(part, known) for part in parts)
-    if aggregated:
+    asked = bool(select.args.get("group") or select.args.get("having"))
+    if aggregated or asked:
         _check_stars(query, select)
-    groups = reader.groups(select) if aggregated or grouped else ()
+    groups = reader.groups(select) if aggregated or asked or grouped else ()
     items = tuple(reader.item(item) for item in select.expressions)
     having = select.args.get("having")
     order = select.args.get("order")
@@ -79,8 +95,13 @@ def take_apart(
     having_results = None if having is None else _unaliased(reader.over(having.this), items)
     order_results = None if order is None else reader.over(order)
     assert order_results is None or isinstance(order_results, exp.Order)
+    others = {name: reader.part(select.args[name]) for name in _OTHERS if select.args.get(name)}
     aggregates = tuple(reader.collected.found)
-    return SelectParts(items, having_results, order_results, groups, reader.computed, aggregates)
+    if asked and not aggregates and not grouped:
+        aggregates = (exp.Anonymous(this="count", expressions=[exp.Star()]),)
+    return SelectParts(
+        items, having_results, order_results, groups, reader.computed, aggregates, others
+    )
 
 
 @dataclass
@@ -120,13 +141,27 @@ class _SelectReader:
 
     def _meant(self, part: exp.Expr, select: exp.Select) -> exp.Expr:
         """Return the expression that ``GROUP BY 1`` or ``GROUP BY alias`` means."""
-        place = int(part.name) if isinstance(part, exp.Literal) and part.is_int else 0
-        if 0 < place <= len(select.expressions):
+        if isinstance(part, exp.Literal) and part.is_int:
+            place = int(part.name)
+            if not 0 < place <= len(select.expressions):
+                problem = f"GROUP BY {part.name} names no item of the select list"
+                expected = f"a number up to {len(select.expressions)}, a column or an expression"
+                at = self.query.at(select.args["group"])
+                raise SqlError(problem, self.query.text, at, expected=expected)
             item: exp.Expr = select.expressions[place - 1]
-            return item.unalias()
+            return self._no_aggregate(item.unalias())
         if isinstance(part, exp.Column) and self.columns.own(part) is None:
-            named = [item for item in select.expressions if item.alias == part.name]
-            return named[0].unalias() if named else part
+            wanted = part.name.casefold()
+            named = [item for item in select.expressions if item.alias.casefold() == wanted]
+            return self._no_aggregate(named[0].unalias() if named else part)
+        return self._no_aggregate(part)
+
+    def _no_aggregate(self, part: exp.Expr) -> exp.Expr:
+        """Return a group; raise if an aggregate is in it."""
+        if any_aggregate(part, self.collected.known):
+            problem = f"groups are made before {written(part)} is computed, so it cannot be one"
+            expected = "GROUP BY columns or expressions without aggregates"
+            raise SqlError(problem, self.query.text, self.query.at(part), expected=expected)
         return part
 
     def _of_window(self, part: exp.Expr) -> bool:
@@ -162,6 +197,10 @@ class _SelectReader:
             return result if plain else exp.alias_(result, item.name, quoted=True)
         return exp.alias_(result, written(item), quoted=True)
 
+    def part(self, part: list[exp.Expr] | exp.Expr) -> list[exp.Expr] | exp.Expr:
+        """Return another part of the SELECT over results."""
+        return [self.over(one) for one in part] if isinstance(part, list) else self.over(part)
+
     def over(self, tree: exp.Expr) -> exp.Expr:
         """Return an expression over rows as one over results."""
         tree = tree.transform(self._placed_group) if self.grouped else tree.copy()
@@ -169,7 +208,7 @@ class _SelectReader:
         return self.collected.without(tree)
 
     def _placed_group(self, node: exp.Expr) -> exp.Expr:
-        name = self.grouped.get(node)
+        name = None if in_subquery(node) else self.grouped.get(node)
         return node if name is None else exp.column(name, quoted=True)
 
     def _own(self, column: exp.Column) -> exp.Expr | None:
@@ -195,7 +234,7 @@ class _SelectReader:
 def _check_stars(query: Query, select: exp.Select) -> None:
     for item in select.expressions:
         if item.is_star:
-            problem = "* is not allowed beside aggregates"
+            problem = "* is not allowed beside aggregates, GROUP BY or HAVING"
             expected = "the columns that results are grouped by"
             raise SqlError(problem, query.text, query.at(item), expected=expected)
 
@@ -203,7 +242,7 @@ def _check_stars(query: Query, select: exp.Select) -> None:
 def _check_wid(query: Query, select: exp.Select, columns: Columns) -> None:
     """Raise if a query selects wid of windows with a prefix, which have none."""
     prefix = next(_prefixes(query, select), None)
-    for column in select.find_all(exp.Column):
+    for column in own_columns(select):
         if prefix and column.name.lower() == "wid" and columns.own(column) is None:
             problem = "windows whose columns have a prefix have no wid"
             expected = f"{prefix}window_end"
@@ -212,14 +251,16 @@ def _check_wid(query: Query, select: exp.Select, columns: Columns) -> None:
 
 def _prefixes(query: Query, select: exp.Select) -> Iterator[str]:
     """Return the prefixes that the clauses of a SELECT give to the columns of windows."""
-    clauses = (query.windowings.get(table.name) for table in select.find_all(exp.Table))
+    tables = [node for node in without_subqueries(select) if isinstance(node, exp.Table)]
+    clauses = (query.windowings.get(table.name) for table in tables)
     prefixes = (clause.arguments.get("prefix") for clause in clauses if clause is not None)
     yield from (str(prefix) for prefix in prefixes if prefix)
 
 
-def _of(select: exp.Select, part: str) -> list[exp.Expr]:
-    tree = select.args.get(part)
-    return [] if tree is None else [tree]
+def _listed(parts: Iterable[list[exp.Expr] | exp.Expr | None]) -> Iterator[exp.Expr]:
+    """Yield the trees of parts of a SELECT, of which some are lists and some are missing."""
+    for part in parts:
+        yield from part if isinstance(part, list) else () if part is None else (part,)
 
 
 def _unaliased(tree: exp.Expr, items: Sequence[exp.Expr]) -> exp.Expr:

@@ -78,12 +78,14 @@ def planned(
     with located(query, windowing, parts.aggregates):
         if not parts.aggregates:
             return _rows(query, windowing, own, fills, parts)
-        plan = _plan(query, own, fills, parts)
+        plan = _plan(query, windowing, own, fills, parts)
         numbered = "wid" in parts.names() and "wid" not in source.df.columns
         return PlannedWindows.of(plan, numbered=numbered)
 
 
-def _plan(query: Query, own: _Source, fills: Sequence[_Source], parts: SelectParts) -> Plan:
+def _plan(
+    query: Query, windowing: Windowing, own: _Source, fills: Sequence[_Source], parts: SelectParts
+) -> Plan:
     """Return one plan of all aggregates, each over the rows that it takes."""
     results: dict[int, list[Column]] = {}
     sources = [own, *fills]
@@ -91,6 +93,11 @@ def _plan(query: Query, own: _Source, fills: Sequence[_Source], parts: SelectPar
         place = _source_of(query, aggregate, sources)
         result = _result(query, aggregate, sources[place], name_of(number))
         results.setdefault(place, []).append(result)
+    for place, fill in enumerate(windowing.fills, 1):
+        if place not in results:
+            problem = f"no aggregate takes the rows of {fill.alias}, so it would fill nothing"
+            expected = f"an aggregate of its rows such as count({fill.alias}.x), or no FILL"
+            raise SqlError(problem, query.text, fill.place, expected=expected)
     plans = [sources[place].windows.plan(*columns) for place, columns in sorted(results.items())]
     return plans[0] if len(plans) == 1 else combine(*plans)
 
@@ -103,6 +110,12 @@ def _source_of(query: Query, aggregate: exp.Expr, sources: Sequence[_Source]) ->
         for column in aggregate.find_all(exp.Column)
         if len(column.parts) > 1 and column.parts[0].name.casefold() in aliases
     }
+    for place in named:
+        if aliases.count(aliases[place]) > 1:
+            name = sources[place].columns.alias
+            problem = f"{name} is the name of two relations here, so it is not clear whose rows"
+            expected = f"an alias of its own: FILL {name} AS other"
+            raise SqlError(problem, query.text, query.at(aggregate), expected=expected)
     if len(named) > 1:
         problem = "an aggregate takes the rows of one relation"
         raise SqlError(problem, query.text, query.at(aggregate))
@@ -126,6 +139,10 @@ def _rows(
     query: Query, windowing: Windowing, own: _Source, fills: Sequence[_Source], parts: SelectParts
 ) -> PlannedWindows:
     """Return the results without aggregates: frames, what fills them, or rows with windows."""
+    if len(fills) > 1:
+        problem = "without an aggregate the rows that fill are selected, and two relations fill"
+        expected = "one FILL, or an aggregate of each such as count(a.x) and count(b.x)"
+        raise SqlError(problem, query.text, windowing.fills[1].place, expected=expected)
     if fills:
         filled_windows = fills[-1].windows
         assert isinstance(filled_windows, Filled)

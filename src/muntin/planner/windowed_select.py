@@ -16,11 +16,12 @@ from muntin.aggregates.bind import synopsis_names
 from muntin.parser.bracket import ARRIVAL
 from muntin.parser.errors import SqlError
 from muntin.parser.statements import Alignment, Query, Windowing
-from muntin.planner.aggregates import any_aggregate, known_aggregates
+from muntin.planner.aggregates import any_aggregate, known_aggregates, own_columns
 from muntin.planner.errors import located, unknown_column
 from muntin.planner.psoup import choose, is_filter, resolved
 from muntin.planner.relations import Columns, Relation, Scope, Subquery, open_relation, spelt
 from muntin.planner.select import SelectParts, take_apart
+from muntin.planner.spark_aggregates import check_call_of, check_no_spark_aggregate
 from muntin.planner.spark_sql import SparkPart, evaluate
 from muntin.planner.window_plans import (
     PlannedWindows,
@@ -50,6 +51,7 @@ def translate_select(
     ``inner`` are the results of windows in its subqueries.
     """
     clause = query.windowings[node.name]
+    _check_alias(query, node)
     arrival = any(column.name == ARRIVAL for column in select.find_all(exp.Column))
     relation = open_relation(query, clause, scope, subquery, arrival=arrival)
     functions = relation.declared.functions if relation.declared else {}
@@ -77,7 +79,11 @@ def translate_select(
     check_disorder(query, windowing, source)
     results = planned(query, windowing, source, roles, parts, scope)
     if parts.aggregates or grouped:
-        _check_results(query, parts, results, columns)
+        _check_pivots(query, node)
+        for column, own in _outside(parts, results, columns):
+            check_call_of(query, column, node, scope, {node.name: relation.df}, known)
+            _refuse(query, column, own, columns, results.df.columns)
+    check_no_spark_aggregate(query, parts, node, scope, {**inner, node.name: results.df}, known)
     _rewrite(select, node, parts)
     return replace(results, before=before)
 
@@ -87,6 +93,23 @@ def _beside(select: exp.Select, node: exp.Table) -> Iterator[exp.Expr]:
     joined = [join.this for join in select.args.get("joins") or []]
     relations = [select.args["from_"].this, *joined, *(select.args.get("laterals") or [])]
     yield from (relation for relation in relations if relation is not node)
+
+
+def _check_alias(query: Query, node: exp.Table) -> None:
+    """Raise if the alias of a relation renames columns, which would be those of results."""
+    alias = node.args.get("alias")
+    if alias is not None and alias.args.get("columns"):
+        problem = f"columns cannot be renamed in the alias of {alias.name}, which has windows"
+        expected = "FROM (SELECT ... FROM ... AS a(x, y)) [...]"
+        raise SqlError(problem, query.text, query.at(node), expected=expected)
+
+
+def _check_pivots(query: Query, node: exp.Table) -> None:
+    """Raise if results of windows are pivoted beside aggregates, which take rows."""
+    if node.args.get("pivots"):
+        problem = "PIVOT and UNPIVOT cannot be beside aggregates, GROUP BY or frames"
+        expected = "them around the query: FROM (SELECT ... FROM ... [...]) PIVOT (...)"
+        raise SqlError(problem, query.text, query.at(node), expected=expected)
 
 
 def _check_joins(query: Query, others: Sequence[exp.Expr], windowing: Windowing) -> None:
@@ -134,19 +157,18 @@ def _roles(query: Query, windowing: Windowing, relation: Relation, parts: Select
     return roles_of(query, windowing, partition, declared, parts.groups)
 
 
-def _check_results(
-    query: Query, parts: SelectParts, results: PlannedWindows, columns: Columns
-) -> None:
-    """Raise if a column of the select list is not in the results."""
+def _outside(
+    parts: SelectParts, results: PlannedWindows, columns: Columns
+) -> Iterator[tuple[exp.Column, str]]:
+    """Yield columns of the select list that are not in the results, and their names."""
     names = {name.casefold() for name in results.df.columns}
     for tree in parts.expressions:
-        for column in tree.find_all(exp.Column):
+        for column in own_columns(tree):
             if column.is_star or column.find_ancestor(exp.Lambda) is not None:
                 continue
             own = (columns.bare(column) or column).parts[0].name
-            if own.casefold() in names or _alias_in(parts.items, own):
-                continue
-            _refuse(query, column, own, columns, results.df.columns)
+            if own.casefold() not in names and not _alias_in(parts.items, own):
+                yield column, own
 
 
 def _alias_in(items: Sequence[exp.Expr], name: str) -> bool:
@@ -176,3 +198,5 @@ def _rewrite(select: exp.Select, node: exp.Table, parts: SelectParts) -> None:
     if parts.having is not None:
         select.set("where", exp.Where(this=parts.having))
     select.set("order", parts.order)
+    for name, other in parts.others.items():
+        select.set(name, other)

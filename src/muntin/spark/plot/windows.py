@@ -37,8 +37,9 @@ class WindowLines:
     def points(self) -> list[dict[str, Any]]:
         """Return places, values and keys, as many as can be drawn."""
         place = named(self.end)
-        # Charts count in milliseconds, and their times have no zone.
-        x = F.unix_millis(place.cast("timestamp")) if self.temporal else place.cast("double")
+        # Charts count in milliseconds, and their times have no zone: they get the session's.
+        wall = F.from_utc_timestamp(place.cast("timestamp"), F.current_timezone())
+        x = F.unix_millis(wall) if self.temporal else place.cast("double")
         key = F.concat_ws(", ", *[named(name).cast("string") for name in self.by])
         columns = [x.alias("x"), named(self.value).cast("double").alias("y"), key.alias("key")]
         return [

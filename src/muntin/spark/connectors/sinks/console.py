@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections import deque
 from threading import Lock
 
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    MapType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from muntin.spark.columns import named
 from muntin.spark.connectors.signature import Parameter, Signature
 from muntin.spark.connectors.sinks.protocol import Sink, SinkRequest
 
@@ -21,8 +30,9 @@ CONSOLE = Signature("console", (Parameter("rows", int, 20, positive=True),))
 class Board:
     """The last rows of a query as a table, with a footer that is drawn with it."""
 
-    def __init__(self, title: str, limit: int = 20) -> None:
+    def __init__(self, title: str, limit: int = 20, *, streaming: bool = False) -> None:
         self._title = title
+        self._streaming = streaming
         self._limit = limit
         self._lock = Lock()
         self._columns: list[str] = []
@@ -32,7 +42,11 @@ class Board:
 
     def __call__(self, rows: DataFrame, number: int) -> None:
         """Add the rows of a micro-batch; only the rows that are shown are fetched."""
-        fetched = rows.limit(self._limit + 1).collect()
+        readable = rows.select(*[_readable(field) for field in rows.schema])
+        if self._streaming:
+            fetched = _first(readable, self._limit + 1)
+        else:
+            fetched = readable.limit(self._limit + 1).collect()
         with self._lock:
             self._columns = rows.columns
             self._more = self._more or len(self._rows) + len(fetched) > self._limit
@@ -56,9 +70,43 @@ class Board:
         return Group(*around, *([Text(self.footer)] if self.footer else []))
 
 
+def _first(rows: DataFrame, count: int) -> list[Row]:
+    """Return the first rows of a micro-batch, after all of them have been computed.
+
+    A limit alone would leave partitions of the micro-batch unread, and their state uncommitted.
+    """
+    rows.persist()
+    try:
+        rows.count()
+        return rows.limit(count).collect()
+    finally:
+        rows.unpersist()
+
+
+def _readable(field: StructField) -> Column:
+    """Return a column as it is shown: Python would read its times in the machine's zone."""
+    column = named(field.name)
+    return column.cast("string").alias(field.name) if _has_times(field.dataType) else column
+
+
+def _has_times(kind: DataType) -> bool:
+    """Return whether values of a type are times of the session's zone, or contain some."""
+    match kind:
+        case TimestampType():
+            return True
+        case ArrayType(elementType=element):
+            return _has_times(element)
+        case MapType(keyType=key, valueType=value):
+            return _has_times(key) or _has_times(value)
+        case StructType(fields=fields):
+            return any(_has_times(field.dataType) for field in fields)
+    return False
+
+
 def to_console(request: SinkRequest) -> Sink:
     """Return a sink that draws a table, on a terminal over the one before."""
-    board, console = Board(request.query, request.bound.number("rows")), Console()
+    rows, console = request.bound.number("rows"), Console()
+    board = Board(request.query, rows, streaming=not request.batch)
     live = Live(board, console=console, auto_refresh=False) if console.is_terminal else None
 
     def put(rows: DataFrame, number: int) -> None:

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame
 from muntin.spark.connectors.signature import Parameter, Signature
 from muntin.spark.connectors.sinks.protocol import Sink, SinkRequest
 from muntin.spark.connectors.sources.files import check_delta
+from muntin.spark.connectors.sources.lines import csv_options
 
 _PATH = Parameter("path", str, required=True)
 _SHARED = ("compression", "timestampFormat", "timestampNTZFormat", "dateFormat")
@@ -34,6 +35,7 @@ def to_files(request: SinkRequest) -> Sink:
     form, options = bound.name, bound.spark_options()
     folder = f"{bound.text('path')}/{subfolder(request)}"
     if form == "csv":
+        options = csv_options(options)
         options["header"] = "true" if bound.truth("header") else "false"
 
     def put(rows: DataFrame, number: int) -> None:

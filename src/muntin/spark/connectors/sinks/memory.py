@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Row
+import pyarrow as pa
+from pyspark.sql import DataFrame
 
 from muntin.spark.connectors.signature import Parameter, Signature
 from muntin.spark.connectors.sinks.protocol import Sink, SinkRequest
@@ -12,12 +13,11 @@ MEMORY = Signature("memory", (Parameter("view", str, required=True),))
 
 def to_memory(request: SinkRequest) -> Sink:
     """Return a sink that adds rows to a view; a repeated micro-batch replaces itself."""
-    batches: dict[int, list[Row]] = {}
+    batches: dict[int, pa.Table] = {}
 
     def put(rows: DataFrame, number: int) -> None:
-        batches[number] = rows.collect()
-        kept = [row for batch in batches.values() for row in batch]
-        spark = rows.sparkSession
-        spark.createDataFrame(kept, rows.schema).createOrReplaceTempView(request.bound.text("view"))
+        batches[number] = rows.toArrow()  # Rows of Python would have times of the machine's zone
+        kept = rows.sparkSession.createDataFrame(pa.concat_tables(batches.values()), rows.schema)
+        kept.createOrReplaceTempView(request.bound.text("view"))
 
     return put

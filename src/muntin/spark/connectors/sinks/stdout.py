@@ -54,7 +54,7 @@ def json_of(rows: DataFrame) -> Column:
 
 def csv_of(rows: DataFrame) -> Column:
     """Return all columns of a row as a line of CSV."""
-    return F.to_csv(_all(rows), {"timestampFormat": _TIME})
+    return F.to_csv(_all(rows), {"timestampFormat": _TIME, "escape": '"'})
 
 
 def lines_of(rows: DataFrame, form: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ from muntin.errors import ArgumentError, RequirementError
 from muntin.spark.columns import problem
 from muntin.spark.connectors.signature import Parameter, Signature
 from muntin.spark.connectors.sources.infer_csv_types import infer_columns
-from muntin.spark.connectors.sources.lines import LINE_OPTIONS
+from muntin.spark.connectors.sources.lines import LINE_OPTIONS, csv_options
 from muntin.spark.connectors.sources.malformed import keeping_raw, permissive, split_malformed
 from muntin.spark.connectors.sources.protocol import OpenedSource, SourceRequest
 from muntin.spark.requirements import setting
@@ -47,7 +47,7 @@ SUBFOLDERS = "writer=*/batch=*"
 
 def open_csv(request: SourceRequest) -> OpenedSource:
     header = {"header": "true" if request.bound.truth("header") else "false"}
-    return _text(request, "csv", {**_options(request), **header})
+    return _text(request, "csv", csv_options({**_options(request), **header}))
 
 
 def open_json(request: SourceRequest) -> OpenedSource:

@@ -22,7 +22,7 @@ from pyspark.sql.types import StringType, StructType
 from pyspark.sql.utils import is_remote
 
 #: Options under which a line has the same values to Arrow as to Spark.
-_KNOWN = frozenset({"header", "sep", "nullValue"})
+_KNOWN = frozenset({"header", "sep", "nullValue", "escape"})
 #: How many kinds of text are kept per column; a column of names has more, and one name is enough.
 _MOST_KINDS = 500
 _BLOCK = 4 * 2**20
@@ -34,6 +34,8 @@ def infer_columns(spark: SparkSession, path: str, options: Mapping[str, str]) ->
     """Return the columns of local CSV files; None if only Spark can infer them."""
     files = _files(path)
     if is_remote() or not files or not {*options} <= _KNOWN or len(options.get("sep", ",")) != 1:
+        return None
+    if options.get("escape", '"') != '"':
         return None
     try:
         first = _first_line(files[0])

@@ -37,6 +37,14 @@ LINE_OPTIONS = (
 )
 
 
+def csv_options(options: Mapping[str, str]) -> dict[str, str]:
+    """Return the options of a reader or writer of CSV; unless given, a doubled quote is a quote.
+
+    So RFC 4180 has it. Spark's own default is a backslash before the quote.
+    """
+    return {"escape": options.get("quote", '"'), **options}
+
+
 def rows_of_lines(
     lines: DataFrame, columns: StructType, form: str, options: Mapping[str, str]
 ) -> OpenedSource:
@@ -45,6 +53,7 @@ def rows_of_lines(
     if form == "json":
         read = F.from_json("value", keeping_raw(columns), permissive(options))
     else:
+        options = csv_options(options)
         read = F.from_csv("value", ddl(keeping_raw(columns)), permissive(options))
     struct = filled.select(read.alias("read"), F.col(ORIGIN).alias("from"))
     return split_malformed(struct.select("read.*", "from"), columns, form, options, F.col("from"))
