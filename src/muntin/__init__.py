@@ -84,6 +84,7 @@ _MODULES = {
     "density": "muntin.spark.api.frame_kinds",
     "each": "muntin.specs.disorder",
     "end": "muntin.spark.api.control",
+    "extent": "muntin.reference.extents",
     "first": "muntin.aggregates.functions",
     "follow": "muntin.specs.idle",
     "frames": "muntin.spark.api.stored_frames",
@@ -126,6 +127,7 @@ _MODULES = {
     "var_samp": "muntin.aggregates.functions",
     "wait": "muntin.specs.idle",
     "weighted_avg": "muntin.aggregates.functions",
+    "wids": "muntin.reference.extents",
     "write": "muntin.spark.queries.write",
 }
 

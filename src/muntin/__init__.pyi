@@ -60,6 +60,8 @@ from muntin.errors import TieError as TieError
 from muntin.errors import UnknownColumnError as UnknownColumnError
 from muntin.errors import UnsupportedTypeError as UnsupportedTypeError
 from muntin.parser.errors import SqlError as SqlError
+from muntin.reference.extents import extent as extent
+from muntin.reference.extents import wids as wids
 from muntin.session.sql import sql as sql
 from muntin.spark.api.combine import combine as combine
 from muntin.spark.api.control import control as control
