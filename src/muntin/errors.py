@@ -128,12 +128,15 @@ class TieError(MuntinError, ValueError):
 class EmptySlotsError(MuntinError, ValueError):
     """So many slots of a schedule have no row that they cannot be framed one by one."""
 
-    def __init__(self, empty: int, most: int) -> None:
+    def __init__(self, empty: int, most: int, *, of_pattern: bool = False) -> None:
+        by = "fragments=, cut= or a minimum of minimal frames"
+        instead = "leave that out, or use missing='break' or 'carry'"
+        if of_pattern:
+            by, instead = "a pattern", "use missing='break'"
         super().__init__(
-            f"{empty:,} slots of the schedule have no row, and with this missing= and with "
-            "fragments=, cut= or a minimum of minimal frames each of them is framed on its own, "
-            f"at most {most:,} in a micro-batch; look for a row far before all others, or leave "
-            "that out, or use missing='break' or 'carry'"
+            f"{empty:,} slots of the schedule have no row, and with this missing= and with {by} "
+            f"each of them is framed on its own, at most {most:,} in a micro-batch; look for a row "
+            f"far before all others, or {instead}"
         )
 
 

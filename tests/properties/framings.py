@@ -9,20 +9,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 from hypothesis import strategies as st
 
 from muntin.aggregates.definition import AggregateCall
 from muntin.aggregates.functions import Aggregate
-from muntin.aggregates.parse import parse_bridge
+from muntin.aggregates.parse import parse_bridge, parse_with_previous
 from muntin.errors import ArgumentError
 from muntin.expressions.nodes import Comparison, Node, Slot, Text
 from muntin.expressions.spark_expressions import Sql
 from muntin.operators.frames.arrow_kind import FrameOperatorInputs
 from muntin.operators.frames.build import build
-from muntin.operators.frames.ordered_rows import Bridge, CombinedTies
+from muntin.operators.frames.ordered_rows import Bridge, CombinedTies, RowCondition
 from muntin.operators.protocol import InputBatch, MemoryState, Operator, Punctuation
 from muntin.reference import aggregates
 from muntin.reference.frames.frames import FrameReference
@@ -31,6 +31,7 @@ from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.frame_kind import FrameKind, Starting
 from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend, level
+from muntin.specs.frames.pattern import Pattern, parse_pattern
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 from muntin.specs.frames.schemes import Schedule, Scheme
 from tests.properties import measures
@@ -104,6 +105,7 @@ class FrameCase(Arrivals):
             axis=self.axis,
             by=self.by,
             reading=self.read,
+            reading_after=self.read_after if isinstance(kind, Pattern) else None,
             aggregate=_meaning(kind),
             along=lambda row: row[self.column],
             starts=lambda row: row["s"] == "a",
@@ -113,6 +115,30 @@ class FrameCase(Arrivals):
             combine=self.combine,
             aggregates={f"r{place}": evaluate for place, evaluate in enumerate(self.meanings())},
         )
+
+    def read_after(self, before: Row | None, row: Row) -> frozenset[str] | None:
+        """Return the names of a pattern whose conditions a row satisfies."""
+        assert isinstance(self.framing.kind, Pattern)
+        held = {
+            name: ROW_CONDITIONS[str(text)](before, row)
+            for name, text in self.framing.kind.conditions
+        }
+        names = frozenset(name for name, holds in held.items() if holds)
+        return None if not names and None in held.values() else names
+
+    @property
+    def _row_conditions(self) -> tuple[RowCondition, ...]:
+        """The conditions of a pattern, as the parser reads them; columns are delivered."""
+        kind = self.framing.kind
+        if not isinstance(kind, Pattern):
+            return ()
+        conditions = []
+        for _, text in kind.conditions:
+            tree, slots = with_previous(str(text))
+            conditions.append(
+                RowCondition(tree, tuple((row, SLOTS.index(name)) for row, name in slots))
+            )
+        return tuple(conditions)
 
     def meanings(self) -> list[Evaluate]:
         return [evaluators([called])["r0"] for called in self.calls]
@@ -134,6 +160,7 @@ class FrameCase(Arrivals):
             ties=(pa.int64(),) if chosen else (),
             bridge=self._bridge,
             combined=self._combined,
+            row_conditions=self._row_conditions,
         )
 
     def _slot(self, place: int) -> int:
@@ -181,6 +208,8 @@ class FrameCase(Arrivals):
                 derived.append(("f0", Slot(SLOTS.index("b"))))
             case Between():
                 derived += [("f0", Slot(SLOTS.index("b"))), ("f1", starts)]
+            case Pattern():
+                derived += [(f"f{p}", Slot(p)) for p in range(len(SLOTS))]
             case _ if self.read_types:
                 derived.append(("f0", Slot(place)))
         kind = self.framing.kind
@@ -221,6 +250,8 @@ class FrameCase(Arrivals):
                 return ()
             case Region():
                 return (pa.bool_(), TYPES[self.column])
+            case Pattern():
+                return tuple(SLOT_TYPES)
             case Crossing(aggregate=Aggregate() as deciding):
                 return measures.types(deciding)
         return (TYPES[self.column],)
@@ -236,6 +267,8 @@ class FrameCase(Arrivals):
                 read = [[row["b"] for row in rows], [row[self.column] for row in rows]]
             case Density() | Cluster():
                 read = []
+            case Pattern():
+                read = [[row[name] for row in rows] for name in SLOTS]
             case Crossing(aggregate=Aggregate() as deciding):
                 slots = [measures.slots(deciding, row) for row in rows]
                 read = [[each[p] for each in slots] for p in range(len(self.read_types))]
@@ -306,6 +339,56 @@ BRIDGES: dict[object, Callable[[Row, Row], bool | None]] = {
 }
 
 
+def with_previous(text: str) -> tuple[Node, list[tuple[Literal["this", "prev"], str]]]:
+    """Return a condition on a row and the one before it, and the row and column of each slot."""
+    read = parse_with_previous(text, columnwise=True)
+    if read is None:
+        tree, written = parse_bridge(text)
+        return tree, [("this", name) for name in written]
+    tree, parts = read
+    return tree, [(part.row, part.columns[0]) for part in parts]
+
+
+def _true(before: Row | None, row: Row) -> bool | None:
+    """``b``"""
+    return row["b"]
+
+
+def _lettered(before: Row | None, row: Row) -> bool | None:
+    """``s = 'a'``"""
+    return None if row["s"] is None else bool(row["s"] == "a")
+
+
+def _rises(before: Row | None, row: Row) -> bool | None:
+    """``i > prev.i``"""
+    if before is None or before["i"] is None or row["i"] is None:
+        return None
+    return bool(row["i"] > before["i"])
+
+
+def _was_true(before: Row | None, row: Row) -> bool | None:
+    """``prev.b``"""
+    return None if before is None else before["b"]
+
+
+def _stays_low(before: Row | None, row: Row) -> bool | None:
+    """``coalesce(prev.i, 0) <= 1 AND i IS NOT NULL``"""
+    last = 0 if before is None or before["i"] is None else before["i"]
+    return bool(last <= 1) and row["i"] is not None
+
+
+#: Conditions of patterns, and their reference functions.
+ROW_CONDITIONS: dict[str, Callable[[Row | None, Row], bool | None]] = {
+    str(meaning.__doc__).strip("`"): meaning
+    for meaning in (_true, _lettered, _rises, _was_true, _stays_low)
+}
+#: Patterns of at most three names.
+PATTERNS = (
+    *("x+", "x y", "x+ y", "x{2}", "x (y x)*", "x y? z", "(x | y z){1,2}", "x+ y{1,2} z?"),
+    *("x (y* z)?", "x{2,} | y", "(x y?)+ z*", "(x | x y) z{0,2}"),
+)
+
+
 def _meaning(kind: FrameKind) -> Evaluate | None:
     """Return the reference function of the aggregate that decides about frames."""
     if not isinstance(kind, Crossing | Density):
@@ -325,8 +408,16 @@ def _column(aggregate: Aggregate) -> str:
 #: The kinds of frames, by the word for them here.
 KINDS = (
     *("threshold", "boundary", "delta", "measure", "trend", "between"),
-    *("density", "cluster", "region"),
+    *("density", "cluster", "region", "pattern"),
 )
+
+
+@st.composite
+def patterns(draw: st.DrawFn) -> Pattern:
+    """Draw a pattern; about half of them have conditions that read the row before."""
+    tree = parse_pattern(draw(st.sampled_from(PATTERNS)))
+    texts = [*ROW_CONDITIONS] if draw(st.booleans()) else ["b", "s = 'a'"]
+    return Pattern(str(tree), {name: draw(st.sampled_from(texts)) for name in tree.names})
 
 
 @st.composite
@@ -371,6 +462,8 @@ def kinds(draw: st.DrawFn, domain: Domain, words: Sequence[str]) -> tuple[FrameK
             extent = draw(st.sampled_from([None, "0.5", "1", "2.5"]))
             prefer = draw(st.sampled_from(["longest", "widest", "all"]))
             return Region("b", column, extent, prefer), column
+        case "pattern":
+            return draw(patterns()), "b"
     return Between("b", "s = 'a'", draw(st.sampled_from(["both", "start", "end", "neither"]))), "b"
 
 
@@ -438,7 +531,7 @@ def framings(
         "cut": draw(st.booleans()),
         "scheme": scheme,
         "longest": draw(st.integers(0, 9)) == 0,
-        "fragments": sometimes(few.map(length)),
+        "fragments": sometimes(few.map(length), 1),
         "missing": draw(st.sampled_from(["break", "satisfy", "carry", *BRIDGES])),
         "bounds": draw(st.sampled_from(["conservative", "liberal"])),
         "ties": draw(st.sampled_from(["fail", "first", "last", "max", "min", BY_COLUMN])),

@@ -18,6 +18,7 @@ from muntin.operators.protocol import InputBatch, MapSide, Operator, State, Step
 from muntin.reference.arrivals import Arrivals, arrive
 from muntin.reference.windows import END, MicroBatch, Outcome
 from muntin.specs.frames.kinds import Between
+from muntin.specs.frames.pattern import Pattern
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 from muntin.specs.lengths import positive_length
 from tests.properties.arriving import LENGTHS, renamed
@@ -148,7 +149,7 @@ def is_told_at_once(case: FrameCase) -> bool:
     for the rows before them.
     """
     framing = case.framing
-    around = isinstance(framing.kind, Density | Cluster | Region)
+    around = isinstance(framing.kind, Density | Cluster | Region | Pattern)
     return not (framing.overlapping or around or framing.schedule is not None)
 
 

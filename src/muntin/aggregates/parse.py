@@ -45,9 +45,12 @@ from muntin.expressions.dialect import (
 from muntin.expressions.nodes import Correlation, Inner, Node, Slot, conjunction, moved
 from muntin.expressions.read import (
     ConditionReader,
+    NeighbourExpression,
     OneRowExpression,
     read_columnwise,
     read_two_rows,
+    read_with_previous,
+    reads_previous,
     shown,
 )
 from muntin.expressions.spark_expressions import Expression, Name, Sql
@@ -226,6 +229,21 @@ def parse_two_rows(text: str, zone: str = "UTC") -> tuple[Node, list[OneRowExpre
     """
     with nesting_limit(text):
         return read_two_rows(parse_condition_tree(text), text, zone)
+
+
+def parse_with_previous(
+    text: str, zone: str = "UTC", *, columnwise: bool = False
+) -> tuple[Node, list[NeighbourExpression]] | None:
+    """Read a condition on a row and the row before it (``"x > prev.x"``).
+
+    Returns the tree and its slots: the parts that read one row, or if ``columnwise`` the columns.
+    Returns None if the condition does not read the row before; Spark evaluates it as it is.
+    """
+    with nesting_limit(text):
+        tree = parse_condition_tree(text)
+        if not reads_previous(tree):
+            return None
+        return read_with_previous(tree, text, zone, columnwise=columnwise)
 
 
 def parse_correlated(dependent: Aggregate, text: str) -> Correlated:

@@ -2,8 +2,9 @@
 
 There are three kinds of conditions. In a condition on pairs of rows, Spark only delivers the
 columns (:func:`read_columnwise`). In a condition on two rows of one stream, Spark evaluates the
-parts that read one of them (:func:`read_two_rows`). In a condition on a whole window, Spark
-evaluates all but the aggregates and the expressions around them (:mod:`muntin.aggregates.parse`).
+parts that read one of them (:func:`read_two_rows`, and :func:`read_with_previous` where one of them
+is the row itself). In a condition on a whole window, Spark evaluates all but the aggregates and the
+expressions around them (:mod:`muntin.aggregates.parse`).
 """
 
 from __future__ import annotations
@@ -100,6 +101,39 @@ def read_two_rows(tree: exp.Expr, text: str, zone: str) -> tuple[Node, list[OneR
     reader = ConditionReader(text, lambda part: len(_rows(part)) == 1, zone=zone)
     node = reader.node(tree)
     return node, [_of_one_row(reader.trees[slot]) for slot in reader.slots]
+
+
+@dataclass(frozen=True)
+class NeighbourExpression:
+    """SQL that Spark evaluates for a row (``this``) or for the row before it (``prev``).
+
+    ``columns`` are the names of the columns in it, without ``prev``.
+    """
+
+    row: Literal["this", "prev"]
+    text: str
+    columns: tuple[str, ...]
+
+
+def read_with_previous(
+    tree: exp.Expr, text: str, zone: str, *, columnwise: bool
+) -> tuple[Node, list[NeighbourExpression]]:
+    """Read a condition on a row and the row before it, whose columns begin with ``prev``.
+
+    Every part that reads one of the rows alone becomes a slot; if ``columnwise``, every column.
+    """
+
+    def is_native(part: exp.Expr) -> bool:
+        return isinstance(part, exp.Column) if columnwise else len(_neighbours(part)) == 1
+
+    reader = ConditionReader(text, is_native, zone=zone)
+    node = reader.node(tree)
+    return node, [_of_neighbour(reader.trees[slot]) for slot in reader.slots]
+
+
+def reads_previous(tree: exp.Expr) -> bool:
+    """Return whether a condition reads the row before."""
+    return "prev" in _neighbours(tree)
 
 
 def shown(tree: exp.Expr) -> str:
@@ -326,6 +360,31 @@ def _time_constant(tree: exp.Cast, zone: str, text: str) -> TimeConstant | None:
 def _rows(tree: exp.Expr) -> set[str]:
     """Return the rows that a tree reads: the first parts of its columns' names."""
     return {column.parts[0].name.lower() for column in tree.find_all(exp.Column)}
+
+
+def _is_previous(column: exp.Column) -> bool:
+    return len(column.parts) > 1 and column.parts[0].name.lower() == "prev"
+
+
+def _neighbours(tree: exp.Expr) -> set[str]:
+    """Return the rows that a tree reads: ``this``, ``prev``, both or none."""
+    return {"prev" if _is_previous(c) else "this" for c in tree.find_all(exp.Column)}
+
+
+def _of_neighbour(tree: exp.Expr) -> NeighbourExpression:
+    columns = list(tree.find_all(exp.Column))
+    names = tuple(column.parts[_is_previous(column)].name for column in columns)
+    text = tree.transform(_quoted).sql(dialect=SPARK)
+    return NeighbourExpression("prev" if reads_previous(tree) else "this", text, names)
+
+
+def _quoted(node: exp.Expr) -> exp.Expr:
+    """Write a column with quotes and without ``prev``, so that equal columns have one text."""
+    if not isinstance(node, exp.Column):
+        return node
+    parts = node.parts[_is_previous(node) :]
+    name, *fields = (exp.to_identifier(part.name, quoted=True) for part in parts)
+    return exp.Dot.build([exp.Column(this=name), *fields]) if fields else exp.Column(this=name)
 
 
 def _of_one_row(tree: exp.Expr) -> OneRowExpression:

@@ -19,7 +19,7 @@ from muntin.kernels.compile import BYTES, FLOATS, INTS, array_of, tuple_of
 NEVER = -(2**63)
 
 #: Kinds of frames (``Asked.kind``).
-THRESHOLD, BOUNDARY, DELTA, AGGREGATE, TREND, BETWEEN, DENSITY, OWN = range(8)
+THRESHOLD, BOUNDARY, DELTA, AGGREGATE, TREND, BETWEEN, DENSITY, OWN, PATTERN = range(9)
 #: The answer of a user's own framing function about a row, as bits of one number.
 EXTENDS, OPENS, EXTENDS_LAST, OPENS_LAST = 1, 2, 4, 8
 #: The kind of a row (``what``): real, or missing and how it counts.

@@ -22,7 +22,7 @@ from muntin.kernels.frames import records
 from muntin.kernels.numbers.decimals import words
 from muntin.kernels.numbers.order_keys import order_keys
 from muntin.kernels.ticks import to_ticks
-from muntin.operators.frames.ordered_rows import COLUMNS, Bridge, CombinedTies
+from muntin.operators.frames.ordered_rows import COLUMNS, Bridge, CombinedTies, RowCondition
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.framing import Framing
@@ -50,6 +50,7 @@ class FrameOperatorInputs:
     ``read`` are the types of the kind's operands. ``ties`` are the types of the columns that order
     rows that tie. ``bridge`` is the condition on missing rows, if there is one. ``digest``
     identifies the code of a user's own framing function. ``combined`` turns rows that tie into one.
+    ``row_conditions`` are the conditions of a kind that looks back, in the order of its operands.
     """
 
     axis: Axis
@@ -62,6 +63,7 @@ class FrameOperatorInputs:
     bridge: Bridge | None = None
     digest: str = ""
     combined: CombinedTies | None = None
+    row_conditions: tuple[RowCondition, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,10 @@ class ArrowKind:
     def missing_rows(self, rows: pa.Table, operands: list[pa.Array]) -> dict[str, pa.Array]:
         """Return the column ``lacks``, if it does not depend on the operands alone."""
         return {}
+
+    def after_rows(self, rows: pa.Table, key: Ints, before: pa.Table | None) -> pa.Table:
+        """Return rows in order with the columns that depend on the row before each."""
+        return rows
 
     def without_place(self, rows: pa.Table) -> tuple[Mask, str] | None:
         """Return which rows have no place on the second axis, and the reason of their refusal."""

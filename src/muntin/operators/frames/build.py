@@ -12,6 +12,7 @@ from muntin.operators.frames.kinds.boundary import ArrowBoundary
 from muntin.operators.frames.kinds.delta import ArrowDelta
 from muntin.operators.frames.kinds.density import ArrowCluster, ArrowDensity
 from muntin.operators.frames.kinds.own import ArrowOwn
+from muntin.operators.frames.kinds.pattern import ArrowPattern
 from muntin.operators.frames.kinds.region import ArrowRegion
 from muntin.operators.frames.kinds.threshold import ArrowThreshold
 from muntin.operators.frames.kinds.trend import ArrowTrend
@@ -23,6 +24,7 @@ from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend
 from muntin.specs.frames.own_function import OwnKind
+from muntin.specs.frames.pattern import Pattern
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 
 #: The class of each kind of frame on Arrow columns.
@@ -36,6 +38,7 @@ KINDS: dict[type[FrameKind], type[ArrowKind]] = {
     Density: ArrowDensity,
     Cluster: ArrowCluster,
     Region: ArrowRegion,
+    Pattern: ArrowPattern,
     OwnKind: ArrowOwn,
 }
 

@@ -85,7 +85,7 @@ class HeldRowFrames(FrameOperator):
         records = self.memory.records(now.keyed, now.remembered)
         rows = self.certainty.to_the_end(now, rows, records)
         memory = {n: self.memory.whole(now.keyed, now.remembered, n) for n in self.remembered_names}
-        outcome = self.find_frames(rows, memory, now.keyed, self.certainty.complete(now), now.ended)
+        outcome = self.find_frames(rows, memory, now.keyed, self._next_rows_from(now), now.ended)
         frames = self._numbered(outcome.found, records)
         results = self._results_of(now.keyed, frames, rows)
         since = self._held_since(rows, outcome.needed)
@@ -102,6 +102,10 @@ class HeldRowFrames(FrameOperator):
         seen = table.filter(pa.array(known))
         changes |= buckets.write(now.state, KEYS, seen, np.flatnonzero(known))
         return results, changes, since
+
+    def _next_rows_from(self, now: StepContext) -> Ints:
+        """Return for each key the order below which no later row lies; NEVER if none is known."""
+        return self.certainty.complete(now)
 
     def _held_since(self, rows: OrderedRows, needed: Ints) -> Ints:
         """Return where the next frames begin: at a held row, or before it if bounds are liberal."""

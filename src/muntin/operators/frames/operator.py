@@ -289,7 +289,12 @@ class FrameOperator(OneInput):
                 until = int(self.slots.of(np.array([punctuation.largest]))[0]) + 1
         reached = KnownUpTo(complete, punctuation.ended, slot, until)
         before = self._last_real(keyed, remembered)
-        return self.sequencer.arrange(pool, keyed.numbers[1], len(keyed), reached, before)
+        looked_at = before, self._rows_before(keyed, remembered)
+        return self.sequencer.arrange(pool, keyed.numbers[1], len(keyed), reached, *looked_at)
+
+    def _rows_before(self, keyed: KeyedTables, remembered: pa.Table) -> pa.Table | None:
+        """Return the last row of each key, if conditions look back at it."""
+        return None
 
     def _last_real(self, keyed: KeyedTables, remembered: pa.Table) -> pa.Table | None:
         """Return each key's last real row: the columns that a condition on missing rows reads."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from muntin.aggregates.bind import bind
 from muntin.aggregates.definition import AggregateCall
 from muntin.expressions.evaluate import evaluate
 from muntin.expressions.nodes import Inner, Node, Slot
-from muntin.expressions.values import Value, from_arrow, truth
+from muntin.expressions.values import Truth, Value, from_arrow, truth
 from muntin.kernels.arrays import Bytes, Ints, Mask
 from muntin.kernels.frames import records
 from muntin.kernels.frames.records import BREAKS, RowColumns, row_columns
@@ -267,6 +268,45 @@ class Bridge:
 
         answer = truth(evaluate(self.where, slot, inner))
         return np.broadcast_to(answer.true & answer.valid, before.num_rows)
+
+
+#: The row that a condition reads: the one that it is about, or the one before.
+Neighbour = Literal["this", "prev"]
+
+
+@dataclass(frozen=True)
+class RowCondition:
+    """A condition on a row and the row before it.
+
+    Slot ``p`` of the condition is a column ``f0..`` of one of the two rows; ``slots`` has the row
+    and the number of the column.
+    """
+
+    where: Node
+    slots: tuple[tuple[Neighbour, int], ...]
+
+    @classmethod
+    def native(cls, place: int) -> RowCondition:
+        """Return the condition that Spark has evaluated as column ``f{place}``."""
+        return cls(Slot(0), (("this", place),))
+
+    @property
+    def looks_back(self) -> bool:
+        return any(row == "prev" for row, _ in self.slots)
+
+    def holds(self, this: pa.Table, prev: pa.Table) -> Truth:
+        """Return for which rows the condition is true, and for which it is known."""
+
+        def slot(place: int) -> Value:
+            row, column = self.slots[place]
+            return from_arrow((this if row == "this" else prev)[f"f{column}"].combine_chunks())
+
+        def inner(node: Inner) -> Value:
+            raise AssertionError(node)  # the parser accepts no aggregate
+
+        answer = truth(evaluate(self.where, slot, inner))
+        true, valid = np.broadcast_arrays(answer.true, answer.valid, np.empty(this.num_rows))[:2]
+        return Truth(true & valid, valid)
 
 
 #: A policy by its name, or a condition.

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from muntin.errors import EmptySlotsError, TieError
 from muntin.kernels.arrays import EVER, Ints, Mask
-from muntin.kernels.frames.records import BREAKS, NEVER, REAL, SATISFIES
+from muntin.kernels.frames.records import BREAKS, NEVER, PATTERN, REAL, SATISFIES
 from muntin.kernels.frames.slots import fill_slots, follow_on
 from muntin.kernels.grouping import by_key_and_order
 from muntin.kernels.ticks import from_order, order_of_ticks
@@ -99,15 +99,26 @@ class Sequencer:
     lead: int = 1  # the number of successive empty slots framed one by one; the others count as one
 
     def arrange(
-        self, pool: pa.Table, key: Ints, keys: int, reached: KnownUpTo, before: pa.Table | None
+        self,
+        pool: pa.Table,
+        key: Ints,
+        keys: int,
+        reached: KnownUpTo,
+        before: pa.Table | None,
+        rows_before: pa.Table | None = None,
     ) -> OrderedBatch:
-        """Return final rows in order; ``before`` has the last real row of each key for a bridge."""
+        """Return final rows in order.
+
+        ``before`` has the last real row of each key for a bridge, ``rows_before`` its last row for
+        conditions that look back.
+        """
         final = self._final(pool, key, keys, reached)
         waiting = pool.filter(pa.array(~final)) if not final.all() else pool.slice(0, 0)
         row = np.flatnonzero(final)
         place = self._sorted(pool.take(pa.array(row)), key[row], keys)
         table, key = pool.take(pa.array(row[place])), key[row][place]
         table, key, refused = self._settle(table, key)
+        table = self.kind.after_rows(table, key, rows_before)
         first_held = np.full(keys, EVER)
         if waits(self.missing) and not reached.ended:
             table, key, held, held_key = self._hold_back(table, key, keys)
@@ -208,7 +219,8 @@ class Sequencer:
         if n == len(slot):
             return replace(plain, columns={"reach": np.ones(n, np.int64)}), dealt
         if n - len(slot) > MOST_SLOTS:
-            raise EmptySlotsError(n - len(slot), MOST_SLOTS)
+            of_pattern = self.kind.number == PATTERN
+            raise EmptySlotsError(n - len(slot), MOST_SLOTS, of_pattern=of_pattern)
         source, filled, covers = np.empty((3, n), np.int64)
         fill_slots(*columns, source, filled, covers, new_starts, dealt)
         came = source >= 0
