@@ -105,6 +105,7 @@ _MODULES = {
     "ordered": "muntin.specs.disorder",
     "own": "muntin.aggregates.functions",
     "own_synopsis": "muntin.aggregates.synopses.functions",
+    "pattern": "muntin.spark.api.frame_kinds",
     "per_key": "muntin.specs.disorder",
     "per_partition": "muntin.specs.disorder",
     "progress": "muntin.spark.queries.write",

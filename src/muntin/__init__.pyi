@@ -73,6 +73,7 @@ from muntin.spark.api.frame_kinds import between as between
 from muntin.spark.api.frame_kinds import boundary as boundary
 from muntin.spark.api.frame_kinds import delta as delta
 from muntin.spark.api.frame_kinds import density as density
+from muntin.spark.api.frame_kinds import pattern as pattern
 from muntin.spark.api.frame_kinds import region as region
 from muntin.spark.api.frame_kinds import threshold as threshold
 from muntin.spark.api.frame_kinds import trend as trend

@@ -15,6 +15,7 @@ from muntin.expressions.nodes import All, BooleanConstant, Comparison, Constant,
 from muntin.expressions.spark_expressions import Sql
 from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend
+from muntin.specs.frames.pattern import Pattern
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 from muntin.specs.frames.schemes import Schedule, Scheme
 
@@ -45,6 +46,8 @@ HUNDRED = Decimal(100)
         (mt.density("sum(vehicles) < 100", "60 seconds"), Density(SUM, "<", HUNDRED, "1 minute")),
         (mt.density(p=0.05, rate=2, per=60), Cluster(0.05, 2.0, 60)),
         (mt.region("b", along="milepost"), Region("b", "milepost")),
+        (mt.pattern("a+ b", a="x > 1", b="y"), Pattern("a+ b", {"b": "y", "a": "x > 1"})),
+        (mt.pattern("pattern", pattern="x"), Pattern("pattern", {"pattern": "x"})),
         (mt.region("b", "milepost", 2, "all"), Region("b", "milepost", "2", "all")),
     ],
     ids=lambda kind: getattr(kind, "label", ""),

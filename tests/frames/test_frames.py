@@ -16,6 +16,7 @@ import muntin as mt
 from muntin.reference.windows import END, MicroBatch
 from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend
+from muntin.specs.frames.pattern import Pattern
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 from muntin.testing import Played, Replay, assert_same_rows, replay
 from tests.drivers.cases import COLUMNS, ON_DDL, ddl, naive, texts
@@ -69,6 +70,8 @@ def public(kind: FrameKind) -> FrameKind:
             return mt.density(p=kind.p, rate=kind.rate, per=kind.per)
         case Region():
             return mt.region(kind.where, kind.along, kind.min_extent, kind.prefer)
+        case Pattern():
+            return mt.pattern(str(kind.tree), **dict(kind.conditions))
     raise AssertionError(kind)
 
 

@@ -10,6 +10,7 @@ The kind of frame comes first [Frames 4.3]:
           BETWEEN (condition) AND (condition) [INCLUSIVE BOTH | START | END | NEITHER]
           DENSITY comparison PER length  |  DENSITY P number RATE number PER length
           REGION condition ALONG column [EXTENT number] [PREFER LONGEST | WIDEST | ALL]
+          PATTERN (names with ? * + {m,n}, groups, |) DEFINE name AS condition, ...
     START WHEN (condition) [RESTART CLOSE | DROP | CONTINUE]
 
 The arguments that all kinds have follow in any order:
@@ -23,12 +24,13 @@ The arguments that all kinds have follow in any order:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from sqlglot.tokenizer_core import TokenType
 
-from muntin.errors import ArgumentError
+from muntin.errors import ArgumentError, ExpressionError
 from muntin.parser import arguments
 from muntin.parser.arguments import (
     PREFIX,
@@ -43,9 +45,11 @@ from muntin.parser.arguments import (
     read_word_argument,
 )
 from muntin.parser.cursor import Cursor
-from muntin.parser.errors import argument_refused
+from muntin.parser.errors import Position, SqlError, argument_refused
 from muntin.parser.expressions import read_constant, read_expression, read_length, read_number
+from muntin.parser.lexer import is_name, is_word
 from muntin.parser.statements import Expression, KindOfFrame
+from muntin.specs.frames.pattern import parse_pattern
 from muntin.specs.frames.schemes import Schedule, Scheme, adjacent, cover
 
 
@@ -65,12 +69,14 @@ def read_frames(cursor: Cursor) -> Clause:
 def read_kind(cursor: Cursor, form: Form) -> KindOfFrame:
     """Read the kind of frame and its own arguments."""
     place = cursor.place
-    word = cursor.choice(*_KINDS)
+    word = cursor.choice(*_KINDS, "PATTERN")
     stops = (*form.words, *_KIND_WORDS)
 
     def expression(what: str) -> Expression:
         return read_expression(cursor.until(lambda c: c.next_is(*stops)), what)
 
+    if word == "PATTERN":
+        return _pattern(cursor, expression, place)
     return KindOfFrame(word.lower(), _KINDS[word].read(cursor, expression), place)
 
 
@@ -142,6 +148,59 @@ def _region(cursor: Cursor, read: _ReadExpression) -> dict[str, object]:
     if cursor.accept("PREFER"):
         kind["prefer"] = cursor.choice("LONGEST", "WIDEST", "ALL").lower()
     return kind
+
+
+def _pattern(cursor: Cursor, read: _ReadExpression, place: Position) -> KindOfFrame:
+    """Read a pattern and the conditions of its names; a name's case does not matter."""
+    if not cursor.opens():
+        cursor.fail(expected="a pattern in parentheses, such as (rise+ fall)")
+    first = cursor.offset + 1
+    pattern = cursor.text[first : cursor.enclosed().end]
+    try:
+        tree = parse_pattern(pattern)
+    except ExpressionError as error:
+        raise SqlError(error.problem, cursor.text, first + (error.position or 0)) from None
+    except ArgumentError as error:
+        raise argument_refused(error, cursor.text, first) from None
+    names = dict.fromkeys(tree.names)
+    conditions = _definitions(cursor, read, tuple(names))
+    for name in names:
+        if name not in conditions:
+            match = re.search(rf"\b{name}\b", pattern)
+            at = first + (0 if match is None else match.start())
+            problem = f"{name} has no condition"
+            raise SqlError(problem, cursor.text, at, expected=f"{name} AS condition after DEFINE")
+    return KindOfFrame("pattern", conditions, place, (str(tree),))
+
+
+def _definitions(
+    cursor: Cursor, read: _ReadExpression, names: tuple[str, ...]
+) -> dict[str, Expression]:
+    """Read ``DEFINE rise AS x > prev.x, fall AS x < prev.x``."""
+    known = {**{name.casefold(): name for name in names}, **{name: name for name in names}}
+    conditions: dict[str, Expression] = {}
+    cursor.expect("DEFINE")
+    while True:
+        if cursor.peek is None or not is_name(cursor.peek):
+            cursor.fail(expected="a name of the pattern")
+        written = cursor.peek.text
+        name = known.get(written, known.get(written.casefold()))
+        if name is None:
+            cursor.fail(f"the pattern has no name {written}", expected=_listed(names), known=names)
+        if name in conditions:
+            cursor.fail(f"{name} is defined twice", expected="one condition for each name")
+        cursor.take()
+        cursor.expect("AS")
+        conditions[name] = read("a condition such as x > prev.x")
+        following = cursor.tokens[cursor.at + 1 : cursor.at + 3]
+        goes_on = len(following) == 2 and is_name(following[0]) and is_word(following[1], "AS")
+        # After a comma that is followed by something else, the next argument of a function begins.
+        if not goes_on or not cursor.accept_type(TokenType.COMMA):
+            return conditions
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return f"one of {', '.join(names)}" if len(names) > 1 else names[0]
 
 
 def _span(cursor: Cursor) -> dict[str, object]:

@@ -58,14 +58,19 @@ class Expression:
 
 @dataclass(frozen=True)
 class KindOfFrame:
-    """A kind of frame and its arguments, as ``mt.threshold`` and its siblings take them."""
+    """A kind of frame and its arguments, as ``mt.threshold`` and its siblings take them.
+
+    ``unnamed`` are arguments without a name, which come first.
+    """
 
     word: str
     arguments: Mapping[str, object]
     place: Position = field(compare=False)
+    unnamed: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.word}({_named(self.arguments)})"
+        first = [repr(argument) for argument in self.unnamed]
+        return f"{self.word}({', '.join([*first, *filter(None, [_named(self.arguments)])])})"
 
 
 @dataclass(frozen=True)

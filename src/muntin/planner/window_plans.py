@@ -253,7 +253,7 @@ def _value(name: str, value: object) -> object:
         return condition(value.text) if name == "gap" else value.text
     if isinstance(value, KindOfFrame):
         arguments = {key: _value(key, inner) for key, inner in value.arguments.items()}
-        return KINDS[value.word](**arguments)
+        return KINDS[value.word](*value.unnamed, **arguments)
     return value
 
 

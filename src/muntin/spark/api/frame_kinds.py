@@ -9,6 +9,7 @@ from muntin.aggregates.parse import own_functions, parse_comparison
 from muntin.errors import ArgumentError
 from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend
+from muntin.specs.frames.pattern import Pattern
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 
 
@@ -179,10 +180,42 @@ def region(
     return Region(_nonempty("where", where), along, min_extent, prefer)
 
 
+def pattern(pattern: str, /, **conditions: object) -> FrameKind:
+    """Find stretches of rows that match a pattern of conditions [Frames, appendix E].
+
+    The leftmost match is taken, and of the matches from its first row the longest; the search goes
+    on after its last row. A row may satisfy several conditions, and any assignment of names to
+    rows counts. A row that satisfies none ends every match.
+
+    >>> print(pattern("rise+ flat{2,5} fall", rise="x > prev.x", flat="x = prev.x",
+    ...               fall="x < prev.x").label)
+    pattern(rise+ flat{2,5} fall, rise=x > prev.x, flat=x = prev.x, fall=x < prev.x)
+
+    Args:
+        pattern: Names of conditions, each or a group ``( )`` of them followed by ``?``, ``*``,
+            ``+``, ``{m}``, ``{m,}`` or ``{m,n}``, and ``|`` between alternatives. It must not match
+            without a row.
+        conditions: The condition of each name: SQL text or a PySpark column. SQL text may read
+            ``prev.x``, the column ``x`` of the row before. A row that satisfies no condition is a
+            missing row if one of them is null.
+    """
+    return Pattern(pattern, conditions)
+
+
 #: The functions by their names, which are also the words of SQL's ``FRAME`` clause.
 KINDS: Mapping[str, Callable[..., FrameKind]] = {
     function.__name__: function
-    for function in (threshold, boundary, delta, aggregate, trend, between, density, region)
+    for function in (
+        threshold,
+        boundary,
+        delta,
+        aggregate,
+        trend,
+        between,
+        density,
+        region,
+        pattern,
+    )
 }
 
 

@@ -24,9 +24,10 @@ from muntin.operators.frames.arrow_kind import FrameOperatorInputs
 from muntin.operators.frames.batch_runs import in_batch
 from muntin.operators.frames.build import build
 from muntin.operators.frames.operator import FrameOperator
-from muntin.operators.frames.ordered_rows import Bridge
+from muntin.operators.frames.ordered_rows import Bridge, RowCondition
 from muntin.operators.protocol import Operator
 from muntin.spark.columns import column, named, to_arrow, to_spark
+from muntin.spark.plan.row_conditions import ConditionColumns
 from muntin.spark.plan.tied_rows import TieColumns
 from muntin.spark.plan.windows import WindowPlan
 from muntin.specs.frames.frame_kind import MISSING, Operand
@@ -118,9 +119,22 @@ class FramePlan(WindowPlan):
     def _operands(self) -> tuple[Operand, ...]:
         """What the kind reads of every row, or the slots of its running aggregate."""
         aggregate = self.framing.kind.running_aggregate
+        if self._looking_back is not None:
+            return tuple(self._looking_back.operands)
         if not isinstance(aggregate, Aggregate):
             return self.framing.kind.operands
         return tuple(Operand("condition", slot, "value") for slot in slots_of(aggregate))
+
+    @cached_property
+    def _looking_back(self) -> ConditionColumns | None:
+        """What the conditions of a kind read that may read the row before; None for others."""
+        framing = self.framing
+        if not framing.kind.looks_back:
+            return None
+        read = ConditionColumns(self.schema.names, self.axis.zone, framing.combines_ties)
+        for condition in framing.kind.operands:
+            read.add(condition)
+        return read
 
     @cached_property
     def _types(self) -> dict[str, pa.DataType]:
@@ -257,7 +271,13 @@ class FramePlan(WindowPlan):
             bridge=self._bridge,
             digest=self._digest,
             combined=None if self.combining is None else self.combining.combined(),
+            row_conditions=self._row_conditions,
         )
+
+    @property
+    def _row_conditions(self) -> tuple[RowCondition, ...]:
+        back = self._looking_back
+        return () if back is None else back.checked(self._typed("f"))
 
     def _typed(self, letter: str) -> tuple[pa.DataType, ...]:
         """Return the types of the columns ``f0..``, ``t0..`` and the like, in their order."""

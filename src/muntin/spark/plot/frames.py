@@ -93,7 +93,10 @@ def read_by(kind: FrameKind, names: Sequence[str]) -> object:
         read = aggregate.arguments
     texts = [str(value) for value in read if isinstance(value, str | Name | Sql)]
     columns_read = [[text] if text in names else columns_of(text) for text in texts]
-    columns = list(dict.fromkeys(itertools.chain.from_iterable(columns_read)))
+    # Where a kind looks back, ``prev.x`` is the column ``x`` of the row before.
+    before = "prev." if kind.looks_back else ""
+    read_names = (name.removeprefix(before) for name in itertools.chain(*columns_read))
+    columns = list(dict.fromkeys(read_names))
     if len(columns) == 1 and len(texts) == len(read):
         return columns[0]
     reads = f"reads {' and '.join(columns)}" if columns else "does not say which column it reads"
