@@ -32,6 +32,7 @@ def frames(
     aggregate: Callable[[Sequence[Row]], Any] = lambda rows: sum(row["x"] for row in rows),
     bridged: Callable[[Row, Row], bool | None] = lambda before, after: None,
     along: Callable[[Row], Any] = lambda row: 0,
+    reading_after: Callable[[Row | None, Row], Any] | None = None,
     **properties: Any,
 ) -> list[dict[str, Any]]:
     """Return the frames of rows along ``n``, by the reference."""
@@ -40,6 +41,7 @@ def frames(
         Axis(Domain.INTEGER),
         [],
         reading=reading,
+        reading_after=reading_after,
         aggregate=aggregate,
         bridged=bridged,
         along=along,
@@ -127,6 +129,28 @@ def between() -> Canvas:
         spans(frames(mt.between("x >= 8", "x <= 3"), ends)),
         [3, 8],
     )
+
+
+def pattern() -> Canvas:
+    def read(before: Row | None, row: Row) -> Any:
+        if before is None:
+            return None
+        moved = row["x"] - before["x"]
+        return {"fall" if moved < 0 else "rise" if moved > 0 else "flat"}
+
+    conditions = {"fall": "x < prev.x", "flat": "x = prev.x", "rise": "x > prev.x"}
+    kind = mt.pattern("fall+ flat? rise+", **conditions)
+    canvas = over_series(
+        'pattern("fall+ flat? rise+", ...)',
+        "Rows that fall and then rise: from 4 to 9, and from 12 to 15 with a flat row between.",
+        spans(frames(kind, lambda row: None, reading_after=read)),
+    )
+    before: Row | None = None
+    for row in SERIES:
+        (name,) = read(before, row) or ("",)
+        canvas.text(x_of(row["n"]), 217, name, size=11, fill=GREY[1], anchor="middle")
+        before = row
+    return canvas
 
 
 def density() -> Canvas:
@@ -398,6 +422,7 @@ def pictures() -> dict[str, str]:
         "between": between(),
         "density": density(),
         "region": region(),
+        "pattern": pattern(),
         "schemes": schemes(),
         "missing": missing(),
         "schedule": schedule(),
