@@ -75,6 +75,7 @@ def _usual_operator(framing: Framing, axis: Axis) -> tuple[type[FrameOperator], 
         return FrameOperator, {}
     scheme = framing.scheme
     overlap = 0 if scheme.overlap is None else axis.length("overlap", scheme.overlap)
-    # A cover to which no frame can be added has all frames.
-    name = "unconstrained" if scheme.fill == "saturated" else scheme.name
+    # A cover to which no frame can be added has all frames, and so has restart='continue'.
+    every_frame = scheme.fill == "saturated" or framing.kind.continues
+    name = "unconstrained" if every_frame else scheme.name
     return OverlappingFrames, {"scheme": name, "overlap": overlap}
