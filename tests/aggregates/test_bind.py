@@ -96,8 +96,8 @@ def run(
         (mt.median("a"), [A]),
         (mt.quantile("a", 0.9).filter("c > 1"), [Where(C, A)]),
         (mt.collect("a").filter("c > 1"), [Where(C, A)]),
-        (mt.stddev_samp("a"), [AsDouble(A)]),
-        (mt.var_pop("a").filter("c > 1"), [Where(C, AsDouble(A))]),
+        (mt.stddev_samp("a"), [A]),
+        (mt.var_pop("a").filter("c > 1"), [Where(C, A)]),
     ],
     ids=str,
 )
@@ -602,3 +602,38 @@ def test_a_decimal_mean_is_rounded_half_up(values: list[str], mean: str) -> None
     type_ = pa.decimal128(10, 2)
     (found,) = run(call("avg", type_), [pa.array(list(map(Decimal, values)), type_)])
     assert str(found) == mean
+
+
+LARGE = [2**53 + 1, 2**53 + 3, -(2**63), 2**63 - 1, None, 0, 7]
+WIDE = [Decimal("12345678901234567890123456.78"), Decimal("-0.01"), None, Decimal("3.10")]
+
+
+@pytest.mark.parametrize("function", ["var_samp", "var_pop", "stddev_samp", "stddev_pop"])
+@pytest.mark.parametrize(
+    ("values", "type_"),
+    [
+        (LARGE, pa.int64()),
+        (LARGE[:2], pa.int64()),
+        ([1, 2, 4, 4], pa.int32()),
+        ([5], pa.int64()),
+        ([None], pa.int64()),
+        (WIDE, pa.decimal128(30, 2)),
+        ([-value for value in WIDE if value is not None], pa.decimal128(38, 2)),
+        ([Decimal("0.1"), Decimal("0.2"), Decimal("0.4")], pa.decimal128(10, 1)),
+        ([Decimal(10**17), Decimal(10**17 + 2)], pa.decimal128(18, 0)),
+        ([Decimal(-3), Decimal(4)], pa.decimal128(38, 0)),
+    ],
+)
+def test_variances_of_integers_and_decimals_are_rounded_once(
+    function: str, values: list[Any], type_: pa.DataType
+) -> None:
+    """Beyond 2^53 a double cannot hold the values themselves."""
+    bound = bind(AggregateCall(function, function, (0,), (type_,), True))
+    column = pa.array(values, type_)
+    groups = Groups(np.zeros(len(values), np.int64), np.zeros(1, np.int64))
+    lifted = [a.lift([column], np.arange(len(values))) for a in bound.accumulators]
+    parts = [
+        combine(a.kind, columns, groups)
+        for a, columns in zip(bound.accumulators, lifted, strict=True)
+    ]
+    assert bound.finish(parts).to_pylist() == [aggregates.FUNCTIONS[function](values)]

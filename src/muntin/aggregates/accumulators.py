@@ -20,7 +20,12 @@ from muntin.aggregates.own_aggregate import CheckedAggregate
 from muntin.expressions.nodes import KeptRowsType
 from muntin.kernels.arrays import Ints
 from muntin.kernels.numbers import double_double
-from muntin.kernels.numbers.decimals import limbs_of_decimals, limbs_of_integers
+from muntin.kernels.numbers.decimals import (
+    limbs_of_decimals,
+    limbs_of_integers,
+    magnitudes,
+    squared,
+)
 from muntin.kernels.value_counts import lists
 
 
@@ -111,6 +116,24 @@ class WholeSum(Accumulator):
             return [pa.array(limb) for limb in limbs_of_decimals(column)]
         values = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
         return [pa.array(limb) for limb in limbs_of_integers(values)]
+
+
+@dataclass(frozen=True)
+class WholeSquares(Accumulator):
+    """The exact sum of the squares of integers or decimals."""
+
+    @property
+    def kind(self) -> AccumulatorKind:
+        return AccumulatorKind.ADD
+
+    @property
+    def columns(self) -> list[pa.DataType]:
+        assert self.type is not None  # it has a default only because of other accumulators
+        wide = pa.types.is_decimal(self.type) and self.type.precision > 18
+        return [pa.int64()] * (8 if wide else 4)
+
+    def lift(self, slots: Sequence[pa.Array], order: Ints) -> list[pa.Array]:
+        return [pa.array(limb) for limb in squared(magnitudes(slots[self.slots[0]]))]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.aggregates.accumulators import Accumulator, Count, DoubleSum, WholeSum
+from muntin.aggregates.accumulators import (
+    Accumulator,
+    Count,
+    DoubleSum,
+    WholeSquares,
+    WholeSum,
+)
 from muntin.aggregates.definition import (
     AggregateCall,
     BoundAggregate,
@@ -22,7 +28,7 @@ from muntin.aggregates.definition import (
 )
 from muntin.errors import SumOverflowError
 from muntin.expressions.spark_expressions import AsDouble, Both, Expression, NotNull, Times, Where
-from muntin.kernels.arrays import Ints
+from muntin.kernels.arrays import Floats, Ints, Mask
 from muntin.kernels.numbers import decimals, double_double
 
 
@@ -107,26 +113,76 @@ class Variance(Definition):
     sample: bool = True
     root: bool = False
 
-    def slots(
-        self, arguments: tuple[Expression, ...], condition: Expression | None
-    ) -> list[Expression]:
-        return [where(condition, AsDouble(arguments[0]))]
-
     def bind(self, call: AggregateCall) -> BoundAggregate:
-        place = call.slots[:1]
-        moments = (Count(place), DoubleSum(place), DoubleSum(place, squares=True))
-        return BoundAggregate(moments, pa.float64(), self._finish)
+        place, type_ = call.slots[:1], call.type
+        if pa.types.is_floating(type_):
+            moments: tuple[Accumulator, ...] = (
+                *(Count(place), DoubleSum(place), DoubleSum(place, squares=True)),
+            )
+            return BoundAggregate(moments, pa.float64(), self._finish_doubles)
+        call.require(pa.types.is_integer(type_) or pa.types.is_decimal(type_), "a number")
+        whole = (Count(place), WholeSum(place, type_), WholeSquares(place, type_))
+        scale = type_.scale if pa.types.is_decimal(type_) else 0
+        return BoundAggregate(whole, pa.float64(), self._finish_whole(scale))
 
-    def _finish(self, columns: Columns) -> pa.Array:
+    def _finish_doubles(self, columns: Columns) -> pa.Array:
         counts, sums, squares = _counts(columns[0]), _pair(columns[1]), _pair(columns[2])
+        finite = np.isfinite(sums[0]) & np.isfinite(squares[0])
+        values = np.where(finite, self._of_moments(counts, sums, squares), np.nan)
+        return self._result(values, counts)
+
+    def _of_moments(
+        self, counts: Ints, sums: double_double.Pair, squares: double_double.Pair
+    ) -> Floats:
         n = counts.astype(np.float64)
         # n * sum(x^2) - sum(x)^2 in double-double, so that a large mean does not cost precision.
         spread = double_double.minus_square(double_double.times(squares, n), sums)
         free = n * (n - 1) if self.sample else n * n
-        variance = np.maximum(double_double.divide(spread, free), 0.0)
+        return np.maximum(double_double.divide(spread, free), 0.0)
+
+    def _finish_whole(self, scale: int) -> Finish:
+        def finish(columns: Columns) -> pa.Array:
+            counts, sums, squares = _counts(columns[0]), _ints(columns[1]), _ints(columns[2])
+            values, exact = self._of_small(counts, sums, squares)
+            rest = np.flatnonzero(~exact if scale == 0 else counts > 0)
+            few_sums, few_squares = ([limb[rest] for limb in part] for part in (sums, squares))
+            values[rest] = self._of_integers(counts[rest], few_sums, few_squares, scale)
+            return self._result(values, counts)
+
+        return finish
+
+    def _of_small(
+        self, counts: Ints, sums: Sequence[Ints], squares: Sequence[Ints]
+    ) -> tuple[Floats, Mask]:
+        """Return variances of integers, and where all on the way to them fits 106 bits."""
+        total, over = decimals.wrapped([sums[0], sums[1]])
+        high, sign = squares[1] + (squares[2] << 32), total >> np.int64(63)
+        small = ~over & (np.abs(total) < 2**53) & (counts < 2**26) & (squares[2] < 2**6)
+        for limb in sums[2:]:
+            small &= limb == (sign & 0xFFFF_FFFF) if limb is not sums[-1] else limb == sign
+        for limb in squares[3:]:
+            small &= limb == 0
+        doubles = total.astype(np.float64), np.zeros(len(total))
+        return self._of_moments(counts, doubles, double_double.of_integers(high, squares[0])), small
+
+    def _of_integers(
+        self, counts: Ints, sums: Sequence[Ints], squares: Sequence[Ints], scale: int
+    ) -> Floats:
+        """Return variances by integers of any size, each rounded once."""
+        values = np.full(len(counts), np.nan)
+        unit = 10 ** (2 * scale)
+        moments = zip(
+            counts.tolist(), decimals.as_integers(sums), decimals.as_integers(squares), strict=True
+        )
+        for place, (n, total, square) in enumerate(moments):
+            free = n * (n - 1) if self.sample else n * n
+            if free:
+                values[place] = (n * square - total * total) / (free * unit)
+        return values
+
+    def _result(self, variance: Floats, counts: Ints) -> pa.Array:
         values = np.sqrt(variance) if self.root else variance
-        finite = np.isfinite(sums[0]) & np.isfinite(squares[0])
-        return _doubles(np.where(finite, values, np.nan), counts > int(self.sample))
+        return _doubles(values, counts > int(self.sample))
 
 
 DEFINITIONS = (

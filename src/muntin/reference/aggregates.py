@@ -54,12 +54,15 @@ def mean(values: Values, scale: int = 0) -> Any:
 
 
 def variance(values: Values, *, sample: bool) -> float | None:
-    """The mean square distance from the mean; null for one value of a sample, as in Spark."""
-    kept = [float(value) for value in present(values)]
+    """The mean square distance from the mean, exact but for one rounding at the end.
+
+    Null for one value of a sample, as in Spark.
+    """
+    kept = present(values)
     free = len(kept) - 1 if sample else len(kept)
     if free <= 0:
         return None
-    if not all(map(math.isfinite, kept)):
+    if any(isinstance(value, float) and not math.isfinite(value) for value in kept):
         return math.nan
     exact = [Fraction(value) for value in kept]
     middle = sum(exact, Fraction()) / len(exact)

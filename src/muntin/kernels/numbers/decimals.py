@@ -68,6 +68,47 @@ def limbs_of_decimals(column: pa.Array) -> list[Ints]:
     ]
 
 
+def magnitudes(column: pa.Array) -> list[Words]:
+    """Return the absolute values of integers or decimals in unsigned parts of 32 bits; null is 0.
+
+    >>> [part.tolist() for part in magnitudes(pa.array([-(2**33) - 1, None]))]
+    [[1, 0], [2, 0]]
+    """
+    if not pa.types.is_decimal(column.type):
+        values: Ints = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+        numbers = [np.abs(values).view(np.uint64)]
+    else:
+        low, high = words(column)
+        negative = high < 0
+        low = np.where(negative, ~low + np.uint64(1), low)
+        upper = np.where(negative, ~high + (low == 0), high).view(np.uint64)
+        numbers = [low, upper] if column.type.precision > 18 else [low]
+    mask = np.uint64(_LOW_BITS)
+    return [part for number in numbers for part in (number & mask, number >> np.uint64(32))]
+
+
+def squared(parts: Sequence[Words]) -> list[Ints]:
+    """Return the squares of numbers in unsigned parts of 32 bits, as settled limbs.
+
+    >>> [limb.tolist() for limb in squared([np.array([3], np.uint64), np.array([1], np.uint64)])]
+    [[9], [6], [1], [0]]
+    """
+    rows, mask = len(parts[0]), np.uint64(_LOW_BITS)
+    limbs: list[Ints] = [np.zeros(rows, np.int64) for _ in range(2 * len(parts))]
+    used = [place for place, part in enumerate(parts) if part.any()]
+    if used == [0]:  # small numbers, as most are
+        product = parts[0] * parts[0]
+        limbs[:2] = (product & mask).view(np.int64), (product >> np.uint64(32)).view(np.int64)
+        return limbs
+    for left in used:
+        for right in (place for place in used if place >= left):
+            product = parts[left] * parts[right]
+            times = np.int64(1 if left == right else 2)
+            limbs[left + right] += (product & mask).view(np.int64) * times
+            limbs[left + right + 1] += (product >> np.uint64(32)).view(np.int64) * times
+    return settle(limbs)
+
+
 def settle(limbs: Sequence[Ints]) -> list[Ints]:
     """Carry what exceeds 32 bits into the next limb; the last keeps the sign."""
     settled = list(limbs)

@@ -19,7 +19,7 @@ from muntin.aggregates.definition import AggregateCall, BoundAggregate
 from muntin.errors import UnsupportedTypeError
 from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.frames import records
-from muntin.kernels.numbers.decimals import words
+from muntin.kernels.numbers.decimals import as_doubles, words
 from muntin.kernels.numbers.order_keys import order_keys
 from muntin.kernels.ticks import to_ticks
 from muntin.operators.frames.ordered_rows import COLUMNS, Bridge, CombinedTies, RowCondition
@@ -326,6 +326,13 @@ def number_columns(column: pa.Array) -> dict[str, pa.Array]:
         whole = unscaled(column) if pa.types.is_decimal(column.type) else column.cast(pa.int64())
         return {"whole": whole.fill_null(0)}
     return {"real": column.cast(pa.float64()).fill_null(0.0)}
+
+
+def nearest_doubles(column: pa.Array) -> pa.Array:
+    """Return numbers as the nearest doubles, as Spark's cast does; 0 if missing."""
+    if pa.types.is_decimal(column.type):
+        return pa.array(as_doubles(column.fill_null(0)))
+    return column.cast(pa.float64(), safe=False).fill_null(0.0)
 
 
 def in_order(column: pa.Array) -> Ints:

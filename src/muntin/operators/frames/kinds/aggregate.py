@@ -51,6 +51,7 @@ from muntin.operators.frames.arrow_kind import (
     check_digits,
     check_result,
     is_whole,
+    nearest_doubles,
     number_columns,
     scale_of,
     signed,
@@ -82,6 +83,8 @@ _FUNCTIONS = {
 }
 #: The aggregates that kernels compute: they need no more than a few numbers.
 KNOWN_TO_KERNELS = tuple(_FUNCTIONS)
+#: Frames compute these with doubles, as Spark does.
+_VARIANCES = ("var_samp", "var_pop", "stddev_samp", "stddev_pop")
 _SIGNS = {"<": records.LESS, "<=": records.AT_MOST, ">": records.MORE, ">=": records.AT_LEAST}
 
 
@@ -125,7 +128,9 @@ class ArrowAggregate(ArrowKind):
         columns = {"counts": pc.is_valid(operands[0])}
         if self.function in ("first", "last") and len(operands) == 2:
             columns["counts"] = operands[1].fill_null(False)
-        if self.function not in ("count", "count_if"):
+        if self.function in _VARIANCES:
+            columns["real"] = nearest_doubles(operands[0])
+        elif self.function not in ("count", "count_if"):
             columns |= number_columns(operands[0])
         if self.function == "weighted_avg":
             columns["weight"] = operands[1].cast(pa.float64()).fill_null(0.0)
@@ -185,7 +190,7 @@ def _known_function(framing: Framing, types: tuple[pa.DataType, ...]) -> str:
     bound = bind(_call(kind, types))
     check_result(kind, bound)
     if function in KNOWN_TO_KERNELS:
-        if function not in ("count", "count_if"):
+        if function not in ("count", "count_if", *_VARIANCES):
             check_digits(kind, types[0])
         return function
     if not all(accumulator.bounded for accumulator in bound.accumulators):
