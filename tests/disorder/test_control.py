@@ -99,3 +99,9 @@ def test_what_cannot_be_read_is_counted_once_and_ignored(axis: Axis, kind: Any, 
     messages = told(axis, (kind, value), ("end", None))
     assert messages[0] == (shard_label(0), "control_refused", None, 1)
     assert [row[1] for row in messages[1:]] == ["end", "end"]
+
+
+def test_punctuation_for_one_key_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(mt.ArgumentError, match="punctuation from outside is for all keys; for one"):
+        mt.punctuate(tmp_path, 5, key="a")
+    assert not list(tmp_path.iterdir())

@@ -391,7 +391,7 @@ def test_streams_that_cannot_meet(
     with pytest.raises(mt.ArgumentError, match=r"it is a integer column.*timestamp values"):
         high_loss(losses).fill(numbers, on="at", key="router_id")
     with pytest.raises(mt.ArgumentError, match="sliding and tumbling windows can be filled"):
-        mt.stream(losses, "ts", "router").rows(3).fill(losses)
+        mt.stream(loss_replay.df, "ts", "router", mt.ordered()).rows(3).fill(losses)
 
 
 def test_plans_that_are_not_of_the_same_frames(losses: DataFrame, messages: DataFrame) -> None:

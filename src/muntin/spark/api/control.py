@@ -51,12 +51,20 @@ def end(folder: str | Path) -> None:
     _write(folder, {"kind": "end", "value": None})
 
 
-def punctuate(folder: str | Path, value: object) -> None:
-    """Write that no more rows below ``value`` will come.
+def punctuate(folder: str | Path, value: object, key: object = None) -> None:
+    """Write that no more rows below ``value`` will come, of any key.
 
     A value that the stream's ``on`` cannot have is ignored there, and counted in the query's
-    progress under ``control_refused``.
+    progress under ``control_refused``. A ``key`` is refused: punctuation for one key comes in the
+    stream itself, with ``mt.punctuated(..., key=True)``.
     """
+    if key is not None:
+        raise ArgumentError(
+            "key",
+            key,
+            "punctuation from outside is for all keys; for one key mark rows of the stream: "
+            "disorder=mt.punctuated('...', key=True)",
+        )
     text = str(value)
     if isinstance(value, bool) or not (_is_moment(text) or _is_number(text)):
         raise ArgumentError(

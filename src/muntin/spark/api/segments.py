@@ -32,7 +32,9 @@ from muntin.spark.plan.window_ids import rows_with_windows
 from muntin.spark.plan.windows import AnySpec, WindowDetails, WindowPlan
 from muntin.specs.fill import Empty, Filling, StoredFramesSpec
 from muntin.specs.frames.framing import Framing
-from muntin.specs.windows import Unfinished, Window
+from muntin.specs.resample import Instants
+from muntin.specs.row_windows import Landmarks
+from muntin.specs.windows import Latch, Unfinished, Window
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,11 +232,8 @@ def filled(
 ) -> Filled:
     """Return segments and the rows that fill them; raise if they do not suit each other."""
     plain = segments.bare
-    if not isinstance(plain.spec, Framing | Window | StoredFramesSpec):
-        raise ArgumentError(
-            "fill", str(plain.spec), "frames, sliding and tumbling windows can be filled"
-        )
     source, described = other_source(segments.source, other, on)
+    _check_fillable(plain, source)
     place = second_place(plain, source, along)
     if source.df.isStreaming and not plain.is_streaming:
         source.check_other("fills")
@@ -244,6 +243,29 @@ def filled(
     result = Filled(segments, replace(source, by=by), filling, matches, _condition(where), place)
     fill_plan(FillPlan(plain, (result.fill_source(()),)))  # raises if something does not suit
     return result
+
+
+def _check_fillable(plain: WindowPlan, source: StreamInput) -> None:
+    """Raise if windows cannot be filled, or only where they and the filling rows are batches."""
+    if isinstance(plain.spec, Framing | Window | StoredFramesSpec | Instants):
+        return
+    if isinstance(plain.spec, Latch):
+        raise ArgumentError(
+            "fill", str(plain.spec), "a latch has no start, so all rows up to its end would fill it"
+        )
+    if isinstance(plain.spec, Landmarks) and plain.spec.slide is None:
+        raise ArgumentError(
+            "fill",
+            str(plain.spec),
+            "a landmark window without slide= has no end that rows lie before",
+        )
+    if plain.is_streaming or source.df.isStreaming:
+        raise ArgumentError(
+            "fill",
+            str(plain.spec),
+            "on a stream frames, sliding and tumbling windows can be filled, because they tell how "
+            "far back the next of them begins; these windows can be filled in a batch",
+        )
 
 
 def _stored(segments: Segments, shards: int) -> Stored:
@@ -258,7 +280,7 @@ def _stored(segments: Segments, shards: int) -> Stored:
         )
     names = [name for name in plain.naming.bounds if name not in ("n", "n_missing")]
     along = plain.region_bounds or ()
-    start, end = (n for n in names if n.endswith(("_start", "_end")) and n not in along)
+    start, end = FillPlan(plain, ()).bounds
     columns = (*plain.keys, *(plain.prefix + name for name in names))
     frames = Plan(plain).df.select(*(named(name) for name in columns))
     bounds = plain.prefix + start, plain.prefix + end

@@ -121,6 +121,13 @@ class Stream(StreamJoins):
             unfinished: What happens at the end of input to windows that end beyond the data.
             prefix: Put before the names of Muntin's own result columns.
         """
+        if isinstance(origin, str) and origin.strip().lower() == "first":
+            raise ArgumentError(
+                "origin",
+                origin,
+                "a landmark at the first row of a key is not there; give a value, or a condition "
+                "on a row with start=",
+            )
         if start is None and not isinstance(origin, list | tuple):
             if slide is None:
                 raise ArgumentError("slide", None, "with one landmark say how far windows grow")

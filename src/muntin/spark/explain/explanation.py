@@ -212,6 +212,8 @@ def _filling(plan: FillPlan, source: FillSource) -> str:
 
 def _held(plan: FillPlan, source: FillSource) -> str:
     """Return what is held of the filling rows, and until when."""
+    if plan.plain.is_streaming and not source.source.df.isStreaming:
+        return "nothing: the table is complete, and is read again in every micro-batch"
     spec, filling = plan.plain.spec, source.filling
     since, bounded = "the first open window began", "bounded"
     if isinstance(spec, Framing):

@@ -27,10 +27,11 @@ from muntin.spark.plan.second_attribute import SecondPlace
 from muntin.spark.plan.second_input import SecondInput, digits_of
 from muntin.spark.plan.windows import WindowPlan
 from muntin.specs.axis import Axis
-from muntin.specs.fill import CLOSED, HALF_OPEN, OPEN, Edge, Filling, StoredFramesSpec
+from muntin.specs.fill import CLOSED, HALF_OPEN, LEFT_OPEN, OPEN, Edge, Filling, StoredFramesSpec
 from muntin.specs.frames.framing import Framing
 from muntin.specs.may_change import MAY_CHANGE
 from muntin.specs.resample import Instants
+from muntin.specs.row_windows import RowWindow, SlideOnWindow, TupleWindow
 from muntin.specs.windows import Landmark, Window
 
 
@@ -100,6 +101,10 @@ class FillSource(SecondInput, WindowPlan):
     function: Function | None = field(default=None, metadata=MAY_CHANGE)
     returns: spark_types.StructType | None = None
     along: SecondPlace | None = None
+
+    @property
+    def ranks(self) -> bool:
+        return False  # filling rows have a place in ``on``, whatever they fill
 
     def _for_the_window(self) -> list[SparkColumn]:
         columns = [] if self.where is None else [condition(self.where).alias("w")]
@@ -217,11 +222,26 @@ class FillPlan(PlanParts):
         spec = self.plain.spec
         if isinstance(spec, StoredFramesSpec | Instants):
             return spec.edge
+        if isinstance(spec, RowWindow):
+            return CLOSED  # from its first row to its last
+        if isinstance(spec, TupleWindow | SlideOnWindow):
+            return LEFT_OPEN
         if not isinstance(spec, Framing):
             return HALF_OPEN
         if spec.bounds == "liberal":
             return OPEN
         return HALF_OPEN if spec.readings == "until_next" else CLOSED
+
+    @property
+    def bounds(self) -> tuple[str, str]:
+        """The columns between which rows fill; those of windows over rows count ranks."""
+        spec = self.plain.spec
+        if isinstance(spec, StoredFramesSpec):
+            return spec.names
+        if isinstance(spec, RowWindow):
+            return "on_start", "on_end"
+        frames = isinstance(spec, Framing | Instants)
+        return ("frame_start", "frame_end") if frames else ("window_start", "window_end")
 
     @cached_property
     def operator(self) -> FillOperator:
@@ -233,16 +253,11 @@ class FillPlan(PlanParts):
 
     def _filled(self, operator: Operator) -> FillOperator:
         spec = self.plain.spec
-        names = ("frame_start", "frame_end")
-        if isinstance(spec, StoredFramesSpec):
-            names = spec.names
-        elif not isinstance(spec, Framing | Instants):
-            names = ("window_start", "window_end")
         segments = OperatorSegments(
             operator,
             self.axis,
             self.segments.key_types,
-            *names,
+            *self.bounds,
             edge=self.edge,
             edges=spec.edges(self.axis) if isinstance(spec, Window | Landmark) else None,
             fragments=isinstance(spec, Framing) and spec.fragments is not None,

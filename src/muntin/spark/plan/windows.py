@@ -130,11 +130,16 @@ class WindowPlan(TypedInput, PlanParts):
         lengths = () if disorder is None else disorder.lengths
         return sum(self.axis.length("slack", length) for length in lengths)
 
+    @property
+    def ranks(self) -> bool:
+        """True if windows are bounded by ranks, so that results have ``on_start``, ``on_end``."""
+        return isinstance(self.spec, RowWindow)
+
     @cached_property
     def slots(self) -> list[Expression]:
         """Every expression that Spark evaluates for the aggregates, once each."""
         wanted = [slot for c in self.columns for a in c.aggregates for slot in slots_of(a)]
-        if isinstance(self.spec, RowWindow):
+        if self.ranks:
             wanted.append(Name(self.source.on))  # for on_start and on_end
         return list(dict.fromkeys(wanted))
 
@@ -215,7 +220,7 @@ class WindowPlan(TypedInput, PlanParts):
     def calls(self) -> tuple[AggregateCall, ...]:
         """The aggregates with their types."""
         calls = []
-        if isinstance(self.spec, RowWindow):
+        if self.ranks:
             place = self.slots.index(Name(self.source.on))
             type_ = to_arrow(self.schema[self.source.on].dataType, "on")
             calls = [
