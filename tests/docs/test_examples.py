@@ -15,7 +15,9 @@ from tests.docs.scripts import ROOT
 
 DOCS = ROOT / "docs"
 PAGES = [
+    DOCS / "concepts" / "exactness.md",
     DOCS / "concepts" / "frames.md",
+    DOCS / "concepts" / "synopses.md",
     *sorted((DOCS / "concepts" / "frames").glob("*.md")),
     *(page for page in sorted((DOCS / "sql").glob("*.md")) if "```python" in page.read_text()),
 ]
