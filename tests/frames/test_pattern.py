@@ -160,6 +160,16 @@ def test_a_maximum_that_is_too_near_to_be_met_ends_the_wait() -> None:
     assert ends_of(short.frames(rows_of("a a"), upto=2)) == [(0, 0), (1, 1)]
 
 
+# on     0 1 2 3 4         a carried row is never the last one, also within a maximum
+# row    a ? a a
+def test_carried_rows_meet_maxima() -> None:
+    by_count = matching("a+", max_count=2, missing="carry")
+    assert ends_of(by_count.frames(rows_of("a ? a a"), end=True)) == [(0, 0), (2, 3)]
+    # A real row after 5 is too far to carry the missing row to the first one.
+    by_duration = matching("a+", max_duration=3, missing="carry")
+    assert by_duration.frames(rows_of("a ?"), upto=5) == [(0, 0, 0, 1, 0, "final")]
+
+
 def test_keys_wait_apart() -> None:
     fed = matching("a+ b")
     rows = [*rows_of("a b"), *rows_of("a a", k="b")]

@@ -88,7 +88,9 @@ def _refused(
     """Return an error of Muntin at the argument or the aggregate that it is about."""
     places = {} if clause is None else clause.places
     if isinstance(error, UnknownColumnError):
-        return unknown_column(query, error.name, places.get(error.argument, place), error.columns)
+        offset = _named(error.name, [tree for part in near for tree in _trees(part)])
+        own_place = places.get(error.argument, place if offset is None else offset)
+        return unknown_column(query, error.name, own_place, error.columns)
     if isinstance(error, ContradictionError):
         sides = [side.argument for side in error.sides]
         own = next((places[side] for side in sides if side in places), place)
@@ -101,8 +103,9 @@ def _refused(
         return SqlError(f"{_given(query, own, error)}: {reason}", query.text, own)
     if isinstance(error, UnsupportedTypeError):
         return SqlError(str(error), query.text, _place_of(error.about, query, near) or place)
-    problem = error.problem if isinstance(error, ExpressionError) else str(error)
-    return SqlError(problem, query.text, place)
+    if isinstance(error, ExpressionError):
+        return SqlError(error.problem, query.text, _place_of(error.text, query, near) or place)
+    return SqlError(str(error), query.text, place)
 
 
 def _writer(clause: Placed | None) -> Callable[[Mention], str]:

@@ -84,10 +84,31 @@ class NamedRow(PatternNode):
 
 
 @dataclass(frozen=True)
-class Successive(PatternNode):
-    """Parts that follow each other."""
+class PatternParts(PatternNode):
+    """Several parts; subclasses decide how they lie to each other."""
 
     parts: tuple[PatternNode, ...]
+
+    @property
+    def steps(self) -> int:
+        return sum(part.steps for part in self.parts)
+
+    @property
+    def names(self) -> Iterator[str]:
+        for part in self.parts:
+            yield from part.names
+
+    @property
+    def _limits(self) -> list[int] | None:
+        """The most rows of each part; None if a part has no limit."""
+        most = [part.most for part in self.parts]
+        known = [each for each in most if each is not None]
+        return known if len(known) == len(most) else None
+
+
+@dataclass(frozen=True)
+class Successive(PatternParts):
+    """Parts that follow each other."""
 
     @property
     def least(self) -> int:
@@ -95,27 +116,15 @@ class Successive(PatternNode):
 
     @property
     def most(self) -> int | None:
-        most = [part.most for part in self.parts]
-        return None if None in most else sum(each for each in most if each is not None)
-
-    @property
-    def steps(self) -> int:
-        return sum(part.steps for part in self.parts)
-
-    @property
-    def names(self) -> Iterator[str]:
-        for part in self.parts:
-            yield from part.names
+        return None if self._limits is None else sum(self._limits)
 
     def __str__(self) -> str:
         return " ".join(_grouped(part, Alternatives) for part in self.parts)
 
 
 @dataclass(frozen=True)
-class Alternatives(PatternNode):
+class Alternatives(PatternParts):
     """Parts of which one matches."""
-
-    parts: tuple[PatternNode, ...]
 
     @property
     def least(self) -> int:
@@ -123,17 +132,7 @@ class Alternatives(PatternNode):
 
     @property
     def most(self) -> int | None:
-        most = [part.most for part in self.parts]
-        return None if None in most else max(each for each in most if each is not None)
-
-    @property
-    def steps(self) -> int:
-        return sum(part.steps for part in self.parts)
-
-    @property
-    def names(self) -> Iterator[str]:
-        for part in self.parts:
-            yield from part.names
+        return None if self._limits is None else max(self._limits)
 
     def __str__(self) -> str:
         return " | ".join(map(str, self.parts))
