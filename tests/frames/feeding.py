@@ -83,7 +83,7 @@ def feeding(
         calls=tuple(calls),
         bound_type=pa.int64(),
         lateness_type=pa.int64(),
-        read=read or (pa.bool_() if truth else pa.int64(),),
+        read=(pa.bool_() if truth else pa.int64(),) if read is None else read,
         ties=(pa.int64(),) if framing.tie_order else (),
         bridge=bridge(str(framing.missing)) if framing.predicted else None,
     )

@@ -12,6 +12,7 @@ import muntin as mt
 from muntin.errors import ArgumentError, UnsupportedTypeError
 from muntin.operators.frames.arrow_kind import FrameOperatorInputs
 from muntin.operators.frames.build import build
+from muntin.operators.frames.kinds.aggregate import refuse_unbounded
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.framing import Framing
 from tests.frames.feeding import COUNT, feeding, line
@@ -102,19 +103,11 @@ def of(condition: str, **properties: Any) -> Any:
 @pytest.mark.parametrize(
     ("condition", "properties", "error", "message"),
     [
-        ("median(v) > 3", {}, ArgumentError, r"'median\(v\)' .*would have to keep all its rows"),
-        (
-            "median(v) > 3",
-            {},
-            ArgumentError,
-            "these do not need that: count, .*, and those whose state is bounded: sketches and",
-        ),
-        ("listed(v) > 3", {}, ArgumentError, r"grows with the rows .*\(bounded = False\); these"),
         (
             f"{DISTINCT} > 3",
             {"scheme": "advancing"},
             ArgumentError,
-            "frames cannot overlap; leave out scheme= and restart='continue', or use one of count",
+            "frames cannot overlap; leave out scheme= and restart='continue', or compare one of c",
         ),
         (
             "approx_top_k(v) > 3",
@@ -135,6 +128,113 @@ def test_aggregates_that_cannot_decide(
 ) -> None:
     with pytest.raises(error, match=message):
         of(condition, **properties)
+
+
+# on     0 1 2 3 4 5 6 7 8 9 ...
+# v      1 2 9 4 5 1 1 1 1 7 8 0 2
+@pytest.mark.parametrize(
+    ("condition", "span", "expected"),
+    [
+        ("max(v) - min(v) > 5", None, [(0, 2), (3, 9), (10, 11)]),
+        ("sum(v) >= 10 AND 3 <= count(v)", None, [(0, 2), (3, 5), (6, 9), (10, 12)]),
+        # A row that alone breaks the condition of a maximal frame lies in none.
+        ("sum(v) / count(v) <= 3 AND duration < 4", None, [(0, 1), (5, 8), (11, 12)]),
+        # One row has no duration, so nothing is divided, and null is not true.
+        ("count(v) / duration >= 1", None, [(p, p + 1) for p in range(0, 12, 2)]),
+        ("median(v) > 3", None, [(0, 4)]),
+        ("sum(v) > 5 OR count(v) >= 3", "minimal", [(0, 2), (3, 4), (5, 7), (8, 9), (10, 10)]),
+        ("sum(v) BETWEEN 3 AND 9", "maximal", [(2, 2), (3, 4), (9, 9), (10, 11)]),
+        ("NOT sum(v) > 9", "maximal", [(0, 1), (2, 2), (3, 4), (5, 8), (9, 9), (10, 11), (12, 12)]),
+    ],
+)
+@pytest.mark.parametrize("split", [1, 4, 13])
+def test_conditions_on_several_aggregates(
+    condition: str, span: str | None, expected: list[tuple[int, int]], split: int
+) -> None:
+    fed, rows = feeding(mt.aggregate(condition, span)), line("1 2 9 4 5 1 1 1 1 7 8 0 2")
+    found = []
+    for first in range(0, 13, split):
+        found += fed.frames(rows[first : first + split], upto=min(first + split, 13))
+    found += fed.frames(end=True)
+    assert [row[1:3] for row in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("signs", "span"),
+    [
+        ("sum(v) > 3 AND 2 <= max(v)", "minimal"),
+        ("sum(v) < 3 AND min(v) <= 2 AND duration < 9", "maximal"),
+        ("sum(v) > avg(v)", "minimal"),
+    ],
+)
+def test_the_signs_of_a_condition_say_which_frames_it_makes(signs: str, span: str) -> None:
+    assert mt.aggregate(signs).span == span
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "sum(v) > 3 AND max(v) < 2",
+        "sum(v) > 3 OR max(v) > 2",
+        "NOT (sum(v) > 3 AND max(v) > 1)",
+        "sum(v) BETWEEN 1 AND 5",
+        "sum(v) = max(v)",
+    ],
+)
+def test_other_conditions_need_a_span(condition: str) -> None:
+    with pytest.raises(ArgumentError) as refused:
+        mt.aggregate(condition)
+    assert str(refused.value) == (
+        f"span=None cannot be used: {condition!r} does not say which frames it makes, as > and >= "
+        "alone, or < and <= alone, joined by AND would; give span='minimal' (a frame ends with the "
+        "first row that makes it true) or span='maximal' (it grows while it is true)"
+    )
+    assert mt.aggregate(condition, "maximal").label == f"aggregate({condition}, span=maximal)"
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("sum(v) > v", "column 'v' stands outside an aggregate; of a frame as a whole there is"),
+        ("sum(v) > 2 AND foo(v) > 3", r"'foo\(v\)' cannot be used; \+ - \* / abs, comparisons"),
+        ("v > 3", "compare one aggregate with a number, .*, or several, such as 'sum"),
+        ("count(*) FILTER (WHERE v > avg(v)) / count(*) > 2", "a correlated aggregate cannot"),
+    ],
+)
+def test_conditions_that_cannot_be_read(condition: str, message: str) -> None:
+    with pytest.raises(mt.ExpressionError, match=message):
+        mt.aggregate(condition)
+
+
+def test_a_condition_compares_what_can_be_compared() -> None:
+    with pytest.raises(
+        UnsupportedTypeError, match=r"aggregate\(max\(name\) - min.* needs a number"
+    ):
+        of("max(name) - min(name) > 3")
+    with pytest.raises(ArgumentError, match="frames cannot overlap; leave out scheme="):
+        of("max(v) - min(v) > 3", scheme="advancing")
+
+
+@pytest.mark.parametrize("condition", ["median(v) > 3", "listed(v) > 3", "median(v) > avg(v)"])
+def test_a_stream_keeps_the_values_of_frames_that_are_bounded(condition: str) -> None:
+    def checked(**properties: Any) -> None:
+        span = properties.pop("span", None)
+        kind = mt.aggregate(condition, span, functions={"listed": Listed()})
+        framing = Framing(kind, "on", **properties)
+        refuse_unbounded(framing, of(condition, span=span, **properties))
+
+    checked(max_count=9)
+    checked(max_duration=9, cut=True, span="maximal")
+    with pytest.raises(ArgumentError) as refused:
+        checked()
+    message = str(refused.value).replace("Listed", "listed")
+    assert message.startswith(
+        f"condition={condition!r} cannot be used: an open frame would have to keep all its "
+        "values for it, and on a stream it may grow without end; give max_count= or "
+        "max_duration=, or read a batch; these keep a few numbers: count, "
+    )
+    with pytest.raises(ArgumentError, match=r"max_duration= with cut=True, or read a batch"):
+        checked(max_duration=9, span="maximal")  # it would go on until its condition breaks
 
 
 def test_two_arguments() -> None:

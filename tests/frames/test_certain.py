@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 import muntin as mt
@@ -148,8 +147,7 @@ def test_a_minimal_frame_of_held_values_is_as_long_as_its_last_row_holds() -> No
 @pytest.mark.parametrize("sum_of", ["sum(v) >= 3", "turned(v, v) >= 2"])
 def test_missing_rows_make_a_minimal_frame_large_enough(sum_of: str) -> None:
     kind = mt.aggregate(sum_of, functions={"turned": Turned()})
-    read = (pa.int64(),) * (2 if "turned" in sum_of else 1)
-    fed = feeding(kind, min_count=3, missing="satisfy", read=read)
+    fed = feeding(kind, min_count=3, missing="satisfy")
     found = fed.frames(line("3 ? 0 3"), upto=4)
     found += fed.frames(line("? ?", 4), upto=6) + fed.frames(end=True)
     assert found == [(0, 0, 2, 2, 1, "final"), (1, 3, 5, 1, 2, "final")]

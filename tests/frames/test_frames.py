@@ -13,9 +13,19 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import muntin as mt
+from muntin.operators.frames.build import build
+from muntin.operators.frames.kinds.aggregate import refuse_unbounded
 from muntin.reference.windows import END, MicroBatch
 from muntin.specs.frames.frame_kind import FrameKind
-from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend
+from muntin.specs.frames.kinds import (
+    AggregateCondition,
+    Between,
+    Boundary,
+    Crossing,
+    Delta,
+    Threshold,
+    Trend,
+)
 from muntin.specs.frames.pattern import Pattern
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 from muntin.testing import Played, Replay, assert_same_rows, replay
@@ -60,6 +70,9 @@ def public(kind: FrameKind) -> FrameKind:
             restart = None if start is None else kind.restart
             functions = measures.FUNCTIONS
             return mt.aggregate(condition(kind), kind.span, start, restart, functions)
+        case AggregateCondition(start=start):
+            restart = None if start is None else kind.restart
+            return mt.aggregate(kind.text, kind.span, start, restart, measures.FUNCTIONS)
         case Trend():
             return mt.trend(kind.value, kind.direction, kind.strict)
         case Between():
@@ -111,7 +124,11 @@ def check_batch(spark: SparkSession, case: FrameCase) -> None:
 
 
 def is_streamed(case: FrameCase) -> bool:
-    """A stream has no longest frame, as a test below shows."""
+    """A stream has no longest frame, as a test below shows, and keeps no more and more values."""
+    try:
+        refuse_unbounded(case.framing, build(case.framing, case.typed()))
+    except mt.ArgumentError:
+        return False
     return is_short(case) and not case.framing.longest
 
 
@@ -419,7 +436,7 @@ RECORD = "a record for every key"
             mt.aggregate("approx_count_distinct(value) >= 100"),
             {},
             (),
-            f"bounded: {PENDING}, and {RECORD} with a partial row of the aggregate that decides",
+            f"bounded: {PENDING}, and {RECORD} with a partial row of the aggregates that decide",
         ),
         (
             mt.aggregate("sum(value) >= 100"),
@@ -541,9 +558,13 @@ def of(kind: Any, **properties: Any) -> Callable[[DataFrame], Any]:
         (of(mt.aggregate("sum(wide) > 3")), TypeError, "decimals of up to 18 digits"),
         (of(FLAG, missing="prev.name > next.x"), TypeError, "prev.name > next.x needs a string"),
         (of(FLAG, missing="prev.x"), TypeError, "prev.x needs a condition"),
-        # Aggregates that would have to keep every row of an open frame.
-        (of(mt.aggregate("median(x) > 3")), mt.ArgumentError, r"'median\(x\)' .*keep all its rows"),
-        (of(mt.aggregate("mode(x) > 3")), mt.ArgumentError, "these do not need that: count, "),
+        # Conditions that are evaluated row by row, for one open frame.
+        (
+            of(mt.aggregate("median(x) > 3"), scheme="advancing"),
+            mt.ArgumentError,
+            r"'median\(x\) > 3' .*frames cannot overlap; leave out scheme=",
+        ),
+        (of(mt.aggregate("max(x) - min(name) > 3")), TypeError, "needs a number .* type string"),
         # Expressions that are not conditions.
         (of(mt.threshold(7)), mt.ArgumentError, "where=7 .*SQL text or a PySpark column"),
         (of(mt.threshold("max(x) > 1")), mt.ExpressionError, "aggregate cannot stand in a cond"),
@@ -613,3 +634,11 @@ def test_a_stream_of_frames_says_how_disordered_it_is(spark: SparkSession) -> No
     rates = spark.readStream.format("rate").load()
     with pytest.raises(mt.ArgumentError, match=r"mt.ordered\(\).*mt.slack"):
         mt.stream(rates, "timestamp").frames(mt.threshold("value > 3")).plan()
+
+
+def test_a_stream_bounds_the_frames_of_a_median(spark: SparkSession) -> None:
+    rates = mt.stream(spark.readStream.format("rate").load(), "timestamp", None, mt.ordered())
+    kind = mt.aggregate("median(value) > 3 AND count(*) / duration >= 2")
+    with pytest.raises(mt.ArgumentError, match=r"keep all its values.*give max_count="):
+        rates.frames(kind).plan()
+    assert rates.frames(kind, max_count=9).plan() is not None

@@ -19,9 +19,9 @@ from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.parse import parse_bridge, parse_with_previous
 from muntin.errors import ArgumentError
 from muntin.expressions.nodes import Comparison, Node, Slot, Text
-from muntin.expressions.spark_expressions import Sql
 from muntin.operators.frames.arrow_kind import FrameOperatorInputs
 from muntin.operators.frames.build import build
+from muntin.operators.frames.kinds.aggregate import KNOWN_TO_KERNELS
 from muntin.operators.frames.ordered_rows import Bridge, CombinedTies, RowCondition
 from muntin.operators.protocol import InputBatch, MemoryState, Operator, Punctuation
 from muntin.reference import aggregates
@@ -30,7 +30,16 @@ from muntin.reference.windows import END, Evaluate, MicroBatch, Outcome
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.frame_kind import FrameKind, Starting
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend, level
+from muntin.specs.frames.kinds import (
+    AggregateCondition,
+    Between,
+    Boundary,
+    Crossing,
+    Delta,
+    Threshold,
+    Trend,
+    level,
+)
 from muntin.specs.frames.pattern import Pattern, parse_pattern
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 from muntin.specs.frames.schemes import Schedule, Scheme
@@ -94,6 +103,8 @@ class FrameCase(Arrivals):
                 return row["b"] is True, row["s"] == "a"
             case Crossing(aggregate=Aggregate() as deciding):
                 return None if measures.lacks(deciding, row) else True
+            case AggregateCondition(aggregates=deciding_all):
+                return None if any(measures.lacks(a, row) for a in deciding_all) else True  # type: ignore[arg-type]
             case Boundary(every=every) if every is not None:
                 return level(value, every.value)
         return value
@@ -254,6 +265,8 @@ class FrameCase(Arrivals):
                 return tuple(SLOT_TYPES)
             case Crossing(aggregate=Aggregate() as deciding):
                 return measures.types(deciding)
+            case AggregateCondition() as condition:
+                return tuple(type_ for type_, _ in measures.operands(condition, ()))
         return (TYPES[self.column],)
 
     def table(self, rows: Sequence[Row]) -> pa.Table:
@@ -272,6 +285,8 @@ class FrameCase(Arrivals):
             case Crossing(aggregate=Aggregate() as deciding):
                 slots = [measures.slots(deciding, row) for row in rows]
                 read = [[each[p] for each in slots] for p in range(len(self.read_types))]
+            case AggregateCondition() as condition:
+                read = [values for _, values in measures.operands(condition, rows)]
             case _:
                 read = [[row[self.column] for row in rows]]
         for place, (values, type_) in enumerate(zip(read, self.read_types, strict=True)):
@@ -391,6 +406,8 @@ PATTERNS = (
 
 def _meaning(kind: FrameKind) -> Evaluate | None:
     """Return the reference function of the aggregate that decides about frames."""
+    if isinstance(kind, AggregateCondition):
+        return measures.condition_truth(kind.text)
     if not isinstance(kind, Crossing | Density):
         return None
     assert isinstance(kind.aggregate, Aggregate)
@@ -398,7 +415,7 @@ def _meaning(kind: FrameKind) -> Evaluate | None:
 
 
 #: The aggregates of densities.
-DENSITIES = (*filter(measures.is_plain, measures.MEASURES), Aggregate("median", (Sql("v"),)))
+DENSITIES = tuple(filter(measures.is_plain, measures.MEASURES))
 
 
 def _column(aggregate: Aggregate) -> str:
@@ -407,7 +424,7 @@ def _column(aggregate: Aggregate) -> str:
 
 #: The kinds of frames, by the word for them here.
 KINDS = (
-    *("threshold", "boundary", "delta", "measure", "trend", "between"),
+    *("threshold", "boundary", "delta", "measure", "condition", "trend", "between"),
     *("density", "cluster", "region", "pattern"),
 )
 
@@ -444,6 +461,10 @@ def kinds(draw: st.DrawFn, domain: Domain, words: Sequence[str]) -> tuple[FrameK
             limit = draw(st.sampled_from(measures.limits()))
             span = draw(st.sampled_from([None, None, "maximal", "minimal"]))
             return Crossing(deciding, sign, limit, span, start, restart), _column(deciding)
+        case "condition":
+            text = draw(st.sampled_from(list(measures.CONDITIONS)))
+            span = draw(st.sampled_from([None, "maximal", "minimal"]))
+            return measures.condition(text, span, start, restart), "*"
         case "trend":
             column = draw(st.sampled_from(["v", "i", "d", *OTHERS]))
             direction = draw(st.sampled_from(["increasing", "decreasing", "flat"]))
@@ -539,18 +560,28 @@ def framings(
         "schedule": sometimes(schedules(domain), 2),
     }
     computed = isinstance(kind, Crossing) and not measures.is_plain(kind.aggregate)  # type: ignore[arg-type]
+    computed = computed or isinstance(kind, AggregateCondition)
     if computed or column in OTHERS:
         options["ties"] = draw(st.sampled_from(["fail", "first", "last"]))
-    if isinstance(kind, Crossing) and kind.aggregate.function == "own":  # type: ignore[attr-defined]
-        options["scheme"] = None
-        if kind.start is not None and kind.restart == "continue":
-            crossing = kind.aggregate, kind.sign, kind.limit, kind.span
-            kind = Crossing(*crossing, kind.start, "drop")
+    if isinstance(kind, AggregateCondition) or (
+        isinstance(kind, Crossing) and kind.aggregate.function not in KNOWN_TO_KERNELS  # type: ignore[attr-defined]
+    ):
+        options["scheme"] = None  # the frames of a condition evaluated row by row do not overlap
+        kind = replace_restart(kind)
     if isinstance(kind, Cluster) and options["max_count"] is None:
         options["max_duration"] = options["max_duration"] or length(12)
     options["tie_order"] = "tie" if options["ties"] in ("first", "last") else None
     options["until"] = "until" if options["readings"] == "interval" else None
     return _agreeing(kind, options), column
+
+
+def replace_restart(kind: Crossing | AggregateCondition) -> FrameKind:
+    """Return the kind; where frames would go on beside others, they are dropped instead."""
+    if kind.start is None or kind.restart != "continue":
+        return kind
+    if isinstance(kind, Crossing):
+        return Crossing(kind.aggregate, kind.sign, kind.limit, kind.span, kind.start, "drop")
+    return measures.condition(kind.text, kind.span, kind.start, "drop")
 
 
 def _agreeing(kind: FrameKind, options: dict[str, Any]) -> Framing:

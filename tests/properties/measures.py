@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from muntin.aggregates.definition import AggregateCall
-from muntin.aggregates.functions import Aggregate
+from muntin.aggregates.functions import Aggregate, slots_of
 from muntin.aggregates.own_aggregate import OwnAggregate, grouped_sum
-from muntin.aggregates.parse import parse_comparison
+from muntin.aggregates.parse import FrameCondition, parse_comparison, parse_frame_condition
+from muntin.errors import ArgumentError
 from muntin.reference import aggregates
 from muntin.reference.windows import Evaluate
+from muntin.specs.frames.frame_kind import FrameKind
+from muntin.specs.frames.kinds import AggregateCondition
 from tests.properties.arriving import SLOT_TYPES, SLOTS
 
 TYPES = dict(zip(SLOTS, SLOT_TYPES, strict=True))
@@ -67,6 +73,8 @@ TEXTS = (
     "approx_percentile(v, 0.5)",
     "approx_percentile(i, 0.9) FILTER (WHERE b)",
     "turned(v, i)",
+    "median(v)",
+    "count(DISTINCT i)",
 )
 MEASURES = tuple(parse_comparison(f"{text} > 0", FUNCTIONS)[0] for text in TEXTS)
 
@@ -78,6 +86,74 @@ def text(aggregate: Aggregate) -> str:
 
 #: The limits that aggregates are compared with; some are not doubles, some are thirds.
 LIMITS = ("0", "1", "1.5", "3", "0.333333", "0.7", "-0.3333335", "27.63")
+
+
+#: Conditions on several aggregates with what they mean: given a function that returns an aggregate
+#: by its text, and the duration. Null is None, and only a division by zero makes one.
+CONDITIONS: dict[str, Callable[[Callable[[str], Any], Any], bool | None]] = {
+    "max(v) - min(v) > 1": lambda of, last: of("max(v)") - of("min(v)") > 1,
+    "2 <= sum(i) AND count(*) >= 3": lambda of, last: of("sum(i)") >= 2 and of("count(*)") >= 3,
+    "sum(i) / sum(v) >= 1.5": lambda of, last: _over(of("sum(i)"), of("sum(v)"), operator.ge, 1.5),
+    "count(*) / duration >= 0.5": lambda of, last: _over(of("count(*)"), last, operator.ge, 0.5),
+    "count(*) / duration < 0.5": lambda of, last: _over(of("count(*)"), last, operator.lt, 0.5),
+    "abs(sum(d)) <= 4 AND duration < 9": lambda of, last: abs(of("sum(d)")) <= 4 and last < 9,
+    "sum(d) * 2 - avg(v) < 3": lambda of, last: float(of("sum(d)") * 2) - of("avg(v)") < 3,
+    "avg(d) > median(v)": lambda of, last: float(of("avg(d)")) > of("median(v)"),
+    "last(i) > first(i)": lambda of, last: of("last(i)") > of("first(i)"),
+    "sum(i) > 3 OR turned(v, i) < 0": lambda of, last: of("sum(i)") > 3 or of("turned(v, i)") < 0,
+    "NOT (count(DISTINCT i) > 2)": lambda of, last: not of("count(DISTINCT i)") > 2,
+    "sum(i) BETWEEN 0 AND 4": lambda of, last: 0 <= of("sum(i)") <= 4,
+    "bool_or(b) AND count(*) = 2": lambda of, last: of("bool_or(b)") and of("count(*)") == 2,
+}
+
+
+def _over(dividend: Any, divisor: Any, compares: Callable[[Any, Any], bool], limit: float) -> Any:
+    return None if divisor == 0 else compares(float(dividend) / float(divisor), limit)
+
+
+def condition(text: str, span: str | None = None, *starting: Any) -> FrameKind:
+    """Return the kind of a condition; those that do not say which frames they make need a span."""
+    parsed = parse_frame_condition(text, FUNCTIONS)
+    assert isinstance(parsed, FrameCondition)
+    deciding = parsed.text, parsed.aggregates, parsed.where, parsed.signs
+    try:
+        return AggregateCondition(*deciding, span, *starting)
+    except ArgumentError:
+        return AggregateCondition(*deciding, "maximal", *starting)
+
+
+def condition_truth(text: str) -> Evaluate:
+    """Return the truth of a condition over the rows of a frame."""
+    meaning = CONDITIONS[text]
+
+    def truth(rows: Sequence[Any]) -> Any:
+        def of(aggregate: str) -> Any:
+            return evaluator(parse_comparison(f"{aggregate} > 0", FUNCTIONS)[0])(rows)
+
+        ons = [row["on"] for row in rows]
+        lasted = max(ons) - min(ons)
+        if isinstance(lasted, timedelta):
+            is_date = not isinstance(ons[0], datetime)
+            lasted = (
+                lasted.days if is_date else Fraction(lasted // timedelta(microseconds=1), 10**6)
+            )
+        holds = meaning(of, lasted)
+        return None if holds is None else bool(holds)
+
+    return truth
+
+
+def operands(kind: AggregateCondition, rows: Sequence[Row]) -> list[tuple[pa.DataType, list[Any]]]:
+    """Return the type and the values of every slot that Spark evaluates, each of them once."""
+    columns: dict[Any, tuple[pa.DataType, list[Any]]] = {}
+    for aggregate in kind.aggregates:
+        assert isinstance(aggregate, Aggregate)
+        values = [slots(aggregate, row) for row in rows]
+        for place, (slot, type_) in enumerate(
+            zip(slots_of(aggregate), types(aggregate), strict=True)
+        ):
+            columns[slot] = type_, [each[place] for each in values]
+    return list(columns.values())
 
 
 def names(aggregate: Aggregate) -> list[str]:

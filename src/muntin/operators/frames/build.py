@@ -22,7 +22,15 @@ from muntin.operators.frames.sequencer import Slots
 from muntin.specs.axis import Axis
 from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend
+from muntin.specs.frames.kinds import (
+    AggregateCondition,
+    Between,
+    Boundary,
+    Crossing,
+    Delta,
+    Threshold,
+    Trend,
+)
 from muntin.specs.frames.own_function import OwnKind
 from muntin.specs.frames.pattern import Pattern
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
@@ -33,6 +41,7 @@ KINDS: dict[type[FrameKind], type[ArrowKind]] = {
     Boundary: ArrowBoundary,
     Delta: ArrowDelta,
     Crossing: ArrowAggregate,
+    AggregateCondition: ArrowAggregate,
     Trend: ArrowTrend,
     Between: ArrowBetween,
     Density: ArrowDensity,

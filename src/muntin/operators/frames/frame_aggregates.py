@@ -6,6 +6,7 @@ close are stretches of such rows, so the kernels that slide over panes compute t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 
 from muntin.aggregates.definition import AggregateCall
 from muntin.expressions.evaluate import evaluate
-from muntin.expressions.nodes import Comparison, Constant, Inner, Slot
+from muntin.expressions.nodes import Comparison, Constant, Inner, Node, Slot
 from muntin.expressions.values import Value, from_arrow, truth
 from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.frames.records import is_open
@@ -155,14 +156,22 @@ def meets(values: pa.Array, sign: str, limit: Decimal) -> Mask:
     """Return the mask of values for which ``value sign limit`` holds; false for null and NaN."""
     if pa.types.is_boolean(values.type):
         values = values.cast(pa.int64())
+    compared = Comparison(sign, Slot(0), Constant(limit))
+    return is_true(compared, [value_of(values)], len(values))
 
-    def slot(place: int) -> Value:
-        return from_arrow(values)
+
+def value_of(values: pa.Array) -> Value:
+    """Return the values of an aggregate for a condition, in which NaN is no value."""
+    if pa.types.is_floating(values.type):
+        values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
+    return from_arrow(values)
+
+
+def is_true(where: Node, values: Sequence[Value], size: int) -> Mask:
+    """Return where a condition on these values is true; its slots are their places."""
 
     def inner(node: Inner) -> Value:
-        raise AssertionError(node)  # a comparison with a number contains no aggregate
+        raise AssertionError(node)  # aggregates are slots already
 
-    answer = truth(evaluate(Comparison(sign, Slot(0), Constant(limit)), slot, inner))
-    unknown = pc.is_null(values, nan_is_null=True).to_numpy(zero_copy_only=False)
-    mask: Mask = answer.true & answer.valid & ~unknown
-    return mask
+    answer = truth(evaluate(where, lambda place: values[place], inner))
+    return np.broadcast_to(answer.true & answer.valid, size).copy()

@@ -77,7 +77,8 @@ class FrameReference:
     whether start and end of a between hold; null if a row lacks a value that the kind's aggregate
     needs, else true. For a pattern it is the set of names whose conditions hold, null if none holds
     and one is null; ``reading_after`` is the same given the row before it, if there is one, and the
-    row. ``aggregate`` is the kind's aggregate; ``aggregates`` are computed for each frame.
+    row. ``aggregate`` is the kind's aggregate, or the truth of a condition on several aggregates;
+    ``aggregates`` are computed for each frame.
     """
 
     framing: Framing

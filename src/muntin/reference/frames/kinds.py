@@ -27,7 +27,15 @@ from muntin.reference.frames.pattern import matches
 from muntin.reference.frames.places import LocalConditions, OnNumbers, RowPlace
 from muntin.reference.windows import Evaluate
 from muntin.specs.frames.frame_kind import FrameKind, Sign
-from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend
+from muntin.specs.frames.kinds import (
+    AggregateCondition,
+    Between,
+    Boundary,
+    Crossing,
+    Delta,
+    Threshold,
+    Trend,
+)
 from muntin.specs.frames.pattern import Pattern
 from muntin.specs.frames.row_kinds import Cluster, Density
 
@@ -81,6 +89,13 @@ def _crossing(kind: Crossing, aggregate: Evaluate | None) -> Condition:
         aggregate([place.row for place in places if place.row is not None]),
         kind.sign,
         kind.limit,
+    )
+
+
+def _aggregate_condition(kind: AggregateCondition, aggregate: Evaluate | None) -> Condition:
+    assert aggregate is not None, "frames by a condition on aggregates need its truth"
+    return lambda places: (
+        aggregate([place.row for place in places if place.row is not None]) is True
     )
 
 
@@ -256,6 +271,7 @@ CONDITIONS: Mapping[type[FrameKind], Callable[[Any, Evaluate | None], Condition]
     Delta: _delta,
     Trend: _trend,
     Crossing: _crossing,
+    AggregateCondition: _aggregate_condition,
 }
 #: The kinds whose frames are found in their own way.
 OTHERS: Mapping[type[FrameKind], Callable[[Any, Line, Evaluate | None], list[Frame]]] = {

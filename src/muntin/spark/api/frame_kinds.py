@@ -5,10 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from muntin.aggregates.own_aggregate import OwnAggregate
-from muntin.aggregates.parse import own_functions, parse_comparison
+from muntin.aggregates.parse import (
+    FrameCondition,
+    own_functions,
+    parse_comparison,
+    parse_frame_condition,
+)
 from muntin.errors import ArgumentError
 from muntin.specs.frames.frame_kind import FrameKind
-from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend
+from muntin.specs.frames.kinds import (
+    AggregateCondition,
+    Between,
+    Boundary,
+    Crossing,
+    Delta,
+    Threshold,
+    Trend,
+)
 from muntin.specs.frames.pattern import Pattern
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 
@@ -80,21 +93,34 @@ def aggregate(
     row that would bring it above 100 opens the next. A row that alone breaks the condition of a
     maximal frame lies in none.
 
-    Sketches and your own aggregates are computed row by row in Python, which is slower, and their
-    frames do not overlap; what they keep has to be bounded.
+    The condition may be any expression of aggregates, such as ``"max(x) - min(x) > 5"`` or
+    ``"sum(v) >= 100 AND count(*) >= 5"``; ``duration`` in it is the last ``on`` of the frame minus
+    the first, in seconds (days of a date column, else the column's own unit). If all comparisons
+    are > or >=, frames are minimal; if all are < or <=, maximal; otherwise give ``span``. Null is
+    not true. A maximal frame grows while the condition holds row by row.
+
+    Such conditions, sketches, exact quantiles and your own aggregates are computed row by row in
+    Python, which is slower, and their frames do not overlap; on a stream what they keep has to be
+    bounded.
 
     >>> print(aggregate("sum(vehicles) >= 100").label)
     aggregate(sum(vehicles) >= 100, span=minimal)
+    >>> print(aggregate("count(*) / duration < 2").label)
+    aggregate(count(*) / duration < 2, span=maximal)
 
     Args:
-        condition: An aggregate compared with a number by <, <=, > or >=.
+        condition: An aggregate compared with a number by <, <=, > or >=, or any condition on
+            aggregates and ``duration``.
         span: ``"minimal"`` or ``"maximal"``, if the comparison should not decide.
         start: A condition on rows; frames open only where it holds.
         restart: As for :func:`delta`.
         functions: Your own aggregates by the names that the condition calls them, as for a stream.
     """
-    deciding, sign, limit = parse_comparison(condition, own_functions(functions or {}))
-    return Crossing(deciding, sign, limit, span, start, restart)
+    parsed = parse_frame_condition(condition, own_functions(functions or {}))
+    if not isinstance(parsed, FrameCondition):
+        return Crossing(*parsed, span, start, restart)
+    deciding = parsed.text, parsed.aggregates, parsed.where, parsed.signs
+    return AggregateCondition(*deciding, span, start, restart)
 
 
 def trend(value: object, direction: str, strict: bool = True) -> FrameKind:

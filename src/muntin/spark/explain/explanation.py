@@ -9,7 +9,7 @@ from decimal import Decimal
 from pyspark.sql import functions as F  # noqa: N812
 
 from muntin.operators.frames.held_rows import OverlappingFrames
-from muntin.operators.frames.kinds.aggregate import AggregateRowByRow
+from muntin.operators.frames.row_by_row import AggregateRowByRow
 from muntin.operators.windows.operator import WindowOperator
 from muntin.operators.windows.panes import WORTH_COMBINING
 from muntin.spark.exchange.messages import DATA

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from muntin.operators.frames.kinds.aggregate import AggregateRowByRow
+from muntin.operators.frames.row_by_row import AggregateRowByRow
 from muntin.operators.rows.operator import RowWindowOperator
 from muntin.operators.rows.synopses import SynopsisOperator
 from muntin.operators.windows.operator import WindowOperator
@@ -135,7 +135,10 @@ def _of_frames(plan: FramePlan) -> StateProfile:
     framing = plan.framing
     record, bounded = _record(framing)
     if isinstance(plan.operator, AggregateRowByRow):
-        record = f"{record} with a partial row of the aggregate that decides"
+        record = f"{record} with a partial row of the aggregates that decide"
+        # A stream whose frames are not bounded is refused if the aggregates keep all values.
+        if not plan.operator.is_bounded:
+            record, bounded = f"{record}, which keep all values of the open frame", False
     kept = KeptPart(plan.operator.contents.cells.accumulators, "frame")
     aggregates = f"the aggregates of each open frame, {kept.size} each{kept.more}"
     parts = (_PENDING, record, *([aggregates] if plan.columns else []))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,6 +24,7 @@ from muntin.expressions.types import check, no_aggregate
 from muntin.operators.frames.arrow_kind import FrameOperatorInputs
 from muntin.operators.frames.batch_runs import in_batch
 from muntin.operators.frames.build import build
+from muntin.operators.frames.kinds.aggregate import refuse_unbounded
 from muntin.operators.frames.operator import FrameOperator
 from muntin.operators.frames.ordered_rows import Bridge, RowCondition
 from muntin.operators.protocol import Operator
@@ -117,13 +119,18 @@ class FramePlan(WindowPlan):
 
     @property
     def _operands(self) -> tuple[Operand, ...]:
-        """What the kind reads of every row, or the slots of its running aggregate."""
-        aggregate = self.framing.kind.running_aggregate
+        """What the kind reads of every row, or the slots of its running aggregates."""
         if self._looking_back is not None:
             return tuple(self._looking_back.operands)
-        if not isinstance(aggregate, Aggregate):
+        if not self._deciding:
             return self.framing.kind.operands
-        return tuple(Operand("condition", slot, "value") for slot in slots_of(aggregate))
+        slots = dict.fromkeys(slot for aggregate in self._deciding for slot in slots_of(aggregate))
+        return tuple(Operand("condition", slot, "value") for slot in slots)
+
+    @property
+    def _deciding(self) -> list[Aggregate]:
+        """The running aggregates that decide about frames."""
+        return [a for a in self.framing.kind.running_aggregates if isinstance(a, Aggregate)]
 
     @cached_property
     def _looking_back(self) -> ConditionColumns | None:
@@ -156,8 +163,8 @@ class FramePlan(WindowPlan):
             self._operand_column(operand).alias(f"f{place}")
             for place, operand in enumerate(self._operands)
         ]
-        if isinstance(kind.running_aggregate, Aggregate):
-            columns.append(self._lacks(kind.running_aggregate).alias("lacks"))
+        if self._deciding:
+            columns.append(self._lacks(self._deciding).alias("lacks"))
         if kind.start_condition is not None:
             columns.append(self._native("start", kind.start_condition).alias("opens"))
         if framing.until is not None:
@@ -182,10 +189,11 @@ class FramePlan(WindowPlan):
             return column(operand.given)
         return self._native(operand.argument, operand.given)
 
-    def _lacks(self, aggregate: Aggregate) -> SparkColumn:
+    def _lacks(self, aggregates: Sequence[Aggregate]) -> SparkColumn:
         """True where an argument of an aggregate is null or NaN."""
         lacking = F.lit(False)
-        for argument in aggregate.arguments:
+        arguments = dict.fromkeys(a for aggregate in aggregates for a in aggregate.arguments)
+        for argument in arguments:
             value = column(argument)
             lacking = lacking | value.isNull()
             if isinstance(
@@ -310,6 +318,7 @@ class FramePlan(WindowPlan):
                 "which frame is the longest is known only when input ends, and a stream does not; "
                 "leave it out, or read a batch",
             )
+        refuse_unbounded(self.framing, self.operator)
 
 
 def _side(written: str, text: str) -> tuple[str, str]:

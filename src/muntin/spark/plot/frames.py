@@ -87,10 +87,11 @@ def read_by(kind: FrameKind, names: Sequence[str]) -> object:
     """Return what is drawn by default: the one column that a kind of frame reads."""
     if len(kind.operands) == 1 and kind.operands[0].role == "value":
         return kind.operands[0].given
-    aggregate = kind.running_aggregate or kind.window_aggregate
+    aggregates = [*kind.running_aggregates, kind.window_aggregate]
     read: Sequence[object] = [o.given for o in kind.operands if o.role != "column"]
-    if isinstance(aggregate, Aggregate):
-        read = aggregate.arguments
+    for aggregate in aggregates:
+        if isinstance(aggregate, Aggregate):
+            read = [*read, *aggregate.arguments]
     texts = [str(value) for value in read if isinstance(value, str | Name | Sql)]
     columns_read = [[text] if text in names else columns_of(text) for text in texts]
     # Where a kind looks back, ``prev.x`` is the column ``x`` of the row before.

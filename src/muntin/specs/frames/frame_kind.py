@@ -99,9 +99,9 @@ class FrameKind:
         return False
 
     @property
-    def running_aggregate(self) -> object:
-        """The aggregate of the open frame's rows that decides about the next row, or None."""
-        return None
+    def running_aggregates(self) -> tuple[object, ...]:
+        """The aggregates of the open frame's rows that decide about the next row."""
+        return ()
 
     @property
     def window_aggregate(self) -> object:

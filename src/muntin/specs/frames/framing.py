@@ -99,6 +99,11 @@ class Framing:
         return self.scheme.overlapping or self.kind.continues
 
     @property
+    def has_bounded_frames(self) -> bool:
+        """True if no open frame grows beyond a maximum: it is cut there, or given up."""
+        return self._is_limited and (self.cut or self.kind.span == "minimal")
+
+    @property
     def combines_ties(self) -> bool:
         """True if rows that tie become one row with values of its own."""
         return self.ties not in ("fail", "first", "last")

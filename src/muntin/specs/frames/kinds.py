@@ -209,8 +209,13 @@ class Crossing(Starting):
         return f"aggregate({self.aggregate} {self.sign} {self.limit}{more})"
 
     @property
-    def running_aggregate(self) -> object:
-        return self.aggregate
+    def running_aggregates(self) -> tuple[object, ...]:
+        return (self.aggregate,)
+
+    @property
+    def condition_text(self) -> str:
+        """The condition, for messages."""
+        return f"{self.aggregate} {self.sign} {self.limit}"
 
     @property
     def rows_counted(self) -> tuple[int, int | None]:
@@ -225,7 +230,7 @@ class Crossing(Starting):
         super().check(framing)
         if str(self.aggregate) != "count(*)":
             return
-        word = f"{self.aggregate} {self.sign} {self.limit}"
+        word = self.condition_text
         least, most = self.rows_counted
         # The aggregate does not count the missing rows that a frame bridges; min_count does.
         fewest = framing.min_count if framing.missing == "break" else None
@@ -233,6 +238,69 @@ class Crossing(Starting):
             clash(word, "min_count", f"such a frame has no more than {most} rows")
         if framing.max_count is not None and framing.max_count < least and not self.closes:
             clash(word, "max_count", f"such a frame has at least {least} rows")
+
+
+@dataclass(frozen=True)
+class AggregateCondition(Starting):
+    """Frames by a condition on several aggregates: ``sum(v) >= 100 AND count(*) >= 5``.
+
+    ``aggregates`` are the parsed aggregates and ``where`` is the parsed condition on them, in which
+    ``duration`` comes after them. ``signs`` are those of its comparisons; None if something other
+    than AND joins them. If all of them are ``>`` or ``>=``, frames are minimal; if all are ``<`` or
+    ``<=``, maximal. A maximal frame grows while the condition holds row by row.
+    """
+
+    text: str
+    aggregates: tuple[object, ...]
+    where: object
+    span_: Span
+    word: ClassVar[str] = "aggregate"
+
+    def __init__(
+        self,
+        text: str,
+        aggregates: tuple[object, ...],
+        where: object,
+        signs: tuple[str, ...] | None,
+        span: object = None,
+        start: object = None,
+        restart: object = None,
+    ) -> None:
+        object.__setattr__(self, "text", " ".join(text.split()))
+        object.__setattr__(self, "aggregates", aggregates)
+        object.__setattr__(self, "where", where)
+        by_signs: Span | None = None
+        if signs is not None and set(signs) <= {">", ">="}:
+            by_signs = "minimal"
+        elif signs is not None and set(signs) <= {"<", "<="}:
+            by_signs = "maximal"
+        if span is None and by_signs is None:
+            raise ArgumentError(
+                "span",
+                None,
+                f"{self.text!r} does not say which frames it makes, as > and >= alone, or < and "
+                "<= alone, joined by AND would; give span='minimal' (a frame ends with the first "
+                "row that makes it true) or span='maximal' (it grows while it is true)",
+            )
+        object.__setattr__(self, "span_", by_signs if span is None else checked_span(span))
+        self._set_start(start, restart)
+
+    @property
+    def span(self) -> Span:
+        return self.span_
+
+    @property
+    def label(self) -> str:
+        return f"aggregate({self.text}, span={self.span}{self._start_label})"
+
+    @property
+    def running_aggregates(self) -> tuple[object, ...]:
+        return self.aggregates
+
+    @property
+    def condition_text(self) -> str:
+        """The condition, for messages."""
+        return self.text
 
 
 @dataclass(frozen=True)
