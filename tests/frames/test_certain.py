@@ -185,6 +185,36 @@ def test_sketches_decide_about_minimal_frames_that_grow(split: int) -> None:
         assert [row[1:3] for row in found] == [(0, 4), (5, 9)]
 
 
+# on     0 1 2 3 4 5 6 7 8 9 10 11
+# v      1 2 3 2 2 2 5 ? 5 4  ?  7
+#        [===] | [=] |   [=]     |     a first row goes where the second does
+#        up   down flat up down  alone
+@pytest.mark.parametrize("split", [1, 5, 12])
+def test_runs_of_any_direction(split: int) -> None:
+    fed, rows, found = feeding(mt.trend("v")), line("1 2 3 2 2 2 5 ? 5 4 ? 7"), []
+    for first in range(0, 12, split):
+        found += fed.step(rows[first : first + split], upto=min(first + split, 12))
+    found += fed.step(end=True)
+    assert [(row["frame_start"], row["frame_end"], row["direction"]) for row in found] == [
+        (0, 2, "increasing"),
+        (3, 3, "decreasing"),
+        (4, 5, "flat"),
+        (6, 6, "increasing"),
+        (8, 9, "decreasing"),
+        (11, 11, None),
+    ]
+
+
+# on     0 1 2 3 4      v 1 ? 3 ? 2     a missing row that satisfies lies between two real ones
+@pytest.mark.parametrize(("missing", "last"), [("satisfy", 3), ("carry", 2)])
+def test_runs_of_any_direction_bridge_missing_rows(missing: str, last: int) -> None:
+    found = feeding(mt.trend("v"), missing=missing).step(line("1 ? 3 ? 2"), end=True)
+    assert [(row["frame_start"], row["frame_end"], row["direction"]) for row in found] == [
+        (0, last, "increasing"),
+        (4, 4, "decreasing"),
+    ]
+
+
 # on     0 1 2 3 4        v 0 1 ? 0     liberal, and the missing row may have satisfied
 @pytest.mark.parametrize("missing", ["satisfy", "carry"])
 def test_liberal_frames_wait_for_a_row_that_bounds_them(missing: str) -> None:

@@ -25,6 +25,7 @@ from muntin.specs.frames.kinds import (
     Delta,
     Threshold,
     Trend,
+    TrendRuns,
 )
 from muntin.specs.frames.pattern import Pattern
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
@@ -75,6 +76,8 @@ def public(kind: FrameKind) -> FrameKind:
             return mt.aggregate(kind.text, kind.span, start, restart, measures.FUNCTIONS)
         case Trend():
             return mt.trend(kind.value, kind.direction, kind.strict)
+        case TrendRuns():
+            return mt.trend(kind.value)
         case Between():
             return mt.between(start=kind.start, end=kind.end, inclusive=kind.inclusive)
         case Density():

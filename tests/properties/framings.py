@@ -38,6 +38,7 @@ from muntin.specs.frames.kinds import (
     Delta,
     Threshold,
     Trend,
+    TrendRuns,
     level,
 )
 from muntin.specs.frames.pattern import Pattern, parse_pattern
@@ -467,7 +468,9 @@ def kinds(draw: st.DrawFn, domain: Domain, words: Sequence[str]) -> tuple[FrameK
             return measures.condition(text, span, start, restart), "*"
         case "trend":
             column = draw(st.sampled_from(["v", "i", "d", *OTHERS]))
-            direction = draw(st.sampled_from(["increasing", "decreasing", "flat"]))
+            direction = draw(st.sampled_from(["increasing", "decreasing", "flat", None, None]))
+            if direction is None:
+                return TrendRuns(column), column
             return Trend(column, direction, draw(st.booleans())), column
         case "density":
             measuring = draw(st.sampled_from(DENSITIES))

@@ -110,6 +110,8 @@ def _aggregate(cursor: Cursor, read: _ReadExpression) -> dict[str, object]:
 
 def _trend(cursor: Cursor, read: _ReadExpression) -> dict[str, object]:
     kind: dict[str, object] = {"value": read("a value such as temperature")}
+    if not cursor.next_is("INCREASING", "DECREASING", "FLAT"):
+        return kind
     kind["direction"] = cursor.choice("INCREASING", "DECREASING", "FLAT").lower()
     if cursor.next_is("STRICT", "LOOSE"):
         kind["strict"] = cursor.take().text.upper() == "STRICT"

@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from muntin.specs.frames.frame_kind import FrameKind
-from muntin.specs.frames.kinds import Boundary, Crossing, Delta, Threshold, Trend
+from muntin.specs.frames.kinds import Boundary, Crossing, Delta, Threshold, Trend, TrendRuns
 from muntin.specs.frames.row_kinds import Density
 from muntin.specs.frames.schemes import Scheme, adjacent, cover, schedule
 from muntin.specs.lengths import Number
@@ -99,6 +99,19 @@ def test_trends_are_the_maximal_candidates(values: list[int], direction: str, st
 
     found = spans(framed(Trend("x", direction, strict), rows_of(values)))
     assert found == maximal(candidates(values, holds))
+
+
+@given(st.lists(st.integers(0, 2), max_size=9))
+@FEW
+def test_runs_of_any_direction_leave_no_row_out(values: list[int]) -> None:
+    """A row has the direction of the step to it, a first row that of the second."""
+    steps = [(b > a) - (b < a) for a, b in itertools.pairwise(values)]
+    directions = [*steps[:1], *steps] if len(values) > 1 else [None] * len(values)
+    found = framed(TrendRuns("x"), rows_of(values))
+    assert spans(found) == maximal(candidates(directions, lambda xs: len(set(xs)) == 1))
+    words = {1: "increasing", -1: "decreasing", 0: "flat", None: None}
+    named = [words[directions[row["frame_start"]]] for row in found.results]
+    assert [row["direction"] for row in found.results] == named
 
 
 @given(GAPPED, st.booleans())

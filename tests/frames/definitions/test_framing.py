@@ -8,11 +8,20 @@ from typing import Any
 
 import pytest
 
+import muntin as mt
 from muntin.errors import ArgumentError
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend
+from muntin.specs.frames.kinds import (
+    Between,
+    Boundary,
+    Crossing,
+    Delta,
+    Threshold,
+    Trend,
+    TrendRuns,
+)
 from muntin.specs.frames.own_function import OwnKind
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 from muntin.specs.frames.schemes import Schedule, Scheme, adjacent, cover, schedule
@@ -331,6 +340,23 @@ SLOTS = schedule(20)
             "trend and scheme='adjacent' contradict each other: its frames are disjoint",
         ),
         (
+            TrendRuns("x"),
+            {"max_count": 4, "cut": True},
+            "cut and trend contradict each other: the direction of a first row is known only with "
+            "the second; give a direction",
+        ),
+        (
+            TrendRuns("x"),
+            {"fragments": 4},
+            "fragments and trend contradict each other: the direction of a first row is known only "
+            "with the second; give a direction",
+        ),
+        (
+            TrendRuns("x"),
+            {"readings": "interval", "until": "u"},
+            "trend and interval contradict each other: without a direction it takes rows as points",
+        ),
+        (
             CONTINUING,
             {"scheme": "unconstrained"},
             "delta(start=...) and scheme='unconstrained' contradict each other: its frames are ",
@@ -521,3 +547,8 @@ def test_how_a_framing_prints() -> None:
     assert str(
         Framing(DELTA, "ts", scheme=cover(), readings="interval", until="end_ts", longest=True)
     ) == ("FRAME delta(x, 5) WATTR ts readings=interval longest scheme=cover(drained) until=end_ts")
+
+
+def test_a_trend_without_a_direction_is_strict() -> None:
+    with pytest.raises(ArgumentError, match=r"strict=False .*without a direction equal rows are"):
+        mt.trend("x", strict=False)

@@ -12,6 +12,7 @@ import numpy as np
 
 from muntin.kernels.compile import part
 from muntin.kernels.frames.records import (
+    ANY,
     ARMED,
     AT_MOST,
     AVG,
@@ -25,12 +26,14 @@ from muntin.kernels.frames.records import (
     EXTENDS,
     EXTENDS_LAST,
     FIRST,
+    FLAT,
     INCREASING,
     LAST,
     LESS,
     MAX,
     MIN,
     MORE,
+    NO_DIRECTION,
     OPENS,
     OPENS_LAST,
     OWN,
@@ -301,6 +304,33 @@ def _related(asked: Any, state: Any, whole: int) -> bool:
 
 
 @part
+def _heading(state: Any, whole: int) -> int:
+    """Return the direction from the last value to this one."""
+    if whole == state.at_last:
+        return FLAT
+    return INCREASING if whole > state.at_last else DECREASING
+
+
+@part
+def _goes_on(state: Any, whole: int) -> bool:
+    """Return True if a value goes on in the direction of the frame, which the second row gives."""
+    heading = _heading(state, whole)
+    if state.greatest == NO_DIRECTION:
+        state.greatest = heading
+    if state.greatest != heading:
+        return False
+    state.at_last = whole
+    return True
+
+
+@part
+def _turn(state: Any, whole: int) -> None:
+    """Begin a run of one direction; ``least`` is 1 if the row before is not missing."""
+    state.greatest = _heading(state, whole) if state.least else NO_DIRECTION
+    state.at_last, state.least = whole, 1
+
+
+@part
 def _taken(asked: Any, state: Any, counts: int, whole: int, real: float, weight: float) -> bool:
     """Add a row's value to a delta or aggregate frame; return True if the condition holds."""
     if asked.kind == DELTA:
@@ -326,6 +356,8 @@ def as_next(asked: Any, state: Any, counts: int, whole: int, real: float, weight
         return INSIDE if whole else OUTSIDE
     if kind == BOUNDARY:
         return INSIDE if whole == state.at_last else OUTSIDE
+    if kind == TREND and asked.direction == ANY:
+        return INSIDE if _goes_on(state, whole) else OUTSIDE
     if kind == TREND:
         inside = _related(asked, state, whole)
         state.at_last = whole
@@ -358,6 +390,9 @@ def as_first(asked: Any, state: Any, counts: int, whole: int, real: float, weigh
     if kind == OWN:
         state.count = whole & OPENS_LAST
         return _role(whole, OPENS, OPENS_LAST)
+    if kind == TREND and asked.direction == ANY:
+        _turn(state, whole)
+        return INSIDE
     if kind in (BOUNDARY, TREND):
         state.at_last = whole
         return INSIDE

@@ -29,7 +29,9 @@ POINT, UNTIL_NEXT, INTERVAL = range(3)
 #: Restart policies (``Asked.restart``); NOWHERE: any row may open a frame.
 NOWHERE, CLOSE, DROP = range(3)
 #: Directions of a trend (``Asked.direction``).
-INCREASING, DECREASING, FLAT = range(3)
+INCREASING, DECREASING, FLAT, ANY = range(4)
+#: What a trend in any direction remembers (``Open.greatest``) as long as its direction is unknown.
+NO_DIRECTION = -1
 #: Comparisons (``Asked.sign``).
 LESS, AT_MOST, MORE, AT_LEAST = range(4)
 #: Aggregates that decide about a frame (``Asked.function``).
@@ -84,11 +86,12 @@ STATE = np.dtype(
     ]
 )
 #: A frame. Rows ``[low, high)`` are inside; ``low`` is -1 if it began before these rows. It holds
-#: from ``held_from`` to ``held_to``, whatever bounds it is reported with.
+#: from ``held_from`` to ``held_to``, whatever bounds it is reported with. ``direction`` is that
+#: of a trend in any direction.
 FOUND = np.dtype(
     [
         *((name, _WHOLE) for name in ("key", "low", "high", "start", "end", "n", "missed")),
-        *((name, _WHOLE) for name in ("id", "status", "fits", "held_from", "held_to")),
+        *((name, _WHOLE) for name in ("id", "status", "fits", "held_from", "held_to", "direction")),
     ]
 )
 

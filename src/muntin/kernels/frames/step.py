@@ -26,6 +26,7 @@ from muntin.kernels.frames.records import (
     PARTIAL,
     REAL,
     SATISFIES,
+    TREND,
     UNTIL_NEXT,
 )
 
@@ -110,6 +111,7 @@ def _emit(
     frame.start, frame.end, frame.status = start, end, status
     frame.held_from, frame.held_to = state.first, end
     frame.n, frame.missed, frame.fits = state.n, state.missed, 1
+    frame.direction = state.greatest
     if state.id < 0:
         state.id = state.next_id
         state.next_id += 1
@@ -259,8 +261,11 @@ def _missing(
     found: Any,
     n: int,
 ) -> int:
-    if state.mode == ARMED and what == BREAKS:
-        state.mode = CLOSED
+    if what == BREAKS:
+        if asked.kind == TREND:
+            state.least = 0  # the next row follows none
+        if state.mode == ARMED:
+            state.mode = CLOSED
     if state.mode != OPEN:
         return n
     if what == BREAKS:

@@ -124,6 +124,15 @@ class ArrowKind:
         return None
 
     @property
+    def own_fields(self) -> Sequence[pa.Field]:
+        """The columns of a frame that only this kind has, after its bounds."""
+        return ()
+
+    def own_columns(self, frames: np.ndarray) -> list[pa.Array]:
+        """Return the values of :attr:`own_fields`."""
+        return []
+
+    @property
     def by_code(self) -> bool:
         """True if values do not fit 64 bits, so that they are numbered when they are compared."""
         return False

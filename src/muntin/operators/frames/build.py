@@ -15,7 +15,7 @@ from muntin.operators.frames.kinds.own import ArrowOwn
 from muntin.operators.frames.kinds.pattern import ArrowPattern
 from muntin.operators.frames.kinds.region import ArrowRegion
 from muntin.operators.frames.kinds.threshold import ArrowThreshold
-from muntin.operators.frames.kinds.trend import ArrowTrend
+from muntin.operators.frames.kinds.trend import ArrowTrend, ArrowTrendRuns
 from muntin.operators.frames.operator import FrameOperator
 from muntin.operators.frames.ordered_rows import Missing, Ties
 from muntin.operators.frames.sequencer import Slots
@@ -30,6 +30,7 @@ from muntin.specs.frames.kinds import (
     Delta,
     Threshold,
     Trend,
+    TrendRuns,
 )
 from muntin.specs.frames.own_function import OwnKind
 from muntin.specs.frames.pattern import Pattern
@@ -43,6 +44,7 @@ KINDS: dict[type[FrameKind], type[ArrowKind]] = {
     Crossing: ArrowAggregate,
     AggregateCondition: ArrowAggregate,
     Trend: ArrowTrend,
+    TrendRuns: ArrowTrendRuns,
     Between: ArrowBetween,
     Density: ArrowDensity,
     Cluster: ArrowCluster,

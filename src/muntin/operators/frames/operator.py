@@ -170,6 +170,7 @@ class FrameOperator(OneInput):
     def result_schema(self) -> pa.Schema:
         columns = [*key_fields(self.keys), pa.field("frame_id", pa.int64())]
         columns += [pa.field(name, self.bound_type) for name in self.bound_names]
+        columns += self.kind.own_fields
         columns += [pa.field(name, pa.int64()) for name in ("n", "n_missing")]
         columns.append(pa.field("status", pa.string()))
         results = enumerate(self.contents.types[self.hidden :])
@@ -398,6 +399,7 @@ class FrameOperator(OneInput):
         columns = [values.combine_chunks() for values in keys.columns]
         columns.append(pa.array(column["id"]))
         columns += [from_order(column[b], self.axis, self.bound_type) for b in ("start", "end")]
+        columns += self.kind.own_columns(frames)
         columns += [pa.array(column[name]) for name in ("n", "missed")]
         columns.append(STATUS.take(pa.array(column["status"])))
         return columns

@@ -18,6 +18,7 @@ from muntin.reference.frames.regions import RegionGrid, RegionReference
 from muntin.reference.windows import Evaluate, Key, MicroBatch, Outcome, Row
 from muntin.specs.axis import Axis
 from muntin.specs.frames.framing import Framing
+from muntin.specs.frames.kinds import TrendRuns
 from muntin.specs.frames.row_kinds import Region
 
 
@@ -170,7 +171,12 @@ class FrameReference:
             end = after[0].on if after else end
         for held, so_far in self._fragments(frame.places, line, steps):
             yield _report_of(held, start, so_far, "partial")
-        yield _report_of(frame.places, start, end, frame.status)
+        yield _report_of(frame.places, start, end, frame.status, self._own_columns(frame))
+
+    def _own_columns(self, frame: Frame) -> dict[str, Any]:
+        """Return the columns of a frame that only its kind has."""
+        is_run = isinstance(self.framing.kind, TrendRuns)
+        return {"direction": frame.places[0].reading} if is_run else {}
 
     def _fragments(
         self, places: Sequence[RowPlace], line: Line, steps: Sequence[int]
@@ -224,11 +230,18 @@ class FrameReference:
                 outcome.results.append(result)
 
 
-def _report_of(places: Sequence[RowPlace], start: Any, end: Any, status: str) -> Found:
+def _report_of(
+    places: Sequence[RowPlace],
+    start: Any,
+    end: Any,
+    status: str,
+    own: Mapping[str, Any] | None = None,
+) -> Found:
     real = sum(place.real for place in places)
     columns = {
         "frame_start": start,
         "frame_end": end,
+        **(own or {}),
         "n": real,
         "n_missing": len(places) - real,
         "status": status,

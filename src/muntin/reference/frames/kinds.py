@@ -35,6 +35,7 @@ from muntin.specs.frames.kinds import (
     Delta,
     Threshold,
     Trend,
+    TrendRuns,
 )
 from muntin.specs.frames.pattern import Pattern
 from muntin.specs.frames.row_kinds import Cluster, Density
@@ -128,6 +129,34 @@ def _related(kind: Trend, before: Any, after: Any) -> bool:
     if after == before:
         return not kind.strict
     return bool(after > before) == (kind.direction == "increasing")
+
+
+def _trend_runs(kind: TrendRuns, line: Line, aggregate: Evaluate | None) -> list[Frame]:
+    """Return the runs of one direction; the reading of each place becomes its direction."""
+    places = list(line.places)
+    before: int | None = None  # the real place before, unless a missing row broke the run
+    for index, place in enumerate(line.places):
+        if not place.real:
+            before = before if line.policy(place) != "break" else None
+            continue
+        direction = None
+        if before is not None:
+            direction = _step(line.places[before].reading, place.reading)
+            if places[before].reading is None:  # the first row of a run of rows
+                places[before] = replace(places[before], reading=direction)
+        places[index] = replace(place, reading=direction)
+        before = index
+
+    def of_one_direction(run: Sequence[RowPlace]) -> bool:
+        return all(place.reading == run[0].reading for place in run)
+
+    return _by_condition(replace(line, places=places), of_one_direction)
+
+
+def _step(before: Any, after: Any) -> str:
+    if after == before:
+        return "flat"
+    return "increasing" if after > before else "decreasing"
 
 
 # -- Between ---------------------------------------------------------------------------------------
@@ -276,6 +305,7 @@ CONDITIONS: Mapping[type[FrameKind], Callable[[Any, Evaluate | None], Condition]
 #: The kinds whose frames are found in their own way.
 OTHERS: Mapping[type[FrameKind], Callable[[Any, Line, Evaluate | None], list[Frame]]] = {
     Between: _between,
+    TrendRuns: _trend_runs,
     Density: _density,
     Cluster: _cluster,
     Pattern: _pattern,

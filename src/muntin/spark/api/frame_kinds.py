@@ -21,6 +21,7 @@ from muntin.specs.frames.kinds import (
     Delta,
     Threshold,
     Trend,
+    TrendRuns,
 )
 from muntin.specs.frames.pattern import Pattern
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
@@ -123,17 +124,27 @@ def aggregate(
     return AggregateCondition(*deciding, span, start, restart)
 
 
-def trend(value: object, direction: str, strict: bool = True) -> FrameKind:
-    """Find maximal runs of at least two rows in which a value rises, falls or stays.
+def trend(value: object, direction: str | None = None, strict: bool = True) -> FrameKind:
+    """Find maximal runs of rows in which a value rises, falls or stays.
+
+    With a direction, runs have at least two rows. Without one, every row lies in a run: that of the
+    step from the row before it to it (the first row in that of the second), and frames have a
+    column ``direction``.
 
     >>> print(trend("temp", "increasing").label)
     trend(temp, increasing)
+    >>> print(trend("temp").label)
+    trend(temp)
 
     Args:
         value: A number, a date or a timestamp.
-        direction: ``"increasing"``, ``"decreasing"`` or ``"flat"``.
-        strict: Whether equal neighbours end a rise or a fall.
+        direction: ``"increasing"``, ``"decreasing"`` or ``"flat"``; None for all three.
+        strict: Whether equal neighbours end a rise or a fall. Without a direction they always do.
     """
+    if direction is None:
+        if strict is not True:
+            raise ArgumentError("strict", strict, "without a direction equal rows are flat runs")
+        return TrendRuns(_nonempty("value", value))
     return Trend(_nonempty("value", value), direction, strict)
 
 

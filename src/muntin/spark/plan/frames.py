@@ -84,6 +84,7 @@ class FramePlan(WindowPlan):
             "frame_start",
             "frame_end",
             *(self.region_bounds or ()),
+            *self.framing.kind.own_columns,
             *counts,
             "status",
         )

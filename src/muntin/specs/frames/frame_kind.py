@@ -119,6 +119,11 @@ class FrameKind:
         return False
 
     @property
+    def own_columns(self) -> tuple[str, ...]:
+        """The columns of a frame that only this kind has, after its bounds."""
+        return ()
+
+    @property
     def second_axis(self) -> str | None:
         """The column along which frames have a second extent, or None."""
         return None

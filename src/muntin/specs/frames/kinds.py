@@ -340,6 +340,43 @@ class Trend(FrameKind):
 
 
 @dataclass(frozen=True)
+class TrendRuns(FrameKind):
+    """Maximal runs of rows of one direction: up, down, or neither from the row before.
+
+    A row's direction is that of the step from the row before it to it; the first row, also the
+    first after a missing row that breaks a run, has the direction of the second. Every row lies in
+    one frame. The direction of a row that stays alone is null.
+
+    >>> print(TrendRuns("x").label)
+    trend(x)
+    """
+
+    value: object
+    word: ClassVar[str] = "trend"
+
+    @property
+    def label(self) -> str:
+        return f"trend({shown(self.value)})"
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        return (Operand("value", self.value, "value"),)
+
+    @property
+    def own_columns(self) -> tuple[str, ...]:
+        return ("direction",)
+
+    def check(self, framing: FramingProperties) -> None:
+        later = "the direction of a first row is known only with the second; give a direction"
+        if framing.cut:
+            clash("cut", "trend", later)
+        if framing.fragments is not None:
+            clash("fragments", "trend", later)
+        if framing.readings == "interval":
+            clash("trend", "interval", "without a direction it takes rows as points")
+
+
+@dataclass(frozen=True)
 class Between(FrameKind):
     """From a row where ``start`` holds to the next row where ``end`` holds.
 

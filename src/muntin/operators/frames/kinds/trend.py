@@ -1,4 +1,7 @@
-"""Trend frames on Arrow columns: runs of rows in which a value rises, falls or stays."""
+"""Trend frames on Arrow columns: runs of rows in which a value rises, falls or stays.
+
+Runs of any direction leave no row out and have their direction as a column.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from muntin.operators.frames.arrow_kind import (
     is_number,
     missing_values,
 )
-from muntin.specs.frames.kinds import Trend
+from muntin.specs.frames.kinds import Trend, TrendRuns
 
 _DIRECTIONS = {
     "increasing": records.INCREASING,
@@ -34,7 +37,7 @@ class ArrowTrend(ArrowKind):
     number: ClassVar[int] = records.TREND
 
     @classmethod
-    def check_types(cls, kind: Trend, types: Sequence[pa.DataType]) -> None:
+    def check_types(cls, kind: Trend | TrendRuns, types: Sequence[pa.DataType]) -> None:
         (type_,) = types
         other = pa.types.is_temporal(type_) or pa.types.is_boolean(type_)
         if not is_number(type_) and not other:
@@ -59,3 +62,23 @@ class ArrowTrend(ArrowKind):
 
     def record_fields(self, kind: Trend) -> dict[str, int | float]:
         return {"direction": _DIRECTIONS[kind.direction], "strict": kind.strict}
+
+
+#: The direction of a frame by its number; one that stays unknown is null.
+_WORDS = pa.array(["increasing", "decreasing", "flat"])
+
+
+@dataclass(frozen=True)
+class ArrowTrendRuns(ArrowTrend):
+    """Reads a value as a trend does; a frame has a direction."""
+
+    def record_fields(self, kind: TrendRuns) -> dict[str, int | float]:  # type: ignore[override]
+        return {"direction": records.ANY, "strict": 1}
+
+    @property
+    def own_fields(self) -> Sequence[pa.Field]:
+        return (pa.field("direction", pa.string()),)
+
+    def own_columns(self, frames: np.ndarray) -> list[pa.Array]:
+        number = np.ascontiguousarray(frames["direction"])
+        return [_WORDS.take(pa.array(number, mask=number == records.NO_DIRECTION))]
