@@ -238,7 +238,7 @@ def sequence_cases(
     rows = draw(some_rows(_row(domain)))
     ties = draw(st.permutations(range(len(rows))))
     rows = [{**row, "tie": tie} for row, tie in zip(rows, ties, strict=True)]
-    grouped = isinstance(spec, RowWindow) and draw(st.booleans())
+    grouped = isinstance(spec, RowWindow | SlideOnWindow) and draw(st.booleans())
     unfinished = draw(st.sampled_from(["keep", "drop", "flag"]))
     return SequenceCase(
         spec=spec,

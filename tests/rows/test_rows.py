@@ -79,7 +79,11 @@ def plan(case: SequenceCase, stream: mt.Stream) -> mt.Plan:
             )
         case SlideOnWindow():
             windowed = stream.window(
-                spec.range, spec.slide, slide_on="slide_on", unfinished=unfinished
+                spec.range,
+                spec.slide,
+                slide_on="slide_on",
+                group="k" if case.grouped else None,
+                unfinished=unfinished,
             )
         case Landmarks(origins=()):
             windowed = stream.landmark(spec.slide, start="b", unfinished=unfinished)
@@ -176,3 +180,9 @@ def test_row_windows_are_sparks_rows_between(spark: SparkSession) -> None:
         f"percentile(v, 0.5) {over} AS m",
     )
     assert_same_rows(ours.collect(), theirs.collect())
+
+
+def test_groups_inside_need_windows_that_rows_end(spark: SparkSession) -> None:
+    line = mt.stream(spark.createDataFrame([("a", 1)], "k STRING, x INT"), on="x")
+    with pytest.raises(mt.ArgumentError, match="end at the same places for all keys; give it as"):
+        line.window(5, 1, group="k")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -169,6 +170,16 @@ def rate(spark: SparkSession) -> DataFrame:
             "s is a stream, and rows are looked up in a table",
         ),
         (
+            "WITH a AS (SELECT value AS g, count(*) AS n FROM r [TUMBLING 1 MINUTE WATTR timestamp "
+            "DISORDER ORDERED]), b AS (SELECT DISTINCT n FROM a) SELECT * FROM b",
+            "the state of Spark would grow for ever: DISTINCT remembers every row",
+        ),
+        (
+            "SELECT value AS g, rank() OVER (ORDER BY count(*)) AS place FROM r "
+            "[TUMBLING 1 MINUTE WATTR timestamp DISORDER ORDERED]",
+            "Spark has no window functions on streams",
+        ),
+        (
             "SELECT * FROM r BEGIN (NOW - 1 MINUTE) END (NOW) ON timestamp",
             "a stream has no last row that could be NOW",
         ),
@@ -300,3 +311,24 @@ def test_a_console_with_few_rows_lets_a_stream_go_on(
     writer = rows.writeStream.foreachBatch(console).option("checkpointLocation", str(tmp_path))
     writer.trigger(availableNow=True).start().awaitTermination()
     assert "q: 1 of more rows" in capsys.readouterr().out
+
+
+def test_a_quiet_key_is_passed_over_by_the_clock(spark: SparkSession, tmp_path: Path) -> None:
+    """IDLE CLOCK brings its own heartbeat; without it the silent key b would hold a back."""
+    rows = [{"k": "b", "x": 0, "v": 1}, *({"k": "a", "x": x, "v": 1} for x in range(8))]
+    source = replay(spark, [rows], "k STRING, x INT, v INT", end=False)
+    text = (
+        "SELECT k, window_end, count(*) AS n FROM line [TUMBLING 5 WATTR x PATTR k "
+        "DISORDER EACH (k) IDLE CLOCK 1 SECOND]"
+    )
+    found: list[tuple[Any, ...]] = []
+    writer = mt.sql(text, line=source.df).writeStream.foreachBatch(
+        lambda batch, number: found.extend(map(tuple, batch.collect()))
+    )
+    query = writer.option("checkpointLocation", str(tmp_path)).start()
+    deadline = time.monotonic() + 90
+    while len(found) < 2 and time.monotonic() < deadline and query.isActive:
+        time.sleep(0.5)
+    query.stop()
+    source.remove()
+    assert sorted(found) == [("a", 5, 5), ("b", 5, 1)]

@@ -66,6 +66,10 @@ def read_bracket(cursor: Cursor) -> Clause:
     """Read everything between ``[`` and ``]``."""
     if cursor.next_is("FRAME"):
         return read_frames(cursor)
+    if cursor.next_is("STORED"):
+        problem = "frames that are stored already cannot be filled in SQL"
+        expected = "mt.frames(df, by=...).fill(...) in Python, or a join on frame_start"
+        cursor.fail(problem, expected=expected)
     draft = Draft(cursor.text)
     start = cursor.offset
     while not cursor.done:
@@ -375,4 +379,4 @@ WINDOW_ARGUMENTS = (
 )
 _FORM = Form(first_words(WINDOW_ARGUMENTS))
 #: The words that can come first in a bracket after a relation.
-OPENING = (*_FORM.words, "FRAME")
+OPENING = (*_FORM.words, "FRAME", "STORED")

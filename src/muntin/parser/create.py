@@ -58,6 +58,9 @@ def _stream(cursor: Cursor) -> CreateStream:
     seen: set[str] = set()
     words = ("ON", "BY", "DISORDER", "SCHEDULE")
     while not cursor.done:
+        if cursor.next_is("HEARTBEAT"):
+            problem = "a heartbeat that punctuates cannot be written in SQL"
+            cursor.fail(problem, expected="IDLE CLOCK in DISORDER, or mt.heartbeat(...) in Python")
         at = cursor.offset
         word = cursor.choice(*words)
         if word in seen:

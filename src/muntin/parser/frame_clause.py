@@ -9,6 +9,7 @@ The kind of frame comes first [Frames 4.3]:
           TREND expression INCREASING | DECREASING | FLAT [STRICT | LOOSE]
           BETWEEN (condition) AND (condition) [INCLUSIVE BOTH | START | END | NEITHER]
           DENSITY comparison PER length  |  DENSITY P number RATE number PER length
+          FUNCTION name
           REGION condition ALONG column [EXTENT number] [PREFER LONGEST | WIDEST | ALL]
           PATTERN (names with ? * + {m,n}, groups, |) DEFINE name AS condition, ...
     START WHEN (condition) [RESTART CLOSE | DROP | CONTINUE]
@@ -205,6 +206,10 @@ def _listed(names: tuple[str, ...]) -> str:
     return f"one of {', '.join(names)}" if len(names) > 1 else names[0]
 
 
+def _function(cursor: Cursor, read: _ReadExpression) -> dict[str, object]:
+    return {"name": cursor.name("the name of a framing function of your own")}
+
+
 def _span(cursor: Cursor) -> dict[str, object]:
     if not cursor.next_is("MINIMAL", "MAXIMAL"):
         return {}
@@ -246,6 +251,7 @@ _KINDS = {
     "BETWEEN": KindClause(_between, ("INCLUSIVE",)),
     "DENSITY": KindClause(_density, ("PER",)),
     "REGION": KindClause(_region, ("ALONG", "EXTENT", "PREFER")),
+    "FUNCTION": KindClause(_function),
 }
 #: The words that end an expression, of every kind.
 _KIND_WORDS = tuple(dict.fromkeys(word for kind in _KINDS.values() for word in kind.words))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from muntin.parser.errors import SqlError
-from muntin.planner.aggregates import any_aggregate, known_aggregates
+from muntin.planner.aggregates import any_aggregate, known_aggregates, without_subqueries
 from muntin.planner.spark_sql import SparkPart, full_name
 from muntin.planner.translate import TranslatedQuery
 from muntin.spark.api.lookup import Probed
@@ -93,13 +93,31 @@ def state_profiles(answer: TranslatedQuery) -> dict[str, StateProfile]:
 
 
 def check_bounded(answer: TranslatedQuery) -> None:
-    """Refuse a query on a stream whose state grows for ever, unless the user has said so."""
+    """Refuse a query on a stream whose state grows for ever, unless the user has said so.
+
+    Window functions of a stream's results are refused as well: Spark has none on streams.
+    """
+    if answer.is_streaming:
+        _check_window_functions(answer)
     refusal = refused(answer)
     if refusal is not None:
         name, profile = refusal
         problem = f"the state of {name} would grow for ever: {profile.why}"
         expected = f"{profile.remedy}, or WITH UNBOUNDED STATE after the query"
         raise SqlError(problem, answer.query.text, answer.query.place, expected=expected)
+
+
+def _check_window_functions(answer: TranslatedQuery) -> None:
+    """Raise if a window function is over a stream; the last part may be done in micro-batches."""
+    parts = answer.parts if answer.finish is None else answer.parts[:-1]
+    for part in parts:
+        for select in part.tree.find_all(exp.Select):
+            over = [node for node in without_subqueries(select) if isinstance(node, exp.Window)]
+            if over and _reads(select, part):
+                query = answer.query
+                problem = "Spark has no window functions on streams"
+                expected = "LIMIT n PER WINDOW, or ORDER BY in a query that goes INTO a sink"
+                raise SqlError(problem, query.text, query.at(over[0]), expected=expected)
 
 
 def refused(answer: TranslatedQuery) -> tuple[str, StateProfile] | None:

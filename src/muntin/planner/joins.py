@@ -14,7 +14,7 @@ from muntin.parser.statements import Alignment, Expression, JoinSide, Query
 from muntin.planner.aggregates import replaced
 from muntin.planner.errors import located, unknown_column
 from muntin.planner.relations import Columns, Scope, Subquery, Table, find_table, rows_of
-from muntin.planner.window_plans import redescribed
+from muntin.planner.window_plans import redescribed, with_clock
 from muntin.spark.api.join import Joined
 from muntin.spark.api.lookup import Probed
 from muntin.spark.api.plan import Plan
@@ -61,7 +61,7 @@ def _own(query: Query, join: Alignment, scope: Scope, subquery: Subquery) -> Str
         problem = f"{side.alias} has no column along which its rows are ordered"
         expected = "stream(..., on => column), or a stream that was declared with ON"
         raise SqlError(problem, query.text, side.place, expected=expected)
-    return _described(query, side, table, on)
+    return _described(query, side, table, on, scope)
 
 
 def _other(
@@ -77,19 +77,20 @@ def _other(
     if not side.described:
         if not isinstance(table, Stream) and "key" not in join.arguments:
             _check_keys(query, join, own, table, side)
-        return table
+        return with_clock(table) if isinstance(table, Stream) else table
     declared = table.on if isinstance(table, Stream) else join.arguments.get("on", own.on)
-    return _described(query, side, table, side.on if side.on is not None else str(declared))
+    on = side.on if side.on is not None else str(declared)
+    return _described(query, side, table, on, scope)
 
 
-def _described(query: Query, side: JoinSide, table: Table, on: str) -> Stream:
+def _described(query: Query, side: JoinSide, table: Table, on: str, scope: Scope) -> Stream:
     rows = rows_of(table)
     declared = table.by if isinstance(table, Stream) else ()
     by = side.by if side.by is not None else declared
     keys = [spelt(query, name, rows.columns, side.places.get("by", side.place)) for name in by]
     along = spelt(query, on, rows.columns, side.places.get("on", side.place))
     with located(query, side):
-        return redescribed(table, rows, along, keys, side.disorder)
+        return redescribed(table, rows, along, keys, side.disorder, scope)
 
 
 def _check_keys(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from muntin.aggregates.own_aggregate import OwnAggregate
+from muntin.aggregates.parse import own_functions
 from muntin.errors import ArgumentError
 from muntin.parser.bracket import ARRIVAL
 from muntin.parser.dialect import offset_of
@@ -16,6 +18,7 @@ from muntin.planner.errors import unknown_column
 from muntin.spark.api.stream import Stream
 from muntin.spark.columns import DataFrame, SparkSession
 from muntin.spark.run_sql import stored_table, with_arrival
+from muntin.specs.frames.own_function import OwnFraming
 
 Table = DataFrame | Stream
 #: Turns a query in FROM into rows.
@@ -41,25 +44,41 @@ OF_WINDOWS = (
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """The streams and tables that a query can name; like Spark's, their case does not matter."""
+    """The streams and tables that a query can name; like Spark's, their case does not matter.
+
+    ``functions`` and ``framings`` are the user's own aggregates and framing functions by name.
+    """
 
     spark: SparkSession
     tables: Mapping[str, Table]
+    functions: Mapping[str, OwnAggregate] = field(default_factory=dict)
+    framings: Mapping[str, OwnFraming] = field(default_factory=dict)
 
     @staticmethod
-    def of(spark: SparkSession, tables: Mapping[str, object]) -> Scope:
-        """Return the scope of a user's tables; raise if one is neither a DataFrame nor a stream."""
+    def of(
+        spark: SparkSession, tables: Mapping[str, object], functions: Mapping[str, object]
+    ) -> Scope:
+        """Return the scope of a user's tables; raise if one is neither a DataFrame nor a stream.
+
+        ``functions`` are aggregates and framing functions of the user's own.
+        """
         by_name: dict[str, Table] = {}
         for name, table in tables.items():
             if not isinstance(table, Stream | DataFrame):
                 expected = "it must be a Spark DataFrame or what mt.stream returns"
                 raise ArgumentError(name, table, expected)
             by_name[name.casefold()] = table
-        return Scope(spark, by_name)
+        framings = {n: f for n, f in functions.items() if isinstance(f, OwnFraming)}
+        others = {n: f for n, f in functions.items() if n not in framings}
+        for name, function in others.items():
+            if not isinstance(function, OwnAggregate):
+                expected = f"{name} must be an mt.OwnAggregate or an mt.FramingFunction"
+                raise ArgumentError("functions", function, expected)
+        return Scope(spark, by_name, own_functions(others), framings)
 
     def having(self, name: str, table: Table) -> Scope:
         """Return the scope with one more name, which hides an older one."""
-        return Scope(self.spark, {**self.tables, name.casefold(): table})
+        return replace(self, tables={**self.tables, name.casefold(): table})
 
     def find(self, name: str) -> Table | None:
         """Return the stream or table of a name; Spark's own tables come last."""

@@ -141,7 +141,8 @@ class _Translation:
             raise SqlError(problem, self.query.text, self.query.place)
         for cte in with_.expressions:
             results = self.cores(cte.this, scope)
-            self.parts.append(SparkPart.of(cte.this, scope, results))
+            # A copy, which is not in the WITH any more: earlier CTEs are in the scope by now.
+            self.parts.append(SparkPart.of(cte.this.copy(), scope, results))
             scope = scope.having(cte.alias, evaluate(cte.this, scope, results))
         tree.set("with_", None)
         return scope
@@ -240,6 +241,6 @@ def _finishing(rest: exp.Query, scope: Scope, name: str) -> Finish:
     """Return what Spark does with the results of a micro-batch."""
 
     def finish(batch: DataFrame) -> DataFrame:
-        return evaluate(rest, Scope(batch.sparkSession, scope.tables), {name: batch})
+        return evaluate(rest, replace(scope, spark=batch.sparkSession), {name: batch})
 
     return finish

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from muntin.aggregates.parse import Column, read_column
-from muntin.parser.errors import SqlError
+from muntin.parser.errors import SqlError, closest
 from muntin.parser.statements import Expression, FillClause, KindOfFrame, Query, Windowing
 from muntin.planner.aggregates import name_of, replaced
 from muntin.planner.errors import located, unknown_column
@@ -21,6 +21,7 @@ from muntin.planner.relations import Columns, Scope, Table, rows_of
 from muntin.planner.select import SelectParts
 from muntin.planner.spark_sql import SparkPart
 from muntin.spark.api.combine import combine
+from muntin.spark.api.control import heartbeat
 from muntin.spark.api.frame_kinds import KINDS
 from muntin.spark.api.frames import Frames
 from muntin.spark.api.plan import Plan
@@ -29,6 +30,7 @@ from muntin.spark.api.stream import Stream, stream
 from muntin.spark.columns import DataFrame, condition
 from muntin.spark.plan.window_ids import with_wid
 from muntin.specs.disorder import Disorder
+from muntin.specs.frames.own_function import OwnFraming
 from muntin.specs.frames.schemes import Schedule
 
 
@@ -69,7 +71,7 @@ def planned(
     scope: Scope,
 ) -> PlannedWindows:
     """Return the results of windows for a SELECT."""
-    segments = segmented(query, windowing, source, roles.group)
+    segments = segmented(query, windowing, source, roles.group, scope)
     own = _Source(Columns(windowing.alias, source.df.columns), segments)
     fills = [
         _Source(Columns(fill.alias, columns_of(fill, scope)), filled(query, fill, segments, scope))
@@ -162,31 +164,46 @@ _GROUPS_INSIDE = ("rows", "by_tuple")
 
 
 def described(
-    windowing: Windowing, table: Table, df: DataFrame, on: str, by: Sequence[str]
+    windowing: Windowing, table: Table, df: DataFrame, on: str, by: Sequence[str], scope: Scope
 ) -> Stream:
     """Return the stream of the windows: as it was declared, changed by the clause."""
-    source = redescribed(table, df, on, by, windowing.disorder)
+    source = redescribed(table, df, on, by, windowing.disorder, scope)
     schedule = windowing.arguments.get("schedule", source.schedule)
     return replace(source, schedule=schedule if isinstance(schedule, Schedule) else None)
 
 
 def redescribed(
-    table: Table, df: DataFrame, on: str, by: Sequence[str], disorder: Disorder | None
+    table: Table,
+    df: DataFrame,
+    on: str,
+    by: Sequence[str],
+    disorder: Disorder | None,
+    scope: Scope,
 ) -> Stream:
     """Return rows as a stream; what is not given here is as it was declared."""
     declared = table if isinstance(table, Stream) else None
     if declared is None:
-        return stream(df, on, tuple(by), disorder)
+        return with_clock(stream(df, on, tuple(by), disorder, functions=scope.functions))
     source = stream(
         df,
         on,
         tuple(by),
         disorder or declared.disorder,
         shards=declared.shards,
-        functions=declared.functions,
+        functions={**scope.functions, **declared.functions},
         schedule=declared.schedule,
     )
-    return replace(source, control=declared.control, clock=declared.clock)
+    return with_clock(replace(source, control=declared.control, clock=declared.clock))
+
+
+def with_clock(source: Stream) -> Stream:
+    """Return the stream with a heartbeat if its disorder needs a clock and it has none."""
+    needed = source.disorder is not None and source.disorder.needs_clock and not source.clock
+    if not needed or not source.df.isStreaming:
+        return source
+    beats = heartbeat(source.df.sparkSession, punctuate=False)
+    control = beats if source.control is None else source.control.unionByName(beats)
+    return replace(source, control=control, clock=True)
 
 
 def check_disorder(query: Query, windowing: Windowing, source: Stream) -> None:
@@ -202,17 +219,31 @@ def check_disorder(query: Query, windowing: Windowing, source: Stream) -> None:
 
 
 def segmented(
-    query: Query, windowing: Windowing, source: Stream, group: Sequence[str]
+    query: Query, windowing: Windowing, source: Stream, group: Sequence[str], scope: Scope
 ) -> Windowed | Frames:
     """Return the windows or frames of a stream, still without aggregates."""
     given = {name: value for name, value in windowing.arguments.items() if name != "schedule"}
     with located(query, windowing):
         arguments = {name: _value(name, value) for name, value in given.items()}
+        if isinstance(kind := given.get("kind"), KindOfFrame) and kind.word == "function":
+            arguments["kind"] = _framing(query, kind, scope)
         if group:
             arguments["group"] = tuple(group)
         windows = getattr(source, windowing.method)(**arguments)
     assert isinstance(windows, Windowed | Frames)
     return windows
+
+
+def _framing(query: Query, kind: KindOfFrame, scope: Scope) -> OwnFraming:
+    """Return the user's own framing function of a name."""
+    name = str(kind.arguments["name"])
+    if name in scope.framings:
+        return scope.framings[name]
+    known = ", ".join(scope.framings)
+    expected = f"one of {known}" if known else "mt.sql(..., functions={'name': MyFraming()})"
+    problem = f"there is no framing function {name}"
+    suggestion = closest(name, scope.framings)
+    raise SqlError(problem, query.text, kind.place, expected=expected, suggestion=suggestion)
 
 
 def filled(query: Query, fill: FillClause, segments: Segments, scope: Scope) -> Filled:
@@ -224,6 +255,8 @@ def filled(query: Query, fill: FillClause, segments: Segments, scope: Scope) -> 
         problem = f"{fill.table} does not declare its disorder, so no frame would ever be full"
         expected = "a stream that CREATE STREAM or mt.stream(...) describes"
         raise SqlError(problem, query.text, fill.place, expected=expected)
+    if isinstance(other, Stream):
+        other = with_clock(other)
     _check_keys(query, fill, segments, other)
     arguments = {name: _value(name, value) for name, value in fill.arguments.items()}
     with located(query, fill):
@@ -251,7 +284,7 @@ def _value(name: str, value: object) -> object:
     """Return an argument as Python takes it: texts of expressions, a column for a gap."""
     if isinstance(value, Expression):
         return condition(value.text) if name == "gap" else value.text
-    if isinstance(value, KindOfFrame):
+    if isinstance(value, KindOfFrame) and value.word in KINDS:
         arguments = {key: _value(key, inner) for key, inner in value.arguments.items()}
         return KINDS[value.word](*value.unnamed, **arguments)
     return value
@@ -281,7 +314,8 @@ def roles_of(
         declared: BY of the stream.
         groups: GROUP BY, or the plain columns of a select list without one.
     """
-    if windowing.method in _GROUPS_INSIDE:
+    inside = windowing.method in _GROUPS_INSIDE or windowing.arguments.get("slide_on") is not None
+    if inside:
         by = tuple(declared if partition is None else partition)
         return Roles(by, tuple(name for name in groups if name not in by))
     if windowing.method == "frames":

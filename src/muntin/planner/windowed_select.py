@@ -54,7 +54,8 @@ def translate_select(
     _check_alias(query, node)
     arrival = any(column.name == ARRIVAL for column in select.find_all(exp.Column))
     relation = open_relation(query, clause, scope, subquery, arrival=arrival)
-    functions = relation.declared.functions if relation.declared else {}
+    declared = relation.declared.functions if relation.declared else {}
+    functions = (*scope.functions, *declared)
     # Synopses are among them, so that they are refused by name.
     known = known_aggregates(functions) | frozenset(synopsis_names())
     if is_filter(clause, aggregated=any_aggregate(select, known)):
@@ -75,7 +76,7 @@ def translate_select(
             rows = evaluate(before.tree, scope, tables)
     roles = _roles(query, windowing, relation, parts)
     with located(query, windowing):
-        source = described(windowing, relation.table, rows, relation.on, roles.by)
+        source = described(windowing, relation.table, rows, relation.on, roles.by, scope)
     check_disorder(query, windowing, source)
     results = planned(query, windowing, source, roles, parts, scope)
     if parts.aggregates or grouped:

@@ -52,6 +52,7 @@ class SqlSession:
         open_source: Opens what CREATE STREAM and CREATE TABLE read.
         streaming: Whether streams are followed; else everything there is is read once.
         control: Returns the control rows of streams that are followed.
+        functions: Aggregates and framing functions of the user's own, by name.
     """
 
     spark: SparkSession
@@ -59,6 +60,7 @@ class SqlSession:
     open_source: Opener | None = None
     streaming: bool = False
     control: Controller | None = None
+    functions: Mapping[str, object] = field(default_factory=dict)
     catalog: Catalog = field(default_factory=Catalog)
     _opened: dict[str, Table] = field(default_factory=dict)
     _plans: dict[str, tuple[Plan, ...]] = field(default_factory=dict)
@@ -113,7 +115,7 @@ class SqlSession:
 
     def _scope(self, query: Query) -> Scope:
         """Return the tables that the session was given and everything created that it names."""
-        scope = Scope.of(self.spark, self.tables)
+        scope = Scope.of(self.spark, self.tables, self.functions)
         for name in tables_of(query):
             declared = self.catalog.find(name)
             if declared is not None:

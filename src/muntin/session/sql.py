@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from muntin.errors import MuntinError
+from muntin.errors import ArgumentError, MuntinError
 from muntin.session.session import SqlSession
 from muntin.session.sources import Sources
 from muntin.spark.api.stream import Stream
@@ -13,7 +13,7 @@ from muntin.spark.columns import DataFrame, SparkSession
 from muntin.spark.requirements import active_session
 
 
-def sql(text: str, /, **tables: object) -> DataFrame:
+def sql(text: str, /, *, functions: object = None, **tables: object) -> DataFrame:
     """Run SQL with windows, frames and fills over DataFrames and return the answer, a DataFrame.
 
     ``mt.sql("SELECT max(speed) AS hi FROM traffic [RANGE 5 MINUTES SLIDE 1 MINUTE WATTR ts]",
@@ -23,10 +23,18 @@ def sql(text: str, /, **tables: object) -> DataFrame:
 
     Args:
         text: Statements with semicolons between them.
+        functions: Aggregates (:class:`muntin.OwnAggregate`) and framing functions of your own, by
+            the names under which the text calls them: ``geometric_mean(x)``,
+            ``[FRAME FUNCTION fallen]``. Those of a stream (``mt.stream(..., functions=...)``) are
+            known as well.
         **tables: DataFrames, or streams of :func:`muntin.stream`, by their names in the text.
             Any other name in the text is a table of Spark's.
     """
-    session = SqlSession(session_of(tables), tables)
+    own = {} if functions is None else functions
+    if not isinstance(own, Mapping):
+        expected = "write {'geometric_mean': GeometricMean()}; a table needs another name"
+        raise ArgumentError("functions", functions, expected)
+    session = SqlSession(session_of(tables), tables, functions=own)
     Sources.serving(session, text)
     return session.sql(text)
 

@@ -58,6 +58,7 @@ class Stream(StreamJoins):
         origin: object = None,
         *,
         slide_on: str | None = None,
+        group: str | Sequence[str] | None = None,
         unfinished: Unfinished = "keep",
         prefix: str = "",
     ) -> Windowed:
@@ -74,20 +75,28 @@ class Stream(StreamJoins):
                 column that never falls while ``on`` rises within a key. Then the last row before
                 every edge, with ``on`` = v, ends a window ``(v - range, v]``. A row whose
                 ``slide_on`` falls is refused.
+            group: Columns that tell rows apart inside a window, only with ``slide_on``: a window
+                then ends at a row of any group and has a result for each group in it. Other
+                windows end at the same places for all keys: use ``by``.
             unfinished: What happens at the end of input to windows that end beyond the data:
                 keep them, drop them, or flag them in a column ``complete``.
             prefix: Put before the names of Muntin's own result columns.
         """
+        details = WindowDetails(group=self._groups(group))
         if slide_on is None:
+            if group is not None:
+                expected = "these windows end at the same places for all keys; give it as by="
+                raise ArgumentError("group", group, expected)
             return self._windowed(Window(range, slide, self.on, origin), unfinished, prefix)
         if slide_on in ("row-num", "rank") and slide_on not in self.df.columns:
             if origin is not None:
                 raise ArgumentError("origin", origin, f"windows along {slide_on} have none")
             order = "arrival" if slide_on == "row-num" else "on"
-            return self._windowed(TupleWindow(range, self.on, slide, order), unfinished, prefix)
+            spec = TupleWindow(range, self.on, slide, order)
+            return self._windowed(spec, unfinished, prefix, details)
         self._known("slide_on", [column_name("slide_on", slide_on)])
-        spec = SlideOnWindow(range, slide, self.on, slide_on, origin)
-        return self._windowed(spec, unfinished, prefix)
+        sliding = SlideOnWindow(range, slide, self.on, slide_on, origin)
+        return self._windowed(sliding, unfinished, prefix, details)
 
     def tumbling(
         self,
