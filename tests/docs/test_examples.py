@@ -16,8 +16,10 @@ from tests.docs.scripts import ROOT
 DOCS = ROOT / "docs"
 PAGES = [
     DOCS / "concepts" / "exactness.md",
+    DOCS / "concepts" / "filling.md",
     DOCS / "concepts" / "frames.md",
     DOCS / "concepts" / "synopses.md",
+    DOCS / "concepts" / "windows.md",
     *sorted((DOCS / "concepts" / "frames").glob("*.md")),
     *(page for page in sorted((DOCS / "sql").glob("*.md")) if "```python" in page.read_text()),
 ]
