@@ -40,6 +40,8 @@ OF_WINDOWS = (
     "n_missing",
     "shift",
 )
+#: Columns that only some kinds of frames have; a joined table may have columns of these names too.
+OF_SOME_FRAMES = ("along_start", "along_end", "direction")
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from muntin.planner.aggregates import (
     without_subqueries,
 )
 from muntin.planner.errors import unknown_column
-from muntin.planner.relations import OF_WINDOWS, Columns
+from muntin.planner.relations import OF_SOME_FRAMES, OF_WINDOWS, Columns
 
 #: The names of computed groups begin with this.
 GROUP = "_group_"
@@ -170,7 +170,9 @@ class _SelectReader:
             return False
         beginnings = ["", *(prefix.lower() for prefix in self.prefixes)]
         name = part.name.lower()
-        return any(name == beginning + own for beginning in beginnings for own in OF_WINDOWS)
+        foreign = self.columns.foreign(part)
+        names = OF_WINDOWS if foreign else (*OF_WINDOWS, *OF_SOME_FRAMES)
+        return any(name == beginning + own for beginning in beginnings for own in names)
 
     def _group(self, part: exp.Expr) -> str:
         if isinstance(part, exp.Column) and not self.columns.foreign(part):
