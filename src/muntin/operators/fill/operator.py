@@ -186,7 +186,8 @@ class FillOperator:
         """Return the orders below which no later segment asks for rows of a source."""
         moved = horizon.moved(lambda order: self._earliest(fill, order))
         if fragments is not None and fragments.known.num_rows:
-            # An open frame only asks for rows after its last fragment.
+            # An open frame only asks for rows after its last fragment, and the next frame of its
+            # key for those around its own start, which lies after that.
             keys = fragments.known.select(self.segments.key_names)
             not_whole = np.zeros(keys.num_rows, np.bool_)
             end = ints(fragments.known["end"])
@@ -194,7 +195,9 @@ class FillOperator:
                 fill.reach.high(end, np.full(len(end), shift), not_whole) + 1
                 for shift in fill.shifts
             ]
-            moved = moved.replaced(keys, np.minimum.reduce(reach))
+            moved = moved.replaced(
+                keys, np.minimum(np.minimum.reduce(reach), self._earliest(fill, end))
+            )
         fewer = moved.of_fewer(fill.names)
         return Horizon(fewer.default, fewer.keys.rename_columns(fill.key_names), fewer.own)
 
