@@ -187,7 +187,7 @@ class FillOperator:
         moved = horizon.moved(lambda order: self._earliest(fill, order))
         if fragments is not None and fragments.known.num_rows:
             # An open frame only asks for rows after its last fragment, and the next frame of its
-            # key for those around its own start, which lies after that.
+            # key for those around its own start: at the end of a half-open frame, else after it.
             keys = fragments.known.select(self.segments.key_names)
             not_whole = np.zeros(keys.num_rows, np.bool_)
             end = ints(fragments.known["end"])
@@ -196,7 +196,10 @@ class FillOperator:
                 for shift in fill.shifts
             ]
             moved = moved.replaced(
-                keys, np.minimum(np.minimum.reduce(reach), self._earliest(fill, end))
+                keys,
+                np.minimum(
+                    np.minimum.reduce(reach), self._earliest(fill, end + self.segments.edge.end)
+                ),
             )
         fewer = moved.of_fewer(fill.names)
         return Horizon(fewer.default, fewer.keys.rename_columns(fill.key_names), fewer.own)
