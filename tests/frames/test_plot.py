@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import json
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import muntin as mt
 from muntin.spark.plot import chart as chart_module
 from muntin.spark.plot import data as data_module
 from muntin.spark.plot.frames import read_by
+from muntin.spark.plot.windows import lines_of
 from muntin.testing import replay
 from tests.drivers.streams import play
 
@@ -490,3 +491,15 @@ def test_a_notebook_shows_the_chart(line: DataFrame, found: list[Row]) -> None:
     assert any("threshold(x > 5)" in json.dumps(text) for text in shown)
     formatted, _ = DisplayFormatter().format(chart)
     assert formatted.keys() == data.keys() | {"text/plain"}
+
+
+def test_windows_are_drawn_at_times_of_the_session(spark: SparkSession) -> None:
+    before = str(spark.conf.get("spark.sql.session.timeZone"))
+    try:
+        spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+        ends = "TIMESTAMP '2026-11-01 14:30:00' AS window_end, 1 AS n"
+        lines = lines_of(spark.sql(f"SELECT {ends}"), None, [])
+        drawn = datetime(2026, 11, 1, 14, 30, tzinfo=UTC).timestamp() * 1000
+        assert [point["x"] for point in lines.points()] == [drawn]
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", before)

@@ -301,15 +301,23 @@ def test_what_spark_keeps_of_a_table_is_bounded(spark: SparkSession) -> None:
 
 
 def test_a_console_with_few_rows_lets_a_stream_go_on(
-    line: Replay, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A limit would leave partitions of a micro-batch unread, and their state uncommitted."""
-    stream = line.stream("x", "k", mt.slack(1), shards=2)
-    query = parse_query("SELECT k, x, v FROM line [TUMBLING 1] GROUP BY k, x, v")
-    rows = SqlSession(line.spark, {"line": stream}).answer(query).df
-    console = open_sink(line.spark, "console", [], {"rows": 1}, query="q", run="r")
-    writer = rows.writeStream.foreachBatch(console).option("checkpointLocation", str(tmp_path))
-    writer.trigger(availableNow=True).start().awaitTermination()
+    batches = [[{"k": f"k{n}", "x": x, "v": n} for n in range(40)] for x in range(4)]
+    source = replay(spark, batches, "k STRING, x INT, v INT")
+    before = str(spark.conf.get("spark.sql.shuffle.partitions"))
+    spark.conf.set("spark.sql.shuffle.partitions", "4")
+    try:
+        stream = source.stream("x", "k", mt.ordered(), shards=8)
+        query = parse_query("SELECT k, window_end FROM line [TUMBLING 1] GROUP BY k")
+        rows = SqlSession(spark, {"line": stream}).answer(query).df
+        console = open_sink(spark, "console", [], {"rows": 1}, query="q", run="r")
+        writer = rows.writeStream.foreachBatch(console).option("checkpointLocation", str(tmp_path))
+        writer.trigger(availableNow=True).start().awaitTermination()
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", before)
+        source.remove()
     assert "q: 1 of more rows" in capsys.readouterr().out
 
 
