@@ -152,7 +152,8 @@ OPERATORS: dict[str, Operator] = {
     "window": Operator(
         method("window"),
         {"range": 20, "slide": 10},
-        {"range": 30, "slide": 5, "origin": 3, "slide_on": "x", **WINDOWED},
+        {"range": 30, "slide": 5, "origin": 3, "slide_on": "x", "group": None, **WINDOWED},
+        ({"slide_on": "x", "group": "g"},),
     ),
     "tumbling": Operator(
         method("tumbling"), {"length": 20}, {"length": 30, "origin": 3, **WINDOWED}
@@ -364,6 +365,7 @@ OPERATORS: dict[str, Operator] = {
 }
 #: Arguments that mean something only beside another one; ``also`` changes them together.
 BESIDE_OTHERS = {
+    ("window", "group"),
     ("landmark", "start"),
     ("frames", "fragments"),
     ("frames", "scheme"),
