@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import random
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
@@ -160,8 +161,21 @@ def test_frames_and_their_aggregates(kind: str, name: str) -> None:
 def test_filled_frames(kind: str, name: str) -> None:
     spec, column = EXAMPLES[kind]
     framing = framing_of(spec, PROPERTIES[name])
-    if framing is None:
-        return  # frames that do not exist are not filled either
+    if framing is not None:  # frames that do not exist are not filled either
+        check_filled(framing, column)
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+@pytest.mark.parametrize("kind", EXAMPLES)
+def test_filled_fragments(kind: str, name: str) -> None:
+    """Fragments decide how long filling rows are held, so they meet every other property."""
+    spec, column = EXAMPLES[kind]
+    framing = framing_of(spec, PROPERTIES["fragments"] | PROPERTIES[name])
+    if framing is not None:
+        check_filled(framing, column)
+
+
+def check_filled(framing: Framing, column: str) -> None:
     case = framed(framing, column)
     filler = Filler(
         batches=_rows(True, 1),
@@ -175,4 +189,38 @@ def test_filled_frames(kind: str, name: str) -> None:
         ran, wanted = filled.run_at_once(), filled.expected_at_once()
     else:
         ran, wanted = filled.run(), filled.expected()
+    assert_same_rows([filled.told(row) for row in ran.results], wanted.results)
+
+
+def _walk(chance: random.Random, count: int, steps: tuple[int, ...]) -> list[list[dict[str, Any]]]:
+    """Return three micro-batches of one key, whose rows may last beyond the rows after them."""
+    rows, on = [], 0
+    for place in range(count):
+        on += chance.choice(steps)
+        whose = {"k": "a", "q": "x", "mark": None, "tie": place, "until": on + chance.randint(0, 8)}
+        rows.append({"on": on, **chance.choice(VALUES), **whose})
+    first, second = sorted(chance.sample(range(count), 2))
+    return [rows[:first], rows[first:second], rows[second:]]
+
+
+@pytest.mark.parametrize("seed", range(60, 160))
+def test_filled_fragments_of_intervals_that_overlap(seed: int) -> None:
+    """A frame may begin before the interval of the row before it ends, and asks for rows there."""
+    chance = random.Random(seed)
+    spec, column = EXAMPLES[chance.choice(["boundary", "threshold", "measure", "delta"])]
+    options = PROPERTIES["interval"] | {"fragments": chance.randint(1, 5)}
+    case = replace(
+        framed(Framing(spec, "on", **options), column),
+        batches=_walk(chance, 14, (1, 1, 2)),
+        slack=0,
+        calls=(),
+    )
+    filler = Filler(
+        batches=_walk(chance, 20, (0, 1, 1, 2, 3)),
+        filling=Filling(before=chance.choice([1, 3, 6])),
+        calls=EVERY_SLOT,
+        **(_ARRIVING | {"slack": 0}),
+    )
+    filled = FillCase(case, [filler], [4, 4])
+    ran, wanted = filled.run(), filled.expected()
     assert_same_rows([filled.told(row) for row in ran.results], wanted.results)

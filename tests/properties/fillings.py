@@ -63,6 +63,7 @@ class Framed(FrameCase):
             edge=self.edge,
             fragments=self.framing.fragments is not None,
             along=None if self.along is None else ("along_start", "along_end"),
+            overlapping=self.framing.readings == "interval",
         )
 
     @property

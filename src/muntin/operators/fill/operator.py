@@ -185,7 +185,8 @@ class FillOperator:
     ) -> Horizon:
         """Return the orders below which no later segment asks for rows of a source."""
         moved = horizon.moved(lambda order: self._earliest(fill, order))
-        if fragments is not None and fragments.known.num_rows:
+        known = fragments is not None and fragments.known.num_rows > 0
+        if fragments is not None and known and not self.segments.overlapping:
             # An open frame only asks for rows after its last fragment, and the next frame of its
             # key for those around its own start: at the end of a half-open frame, else after it.
             keys = fragments.known.select(self.segments.key_names)

@@ -117,6 +117,7 @@ class OperatorSegments:
     Windows over values have ``edges``: their next window begins before the point up to which input
     is complete. With ``fragments`` a segment may be reported several times, each time longer.
     ``along`` are the two columns with the bounds of regions along their second attribute.
+    ``overlapping`` segments of a key may begin before the one before them ends.
     """
 
     operator: Operator
@@ -128,6 +129,7 @@ class OperatorSegments:
     edges: Edges | None = None
     fragments: bool = False
     along: tuple[str, str] | None = None
+    overlapping: bool = False
 
     @property
     def key_names(self) -> list[str]:

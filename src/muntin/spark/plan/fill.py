@@ -262,6 +262,7 @@ class FillPlan(PlanParts):
             edges=spec.edges(self.axis) if isinstance(spec, Window | Landmark) else None,
             fragments=isinstance(spec, Framing) and spec.fragments is not None,
             along=self.segments.region_bounds,
+            overlapping=isinstance(spec, Framing) and spec.readings == "interval",
         )
         shards = tuple(f"k{place}" for place in self._sharded_by)
         return FillOperator(segments, tuple(source.fill for source in self.fills), shards)
