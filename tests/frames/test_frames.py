@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
+from statistics import stdev
 from typing import Any
 
 import pytest
@@ -349,6 +350,20 @@ def test_rows_that_tie_end_the_query(spark: SparkSession) -> None:
     played.remove()
 
 
+def test_rows_that_tie_are_combined_before_a_deviation_decides(spark: SparkSession) -> None:
+    greatest = [5, 1, 9, 2, 2, 9, 1, 5, 5, 9, 9, 1]
+    rows = [(ts, x) for ts, top in enumerate(greatest) for x in (top, top - ts % 3)]
+    table = spark.createDataFrame(rows, "ts INT, x INT")
+    frames = mt.stream(table, on="ts").frames(mt.aggregate("stddev(x) > 3"), ties="max").df
+    expected, since = [], 0
+    for at in range(len(greatest)):
+        values = greatest[since : at + 1]
+        if len(values) > 1 and stdev(values) > 3:
+            expected.append((since, at))
+            since = at + 1
+    assert [(row.frame_start, row.frame_end) for row in frames.collect()] == expected
+
+
 def test_columns_of_a_frame(spark: SparkSession) -> None:
     df = spark.createDataFrame([], "k STRING, x BIGINT, v BIGINT, m DOUBLE, n INT")
     stream = mt.stream(df, "x", ["k", "n"])
@@ -605,11 +620,6 @@ def of(kind: Any, **properties: Any) -> Callable[[DataFrame], Any]:
         (of(mt.delta("x + 1", 2), ties="max"), mt.ArgumentError, r"value='x \+ 1' .*name a column"),
         (of(mt.threshold("real > 1"), ties={"x": "max"}), mt.ArgumentError, "values of 'real' bec"),
         (of(mt.boundary("name"), ties="sum"), TypeError, r"ties: sum\(name\) needs a number"),
-        (
-            of(mt.aggregate("stddev(x) > 1"), ties="max"),
-            mt.ArgumentError,
-            "condition='x' .*so cast the column to double before",
-        ),
         # Results.
         (lambda df: of(FLAG)(df).agg(), mt.ArgumentError, "name at least one, or use .df"),
         (lambda df: of(FLAG)(df).agg("max(reel)"), mt.ExpressionError, "reel.*the columns are ts"),
