@@ -77,7 +77,12 @@ def _reference(
         return row["x"]
 
     reference = FrameReference(
-        Framing(kind, "on"), INTEGER, ["k"], read, measured, along=lambda row: row["x"]
+        Framing(kind, "on"),
+        INTEGER,
+        ["k"],
+        read,
+        aggregate=measured,
+        along=lambda row: row["x"],
     )
     return _frames(reference.run([MicroBatch(rows, END)]).results)
 

@@ -24,10 +24,19 @@ from muntin.specs.axis import Domain
 from muntin.specs.fill import Filling
 from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend
+from muntin.specs.frames.kinds import (
+    Between,
+    Boundary,
+    Crossing,
+    Delta,
+    Threshold,
+    Trend,
+    TrendRuns,
+)
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 from muntin.specs.frames.schemes import Schedule, Scheme
 from muntin.testing import assert_same_rows
+from tests.properties import measures
 from tests.properties.arriving import renamed
 from tests.properties.fillings import CALLS as FILL_CALLS
 from tests.properties.fillings import FillCase, Filler, Framed
@@ -45,7 +54,9 @@ EXAMPLES: dict[str, tuple[FrameKind, str]] = {
     "measure": (Crossing(_SUM, "<=", Decimal(4), None, None, None), "i"),
     "measure minimal": (Crossing(_SUM, ">=", Decimal(4), None, None, None), "i"),
     "measure with start": (Crossing(_SUM, ">=", Decimal(4), None, "s = 'a'", "close"), "i"),
+    "condition": (measures.condition(next(iter(measures.CONDITIONS)), None, None, None), "*"),
     "trend": (Trend("i", "increasing", False), "i"),
+    "trend of any direction": (TrendRuns("i"), "i"),
     "between": (Between("b", "s = 'a'", "both"), "b"),
     "density": (Density(_COUNT, ">=", Decimal(2), 4), "*"),
     "cluster": (Cluster(0.4, 0.5, 4), "*"),
@@ -185,10 +196,12 @@ def check_filled(framing: Framing, column: str) -> None:
         **_ARRIVING,
     )
     filled = FillCase(case, [filler], [4, 4])
-    if framing.longest:
-        ran, wanted = filled.run_at_once(), filled.expected_at_once()
-    else:
-        ran, wanted = filled.run(), filled.expected()
+    try:
+        ran = filled.run_at_once() if framing.longest else filled.run()
+    except ArgumentError as refusal:  # the operator may refuse what a spec allows
+        assert len(str(refusal).split()) >= 8, str(framing)
+        return
+    wanted = filled.expected_at_once() if framing.longest else filled.expected()
     assert_same_rows([filled.told(row) for row in ran.results], wanted.results)
 
 

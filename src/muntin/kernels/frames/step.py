@@ -13,6 +13,7 @@ import numpy as np
 from muntin.kernels.compile import fused, part
 from muntin.kernels.frames.kinds import ENDS, INSIDE, OUTSIDE, as_first, as_next, is_met
 from muntin.kernels.frames.records import (
+    ANY,
     ARMED,
     BREAKS,
     CLOSE,
@@ -111,7 +112,7 @@ def _emit(
     frame.start, frame.end, frame.status = start, end, status
     frame.held_from, frame.held_to = state.first, end
     frame.n, frame.missed, frame.fits = state.n, state.missed, 1
-    frame.direction = state.greatest
+    frame.direction = state.greatest if asked.direction == ANY else 0
     if state.id < 0:
         state.id = state.next_id
         state.next_id += 1

@@ -298,11 +298,18 @@ class FrameOperator(OneInput):
         return None
 
     def _last_real(self, keyed: KeyedTables, remembered: pa.Table) -> pa.Table | None:
-        """Return each key's last real row: the columns that a condition on missing rows reads."""
+        """Return each key's last real row: the columns that a condition on missing rows reads.
+
+        ``came`` is true for keys that have one. A key is remembered from its first real row on,
+        because missing rows wait for the next real one.
+        """
         if not isinstance(self.missing, Bridge):
             return None
         names = self.missing.names
-        return pa.table({name: self.memory.spread(keyed, remembered, name) for name in names})
+        came = np.zeros(len(keyed), np.bool_)
+        came[keyed.numbers[0]] = True
+        columns = {name: self.memory.spread(keyed, remembered, name) for name in names}
+        return pa.table({**columns, "came": pa.array(came)})
 
     def _framed(self, now: StepContext) -> tuple[pa.Table, Changes, Ints]:
         """Return the frames that are certain now, changes of state, and where open frames began."""

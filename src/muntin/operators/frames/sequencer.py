@@ -268,8 +268,9 @@ class Sequencer:
         around_it = both.take(pa.array(at)), spread(real, following_row)
         if not bridge.names:  # a table without columns has no number of rows
             around_it = (pa.table({"row": at}), pa.table({"row": following_row}))
-        # Without a real row after it nothing is bridged; a frame always has a row before it.
-        return bridge.holds(*around_it) & (following_row >= 0)
+        # Without a real row on both sides nothing is bridged.
+        came = before["came"].to_numpy()[key] | (previous >= 0)
+        return bridge.holds(*around_it) & (following_row >= 0) & came[judged]
 
     def _fail_at(self, table: pa.Table, ties: Mask) -> None:
         """Raise an error for the first of the rows that tie, if there is one."""
