@@ -171,3 +171,14 @@ def test_slots_of_a_day_where_clocks_change(spark: SparkSession) -> None:
         # A missing row lies where its slot starts, which is one o'clock by then.
         [("27 12:30", "30 01:00", 3, 1), ("31 12:30", "31 12:30", 1, 0)],
     ]
+
+
+# n   0 1        nothing came before the null, so no condition lets it satisfy: it bounds the frame
+# x   ? 1
+#     (---]
+def test_a_missing_row_before_the_first_row_is_not_bridged(spark: SparkSession) -> None:
+    rows = spark.createDataFrame([(0, None), (1, 1.0)], "n INT, x DOUBLE")
+    for condition in ("prev.x IS NULL", "TRUE", "break"):
+        framing = {"missing": condition, "bounds": "liberal"}
+        (frame,) = mt.stream(rows, on="n").frames(mt.threshold("x > 0"), **framing).df.collect()
+        assert (frame.frame_start, frame.frame_end, frame.n) == (0, 1, 1)

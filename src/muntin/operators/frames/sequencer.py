@@ -269,8 +269,9 @@ class Sequencer:
         if not bridge.names:  # a table without columns has no number of rows
             around_it = (pa.table({"row": at}), pa.table({"row": following_row}))
         # Without a real row on both sides nothing is bridged.
-        came = before["came"].to_numpy()[key] | (previous >= 0)
-        return bridge.holds(*around_it) & (following_row >= 0) & came[judged]
+        came: Mask = before["came"].to_numpy()[key] | (previous >= 0)
+        bridged: Mask = bridge.holds(*around_it) & (following_row >= 0) & came[judged]
+        return bridged
 
     def _fail_at(self, table: pa.Table, ties: Mask) -> None:
         """Raise an error for the first of the rows that tie, if there is one."""
