@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from muntin.aggregates.parse import parse_bridge
+from muntin.aggregates.parse_conditions import parse_bridge
 from muntin.expressions.evaluate import evaluate
 from muntin.expressions.types import check, no_aggregate
 from muntin.expressions.values import from_arrow, truth

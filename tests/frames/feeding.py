@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.aggregates.definition import AggregateCall
-from muntin.aggregates.parse import parse_bridge
+from muntin.aggregates.parse_conditions import parse_bridge
 from muntin.operators.frames.arrow_kind import FrameOperatorInputs
 from muntin.operators.frames.build import build
 from muntin.operators.frames.operator import FrameOperator

@@ -10,7 +10,7 @@ import pytest
 
 import muntin as mt
 from muntin.aggregates.functions import Aggregate
-from muntin.aggregates.parse import parse_bridge, parse_comparison, parse_two_rows
+from muntin.aggregates.parse_conditions import parse_bridge, parse_comparison, parse_two_rows
 from muntin.expressions.nodes import All, BooleanConstant, Comparison, Constant, Missing, Slot, Text
 from muntin.expressions.spark_expressions import Sql
 from muntin.specs.frames.frame_kind import FrameKind

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muntin.aggregates.definition import AggregateCall
-from muntin.aggregates.parse import parse_with_previous
+from muntin.aggregates.parse_conditions import parse_with_previous
 from muntin.errors import EmptySlotsError, UnsupportedTypeError
 from muntin.kernels.arrays import EVER
 from muntin.kernels.frames.pattern import automaton

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from muntin.aggregates.definition import AggregateCall
 from muntin.aggregates.functions import Aggregate
-from muntin.aggregates.parse import parse_bridge, parse_with_previous
+from muntin.aggregates.parse_conditions import parse_bridge, parse_with_previous
 from muntin.errors import ArgumentError
 from muntin.expressions.nodes import Comparison, Node, Slot, Text
 from muntin.operators.frames.arrow_kind import FrameOperatorInputs

@@ -15,7 +15,11 @@ import pyarrow as pa
 from muntin.aggregates.definition import AggregateCall
 from muntin.aggregates.functions import Aggregate, slots_of
 from muntin.aggregates.own_aggregate import OwnAggregate, grouped_sum
-from muntin.aggregates.parse import FrameCondition, parse_comparison, parse_frame_condition
+from muntin.aggregates.parse_conditions import (
+    FrameCondition,
+    parse_comparison,
+    parse_frame_condition,
+)
 from muntin.errors import ArgumentError
 from muntin.reference import aggregates
 from muntin.reference.windows import Evaluate

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from types import MappingProxyType
 
 import sqlglot
@@ -21,7 +20,6 @@ from muntin.aggregates.bind import (
     DEFINITIONS,
     aggregate_name,
     has_aggregates,
-    parse_condition_tree,
     refuse_aggregates,
     sql_aggregates,
     sql_nodes,
@@ -43,32 +41,22 @@ from muntin.expressions.dialect import (
     written,
 )
 from muntin.expressions.nodes import (
-    COMPARISONS,
-    Comparison,
     Correlation,
     Inner,
     Node,
     Slot,
     conjunction,
-    conjuncts,
     moved,
-    walk,
 )
 from muntin.expressions.read import (
     ConditionReader,
-    NeighbourExpression,
-    OneRowExpression,
-    read_columnwise,
-    read_two_rows,
-    read_with_previous,
-    reads_previous,
     shown,
 )
 from muntin.expressions.spark_expressions import Expression, Name, Sql
 
 #: A user's own aggregates by their names in SQL text.
 Own = Mapping[str, OwnAggregate]
-_NONE: Own = MappingProxyType({})
+NO_FUNCTIONS: Own = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -108,7 +96,7 @@ def numbered(outer: str, first: int) -> str:
 
 
 def parse_column(
-    text: str, known: Sequence[str], own: Own = _NONE, alone: Sequence[str] = ()
+    text: str, known: Sequence[str], own: Own = NO_FUNCTIONS, alone: Sequence[str] = ()
 ) -> Column:
     """Read one result column; ``known`` are the columns it may use outside aggregates.
 
@@ -123,7 +111,7 @@ def parse_column(
         return _column_of(body, name, text, known, own, alone)
 
 
-def read_column(tree: exp.Expr, name: str, known: Sequence[str], own: Own = _NONE) -> Column:
+def read_column(tree: exp.Expr, name: str, known: Sequence[str], own: Own = NO_FUNCTIONS) -> Column:
     """Read a result column from a query's tree, in which every call is a name and arguments."""
     text = written(tree)  # for messages
     with nesting_limit(text):
@@ -153,7 +141,7 @@ def _column_of(
     name: str,
     text: str,
     known: Sequence[str],
-    own: Own = _NONE,
+    own: Own = NO_FUNCTIONS,
     alone: Sequence[str] = (),
 ) -> Column:
     """Read a result column from the tree of an expression; messages show ``text``."""
@@ -167,7 +155,7 @@ def _column_of(
     suffices = {name.casefold() for name in alone}
     mentioned = {column.name.casefold() for column in outer.find_all(exp.Column)}
     if not aggregates and not mentioned & suffices:
-        raise ExpressionError(f"there is no aggregate in it{_hint(tree, own)}", text)
+        raise ExpressionError(f"there is no aggregate in it{hint(tree, own)}", text)
     names = {name.casefold() for name in known}  # Spark ignores case too
     for column in outer.find_all(exp.Column):
         if column.name.casefold() not in names and not _reserved(column.name):
@@ -179,157 +167,6 @@ def _column_of(
     if len(aggregates) == 1 and isinstance(outer, exp.Column):
         return Column(name, (aggregates[0],))
     return Column(name, tuple(aggregates), written(outer))
-
-
-#: The signs of comparisons: as written, and with the sides swapped.
-_COMPARED: dict[type[exp.Expr], tuple[str, str]] = {
-    exp.LT: ("<", ">"),
-    exp.LTE: ("<=", ">="),
-    exp.GT: (">", "<"),
-    exp.GTE: (">=", "<="),
-    exp.EQ: ("=", "="),
-    exp.NEQ: ("<>", "<>"),
-}
-
-
-def parse_comparison(text: object, own: Own = _NONE) -> tuple[Aggregate, str, Decimal]:
-    """Read an aggregate compared with a number: ``"sum(vehicles) >= 100"``.
-
-    >>> aggregate, sign, limit = parse_comparison("100 <= sum(vehicles)")
-    >>> print(aggregate, sign, limit)
-    sum(vehicles) >= 100
-    """
-    if not isinstance(text, str):
-        raise ArgumentError("condition", text, "write SQL text such as 'sum(vehicles) >= 100'")
-    with nesting_limit(text):
-        compared = _comparison(parse_expression(text).unnest(), text, own)
-    if compared is None:
-        usage = "compare one aggregate with a number, such as 'sum(vehicles) >= 100'"
-        raise ExpressionError(usage, text)
-    return compared
-
-
-def _comparison(tree: exp.Expr, text: str, own: Own) -> tuple[Aggregate, str, Decimal] | None:
-    """Return an aggregate, a sign and a number; None if the tree is something else."""
-    if type(tree) not in _COMPARED:
-        return None
-    signs = _COMPARED[type(tree)]
-    left, right = tree.this.unnest(), tree.expression.unnest()
-    for side, other, sign in ((left, right, signs[0]), (right, left, signs[1])):
-        try:
-            limit = constant(other)
-        except ArgumentError:
-            continue
-        aggregate = _aggregate(side, text, own)
-        number = isinstance(limit, int | float | Decimal) and not isinstance(limit, bool)
-        if aggregate is not None and number and Decimal(str(limit)).is_finite():
-            return aggregate, sign, Decimal(str(limit))
-    return None
-
-
-@dataclass(frozen=True)
-class FrameCondition:
-    """A condition on the aggregates of a frame.
-
-    Slots of ``where`` are the places of ``aggregates``, and the one after them is ``duration``, the
-    last ``on`` minus the first. ``signs`` are those of its comparisons, with the constant on the
-    right; None if something other than AND joins comparisons.
-    """
-
-    text: str
-    aggregates: tuple[Aggregate, ...]
-    where: Node
-    signs: tuple[str, ...] | None
-
-
-def parse_frame_condition(
-    text: object, own: Own = _NONE
-) -> tuple[Aggregate, str, Decimal] | FrameCondition:
-    """Read a condition on a frame: one comparison of an aggregate with a number, or any other.
-
-    >>> parse_frame_condition("sum(v) >= 100 AND 5 <= count(*)").signs
-    ('>=', '>=')
-    """
-    if not isinstance(text, str):
-        raise ArgumentError("condition", text, "write SQL text such as 'sum(vehicles) >= 100'")
-    with nesting_limit(text):
-        tree = parse_expression(text).unnest()
-        compared = _comparison(tree, text, own)
-        return _frame_condition(tree, text, own) if compared is None else compared
-
-
-def _frame_condition(tree: exp.Expr, text: str, own: Own) -> FrameCondition:
-    aggregates: list[Aggregate] = []
-
-    def inner(part: exp.Expr) -> Node | None:
-        if isinstance(part, exp.Column):
-            if part.name.lower() == "duration" and len(part.parts) == 1:
-                return Slot(-1)
-            why = "stands outside an aggregate; of a frame as a whole there is only duration"
-            raise ExpressionError(f"column {part.name!r} {why}", text, text.find(part.name))
-        aggregate = _aggregate(part, text, own)
-        if aggregate is None:
-            return None
-        if isinstance(aggregate, Correlated):
-            raise ExpressionError("a correlated aggregate cannot decide about frames", text)
-        if aggregate not in aggregates:
-            aggregates.append(aggregate)
-        return Slot(aggregates.index(aggregate))
-
-    if not has_aggregates(tree, own) and not any(
-        column.name.lower() == "duration" for column in tree.find_all(exp.Column)
-    ):
-        usage = "compare one aggregate with a number, such as 'sum(vehicles) >= 100', or several"
-        raise ExpressionError(f"{usage}, such as 'sum(a) / sum(b) >= 2'{_hint(tree, own)}", text)
-    where = ConditionReader(text, lambda part: False, inner).node(tree)
-    # ``duration`` is the slot after the aggregates.
-    where = moved(where, tuple(range(len(aggregates) + 1)))
-    return FrameCondition(text, tuple(aggregates), where, _signs(where))
-
-
-def _signs(where: Node) -> tuple[str, ...] | None:
-    """Return the signs of comparisons that AND joins; None if there is anything else."""
-    signs = []
-    for part in conjuncts(where):
-        if not isinstance(part, Comparison):
-            return None
-        is_swapped = not any(isinstance(node, Slot) for node in walk(part.left))
-        signs.append(COMPARISONS[part.sign] if is_swapped else part.sign)
-    return tuple(signs)
-
-
-def parse_bridge(text: str, zone: str = "UTC") -> tuple[Node, list[str]]:
-    """Read a condition for which Spark only delivers the columns (``"left.x > right.x"``).
-
-    Returns the tree, in which columns are slots, and the columns as they were written. ``zone`` is
-    the session's time zone, in which Spark's SQL reads timestamps.
-    """
-    with nesting_limit(text):
-        return read_columnwise(parse_condition_tree(text), text, zone)
-
-
-def parse_two_rows(text: str, zone: str = "UTC") -> tuple[Node, list[OneRowExpression]]:
-    """Read a condition on two rows (``"prev.x % 2 = 1 AND next.x > prev.x"``).
-
-    Returns the tree and its slots. Each part that reads only one of the rows is a slot.
-    """
-    with nesting_limit(text):
-        return read_two_rows(parse_condition_tree(text), text, zone)
-
-
-def parse_with_previous(
-    text: str, zone: str = "UTC", *, columnwise: bool = False
-) -> tuple[Node, list[NeighbourExpression]] | None:
-    """Read a condition on a row and the row before it (``"x > prev.x"``).
-
-    Returns the tree and its slots: the parts that read one row, or if ``columnwise`` the columns.
-    Returns None if the condition does not read the row before; Spark evaluates it as it is.
-    """
-    with nesting_limit(text):
-        tree = parse_condition_tree(text)
-        if not reads_previous(tree):
-            return None
-        return read_with_previous(tree, text, zone, columnwise=columnwise)
 
 
 def parse_correlated(dependent: Aggregate, text: str) -> Correlated:
@@ -356,13 +193,15 @@ def _as_in_text(expression: Expression) -> Expression:
     return Sql(written(tree)) if isinstance(tree, exp.Column) else expression
 
 
-def _correlated(dependent: Aggregate, where: exp.Expr, text: str, own: Own = _NONE) -> Correlated:
+def _correlated(
+    dependent: Aggregate, where: exp.Expr, text: str, own: Own = NO_FUNCTIONS
+) -> Correlated:
     """Return an aggregate over the rows that meet a condition with aggregates in it."""
     _check_correlates(dependent, text)
     reader = ConditionReader(text, lambda tree: not has_aggregates(tree, own))
 
     def inner(tree: exp.Expr) -> Inner | None:
-        aggregate = _aggregate(tree, text, own)
+        aggregate = aggregate_of(tree, text, own)
         return None if aggregate is None else _inner(aggregate, reader)
 
     reader.inner = inner
@@ -405,7 +244,7 @@ def _without_aggregates(
     """Return the tree with placeholders for its aggregates, and add these to the list."""
 
     def placed(node: exp.Expr) -> exp.Expr:
-        aggregate = _aggregate(node, text, own)
+        aggregate = aggregate_of(node, text, own)
         if aggregate is None:
             return node
         if aggregate not in aggregates:
@@ -415,16 +254,16 @@ def _without_aggregates(
     return tree.transform(placed)
 
 
-def _aggregate(node: exp.Expr, text: str, own: Own) -> Aggregate | None:
+def aggregate_of(node: exp.Expr, text: str, own: Own) -> Aggregate | None:
     if isinstance(node, exp.Filter):
-        inner = _aggregate(node.this, text, own)
+        inner = aggregate_of(node.this, text, own)
         if inner is None:
             raise ExpressionError("FILTER belongs to an aggregate such as max(...)", text)
         if has_aggregates(node.expression, own):
             return _correlated(inner, node.expression.this, text, own)
         return inner.filter_by(Sql(written(node.expression.this)))
     if isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
-        inner = _aggregate(node.this, text, own)
+        inner = aggregate_of(node.this, text, own)
         if inner is None or inner.function not in ("first", "last"):
             raise ExpressionError("IGNORE NULLS and RESPECT NULLS belong to first and last", text)
         return ignoring_nulls(inner) if isinstance(node, exp.IgnoreNulls) else inner
@@ -531,7 +370,7 @@ def _unnested(nodes: list[exp.Expr]) -> list[exp.Expr]:
     return [node.unnest() for node in nodes]
 
 
-def _hint(body: exp.Expr, own: Own) -> str:
+def hint(body: exp.Expr, own: Own) -> str:
     known = (*sql_aggregates(), *own)
     called = body.this if isinstance(body, exp.Anonymous) else None
     if isinstance(called, str):

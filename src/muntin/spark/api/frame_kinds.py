@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from muntin.aggregates.own_aggregate import OwnAggregate
-from muntin.aggregates.parse import (
+from muntin.aggregates.parse import own_functions
+from muntin.aggregates.parse_conditions import (
     FrameCondition,
-    own_functions,
     parse_comparison,
     parse_frame_condition,
 )

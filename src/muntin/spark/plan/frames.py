@@ -16,7 +16,7 @@ from pyspark.sql import types as spark_types
 from muntin.aggregates.bind import parse_condition
 from muntin.aggregates.definition import AggregateCall
 from muntin.aggregates.functions import Aggregate, slots_of
-from muntin.aggregates.parse import parse_bridge, parse_two_rows
+from muntin.aggregates.parse_conditions import parse_bridge, parse_two_rows
 from muntin.errors import ArgumentError, ExpressionError, UnknownColumnError
 from muntin.expressions.nodes import Node, Slot
 from muntin.expressions.spark_expressions import Expression

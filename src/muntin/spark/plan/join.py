@@ -11,7 +11,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
-from muntin.aggregates.parse import parse_bridge
+from muntin.aggregates.parse_conditions import parse_bridge
 from muntin.errors import ArgumentError, ExpressionError, UnknownColumnError
 from muntin.expressions.types import check, no_aggregate
 from muntin.operators.join.asof import AsofJoinOperator

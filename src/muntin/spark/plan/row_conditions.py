@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from muntin.aggregates.parse import parse_with_previous
+from muntin.aggregates.parse_conditions import parse_with_previous
 from muntin.errors import ArgumentError, ExpressionError, UnknownColumnError
 from muntin.expressions.dialect import columns_of
 from muntin.expressions.nodes import Slot

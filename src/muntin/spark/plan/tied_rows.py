@@ -15,7 +15,7 @@ from pyspark.sql import types as spark_types
 
 from muntin.aggregates.bind import bind
 from muntin.aggregates.definition import AggregateCall
-from muntin.aggregates.parse import parse_bridge
+from muntin.aggregates.parse_conditions import parse_bridge
 from muntin.errors import ArgumentError, UnknownColumnError
 from muntin.expressions.nodes import Node, Slot, moved
 from muntin.expressions.spark_expressions import AsDouble, Expression, Name, Sql
