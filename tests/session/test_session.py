@@ -52,6 +52,19 @@ def test_nothing_is_opened_before_it_is_needed(session: SqlSession) -> None:
     assert session.open_source == Opened()
 
 
+def test_a_clause_leaves_out_the_schedule_of_its_stream(spark: SparkSession) -> None:
+    session = SqlSession(spark, open_source=Opened())
+    session.sql(CREATE.replace("ON x BY k;", "ON x BY k SCHEDULE 1;", 1))
+    framing = "SELECT k, frame_start, n FROM line [FRAME DENSITY count(*) >= 2 PER 3{}]"
+    with pytest.raises(mt.SqlError, match="density and SCHEDULE contradict"):
+        session.sql(framing.format(""))
+    plain = SqlSession(spark, open_source=Opened())
+    plain.sql(CREATE)
+    expected = sorted(map(str, lines(plain.sql(framing.format("")))))
+    assert sorted(map(str, lines(session.sql(framing.format(" SCHEDULE NONE"))))) == expected
+    assert expected
+
+
 def test_a_query_reads_streams_tables_and_queries_by_name(session: SqlSession) -> None:
     found = session.sql("SELECT max(s) FROM sums [TUMBLING 100 WATTR e]")
     assert lines(found) == [(11,)]

@@ -19,7 +19,8 @@ The arguments that all kinds have follow in any order:
     LASTING [AT LEAST | AT MOST] length     HOLDING [AT LEAST | AT MOST] n ROWS
     CUT   LONGEST   FRAGMENTS length        SCHEME name     MISSING policy | WHERE condition
     BOUNDS CONSERVATIVE | LIBERAL           TIES ...        READINGS POINT | UNTIL NEXT | column
-    WATTR column   PATTR column, ...        DISORDER ...    SCHEDULE length [ORIGIN constant]
+    WATTR column   PATTR column, ...        DISORDER ...
+    SCHEDULE length [ORIGIN constant]        SCHEDULE NONE
     PREFIX text
 """
 
@@ -330,6 +331,11 @@ def read_schedule(cursor: Cursor) -> Schedule:
         raise argument_refused(error, cursor.text, start) from None
 
 
+def _schedule(cursor: Cursor, form: Form) -> object:
+    """Read a schedule; NONE leaves out that of the stream, which some kinds cannot have."""
+    return "none" if cursor.accept("NONE") else read_schedule(cursor)
+
+
 #: The arguments that frames of every kind have.
 FRAME_ARGUMENTS = (
     Argument("min_duration", arguments.length, ("LASTING", "LASTING AT LEAST")),
@@ -346,7 +352,7 @@ FRAME_ARGUMENTS = (
     Argument("tie_order", arguments.columns, inside="BY"),
     Argument("readings", _readings, ("READINGS",)),
     Argument("until", arguments.column, inside="UNTIL"),
-    Argument("schedule", lambda cursor, form: read_schedule(cursor), ("SCHEDULE",)),
+    Argument("schedule", _schedule, ("SCHEDULE",)),
     PREFIX,
     *ROLES,
 )
