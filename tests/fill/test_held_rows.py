@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from muntin.aggregates.definition import AggregateCall
-from muntin.operators.fill.held_rows import HeldChunks
+from muntin.operators.fill.held_rows import HeldChunks, reached
 from muntin.operators.fill.operator import FillOperator
 from muntin.operators.fill.segments import OperatorSegments
 from muntin.operators.fill.source import FillInput, FillReach
@@ -153,3 +156,21 @@ def test_state_is_bounded_whatever_the_split(steps: int) -> None:
         driver.step(rows, list(numbers), (numbers.stop, numbers.stop))
         most = max(most, len(driver.held))
     assert most <= 30
+
+
+_STRETCHES = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=6)
+
+
+@given(_STRETCHES, _STRETCHES.map(lambda chunks: [(min(c), max(c)) for c in chunks]))
+def test_only_chunks_that_a_stretch_overlaps_are_read(
+    asked: list[tuple[int, int]], chunks: list[tuple[int, int]]
+) -> None:
+    """A stretch that ends before it begins asks for nothing."""
+    columns = [np.array(column, np.int64) for column in zip(*chunks, strict=True)]
+    bounds = [np.array(column, np.int64) for column in zip(*asked, strict=True)]
+    none = np.empty(0, np.int64)
+    expected = [
+        any(low <= high and low <= most and least <= high for low, high in asked)
+        for least, most in chunks
+    ]
+    assert reached(*(columns or [none, none]), *(bounds or [none, none])).tolist() == expected
