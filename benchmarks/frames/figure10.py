@@ -27,12 +27,8 @@ SCHEMA = (
 )
 #: The specifications of Table 1.
 SPECIFICATIONS = {"short": "speed <= 30", "medium": "speed >= 50", "long": "speed >= 30"}
-#: What a window has of its readings if all of them satisfy the predicate.
-ALL_SATISFY = {
-    "short": "max(speed) <= 30",
-    "medium": "min(speed) >= 50",
-    "long": "min(speed) >= 30",
-}
+#: What holds for the least and the greatest speed of a window if all its readings satisfy.
+ALL_SATISFY = {"short": "hi <= 30", "medium": "lo >= 50", "long": "lo >= 30"}
 LEAST = "2 minutes"
 EVERY = "20 seconds"
 DETECTORS = (5, 17, 35, 69)
@@ -86,18 +82,14 @@ def windowed(readings: DataFrame, name: str) -> DataFrame:
     """The frame-like query, with Muntin's windows."""
     stream = mt.stream(readings, on="starttime", by="detectorid")
     results = stream.window(range=LEAST, slide=EVERY).agg("min(speed) AS lo", "max(speed) AS hi")
-    return results.where(_of_results(name))
+    return results.where(ALL_SATISFY[name])
 
 
 def windowed_by_spark(readings: DataFrame, name: str) -> DataFrame:
     """The frame-like query, with Spark's windows."""
     windows = readings.groupBy("detectorid", F.window("starttime", LEAST, EVERY))
     results = windows.agg(F.min("speed").alias("lo"), F.max("speed").alias("hi"))
-    return results.where(_of_results(name))
-
-
-def _of_results(name: str) -> str:
-    return ALL_SATISFY[name].replace("min(speed)", "lo").replace("max(speed)", "hi")
+    return results.where(ALL_SATISFY[name])
 
 
 def counted(readings: DataFrame, name: str) -> Found:

@@ -20,8 +20,7 @@ from muntin.reference.windows import END, MicroBatch, Outcome
 from muntin.specs.frames.kinds import Between
 from muntin.specs.frames.pattern import Pattern
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
-from muntin.specs.lengths import positive_length
-from tests.properties.arriving import LENGTHS, renamed
+from tests.properties.arriving import renamed
 from tests.properties.framings import VALUES, FrameCase, Row, frame_cases
 from tests.thorough import examples
 
@@ -115,22 +114,18 @@ class Prefix:
             taken |= set() if tick is None else {(row["k"], self._slot(tick))}
         for key in ("a", "b", None):
             complete = known.complete((key,))
-            tick = (lowest - 2 * self._unit if complete is None else complete) + ahead * self._unit
+            tick = (
+                lowest - 2 * self.case.unit if complete is None else complete
+            ) + ahead * self.case.unit
             for value in values:
-                until = self.case.axis.value(tick + value["tie"] % 4 * self._unit)
+                until = self.case.axis.value(tick + value["tie"] % 4 * self.case.unit)
                 on = {"on": self.case.axis.value(tick), "until": until}
                 if (key, self._slot(tick)) not in taken:
                     following.append({**value, **on, "k": key, "q": None, "mark": False})
                 tick += (
                     1 + value["tie"] % 3 + (5 if self.case.framing.schedule else 0)
-                ) * self._unit
+                ) * self.case.unit
         return following
-
-    @property
-    def _unit(self) -> int:
-        """The ticks of a small unit, at least one."""
-        length = positive_length("unit", LENGTHS[self.case.domain](1))
-        return max(1, self.case.axis.length("unit", length))
 
 
 def _on(row: Row) -> bool:
