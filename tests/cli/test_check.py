@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from muntin.cli.errors import Exit
 from tests.cli.conftest import Muntin
+from tests.cli.processes import environment
 
 GOOD = """CREATE STREAM traffic FROM kafka('cars', servers => 'nowhere:1')
   (ts TIMESTAMP, station STRING, speed DOUBLE) ON ts BY station DISORDER SLACK '1 minute';
@@ -26,6 +31,40 @@ def test_nothing_is_wrong_and_nothing_is_opened(muntin: Muntin, tmp_path: Path) 
     result = muntin("check", written(tmp_path, GOOD), "--stream")
     assert result.code == 0, result.err
     assert "q.sql: 3 statements, nothing wrong" in result.out
+
+
+#: Runs the command, and fails if that imported Spark.
+WITHOUT_SPARK = """
+import sys
+from muntin.cli.main import main
+code = main(sys.argv[1:], standalone_mode=False)
+print("pyspark" in sys.modules)
+sys.exit(code)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "printed"),
+    [
+        (GOOD, 0, "q.sql: 3 statements, the syntax is right"),
+        (GOOD.replace("speed < 45", "sped < 45"), 0, "3 statements"),  # columns are not looked at
+        ("SELECT x FROM t [TUMBLNG 5];", Exit.TEXT, "line 1, column 18"),
+    ],
+)
+def test_the_syntax_alone_is_checked_without_spark(
+    tmp_path: Path, text: str, code: int, printed: str
+) -> None:
+    words = [sys.executable, "-c", WITHOUT_SPARK, "check", "--syntax"]
+    ended = subprocess.run(
+        [*words, str(written(tmp_path, text))],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout.splitlines()[-1:]) == (code, ["False"])
+    assert printed in ended.stdout + ended.stderr
 
 
 def test_every_statement_is_looked_at(muntin: Muntin, tmp_path: Path) -> None:
