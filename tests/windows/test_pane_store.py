@@ -16,8 +16,9 @@ from muntin.aggregates.definition import AggregateCall
 from muntin.errors import ArgumentError
 from muntin.kernels.arrays import NEVER
 from muntin.operators.protocol import InputBatch, MemoryState, Punctuation, RowCounts
+from muntin.operators.windows.level_tables import PANES
 from muntin.operators.windows.operator import WindowOperator
-from muntin.operators.windows.pane_store import PANES, PaneStore
+from muntin.operators.windows.pane_store import FANOUT, LAYOUT, PaneStore
 from muntin.operators.windows.panes import PaneEdges, Panes
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.windows import Edges
@@ -122,17 +123,17 @@ def alone(work: WindowOperator, batches: Sequence[MicroBatch]) -> Outcome:
         state.apply(step.changes)
         outcome.take(step.results, step.rows[0])
         outcome.before_origin += refused["before_origin"]
-    assert not state.buckets(PANES)
+    assert left(state) == set()
     return outcome
 
 
 def together(
-    works: Sequence[WindowOperator], batches: Sequence[MicroBatch], size: int
+    works: Sequence[WindowOperator], batches: Sequence[MicroBatch], size: int, fanout: int
 ) -> list[Outcome]:
     edges = PaneEdges(tuple(work.edges for work in works))
     calls = tuple(dict.fromkeys(call for work in works for call in work.calls))
     panes = Panes((pa.string(),), calls, INTEGER, edges, pa.int64())
-    store = PaneStore(panes, panes_per_bucket=size)
+    store = PaneStore(panes, panes_per_bucket=size, fanout=fanout)
     state, outcomes = MemoryState(), [Outcome.none() for _ in works]
     for batch, refused in batches_of(panes, batches):
         step = store.step(state, batch)
@@ -140,8 +141,13 @@ def together(
         for work, seen, outcome in zip(works, step.windows, outcomes, strict=True):
             outcome.take(work.close(panes, seen, batch.punctuation), seen.rows)
             outcome.before_origin += seen.before_origin + refused["before_origin"]
-    assert not state.buckets(PANES)
+    assert left(state) == set()
     return outcomes
+
+
+def left(state: MemoryState) -> set[str]:
+    """Return the tables that are not empty, without those that describe the layout."""
+    return {table for table, _ in state.chunks} - {LAYOUT, FANOUT}
 
 
 @st.composite
@@ -171,6 +177,7 @@ def micro_batches(draw: st.DrawFn) -> list[MicroBatch]:
     st.sampled_from(["keep", "drop", "flag"]),
     micro_batches(),
     st.integers(1, 30),
+    st.sampled_from([0, 2, 3]),
 )
 def test_windows_that_share_a_store_equal_windows_alone(
     edges: list[Edges],
@@ -178,13 +185,14 @@ def test_windows_that_share_a_store_equal_windows_alone(
     unfinished: Any,
     batches: list[MicroBatch],
     size: int,
+    fanout: int,
 ) -> None:
     ordered = [sorted(own, key=lambda call: call.label) for own in calls]
     works = [
         windows(own, *own_calls, unfinished=unfinished)
         for own, own_calls in zip(edges, ordered, strict=False)
     ]
-    assert together(works, batches, size) == [alone(work, batches) for work in works]
+    assert together(works, batches, size, fanout) == [alone(work, batches) for work in works]
 
 
 #   RANGE 4 SLIDE 2    |   |   |   |   |      edges at 0 2 4 6 8

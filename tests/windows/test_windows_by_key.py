@@ -10,8 +10,8 @@ import pyarrow as pa
 from muntin.aggregates.definition import AggregateCall
 from muntin.kernels.arrays import NEVER
 from muntin.operators.protocol import InputBatch, MemoryState, Punctuation
+from muntin.operators.windows.level_tables import PANES
 from muntin.operators.windows.operator import WindowOperator
-from muntin.operators.windows.pane_store import PANES
 from muntin.specs.axis import TICK_LIMIT, Axis, Domain
 from muntin.specs.windows import Edges
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -138,6 +138,24 @@ def _sort(key: Ints, order: Ints, starts: Ints, place: Ints) -> None:
             if order[rows[at]] < order[rows[at - 1]]:
                 rows[:] = rows[np.argsort(order[rows], kind="mergesort")]
                 break
+
+
+def by_key_order_and_ties(
+    key: Ints, order: Ints, keys: int, ranks: Callable[[Ints], Sequence[Ints]]
+) -> Ints:
+    """Return a stable permutation that sorts rows by key, order and ties.
+
+    Few rows have equal key and order. ``ranks`` is given these rows, and returns what orders them.
+    """
+    place, _ = by_key_and_order(key, order, keys)
+    same = np.zeros(len(place) + 1, np.bool_)
+    same[1:-1] = (key[place[1:]] == key[place[:-1]]) & (order[place[1:]] == order[place[:-1]])
+    tied = np.flatnonzero(same[:-1] | same[1:])
+    if len(tied):
+        group = np.cumsum(~same[:-1])[tied]
+        rows = place[tied]
+        place[tied] = rows[np.lexsort((*reversed(ranks(rows)), group))]
+    return place
 
 
 @kernel(NONE, INTS, INTS, OUT_INTS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from muntin.kernels.arrays import Bytes, Ints, Mask
-from muntin.kernels.compile import BYTES, INT, INTS, NONE, OUT_INTS, kernel
+from muntin.kernels.compile import BYTES, INT, INTS, NONE, OUT_INTS, inline, kernel
 
 
 def stretches(starts: Ints, order: Ints, key: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
@@ -17,6 +17,20 @@ def stretches(starts: Ints, order: Ints, key: Ints, low: Ints, high: Ints) -> tu
     first, stop = np.empty(len(key), np.int64), np.empty(len(key), np.int64)
     _search(starts, order, key, low, high, first, stop)
     return first, stop
+
+
+def last_within(starts: Ints, order: Ints, key: Ints, low: Ints, high: Ints) -> Ints:
+    """Return for every pair the last row of its key with ``low <= order <= high``, or -1."""
+    found = np.empty(len(key), np.int64)
+    _last_within(starts, order, key, low, high, found)
+    return found
+
+
+def first_within(starts: Ints, order: Ints, key: Ints, low: Ints, high: Ints) -> Ints:
+    """Return for every pair the first row of its key with ``low <= order <= high``, or -1."""
+    found = np.empty(len(key), np.int64)
+    _first_within(starts, order, key, low, high, found)
+    return found
 
 
 def covered(rows: int, first: Ints, stop: Ints) -> Mask:
@@ -80,6 +94,52 @@ def _search(
             else:
                 b = middle
         stop[place] = a
+
+
+@inline
+def _above(order: Ints, begin: int, end: int, near: int, value: int) -> int:
+    """Return the first of the rows ``[begin, end)`` whose order is above a value, or ``end``.
+
+    The search starts at the row ``near``: pairs mostly come in order, so it is not far.
+    """
+    a, b, step = begin, end, 1
+    if near < end and order[near] <= value:
+        a = near + 1
+        while a + step <= end and order[a + step - 1] <= value:
+            a, step = a + step, 2 * step
+        b = min(end, a + step)
+    else:
+        b = near
+        while b - step >= begin and order[b - step] > value:
+            b, step = b - step, 2 * step
+        a = max(begin, b - step)
+    while a < b:
+        middle = (a + b) // 2
+        if order[middle] <= value:
+            a = middle + 1
+        else:
+            b = middle
+    return a
+
+
+@kernel(NONE, INTS, INTS, INTS, INTS, INTS, OUT_INTS)
+def _last_within(starts: Ints, order: Ints, key: Ints, low: Ints, high: Ints, found: Ints) -> None:
+    near = starts[:-1].copy()
+    for place in range(len(key)):
+        of = key[place]
+        near[of] = _above(order, starts[of], starts[of + 1], near[of], high[place])
+        row = near[of] - 1
+        found[place] = row if row >= starts[of] and order[row] >= low[place] else -1
+
+
+@kernel(NONE, INTS, INTS, INTS, INTS, INTS, OUT_INTS)
+def _first_within(starts: Ints, order: Ints, key: Ints, low: Ints, high: Ints, found: Ints) -> None:
+    near = starts[:-1].copy()
+    for place in range(len(key)):
+        of = key[place]
+        row = _above(order, starts[of], starts[of + 1], near[of], low[place] - 1)
+        near[of] = row
+        found[place] = row if row < starts[of + 1] and order[row] <= high[place] else -1
 
 
 @kernel(INT, INTS, INT, INTS, INTS, BYTES, OUT_INTS, OUT_INTS, OUT_INTS)

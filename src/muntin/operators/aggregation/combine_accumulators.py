@@ -101,6 +101,9 @@ def slide(
         return minima
 
     if kind in (AccumulatorKind.EARLIEST, AccumulatorKind.LATEST):
+        if _rises(columns[0], low, high):
+            ends = pa.array(low if kind is AccumulatorKind.EARLIEST else high - 1)
+            return [column.take(ends) for column in columns]
         return _edge(kind, columns, least)
     return _reduce(kind, columns, lambda values: slide_add(values, low, high), least)
 
@@ -129,6 +132,20 @@ def _some(valid: npt.NDArray[np.bool_], add: Reduce, reduced: Ints) -> npt.NDArr
     if len(valid) and valid.all():
         return np.ones(len(reduced), np.bool_)
     return add(valid.astype(np.int64)) > 0
+
+
+def _rises(column: pa.Array, low: Ints, high: Ints) -> bool:
+    """Return True if integers have no nulls and rise strictly within each stretch.
+
+    Both ends of stretches only move forward, so of those that begin by a row the last one reaches
+    farthest.
+    """
+    if column.null_count or not pa.types.is_integer(column.type):
+        return False
+    values = ints(column)
+    falls = np.flatnonzero(values[1:] <= values[:-1])
+    last = np.searchsorted(low, falls, side="right") - 1
+    return not np.any((last >= 0) & (high[last] > falls + 1)) if len(low) else False
 
 
 def _edge(kind: AccumulatorKind, columns: Columns, least: Reduce) -> list[pa.Array]:

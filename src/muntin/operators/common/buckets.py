@@ -59,16 +59,19 @@ class BucketedTable:
         ``bucket`` has the bucket of each row. A ``sparse`` bucket is one that may have lost rows:
         it is written if at most half of its rows are live.
         """
-        known = set(self.state.buckets(self.name))
+        known, rewritten = set(self.state.buckets(self.name)), set(changed)
+        numbers = np.unique(np.array([*changed, *sparse], np.int64))
+        inside = np.flatnonzero(np.isin(bucket, numbers))
+        inside = inside[np.argsort(bucket[inside], kind="stable")]
+        ends = np.searchsorted(bucket[inside], numbers, side="right").tolist()
         changes: Changes = {}
-        for number in sorted({*changed, *sparse}):
-            inside = bucket == number
-            kept = inside if live is None else inside & live
-            count = np.count_nonzero(kept)
-            if number not in changed and 2 * count > np.count_nonzero(inside):
+        for number, start, stop in zip(numbers.tolist(), [0, *ends], ends, strict=False):
+            places = inside[start:stop]
+            kept = places if live is None else places[live[places]]
+            if number not in rewritten and 2 * len(kept) > len(places):
                 continue
-            if count:
-                changes[self.name, number] = rows.filter(pa.array(kept))
+            if len(kept):
+                changes[self.name, number] = rows.take(pa.array(kept))
             elif number in known:
                 changes[self.name, number] = None
         return changes

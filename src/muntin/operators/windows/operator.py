@@ -29,7 +29,8 @@ from muntin.operators.protocol import (
     ints,
     open_rows,
 )
-from muntin.operators.windows.pane_store import PANES, KeyEnds, PaneStore, WindowPanes
+from muntin.operators.windows.level_tables import PANES
+from muntin.operators.windows.pane_store import KeyEnds, PaneStore, WindowPanes
 from muntin.operators.windows.panes import Cells, PaneEdges, Panes
 from muntin.specs.axis import Axis
 from muntin.specs.disorder import Late
@@ -51,6 +52,7 @@ class WindowOperator(OneInput):
     late: Late = "generous"
     unfinished: Unfinished = "keep"
     panes_per_bucket: int = 1
+    fanout: int = 0
 
     def __getstate__(self) -> dict[str, object]:
         # Cached properties hold closures and are not pickled; the receiver computes them again.
@@ -63,7 +65,7 @@ class WindowOperator(OneInput):
 
     @cached_property
     def store(self) -> PaneStore:
-        return PaneStore(self.panes, self.late, self.panes_per_bucket)
+        return PaneStore(self.panes, self.late, self.panes_per_bucket, self.fanout)
 
     @cached_property
     def result_schema(self) -> pa.Schema:

@@ -3,8 +3,8 @@
 A store takes in partial tables and refuses panes whose windows are closed. It keeps the others in
 buckets of panes, and deletes panes that no open window needs. All rows of a pane belong to the same
 windows, so lateness is decided per pane. Several windows may share a store. Its panes then lie
-between the edges of all windows, and each window has its own numbers for them. :class:`Closing`
-finds the windows that punctuation has closed: for the whole stream, and for keys ahead of it.
+between the edges of all windows, and each window has its own numbers for them. A store for long
+windows also keeps levels over its panes (:mod:`muntin.operators.windows.levels`).
 """
 
 from __future__ import annotations
@@ -17,105 +17,21 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.errors import ArgumentError
-from muntin.kernels.arrays import NEVER, Ints, Mask
-from muntin.kernels.grouping import key_and_pane
-from muntin.operators.common.buckets import BucketedTable
-from muntin.operators.protocol import Changes, InputBatch, Punctuation, RowCounts, State, ints
+from muntin.kernels.arrays import Ints, Mask
+from muntin.operators.protocol import Changes, InputBatch, MemoryState, RowCounts, State, ints
+from muntin.operators.windows.closing import FOREVER, Closing, Last
+from muntin.operators.windows.level_tables import PANES, LevelTables
+from muntin.operators.windows.levels import Levels
+from muntin.operators.windows.pane_reach import StepReach
 from muntin.operators.windows.panes import Panes
-from muntin.specs.axis import TICK_LIMIT
 from muntin.specs.disorder import Late
 from muntin.specs.windows import Edges
 
-#: The last closed window: one number per row, or one number for all rows.
-Last = int | Ints
-#: A number above every window; it is small enough that the numbers of its panes fit 64 bits.
-FOREVER = 2**60
-
-
-@dataclass(frozen=True)
-class Closing:
-    """The last windows that are closed before and after a step; ``-FOREVER`` if none is closed.
-
-    If no key is ahead of the stream, these are two numbers and need no work per row.
-    """
-
-    edges: Edges
-    punctuation: Punctuation
-
-    @cached_property
-    def by_key(self) -> bool:
-        """True if some key is ahead of the stream."""
-        keys = self.punctuation.by_key
-        return keys is not None and keys.num_rows > 0 and not self.punctuation.over
-
-    @cached_property
-    def closed(self) -> int:
-        """The last window of the whole stream that was closed before the step."""
-        if self.punctuation.over:
-            return self._last_of_all(None)
-        return self._last(self.punctuation.before)
-
-    @cached_property
-    def closing(self) -> int:
-        """The last window of the whole stream that is closed after the step."""
-        if self.punctuation.ended:
-            return max(self.closed, self._last_of_all(self.punctuation.largest))
-        return max(self.closed, self._last(self.punctuation.after))
-
-    def of(self, rows: pa.Table) -> tuple[Last, Last]:
-        """Return the last window closed before and after the step, for each row of a table."""
-        if not self.by_key:
-            return self.closed, self.closing
-        return self._of_ticks(*self.punctuation.of(rows.select(self._names.column_names)))
-
-    def panes(self) -> Sequence[tuple[int, int]]:
-        """Return ranges of panes: those of windows that close, or that no open window needs."""
-        ranges = [(self.closed, self.closing)] if self.closing > self.closed else []
-        if self.by_key:
-            closed, closing = self._of_ticks(*self.punctuation.of(self._names))
-            moved = closing > closed
-            pairs = {*zip(closed[moved].tolist(), closing[moved].tolist(), strict=True)}
-            ranges += sorted(pairs)
-        return [(self._start(closed), self._end(closing)) for closed, closing in ranges]
-
-    @property
-    def _names(self) -> pa.Table:
-        assert self.punctuation.by_key is not None  # used only if some key is ahead
-        return self.punctuation.by_key.drop_columns(["before", "after"])
-
-    def _of_ticks(self, before: Ints, after: Ints) -> tuple[Ints, Ints]:
-        closed = self._lasts(before)
-        closing = np.maximum(closed, self._lasts(after))
-        return closed, np.maximum(closing, self.closing) if self.punctuation.ended else closing
-
-    def _last_of_all(self, largest: int | None) -> int:
-        """Return the last window to close at the end of input.
-
-        Landmark windows are reported up to the first that ends after the largest value.
-        """
-        if self.edges.landmark and largest is not None:
-            return self.edges.last_closed(largest) + 1
-        return FOREVER
-
-    def _last(self, tick: int | None) -> int:
-        return -FOREVER if tick is None else self.edges.last_closed(tick)
-
-    def _lasts(self, ticks: Ints) -> Ints:
-        # No row lies below the least tick, so lower punctuations all have the same effect.
-        wids = (np.maximum(ticks, -TICK_LIMIT) - self.edges.origin) // self.edges.slide - 1
-        return np.where(ticks == NEVER, -FOREVER, wids)
-
-    def _start(self, closed: int) -> int:
-        """Return the first pane of the windows after ``closed``."""
-        return closed if self.edges.landmark else self.edges.start_pane(closed + 1)
-
-    def _end(self, closing: int) -> int:
-        return min(self.edges.end_pane(closing), 2 * FOREVER)
-
-
-PANES = "panes"
 #: A chunk without columns; its bucket number is how many panes a bucket of PANES has.
 LAYOUT = "layout"
+#: A chunk without columns; its bucket number is the fan-out of the levels. A state that was written
+#: without levels has none.
+FANOUT = "fanout"
 _NO_COLUMNS = pa.table({})
 
 
@@ -175,12 +91,14 @@ class PaneStore:
     """Keeps panes in the state, and refuses those that are late.
 
     A store that several windows share takes late rows generously: a row that is late for one window
-    may be in time for another.
+    may be in time for another. ``fanout`` is how many panes or nodes a node of a level combines; 0
+    if the store keeps panes only.
     """
 
     panes: Panes
     late: Late = "generous"
     panes_per_bucket: int = 1
+    fanout: int = 0
 
     def __post_init__(self) -> None:
         if len(self.edges) > 1 and self.late == "consistent":
@@ -193,31 +111,67 @@ class PaneStore:
         """The edges of each window that uses the store."""
         return self.panes.edges.windows
 
+    @cached_property
+    def levels(self) -> Levels:
+        """The sizes of the chunks and of the levels."""
+        if len(self.edges) > 1:
+            longest = max(edges.range for edges in self.edges)
+        else:
+            longest = self.edges[0].panes_per_window
+        landmark = self.edges[0].landmark  # keeps one pane for everything that is closed
+        return Levels(self.panes_per_bucket, longest, 0 if landmark else self.fanout)
+
     def step(self, state: State, batch: InputBatch) -> StoreStep:
         """Take in new panes, and return for each window the panes that it may close."""
-        layout = state.buckets(LAYOUT)
-        if layout and layout[0] != self.panes_per_bucket:
+        size, fanout = self._layout(state)
+        if fanout != self.fanout and not fanout:
+            return self._rebuilt(state, batch)
+        if (size, fanout) != (self.panes_per_bucket, self.fanout):
             # The state was written with another slack, which sets the size of buckets.
-            return replace(self, panes_per_bucket=layout[0]).step(state, batch)
+            return replace(self, panes_per_bucket=size, fanout=fanout).step(state, batch)
+        return self._step(state, batch, [])
+
+    def _layout(self, state: State) -> tuple[int, int]:
+        """Return the size of buckets and the fan-out of levels, of the state or of the plan."""
+        sizes, fanouts = state.buckets(LAYOUT), state.buckets(FANOUT)
+        if not sizes:
+            return self.panes_per_bucket, self.fanout
+        return sizes[0], fanouts[0] if fanouts else 0
+
+    def _rebuilt(self, state: State, batch: InputBatch) -> StoreStep:
+        """Take in new panes with all panes of a state without levels, and write it with levels."""
+        kept = [state.read(PANES, bucket) for bucket in state.buckets(PANES)]
+        step = self._step(MemoryState(), batch, kept)
+        old: Changes = {(name, b): None for name in (PANES, LAYOUT) for b in state.buckets(name)}
+        return replace(step, changes=old | step.changes | self._layout_chunks)
+
+    @property
+    def _layout_chunks(self) -> Changes:
+        layout: Changes = {(LAYOUT, self.panes_per_bucket): _NO_COLUMNS}
+        return layout | ({(FANOUT, self.fanout): _NO_COLUMNS} if self.fanout else {})
+
+    def _step(self, state: State, batch: InputBatch, kept: Sequence[pa.Table]) -> StoreStep:
+        """Take in new panes; ``kept`` are those of a state without levels."""
         closings = [Closing(edges, batch.punctuation) for edges in self.edges]
         arrived = self.panes.merge(batch.partials)
         taken = [self._take(arrived, closing, batch) for closing in closings]
         arrived = self._on_time(arrived, [own.usable for own in taken], closings[0])
-        touched = self._buckets(ints(arrived["pane"]))
-        loaded = self._loaded(state, closings, touched)
-        panes = arrived
-        if loaded:
-            kept = [state.read(PANES, bucket) for bucket in sorted(loaded)]
-            panes = self.panes.merge([arrived, *kept])
-        ends = [self._ends(panes, closing) for closing in closings]
-        changes = self._remember(state, panes, ends, closings, loaded, touched)
-        if changes and not layout:
-            changes[LAYOUT, self.panes_per_bucket] = _NO_COLUMNS
-        views = [
-            self._view(panes, edges, own_ends, own)
-            for edges, own_ends, own in zip(self.edges, ends, taken, strict=True)
-        ]
-        return StoreStep(tuple(views), changes)
+        known = bool(state.buckets(LAYOUT))
+        reach = StepReach(self.panes.edges, closings, leveled=known)
+        tables = LevelTables(state, self.panes, self.levels, reach)
+        if self.edges[0].landmark:
+            rows = [tables.with_stored(arrived).rows]
+            changes = self._remember_landmark(rows[0], self._ends(rows[0], closings[0]))
+        else:
+            rows, changes = tables.take(self.panes.merge([arrived, *kept]) if kept else arrived)
+        if changes and not known:
+            changes |= self._layout_chunks
+        windows = []
+        for place, (closing, own) in enumerate(zip(closings, taken, strict=True)):
+            panes = tables.choose(rows, place) if self.levels.count else rows[0]
+            ends = self._ends(panes, closing)
+            windows.append(self._view(panes, closing.edges, ends, own))
+        return StoreStep(tuple(windows), changes)
 
     def _view(self, panes: pa.Table, edges: Edges, ends: KeyEnds, taken: _Taken) -> WindowPanes:
         """Return the panes of a window, with the numbers that it gives them."""
@@ -230,22 +184,6 @@ class PaneStore:
         if not shown.all():
             panes, ends = panes.filter(pa.array(shown)), ends.of(shown)
         return WindowPanes(panes, ends, taken.rows, taken.before_origin)
-
-    def _loaded(
-        self, state: State, closings: Sequence[Closing], touched: Sequence[int]
-    ) -> set[int]:
-        """Return the stored buckets with new rows or with panes of windows that close."""
-        remembered = state.buckets(PANES)
-        loaded = set(remembered) & set(touched)
-        for closing in closings:
-            for start, end in closing.panes():
-                first, last = (self.panes.edges.first(closing.edges, n) for n in (start, end))
-                loaded |= {b for b in remembered if self._overlaps(b, first, last)}
-        return loaded
-
-    def _overlaps(self, bucket: int, start: int, end: int) -> bool:
-        first = bucket * self.panes_per_bucket
-        return first < end and start < first + self.panes_per_bucket
 
     def _ends(self, panes: pa.Table, closing: Closing) -> KeyEnds:
         """Return where each key begins, and its last windows closed before and after the step."""
@@ -314,64 +252,15 @@ class PaneStore:
         late = self._late(closing.edges, pane, closed) & ~before_origin(closing.edges, pane)
         return self.panes.admission.late_rows(table, late, before)
 
-    def _buckets(self, pane: Ints) -> list[int]:
-        buckets = pane // self.panes_per_bucket
-        groups = key_and_pane(np.zeros(len(pane), np.int64), 1, buckets)
-        numbers: list[int] = buckets[groups.member].tolist()
-        return numbers
-
-    def _remember(
-        self,
-        state: State,
-        panes: pa.Table,
-        ends: Sequence[KeyEnds],
-        closings: Sequence[Closing],
-        loaded: set[int],
-        touched: Sequence[int],
-    ) -> Changes:
-        """Write the buckets with new rows, and delete those that no open window needs."""
-        if self.edges[0].landmark:
-            return self._remember_landmark(panes, ends[0], loaded, touched)
-        needed = min(
-            self.panes.edges.first(closing.edges, closing.edges.start_pane(closing.closing + 1))
-            for closing in closings
-        )
-        pane = ints(panes["pane"])
-        sparse: set[int] = set()
-        live: Mask | None = None
-        if closings[0].by_key:
-            # Keys progress at different speeds, so a bucket may hold live and outdated panes.
-            sparse = loaded
-            first = [self._needed(e, own) for e, own in zip(self.edges, ends, strict=True)]
-            live = pane >= np.minimum.reduce(first)
-        near = pane >= needed
-        if not near.all():
-            # Drop outdated panes first, so that the next steps work on the kept panes only.
-            panes, pane = panes.filter(pa.array(near)), pane[near]
-            live = None if live is None else live[near]
-        over = {b for b in state.buckets(PANES) if (b + 1) * self.panes_per_bucket <= needed}
-        changed = [b for b in touched if (b + 1) * self.panes_per_bucket > needed]
-        changes: Changes = {(PANES, bucket): None for bucket in sorted(over)}
-        if not changed and not sparse - over:
-            return changes
-        table = BucketedTable(state, PANES)
-        bucket_of = pane // self.panes_per_bucket
-        return changes | table.write(panes, bucket_of, changed, live, sparse - over)
-
-    def _needed(self, edges: Edges, ends: KeyEnds) -> Ints:
-        """Return for each pane the first pane that open windows of its key need."""
-        return np.repeat(self.panes.edges.needed(edges, ends.closing), np.diff(ends.starts))
-
-    def _remember_landmark(
-        self, panes: pa.Table, ends: KeyEnds, loaded: set[int], touched: Sequence[int]
-    ) -> Changes:
+    def _remember_landmark(self, panes: pa.Table, ends: KeyEnds) -> Changes:
         """Write landmark windows, which only grow: all closed panes of a key become one."""
+        read = np.unique(ints(panes["pane"]) // self.panes_per_bucket)
         place = panes.schema.get_field_index("pane")
         closing = np.repeat(ends.closing, np.diff(ends.starts))
         pane = np.maximum(ints(panes["pane"]), closing)
         panes = self.panes.merge([panes.set_column(place, "pane", pa.array(pane))])
         buckets = ints(panes["pane"]) // self.panes_per_bucket
-        changes: Changes = {(PANES, b): None for b in {*loaded, *touched}}
+        changes: Changes = {(PANES, b): None for b in read.tolist()}
         for bucket in np.unique(buckets).tolist():
             changes[PANES, bucket] = panes.filter(pa.array(buckets == bucket))
         return changes

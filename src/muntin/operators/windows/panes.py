@@ -72,7 +72,7 @@ class PaneEdges:
         """Return the numbers that a window specification gives to panes."""
         return pane if len(self.windows) == 1 else _numbers(window, pane)
 
-    def first(self, window: Edges, number: int) -> int:
+    def first(self, window: Edges, number: _Number) -> _Number:
         """Return the first pane to which a window specification gives a number."""
         return number if len(self.windows) == 1 else _begins(window, number)
 
