@@ -167,6 +167,19 @@ def test_frames_and_their_aggregates(kind: str, name: str) -> None:
         ]
 
 
+@pytest.mark.parametrize("reading", ["until_next", "interval"])
+@pytest.mark.parametrize("kind", EXAMPLES)
+def test_fragments_on_a_schedule_are_reported_by_rows_alone(kind: str, reading: str) -> None:
+    """Readings that hold grow by punctuation, but not on a schedule, where rows come soon."""
+    spec, column = EXAMPLES[kind]
+    three = PROPERTIES["fragments"] | PROPERTIES["schedule"] | PROPERTIES[reading]
+    for name in ("nothing", "min_count", "min_duration", "carry", "satisfy"):
+        framing = framing_of(spec, three | PROPERTIES[name])
+        if framing is not None:
+            case = framed(framing, column)
+            assert_same_rows([renamed(row) for row in case.run().results], case.expected().results)
+
+
 @pytest.mark.parametrize("name", PROPERTIES)
 @pytest.mark.parametrize("kind", EXAMPLES)
 def test_filled_frames(kind: str, name: str) -> None:
