@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from benchmarks.cold import short_questions
 from benchmarks.frames import (
     figure10,
     fill,
@@ -41,7 +42,7 @@ BENCHMARKS: Mapping[str, Callable[[SparkSession, bool], Report]] = {
     "stream": latency.run,
     "state": state.run,
 }
-#: Benchmarks that step the operators without Spark.
+#: Benchmarks that need no session: they step the operators, or start processes of their own.
 WITHOUT_SPARK: Mapping[str, Callable[[bool], Report]] = {
     "section8-execution": execution.run,
     "section8-bounded": bounded.run,
@@ -50,10 +51,15 @@ WITHOUT_SPARK: Mapping[str, Callable[[bool], Report]] = {
     "frame_kernels": kernels.run,
     "frame_overlap": overlap.run,
     "frame_reduction": reduction.run,
+    "short_questions": short_questions.run,
 }
 NAMES = (*WITHOUT_SPARK, *BENCHMARKS)
 #: The data that benchmarks read, which may not be on this machine.
-NEEDS = {"frame_reduction": reduction.DATA, "frame_figure10": figure10.DAY}
+NEEDS = {
+    "frame_reduction": reduction.DATA,
+    "frame_figure10": figure10.DAY,
+    "short_questions": short_questions.DAY,
+}
 
 
 def main() -> int:

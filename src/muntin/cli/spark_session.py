@@ -23,6 +23,7 @@ from muntin.parser.statements import (
     CreateStream,
     CreateTable,
     CreateTrigger,
+    Select,
     Statement,
 )
 
@@ -33,13 +34,20 @@ if TYPE_CHECKING:
 _FORK_SECONDS = 2
 #: Sources that may never end, so that they are read as streams.
 _ENDLESS = frozenset({"stdin", "socket"})
+_QUERIES = CreateQuery | Select
 
 
 @contextmanager
 def session(
-    options: SparkOptions, progress: CommandProgress, names: Iterable[str] = ()
+    options: SparkOptions,
+    progress: CommandProgress,
+    names: Iterable[str] = (),
+    *,
+    workers: bool = False,
 ) -> Iterator[SparkSession]:
     """Start a session that ends with the command; ``names`` are those of sources and sinks.
+
+    ``workers`` says that rows will go through Python, so that a worker starts ahead of them.
 
     A session that runs already, in a notebook or a test, is used and not stopped.
     """
@@ -57,7 +65,8 @@ def session(
             log = options.log or Path(folder) / "spark.log"
             conf = {"spark.sql.warehouse.dir": f"{folder}/warehouse", **options.conf}
             spark = start(SessionSettings(options.master, conf, packages, log))
-            warm(spark)
+            if workers:
+                warm(spark)
         try:
             yield spark
         finally:
@@ -98,6 +107,12 @@ def streams(statements: Sequence[Statement]) -> bool:
     """Return whether a text reads a source that may never end."""
     streams = (statement for statement in statements if isinstance(statement, CreateStream))
     return any(stream.source.name.lower() in _ENDLESS for stream in streams)
+
+
+def windowed(statements: Sequence[Statement]) -> bool:
+    """Return whether a text has queries with windows or joins, whose rows go through Python."""
+    queries = (statement.query for statement in statements if isinstance(statement, _QUERIES))
+    return any(query.windowings or query.alignments for query in queries)
 
 
 def _calls(statements: Sequence[Statement]) -> Iterator[ConnectorCall]:

@@ -32,7 +32,7 @@ def command(**arguments: Any) -> None:
     from muntin.cli.spark_session import session
 
     progress = CommandProgress(as_json=arguments["as_json"])
-    with session(arguments["spark_options"], progress) as spark:
+    with session(arguments["spark_options"], progress, workers=True) as spark:
         from muntin.cli.window_benchmark import measure
 
         if not arguments["as_json"]:

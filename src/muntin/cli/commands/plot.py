@@ -48,7 +48,7 @@ def command(**arguments: Any) -> None:
     query = _chosen(dict(named_queries(statements)), arguments["only"])
     progress = CommandProgress()
     with (
-        session(arguments["spark_options"], progress, called(statements)) as spark,
+        session(arguments["spark_options"], progress, called(statements), workers=True) as spark,
         TemporaryDirectory(prefix="muntin-") as folder,
         progress.during("Drawing"),
     ):

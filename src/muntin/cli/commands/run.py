@@ -57,7 +57,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
 
 def run_text(ctx: click.Context, text: str, arguments: Mapping[str, Any]) -> None:
     """Run a text with the options of ``muntin run``."""
-    from muntin.cli.spark_session import called, session, streams
+    from muntin.cli.spark_session import called, session, streams, windowed
     from muntin.parser.parse import parse
 
     statements = parse(text)
@@ -65,7 +65,12 @@ def run_text(ctx: click.Context, text: str, arguments: Mapping[str, Any]) -> Non
     progress = CommandProgress(as_json=arguments["as_json"])
     with ExitStack() as stack:
         spark = stack.enter_context(
-            session(arguments["spark_options"], progress, called(statements))
+            session(
+                arguments["spark_options"],
+                progress,
+                called(statements),
+                workers=windowed(statements),
+            )
         )
         folder = arguments["checkpoint"]
         if folder is None:

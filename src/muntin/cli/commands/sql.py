@@ -47,7 +47,7 @@ def command(**arguments: Any) -> None:
 
     progress = CommandProgress()
     with (
-        session(arguments["spark_options"], progress) as spark,
+        session(arguments["spark_options"], progress, workers=True) as spark,
         TemporaryDirectory(prefix="muntin-") as folder,
     ):
         from muntin.cli.output import LiveTables

@@ -1,0 +1,1 @@
+"""Benchmarks of processes that start from nothing."""
