@@ -38,6 +38,7 @@ OPERATORS = [
 ]
 SPARK = [
     "columns",
+    "scan",
     "exchange",
     "plan",
     "explain",

@@ -55,6 +55,7 @@ from muntin.errors import OwnAggregateError as OwnAggregateError
 from muntin.errors import OwnFramingError as OwnFramingError
 from muntin.errors import OwnFunctionError as OwnFunctionError
 from muntin.errors import RequirementError as RequirementError
+from muntin.errors import ScanError as ScanError
 from muntin.errors import SumOverflowError as SumOverflowError
 from muntin.errors import TieError as TieError
 from muntin.errors import UnknownColumnError as UnknownColumnError
@@ -92,8 +93,12 @@ from muntin.spark.api.segments import Windows as Windows
 from muntin.spark.api.stored_frames import frames as frames
 from muntin.spark.api.stream import Stream as Stream
 from muntin.spark.api.stream import stream as stream
+from muntin.spark.connectors.sources.open_files import csv as csv
+from muntin.spark.connectors.sources.open_files import json as json
+from muntin.spark.connectors.sources.open_files import parquet as parquet
 from muntin.spark.queries.write import progress as progress
 from muntin.spark.queries.write import write as write
+from muntin.spark.requirements import configure as configure
 from muntin.specs.disorder import Disorder as Disorder
 from muntin.specs.disorder import each as each
 from muntin.specs.disorder import ordered as ordered

@@ -108,6 +108,21 @@ class ExpressionError(MuntinError, ValueError):
         super().__init__(shown)
 
 
+class CannotEvaluate(MuntinError, ValueError):  # noqa: N818  (a limit, not a mistake of the user)
+    """An expression that only Spark evaluates: says why Muntin does not evaluate it itself."""
+
+
+class RowError(MuntinError, ArithmeticError):
+    """A row for which an expression has no value in Spark's ANSI mode: names the expression."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        super().__init__(
+            f"{text!r} has no value for some row: a number is out of its type's range, a divisor "
+            "is zero, or a text cannot be cast; the try_ functions of SQL return null instead"
+        )
+
+
 class TieError(MuntinError, ValueError):
     """Several rows of a key lie where only one may: says which key and where."""
 
@@ -142,6 +157,15 @@ class EmptySlotsError(MuntinError, ValueError):
 
 class RequirementError(MuntinError, RuntimeError):
     """The Spark session lacks something a run needs; the message has the line to paste."""
+
+
+class ScanError(MuntinError, RuntimeError):
+    """A file of a source cannot be read: says which, and why."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        self.path = path
+        self.problem = problem
+        super().__init__(f"the file {path} cannot be read: {problem}")
 
 
 class CheckpointError(MuntinError, RuntimeError):

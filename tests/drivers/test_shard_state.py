@@ -74,9 +74,15 @@ def test_a_missing_part_is_said() -> None:
 
 @pytest.mark.parametrize(("format_", "shown"), [(FORMAT + 1, FORMAT + 1), (None, None)])
 def test_another_format_is_refused(format_: Any, shown: Any) -> None:
-    says = f"state has format {shown} and this version of Muntin reads format {FORMAT}; go on with"
+    says = f"state has format {shown} and this version of Muntin reads formats 3 and 4; go on with"
     with pytest.raises(CheckpointError, match=says):
         ShardState(stored(format=format_), Map(), QUERY)
+
+
+def test_format_3_is_read_and_rewritten() -> None:
+    head = stored(format=3)
+    ShardState(head, Map(), QUERY).write({}, (), {})
+    assert json.loads(head.value[0])["format"] == FORMAT == 4  # type: ignore[index]
 
 
 def test_state_from_before_formats_is_refused() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,70 +14,15 @@ from pyspark.sql import functions as F  # noqa: N812
 import muntin as mt
 from muntin.testing import Replay, assert_same_rows, replay
 from tests.drivers.streams import play
-
-Row = dict[str, Any]
-START = datetime(2026, 1, 5, 8)
-LOSS = "ts TIMESTAMP, router STRING, loss_rate DOUBLE"
-BGP = "at TIMESTAMP, router_id STRING, kind STRING"
-
-
-def minute(n: float) -> datetime:
-    return START + timedelta(minutes=n)
-
-
-#: Router A loses much from 08:10 to 08:20, router B from 08:30 to 08:33, which is too short.
-LOSSES = [
-    {"ts": minute(n), "router": router, "loss_rate": 0.5 if bad[0] <= n <= bad[1] else 0.1}
-    for n in range(40)
-    for router, bad in (("A", (10, 20)), ("B", (30, 33)))
-]
-#: A message every 25 seconds, to B and A in turn.
-MESSAGES = [
-    {
-        "at": minute(n * 5 / 12),
-        "router_id": "BA"[n % 2],
-        "kind": "update" if n % 3 else "keepalive",
-    }
-    for n in range(96)
-]
-
-
-@pytest.fixture(scope="module")
-def losses(spark: SparkSession) -> DataFrame:
-    return spark.createDataFrame([tuple(row.values()) for row in LOSSES], LOSS)
-
-
-@pytest.fixture(scope="module")
-def messages(spark: SparkSession) -> DataFrame:
-    return spark.createDataFrame([tuple(row.values()) for row in MESSAGES], BGP)
-
-
-@pytest.fixture
-def replays(spark: SparkSession) -> Iterator[tuple[Replay, Replay]]:
-    """Yield both streams in three micro-batches; the second is first ahead, then behind."""
-    loss_replay = replay(spark, [LOSSES[:30], LOSSES[30:44], LOSSES[44:]], LOSS)
-    message_replay = replay(spark, [MESSAGES[:60], MESSAGES[60:61], MESSAGES[61:]], BGP)
-    yield loss_replay, message_replay
-    loss_replay.remove()
-    message_replay.remove()
-
-
-def high_loss(df: DataFrame, **options: Any) -> mt.Frames:
-    stream = mt.stream(df, on="ts", by="router", **options)
-    return stream.frames(mt.threshold("loss_rate > 0.3"), min_duration="5 minutes")
-
-
-def plain(df: DataFrame) -> list[Row]:
-    return [row.asDict() for row in df.collect()]
-
-
-def inside(low: float, high: float, router: str | None = "A") -> list[Row]:
-    return [
-        row
-        for row in MESSAGES
-        if router in (None, row["router_id"]) and minute(low) <= row["at"] <= minute(high)
-    ]
-
+from tests.fill.routers import (
+    LOSSES,
+    MESSAGES,
+    Row,
+    high_loss,
+    inside,
+    minute,
+    plain,
+)
 
 FRAME = {
     "router": "A",

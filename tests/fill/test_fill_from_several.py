@@ -2,42 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import muntin as mt
-from muntin.testing import Replay, assert_same_rows, replay
+from muntin.testing import Replay, assert_same_rows
 from tests.drivers.streams import play
-from tests.fill.test_fill import BGP, LOSS, LOSSES, MESSAGES, high_loss, plain
+from tests.fill.routers import BGP, MESSAGES, high_loss, plain
 
 TABLE = [row for n, row in enumerate(MESSAGES) if n % 5]
 
 
 @pytest.fixture(scope="module")
-def losses(spark: SparkSession) -> DataFrame:
-    return spark.createDataFrame([tuple(row.values()) for row in LOSSES], LOSS)
-
-
-@pytest.fixture(scope="module")
-def messages(spark: SparkSession) -> DataFrame:
-    return spark.createDataFrame([tuple(row.values()) for row in MESSAGES], BGP)
-
-
-@pytest.fixture(scope="module")
 def table(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame([tuple(row.values()) for row in TABLE], BGP)
-
-
-@pytest.fixture
-def replays(spark: SparkSession) -> Iterator[tuple[Replay, Replay]]:
-    loss_replay = replay(spark, [LOSSES[:30], LOSSES[30:44], LOSSES[44:]], LOSS)
-    message_replay = replay(spark, [MESSAGES[:60], MESSAGES[60:61], MESSAGES[61:]], BGP)
-    yield loss_replay, message_replay
-    loss_replay.remove()
-    message_replay.remove()
 
 
 def combined(frames: mt.Frames, first: Any, second: Any, **options: Any) -> mt.Plan:

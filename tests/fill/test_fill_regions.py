@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 import muntin as mt
 from muntin.testing import Replay, assert_same_rows, replay
 from tests.drivers.streams import play
-from tests.fill.test_fill import plain
+from tests.fill.routers import plain
 
 Row = dict[str, Any]
 SPEEDS = "n INT, milepost INT, speed INT"

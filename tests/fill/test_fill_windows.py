@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import muntin as mt
 from muntin.testing import Replay, assert_same_rows, replay
-from tests.fill.test_fill import plain
+from tests.fill.routers import plain
 
 ROWS = [("a", n, n // 4) for n in (0, 1, 3, 4, 4, 7, 12, 13, 20)] + [("b", n, n) for n in (2, 9)]
 EVENTS = [(key, n) for n in range(-3, 26) for key in ("a", "b") if (n + (key == "b")) % 3]

@@ -12,19 +12,9 @@ from pyspark.sql import functions as F  # noqa: N812
 import muntin as mt
 from muntin.testing import Replay, assert_same_rows, replay
 from tests.drivers.streams import play
-from tests.fill.test_fill import BGP, LOSS, LOSSES, MESSAGES, high_loss, inside, plain
+from tests.fill.routers import BGP, MESSAGES, high_loss, inside, plain
 
 AGGREGATES = ("count(*) AS updates", "max(at) AS latest")
-
-
-@pytest.fixture(scope="module")
-def losses(spark: SparkSession) -> DataFrame:
-    return spark.createDataFrame([tuple(row.values()) for row in LOSSES], LOSS)
-
-
-@pytest.fixture(scope="module")
-def messages(spark: SparkSession) -> DataFrame:
-    return spark.createDataFrame([tuple(row.values()) for row in MESSAGES], BGP)
 
 
 @pytest.fixture

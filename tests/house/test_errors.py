@@ -13,6 +13,7 @@ def test_every_error_is_ours_and_also_what_a_caller_would_catch() -> None:
         errors.UnsupportedTypeError: TypeError,
         errors.ExpressionError: ValueError,
         errors.RequirementError: RuntimeError,
+        errors.ScanError: RuntimeError,
         errors.CheckpointError: RuntimeError,
         errors.TieError: ValueError,
         errors.EmptySlotsError: ValueError,
@@ -20,6 +21,8 @@ def test_every_error_is_ours_and_also_what_a_caller_would_catch() -> None:
         errors.OwnFunctionError: RuntimeError,
         errors.SumOverflowError: ArithmeticError,
         errors.OwnAggregateError: RuntimeError,
+        errors.CannotEvaluate: ValueError,
+        errors.RowError: ArithmeticError,
         errors.ActionError: RuntimeError,
         errors.QueryFailedError: RuntimeError,
     }

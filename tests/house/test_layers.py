@@ -39,7 +39,7 @@ SUBROOMS = {
         *("join", "resample", "build"),
     ),
     "spark": (
-        *("columns", "requirements", "run_sql", "exchange", "plan", "explain", "plot"),
+        *("columns", "requirements", "run_sql", "scan", "exchange", "plan", "explain", "plot"),
         *("api", "queries", "connectors", "start"),
     ),
 }

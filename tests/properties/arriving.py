@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from muntin.operators.build import punctuator
 from muntin.operators.progress.progress import Progress, ProgressMessages, Punctuator
 from muntin.operators.protocol import InputBatch, MemoryState, Operator, Step
-from muntin.operators.windows.pane_store import LAYOUT
+from muntin.operators.windows.pane_store import FANOUT, LAYOUT
 from muntin.reference.disorder import ArrivedRows, Rule
 from muntin.reference.windows import MicroBatch
 from muntin.specs.axis import Axis, Domain
@@ -207,7 +207,7 @@ def steps(work: Operator, case: Arrivals, dealt: Sequence[Sequence[Sequence[Any]
             ran.refused += [reason for reason, n in sent.refused.items() for _ in range(n)]
         ran.take(step)
     own = [name for name, _ in state.chunks if not name.startswith("punctuator:")]
-    ran.chunks_left = len([name for name in own if name != LAYOUT])
+    ran.chunks_left = len([name for name in own if name not in (LAYOUT, FANOUT)])
     return ran
 
 

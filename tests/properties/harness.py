@@ -39,6 +39,8 @@ class Case(Arrivals):
     landmark: bool
     latch: bool
     unfinished: Unfinished
+    fanout: int
+    panes_per_bucket: int
 
     @property
     def spec(self) -> Window | Landmark | Latch:
@@ -160,7 +162,8 @@ def operator(case: Case, calls: Sequence[Called] = CALLS) -> WindowOperator:
         bound_type=ON_TYPES[case.domain][1],
         late=case.late,
         unfinished=case.unfinished,
-        panes_per_bucket=max(1, case.edges.panes_per_window // 3),
+        panes_per_bucket=case.panes_per_bucket,
+        fanout=case.fanout,
     )
 
 
@@ -179,6 +182,8 @@ def cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> Case:
         origin = draw(st.integers(-3, 6))
     rows = draw(some_rows(row_values(domain)))
     range_ = draw(st.integers(1, 12))
+    # Levels over panes serve long windows; small chunks make several levels for short ones.
+    fanout = draw(st.sampled_from([0, 0, 2, 3]))
     return Case(
         range=range_,
         slide=draw(st.integers(1, 8)),
@@ -186,5 +191,7 @@ def cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> Case:
         landmark=landmark,
         latch=latch,
         unfinished=draw(st.sampled_from(["keep", "drop", "flag"])),
+        fanout=0 if landmark or latch else fanout,
+        panes_per_bucket=draw(st.integers(1, 2 if fanout else 6)),
         **draw(arrivals(domain, rows, reach=range_)),
     )

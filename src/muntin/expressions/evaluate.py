@@ -1,24 +1,28 @@
-"""Conditions that Muntin evaluates itself, for whole columns with SQL's three values."""
+"""Expressions that Muntin evaluates itself, for whole columns with SQL's three values."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.expressions import times
+from muntin.expressions.casts import cast
+from muntin.expressions.functions import FUNCTIONS
 from muntin.expressions.nodes import (
-    Absolute,
     All,
+    Among,
     Arithmetic,
     BooleanConstant,
+    Call,
+    Cast,
     Choice,
     Comparison,
     Constant,
-    Dated,
     Elapsed,
     Inner,
     IntervalConstant,
@@ -35,83 +39,118 @@ from muntin.expressions.nodes import (
 from muntin.expressions.values import (
     ComparableValues,
     Numbers,
-    Truth,
     Value,
     Values,
     aligned,
-    comparable,
+    column_of,
+    condition,
     constant,
     doubles,
     from_arrow,
     largest,
     number_of,
-    roomy,
     scaled,
-    truth,
     validity,
     wide,
 )
 from muntin.kernels.arrays import Ints, Mask
 
+_COMPARED = {
+    "=": pc.equal,
+    "<>": pc.not_equal,
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
+}
+
 
 def evaluate(node: Node, slot: Callable[[int], Value], inner: Callable[[Inner], Value]) -> Value:
     """Return the value of a tree; constants have length one and are broadcast as in NumPy."""
-    match node:
-        case Slot(place):
-            return slot(place)
-        case Inner():
-            return inner(node)
-        case Constant(value):
-            return constant(value)
-        case Text(value):
-            return ComparableValues(pa.array([value], pa.string()))
-        case Arithmetic(sign, left, right, zone):
-            return _arithmetic(
-                sign, evaluate(left, slot, inner), evaluate(right, slot, inner), zone
-            )
-        case Absolute(operand):
-            number = number_of(evaluate(operand, slot, inner))
-            return Numbers(np.abs(roomy(number.values)), number.valid, number.scale)
-        case Comparison(sign, left, right):
-            return _compare(sign, evaluate(left, slot, inner), evaluate(right, slot, inner))
-        case All(operands):
-            return _all([truth(evaluate(operand, slot, inner)) for operand in operands])
-        case Negation(operand):
-            holds = truth(evaluate(operand, slot, inner))
-            return Truth(holds.valid & ~holds.true, holds.valid)
-        case Missing(operand):
-            valid = validity(evaluate(operand, slot, inner))
-            return Truth(~valid, np.ones_like(valid))
-        case BooleanConstant(known):
-            return Truth(np.array([known]), np.ones(1, np.bool_))
-        case Null():
-            return ComparableValues(pa.nulls(1))
-        case _:
-            return _choice_or_time(node, lambda part: evaluate(part, slot, inner))
+    return Evaluation(slot, inner).value(node)
 
 
-def _choice_or_time(
-    node: Choice | LeastOrGreatest | Like | TimeConstant | IntervalConstant | Dated | Elapsed,
-    value: Callable[[Node], Value],
+class Evaluation:
+    """The values of a tree's parts; a part that is one object in several places has one value."""
+
+    def __init__(self, slot: Callable[[int], Value], inner: Callable[[Inner], Value]) -> None:
+        self._slot, self._inner = slot, inner
+        self._values: dict[int, Value] = {}
+
+    def value(self, node: Node) -> Value:
+        known = self._values.get(id(node))
+        if known is None:
+            known = self._values[id(node)] = self._evaluated(node)
+        return known
+
+    def _evaluated(self, node: Node) -> Value:
+        match node:
+            case Slot(place):
+                return self._slot(place)
+            case Inner():
+                return self._inner(node)
+            case Arithmetic(sign, left, right, zone):
+                return _arithmetic(sign, self.value(left), self.value(right), zone)
+            case Comparison(sign, left, right):
+                return compare(sign, self.value(left), self.value(right))
+            case All(operands):
+                return reduce(_both, map(self.value, operands))
+            case Negation(operand):
+                return _called(pc.invert, self.value(operand))
+            case Missing(operand):
+                return condition(~validity(self.value(operand)))
+            case Call(function, operands, zone):
+                return FUNCTIONS[function].evaluate(zone, *map(self.value, operands))
+            case Cast(operand, type_, zone):
+                return cast(self.value(operand), type_, zone)
+            case Among(operand, items):
+                value = self.value(operand)
+                return reduce(_either, [compare("=", value, self.value(item)) for item in items])
+            case Choice(cases, otherwise):
+                conditions = [self.value(when) for when, _ in cases]
+                return _case(
+                    conditions, [self.value(v) for v in (*(t for _, t in cases), otherwise)]
+                )
+            case LeastOrGreatest(which, operands):
+                return reduce(lambda a, b: _further(which, a, b), map(self.value, operands))
+            case Like(operand, pattern):
+                return _called(lambda column: pc.match_like(column, pattern), self.value(operand))
+            case Elapsed(unit, start, end, zone):
+                return times.elapsed(unit, self.value(start), self.value(end), zone)
+            case _:
+                return _constant(node)
+
+
+def _constant(
+    node: Constant | Text | BooleanConstant | Null | TimeConstant | IntervalConstant,
 ) -> Value:
     match node:
-        case Choice(cases, otherwise):
-            conditions = [truth(value(condition)) for condition, _ in cases]
-            return _case(conditions, [*(value(then) for _, then in cases), value(otherwise)])
-        case LeastOrGreatest(which, operands):
-            return _extreme(which, [value(operand) for operand in operands])
-        case Like(operand, pattern):
-            return _like(value(operand), pattern)
+        case Constant(value):
+            return constant(value)
+        case Text(value) | BooleanConstant(value):
+            return ComparableValues(pa.array([value]))
+        case Null():
+            return ComparableValues(pa.nulls(1))
         case TimeConstant(instant, type_):
-            return ComparableValues(
-                pa.array([instant], pa.int64()).cast(times.NUMBERS[type_]).cast(type_)
-            )
+            stored = pa.array([instant], pa.int64()).cast(times.NUMBERS[type_])
+            return ComparableValues(stored.cast(type_))
         case IntervalConstant(micros):
             return ComparableValues(pa.array([micros], pa.duration("us")))
-        case Dated(operand, zone):
-            return times.dated(value(operand), zone)
-        case Elapsed(unit, start, end, zone):
-            return times.elapsed(unit, value(start), value(end), zone)
+
+
+def _called(function: Callable[..., Any], *values: Value) -> ComparableValues:
+    """Call a function of Arrow, which broadcasts scalars, but not columns of length one."""
+    return ComparableValues(_in_length(function(*(_datum(column_of(value)) for value in values))))
+
+
+def _in_length(result: Any) -> pa.Array:
+    if isinstance(result, pa.Scalar):
+        return pa.repeat(result, 1)
+    return result
+
+
+def _datum(column: pa.Array) -> pa.Array | pa.Scalar:
+    return column[0] if len(column) == 1 else column
 
 
 def _arithmetic(sign: str, left: Value, right: Value, zone: str) -> Value:
@@ -169,95 +208,93 @@ def _divided(sign: str, dividend: Numbers, other: Values) -> Numbers:
     )
 
 
-def _compare(sign: str, left: Value, right: Value) -> Truth:
-    left_keys, right_keys = comparable(left, right)
-    both = validity(left) & validity(right)
+def compare(sign: str, left: Value, right: Value) -> ComparableValues:
+    if sign == "<=>":
+        equal = compare("=", left, right).column.fill_null(False)
+        same = equal.to_numpy(zero_copy_only=False) | ~(validity(left) | validity(right))
+        return condition(same)
+    if isinstance(left, ComparableValues):
+        return _called(_COMPARED[sign], left, right)
+    left_number, right_number = number_of(left), number_of(right)
+    both = left_number.valid & right_number.valid
+    if left_number.scale is None or right_number.scale is None:
+        return condition(_compared_doubles(sign, doubles(left_number), doubles(right_number)), both)
+    return condition(_compared(sign, *aligned(left_number, right_number)[:2]), both)
+
+
+def _compared(sign: str, left: Values, right: Values) -> Mask:
     match sign:
         case "<":
-            holds = left_keys < right_keys
+            holds = left < right
         case "<=":
-            holds = left_keys <= right_keys
+            holds = left <= right
         case ">":
-            holds = left_keys > right_keys
+            holds = left > right
         case ">=":
-            holds = left_keys >= right_keys
+            holds = left >= right
         case "<>":
-            holds = left_keys != right_keys
-        case "<=>":
-            either = validity(left) | validity(right)
-            same = (both & _mask(left_keys == right_keys)) | ~either
-            return Truth(same, np.ones_like(same))
+            holds = left != right
         case _:
-            holds = left_keys == right_keys
-    return Truth(both & _mask(holds), both)
+            holds = left == right
+    return np.asarray(holds, np.bool_)
 
 
-def _mask(holds: Values) -> Mask:
-    return holds.astype(np.bool_)
+def _compared_doubles(sign: str, left: Values, right: Values) -> Mask:
+    """Compare as Spark does: NaN is equal to NaN and above all other numbers."""
+    unknown, others = np.isnan(left), np.isnan(right)
+    holds = _compared(sign, left, right)
+    if not unknown.any() and not others.any():
+        return holds
+    return np.where(unknown | others, _compared(sign, unknown, others), holds)
 
 
-def _all(parts: list[Truth]) -> Truth:
-    """AND with SQL's three values, on NumPy's masks."""
-    true, false = parts[0].true, parts[0].valid & ~parts[0].true
-    for part in parts[1:]:
-        true, false = true & part.true, false | (part.valid & ~part.true)
-    return Truth(true, true | false)
+def _both(left: Value, right: Value) -> Value:
+    return _called(pc.and_kleene, left, right)
 
 
-def _case(conditions: Sequence[Truth], values: Sequence[Value]) -> Value:
+def _either(left: ComparableValues, right: ComparableValues) -> ComparableValues:
+    return _called(pc.or_kleene, left, right)
+
+
+def _case(conditions: Sequence[Value], values: Sequence[Value]) -> Value:
     """Return for each row the value of the first condition that holds, or the last value."""
-    sizes = [(len(part.true),) for part in conditions] + [(len(validity(v)),) for v in values]
+    holds = [column_of(part).fill_null(False).to_numpy(zero_copy_only=False) for part in conditions]
+    sizes = [part.shape for part in holds] + [validity(value).shape for value in values]
     rows = np.broadcast_shapes(*sizes)[0]
-    chosen = np.full(rows, len(conditions), np.int64)
-    for place in reversed(range(len(conditions))):
-        holds = conditions[place].true & conditions[place].valid
-        chosen[np.broadcast_to(holds, rows)] = place
+    chosen = np.full(rows, len(holds), np.int64)
+    for place in reversed(range(len(holds))):
+        chosen[np.broadcast_to(holds[place], rows)] = place
     return _taken(chosen, values)
 
 
-def _extreme(which: str, values: Sequence[Value]) -> Value:
-    """Return the least or greatest value of each row; null only if all values are null.
+def _further(which: str, left: Value, right: Value) -> Value:
+    """Return the least or greatest of two values that are not null.
 
     Arrow's ``max_element_wise`` is not used: it skips NaN, which in Spark is above all numbers, and
     it has no kernel for conditions and for timestamps with a zone.
     """
-    return reduce(lambda left, right: _further(which, left, right), values)
-
-
-def _further(which: str, left: Value, right: Value) -> Value:
-    left_keys, right_keys = comparable(left, right)
-    beyond = (right_keys < left_keys if which == "least" else right_keys > left_keys).astype(
-        np.bool_
-    )
-    right_wins = validity(right) & (~validity(left) | beyond)
+    beyond = column_of(compare("<" if which == "least" else ">", right, left)).fill_null(False)
+    right_wins = validity(right) & (~validity(left) | beyond.to_numpy(zero_copy_only=False))
     return _taken(right_wins.astype(np.int64), [left, right])
 
 
 def _taken(chosen: Ints, values: Sequence[Value]) -> Value:
     """Return for each row the value with the chosen number; NULL has no type and no values."""
     typed = [value for value in values if not _is_untyped(value)]
-    if not isinstance(typed[0], Numbers):
-        columns = [_column(value) for value in values]
-        type_ = _column(typed[0]).type
-        # Arrow broadcasts scalars, but not columns of length one.
+    if not typed or not isinstance(typed[0], Numbers):
+        type_ = column_of((typed or values)[0]).type
+        columns = [column_of(value) for value in values]
         spread = [
             column.cast(type_) if len(column) == len(chosen) else column[0].cast(type_)
             for column in columns
         ]
-        return from_arrow(pc.choose(pa.array(chosen), *spread))
+        return from_arrow(_in_length(pc.choose(pa.array(chosen), *spread)))
     # Exact numbers may be Python integers, for which Arrow has no column.
     scales = [value.scale for value in typed if isinstance(value, Numbers)]
     whole = [scale for scale in scales if scale is not None]
     scale = max(whole) if len(whole) == len(scales) else None
     valid = _select(chosen, [validity(value) for value in values]).astype(np.bool_)
     return Numbers(_select(chosen, [_numbers(value, scale) for value in values]), valid, scale)
-
-
-def _column(value: Value) -> pa.Array:
-    if isinstance(value, Truth):
-        return pa.array(value.true, pa.bool_(), mask=~value.valid)
-    assert isinstance(value, ComparableValues)  # the types were checked when the plan was built
-    return value.column
 
 
 def _is_untyped(value: Value) -> bool:
@@ -275,9 +312,3 @@ def _numbers(value: Value, scale: int | None) -> Values:
     if scale is None or value.scale is None:
         return doubles(value)
     return scaled(value.values, scale - value.scale)
-
-
-def _like(value: Value, pattern: str) -> Truth:
-    assert isinstance(value, ComparableValues)  # checked when the plan was built
-    matches = pc.match_like(value.column, pattern).fill_null(False)
-    return Truth(matches.to_numpy(zero_copy_only=False), validity(value))

@@ -67,8 +67,30 @@ class Arithmetic:
 
 
 @dataclass(frozen=True)
-class Absolute:
+class Call:
+    """A function of one row, by its name in :mod:`muntin.expressions.functions`."""
+
+    function: str
+    operands: tuple[Node, ...]
+    zone: str = "UTC"
+
+
+@dataclass(frozen=True)
+class Cast:
+    """CAST: null where a value cannot have the type, which is an error unless ``safe``."""
+
     operand: Node
+    type: pa.DataType
+    zone: str = "UTC"
+    safe: bool = False
+
+
+@dataclass(frozen=True)
+class Among:
+    """IN: the operand is equal to an item; null if it is not and an item is null."""
+
+    operand: Node
+    items: tuple[Node, ...]
 
 
 @dataclass(frozen=True)
@@ -150,14 +172,6 @@ class IntervalConstant:
 
 
 @dataclass(frozen=True)
-class Dated:
-    """The day of a timestamp on the clocks of a zone."""
-
-    operand: Node
-    zone: str
-
-
-@dataclass(frozen=True)
 class Elapsed:
     """The number of whole units from one time to another, on the clocks of a zone."""
 
@@ -173,7 +187,9 @@ Node = (
     | Text
     | Inner
     | Arithmetic
-    | Absolute
+    | Call
+    | Cast
+    | Among
     | Comparison
     | All
     | Negation
@@ -185,7 +201,6 @@ Node = (
     | Like
     | TimeConstant
     | IntervalConstant
-    | Dated
     | Elapsed
 )
 

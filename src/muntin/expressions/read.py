@@ -20,13 +20,14 @@ from sqlglot import exp
 from muntin.errors import ArgumentError, ExpressionError
 from muntin.expressions.dialect import SPARK
 from muntin.expressions.nodes import (
-    Absolute,
+    Among,
     Arithmetic,
     BooleanConstant,
+    Call,
+    Cast,
     Choice,
     Comparison,
     Constant,
-    Dated,
     Elapsed,
     IntervalConstant,
     LeastOrGreatest,
@@ -76,6 +77,54 @@ _TIME_TYPES = {
     exp.DType.TIMESTAMPNTZ: (Domain.TIMESTAMP_NTZ, pa.timestamp("us")),
     exp.DType.DATE: (Domain.DATE, pa.date32()),
 }
+_TYPES = {
+    exp.DType.BOOLEAN: pa.bool_(),
+    exp.DType.TINYINT: pa.int8(),
+    exp.DType.SMALLINT: pa.int16(),
+    exp.DType.INT: pa.int32(),
+    exp.DType.BIGINT: pa.int64(),
+    exp.DType.FLOAT: pa.float32(),
+    exp.DType.DOUBLE: pa.float64(),
+    exp.DType.TEXT: pa.string(),
+} | {kind: type_ for kind, (_, type_) in _TIME_TYPES.items()}
+_FIELDS = ("year", "quarter", "month", "day", "hour", "minute")
+#: Functions of one argument.
+_CALLS: dict[type[exp.Expr], str] = {
+    exp.Negative: "negative",
+    exp.Floor: "floor",
+    exp.Ceil: "ceil",
+    exp.Round: "round",
+    exp.Sqrt: "sqrt",
+    exp.IsNan: "isnan",
+    exp.Upper: "upper",
+    exp.Lower: "lower",
+    exp.Length: "length",
+    exp.Year: "year",
+    exp.Quarter: "quarter",
+    exp.Month: "month",
+    exp.Day: "day",
+    exp.DayOfMonth: "day",
+    exp.Hour: "hour",
+    exp.Minute: "minute",
+    exp.Second: "second",
+    exp.Trim: "trim",
+    exp.TimestampTrunc: "truncate",
+    exp.Extract: "extract",
+}
+_TRUNCATED = {
+    unit: name
+    for name, units in {
+        "YEAR": "YEAR YYYY YY",
+        "QUARTER": "QUARTER",
+        "MONTH": "MONTH MON MM",
+        "WEEK": "WEEK",
+        "DAY": "DAY DD",
+        "HOUR": "HOUR",
+        "MINUTE": "MINUTE",
+        "SECOND": "SECOND",
+    }.items()
+    for unit in units.split()
+}
 
 
 @dataclass(frozen=True)
@@ -94,6 +143,24 @@ def read_columnwise(tree: exp.Expr, text: str, zone: str) -> tuple[Node, list[st
     reader = ConditionReader(text, lambda part: isinstance(part, exp.Column), zone=zone)
     node = reader.node(tree)
     return node, [str(slot) for slot in reader.slots]
+
+
+def read_row_expression(tree: exp.Expr, text: str, zone: str) -> tuple[Node, list[tuple[str, ...]]]:
+    """Read an expression of one row; return its columns as the parts of their names."""
+    reader = ConditionReader(
+        text, lambda part: isinstance(part, exp.Column | exp.Dot), zone=zone, functions=True
+    )
+    node = reader.node(tree)
+    return node, [_path(reader.trees[slot], text) for slot in reader.slots]
+
+
+def _path(tree: exp.Expr, text: str) -> tuple[str, ...]:
+    """Return the parts of the name of a column or of a field in it."""
+    if isinstance(tree, exp.Dot) and isinstance(tree.expression, exp.Identifier):
+        return (*_path(tree.this, text), tree.expression.name)
+    if isinstance(tree, exp.Column) and not isinstance(tree.this, exp.Star):
+        return tuple(part.name for part in tree.parts)
+    raise ExpressionError("a column is a name, or names joined by dots", text)
 
 
 def read_two_rows(tree: exp.Expr, text: str, zone: str) -> tuple[Node, list[OneRowExpression]]:
@@ -146,13 +213,15 @@ class ConditionReader:
     """Reads one condition and collects the slots it needs.
 
     ``is_native`` is true for the parts that Spark evaluates; ``inner`` turns an aggregate into a
-    node. ``zone`` is set for conditions on rows, which Muntin evaluates as a whole.
+    node. ``zone`` is set for conditions on rows, which Muntin evaluates as a whole; ``functions``
+    for expressions of one row, which may also call functions and cast.
     """
 
     text: str
     is_native: Callable[[exp.Expr], bool]
     inner: Callable[[exp.Expr], Node | None] = lambda tree: None
     zone: str | None = None
+    functions: bool = False
     slots: list[Expression] = field(default_factory=list)
     trees: dict[Expression, exp.Expr] = field(default_factory=dict)
 
@@ -194,9 +263,9 @@ class ConditionReader:
             case exp.Not():
                 return Negation(self.node(tree.this))
             case exp.Neg():
-                return Arithmetic("-", Constant(Decimal(0)), self.node(tree.this))
+                return Call("negative", (self.node(tree.this),))
             case exp.Abs():
-                return Absolute(self.node(tree.this))
+                return Call("abs", (self.node(tree.this),))
             case exp.Between():
                 value = self.node(tree.this)
                 low, high = self.node(tree.args["low"]), self.node(tree.args["high"])
@@ -228,9 +297,7 @@ class ConditionReader:
             case exp.Literal():
                 return Text(str(tree.this))
             case exp.In() if tree.expressions:
-                value = self.node(tree.this)
-                equal = [Comparison("=", value, self.node(item)) for item in tree.expressions]
-                return Negation(conjunction([Negation(comparison) for comparison in equal]))
+                return Among(self.node(tree.this), tuple(map(self.node, tree.expressions)))
             case exp.NullSafeNEQ():
                 return Negation(Comparison("<=>", *self._sides(tree)))
             case exp.Like() | exp.Escape():
@@ -240,13 +307,15 @@ class ConditionReader:
             case exp.Cast() if isinstance(tree.this, exp.Literal) and tree.this.is_string:
                 return _time_constant(tree, zone, self.text)
             case exp.TsOrDsToDate():
-                return Dated(self.node(tree.this), zone)
+                return Cast(self.node(tree.this), pa.date32(), zone)
             case exp.TimestampDiff():
                 return self._elapsed(tree, zone)
             case exp.DateDiff() if tree.args.get("unit") is None:
                 day = _UNITS["DAY"]
-                return Elapsed(day, self.node(tree.expression), self.node(tree.this), zone)
-        return self._choice(tree)
+                days = Elapsed(day, self.node(tree.expression), self.node(tree.this), zone)
+                return Cast(days, pa.int32(), zone) if self.functions else days
+        node = self._choice(tree)
+        return self._of_one_row(tree, zone) if node is None and self.functions else node
 
     def _choice(self, tree: exp.Expr) -> Node | None:
         match tree:
@@ -277,6 +346,31 @@ class ConditionReader:
                 return LeastOrGreatest(which, tuple(map(self.node, (tree.this, *tree.expressions))))
         return None
 
+    def _of_one_row(self, tree: exp.Expr, zone: str) -> Node | None:
+        """Read a call or a cast; None if it is something else."""
+        match tree:
+            case exp.Is() if isinstance(tree.expression, exp.Boolean):
+                known = BooleanConstant(bool(tree.expression.this))
+                return Comparison("<=>", self.node(tree.this), known)
+            case exp.Cast():
+                type_ = _type(tree.to)
+                safe = bool(tree.args.get("safe"))
+                return None if type_ is None else Cast(self.node(tree.this), type_, zone, safe)
+            case exp.Nvl2():
+                exists = Negation(Missing(self.node(tree.this)))
+                return Choice(
+                    ((exists, self.node(tree.args["true"])),), self.node(tree.args["false"])
+                )
+            case exp.DPipe():
+                return Call("concat", self._sides(tree))
+            case exp.Concat():
+                return Call("concat", tuple(map(self.node, tree.expressions)))
+            case exp.Anonymous() if str(tree.this).lower() in ("isnull", "isnotnull"):
+                missing = Missing(self.node(tree.expressions[0]))
+                return missing if str(tree.this).lower() == "isnull" else Negation(missing)
+        call = _call(tree)
+        return None if call is None else Call(call[0], (self.node(call[1]),), zone)
+
     def _default(self, tree: exp.Expr, name: str) -> Node:
         default = tree.args.get(name)
         return Null() if default is None else self.node(default)
@@ -301,9 +395,37 @@ class ConditionReader:
         return Elapsed(_UNITS[unit], self.node(tree.expression), self.node(tree.this), zone)
 
 
+def _type(type_: exp.DataType) -> pa.DataType | None:
+    """Return the Arrow type of a type in a cast; None if it has none here."""
+    if type_.this == exp.DType.DECIMAL:
+        digits = [int(part.this.this) for part in type_.expressions]
+        return pa.decimal128(*digits) if len(digits) == 2 else None
+    return None if type_.expressions else _TYPES.get(type_.this)
+
+
+def _call(tree: exp.Expr) -> tuple[str, exp.Expr] | None:
+    """Return the function of a call and its argument; None if there is no such function."""
+    if type(tree) not in _CALLS:
+        return None
+    others = {name for name, value in tree.args.items() if value and name != "this"}
+    match tree:
+        case exp.Trim():
+            names = {None: "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}
+            position = tree.args.get("position")
+            return (names[position], tree.this) if others <= {"position"} else None
+        case exp.TimestampTrunc():
+            unit = _TRUNCATED.get(tree.args["unit"].name.upper())
+            return None if unit is None else (f"truncate to {unit}", tree.this)
+        case exp.Extract():
+            name = str(tree.this.name).lower()
+            return (name, tree.expression) if name in _FIELDS else None
+    return None if others else (_CALLS[type(tree)], tree.this)
+
+
 def _number(tree: exp.Expr) -> Constant | None:
-    if isinstance(tree, exp.Neg) and (positive := _number(tree.this.unnest())) is not None:
-        return Constant(-positive.value)
+    if isinstance(tree, exp.Neg) and isinstance(tree.this, exp.Literal):
+        positive = _number(tree.this)
+        return None if positive is None else Constant(-positive.value)
     if not isinstance(tree, exp.Literal) or tree.is_string:
         return None
     digits = str(tree.this)

@@ -1,7 +1,7 @@
-"""The expressions that an aggregate is applied to, before Spark has seen them.
+"""The expressions that make the columns that travel, before anybody has evaluated them.
 
-Muntin never evaluates them: they are given to Spark, which computes them natively before the
-exchange, so that only the columns an aggregate needs travel.
+They are evaluated before the exchange, so that only the columns that an operator needs travel:
+natively by Spark, or on Arrow by a worker that reads files itself.
 """
 
 from __future__ import annotations
@@ -102,4 +102,52 @@ class Hashed:
         return f"{self.operand}"
 
 
-Expression = Name | Sql | Native | Where | NotNull | Both | Times | AsDouble | Hashed
+@dataclass(frozen=True)
+class KeyOf:
+    """A float or double column as a key: -0.0 is 0.0 and NaN is one value, as in GROUP BY."""
+
+    name: str
+    type: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class CastTo:
+    """The operand in another type, which is written as in SQL."""
+
+    operand: Expression
+    type: str
+
+    def __str__(self) -> str:
+        return f"CAST({self.operand} AS {self.type})"
+
+
+@dataclass(frozen=True)
+class Lacking:
+    """Whether an operand is null, or NaN if it is one of ``floating``."""
+
+    operands: tuple[Expression, ...]
+    floating: tuple[Expression, ...]
+
+    def __str__(self) -> str:
+        return f"{', '.join(map(str, self.operands))} IS NULL"
+
+
+Expression = (
+    Name
+    | Sql
+    | Native
+    | Where
+    | NotNull
+    | Both
+    | Times
+    | AsDouble
+    | Hashed
+    | KeyOf
+    | CastTo
+    | Lacking
+)
+#: A column that travels: its name, and what it is made of.
+Travelling = tuple[str, Expression]

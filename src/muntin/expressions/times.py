@@ -6,6 +6,9 @@ day on which clocks change there are 24 hours, and a day after noon is noon.
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,7 +17,22 @@ from muntin.expressions.values import ComparableValues, Numbers, Value, validity
 from muntin.kernels.arrays import Ints
 from muntin.specs.axis import Axis, Domain
 
-_DAY = 24 * 3600 * 10**6
+_SECOND = 10**6
+_DAY = 24 * 3600 * _SECOND
+_LENGTHS = {"SECOND": _SECOND, "MINUTE": 60 * _SECOND, "HOUR": 3600 * _SECOND, "DAY": _DAY}
+_QUARTER = 15 * 60 * _SECOND  # clocks change at quarters of an hour
+#: From here on Arrow does not know when clocks change: the start of 2037.
+_LISTED = 2_114_380_800 * _SECOND
+_LAST = 253_402_214_400  # seconds: the last day of the year 9999
+_FIELDS = {
+    "year": pc.year,
+    "quarter": pc.quarter,
+    "month": pc.month,
+    "day": pc.day,
+    "hour": pc.hour,
+    "minute": pc.minute,
+    "second": pc.second,
+}
 _INTERVAL = pa.duration("us")
 #: The types of integers that times are stored as.
 NUMBERS = {
@@ -32,9 +50,7 @@ def arithmetic(
         left, right = right, left  # only an addition begins with an interval
     by = _numbers(right.column)
     if right.column.type != _INTERVAL:
-        return _column(
-            _clock(left.column, zone) - _clock(right.column, zone), left, right, _INTERVAL
-        )
+        return _column(clock(left.column, zone) - clock(right.column, zone), left, right, _INTERVAL)
     by = by if sign == "+" else -by
     type_ = left.column.type
     if pa.types.is_date(type_):
@@ -53,15 +69,51 @@ def elapsed(unit: int, start: Value, end: Value, zone: str) -> Numbers:
     assert isinstance(start, ComparableValues) and isinstance(
         end, ComparableValues
     )  # checked before
-    apart = _clock(end.column, zone) - _clock(start.column, zone)
+    apart = clock(end.column, zone) - clock(start.column, zone)
     return Numbers(np.sign(apart) * (np.abs(apart) // unit), validity(start) & validity(end), 0)
 
 
-def dated(value: Value, zone: str) -> ComparableValues:
-    """Return the day of a time."""
+def as_time(value: ComparableValues, type_: pa.DataType, zone: str) -> ComparableValues:
+    """Return a time as a date or as a timestamp of another type."""
+    shown = clock(value.column, zone)
+    if pa.types.is_date(type_):
+        return _column(shown // _DAY, value, value, type_)
+    if type_.tz is not None:
+        shown = _moments(shown, zone)
+    return _column(shown, value, value, type_)
+
+
+def seconds(value: ComparableValues) -> Numbers:
+    """Return the whole seconds since 1970 of timestamps."""
+    return Numbers(_numbers(value.column) // _SECOND, validity(value), 0)
+
+
+def clock_field(field: str, value: Value, zone: str) -> Numbers:
+    """Return the year, month, day, hour, minute or second that clocks show."""
     assert isinstance(value, ComparableValues)  # checked before
-    days = _clock(value.column, zone) // _DAY
-    return _column(days, value, value, pa.date32())
+    shown = pa.array(clock(value.column, zone), pa.timestamp("us"))
+    numbers = _FIELDS[field](shown).cast(pa.int64()).to_numpy(zero_copy_only=False)
+    return Numbers(numbers, validity(value), 0)
+
+
+def truncated(unit: str, value: Value, zone: str) -> ComparableValues:
+    """Return the beginning of the year, ..., second in which clocks show a time."""
+    assert isinstance(value, ComparableValues)  # checked before
+    moments, shown = _numbers(value.column), clock(value.column, zone)
+    if unit in _LENGTHS:
+        ahead = shown - moments
+        # As in Spark, hours and days are those of the clocks, shorter units those of the moment.
+        length = _LENGTHS[unit]
+        start = shown - shown % length
+        if unit == "DAY":
+            start = _moments(start, zone) if value.column.type.tz else start
+        else:
+            start = start - ahead
+    else:
+        days = pc.floor_temporal(pa.array(shown, pa.timestamp("us")), unit=unit.lower())
+        start = days.cast(pa.int64()).to_numpy(zero_copy_only=False)
+        start = _moments(start, zone) if value.column.type.tz else start
+    return _column(start, value, value, value.column.type)
 
 
 def _column(
@@ -79,13 +131,26 @@ def _numbers(column: pa.Array) -> Ints:
     return numbers
 
 
-def _clock(column: pa.Array, zone: str) -> Ints:
+def clock(column: pa.Array, zone: str) -> Ints:
     """Return what clocks show, in microseconds since they showed 1970; intervals stay the same."""
     values = _numbers(column)
     if pa.types.is_date(column.type):
         return values * _DAY
     zoned = pa.types.is_timestamp(column.type) and column.type.tz is not None
     return values + _ahead(values, zone) if zoned else values
+
+
+def _moments(shown: Ints, zone: str) -> Ints:
+    """Return when clocks show some times; the first moment if they show a time twice.
+
+    If clocks skip a time, the moment is later by the skipped time.
+    """
+    before, after = _ahead(shown - _DAY, zone), _ahead(shown + _DAY, zone)
+    if np.array_equal(before, after):
+        return shown - before
+    exists_before = _ahead(shown - before, zone) == before
+    exists_after = _ahead(shown - after, zone) == after
+    return shown - np.where(exists_before | ~exists_after, before, after)
 
 
 def _days_later(moments: Ints, days: Ints, zone: str) -> Ints:
@@ -111,4 +176,20 @@ def _ahead(moments: Ints, zone: str) -> Ints:
     column = pa.array(moments, pa.timestamp("us", tz=zone))
     shown = pc.local_timestamp(column).cast(pa.int64()).to_numpy(zero_copy_only=False)
     ahead: Ints = shown - moments
+    late = moments >= _LISTED
+    if late.any():
+        ahead[late] = _ahead_by_rule(moments[late], zone)
     return ahead
+
+
+def _ahead_by_rule(moments: Ints, zone: str) -> Ints:
+    """Return how far clocks are ahead after the years for which Arrow knows their changes."""
+    clocks = ZoneInfo(zone)
+    quarters, place = np.unique(moments // _QUARTER, return_inverse=True)
+    seconds = [
+        datetime.fromtimestamp(min(quarter * 900, _LAST), clocks).utcoffset()
+        for quarter in quarters.tolist()
+    ]
+    ahead = np.array([(offset or timedelta()) // timedelta(microseconds=1) for offset in seconds])
+    result: Ints = ahead.astype(np.int64)[place]
+    return result

@@ -8,14 +8,15 @@ import pyarrow as pa
 
 from muntin.errors import UnsupportedTypeError
 from muntin.expressions.nodes import (
-    Absolute,
     All,
+    Among,
     Arithmetic,
     BooleanConstant,
+    Call,
+    Cast,
     Choice,
     Comparison,
     Constant,
-    Dated,
     Elapsed,
     Inner,
     IntervalConstant,
@@ -78,13 +79,18 @@ class _Checker:
                 return _sort(self.result(function, argument))
             case Arithmetic():
                 return self._arithmetic(node)
-            case Absolute(operand):
-                self.need(operand, "number")
+            case Call(_, operands):
+                for operand in operands:
+                    self.need(operand, "number")
                 return "number"
             case Comparison(_, left, right):
                 # A constant must have the type of the other side, whichever side it is on.
                 first, other = (right, left) if isinstance(left, Text | Null) else (left, right)
                 self.need(other, self.sort(first))
+                return "condition"
+            case Among(operand, items):
+                for item in items:
+                    self.sort(Comparison("=", operand, item))
                 return "condition"
             case All(operands):
                 for operand in operands:
@@ -113,9 +119,9 @@ class _Checker:
                 return str(type_)
             case IntervalConstant():
                 return _INTERVAL
-            case Dated(operand):
+            case Cast(operand, type_):
                 self._time(operand)
-                return _DATE
+                return str(type_)
             case Elapsed(_, start, end):
                 self._time(start)
                 self.need(end, self.sort(start))

@@ -1,4 +1,4 @@
-"""Columns of values that conditions are evaluated with: numbers, truth, and the rest.
+"""Columns of values that expressions are evaluated with: numbers, and the rest.
 
 Numbers are doubles, or exact: integers with a decimal scale, in 64 bits where they fit and of any
 size where they do not. So ``x > 0.57 * max(x)`` gives what Spark gives for integers and decimals,
@@ -37,46 +37,60 @@ class Numbers:
 
 
 @dataclass(frozen=True)
+class ComparableValues:
+    """Values of one other type: conditions, strings, dates, timestamps, intervals, NULL."""
+
+    column: pa.Array
+
+
+Value = Numbers | ComparableValues
+
+
+@dataclass(frozen=True)
 class Truth:
-    """SQL's three values: null where ``valid`` is False, and ``true`` is False there too."""
+    """A condition as masks: null where ``valid`` is False, and ``true`` is False there too."""
 
     true: Mask
     valid: Mask
 
 
-@dataclass(frozen=True)
-class ComparableValues:
-    """Values that can only be compared with the same type: strings, dates, timestamps."""
-
-    column: pa.Array
-
-
-Value = Numbers | Truth | ComparableValues
-
-
 def from_arrow(column: pa.Array) -> Value:
-    valid: Mask = pc.is_valid(column).to_numpy(zero_copy_only=False)
     type_ = column.type
-    if pa.types.is_boolean(type_):
-        return Truth(column.fill_null(False).to_numpy(zero_copy_only=False), valid)
+    if not (
+        pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_)
+    ):
+        return ComparableValues(column)
+    valid: Mask = pc.is_valid(column).to_numpy(zero_copy_only=False)
     if pa.types.is_floating(type_):
         doubles = column.cast(pa.float64()).fill_null(0.0)
         return Numbers(doubles.to_numpy(zero_copy_only=False), valid, None)
     if pa.types.is_integer(type_):
         whole = column.cast(pa.int64()).fill_null(0)
         return Numbers(whole.to_numpy(zero_copy_only=False), valid, 0)
-    if pa.types.is_decimal(type_):
-        low, high = words(column)
-        values: Values = low.view(np.int64)
-        if not np.array_equal(high, values >> np.int64(63)):
-            values = high.astype(object) * 2**64 + low.astype(object)
-        return Numbers(values, valid, type_.scale)
-    return ComparableValues(column)
+    low, high = words(column)
+    values: Values = low.view(np.int64)
+    if not np.array_equal(high, values >> np.int64(63)):
+        values = high.astype(object) * 2**64 + low.astype(object)
+    return Numbers(values, valid, type_.scale)
+
+
+def condition(true: Mask, valid: Mask | None = None) -> ComparableValues:
+    """Return a condition that is true where ``true`` is, and null where ``valid`` is False."""
+    if valid is None or valid.all():
+        return ComparableValues(pa.array(true, pa.bool_()))
+    true, valid = np.broadcast_arrays(true, valid)
+    return ComparableValues(pa.array(true, pa.bool_(), mask=~valid))
 
 
 def truth(value: Value) -> Truth:
-    assert isinstance(value, Truth)  # checked when the plan was built
-    return value
+    column = column_of(value)
+    true = column.fill_null(False).to_numpy(zero_copy_only=False)
+    return Truth(true, validity(value))
+
+
+def column_of(value: Value) -> pa.Array:
+    assert isinstance(value, ComparableValues)  # checked when the plan was built
+    return value.column
 
 
 def number_of(value: Value) -> Numbers:
@@ -153,8 +167,6 @@ def comparable(left: Value, right: Value) -> tuple[Values, Values]:
         if _ranked(left.column.type):
             keys = _tied(keys, left.column, right.column)
         return keys[: len(left.column)], keys[len(left.column) :]
-    if isinstance(left, Truth) and isinstance(right, Truth):
-        return left.true.astype(np.int64), right.true.astype(np.int64)
     left_number, right_number = number_of(left), number_of(right)
     if left_number.scale is None or right_number.scale is None:
         return order_keys(pa.array(doubles(left_number))).key, order_keys(

@@ -20,6 +20,7 @@ from muntin.operators.rows.cut_values import PaneCut, ValueCut
 from muntin.operators.rows.operator import RowWindowOperator
 from muntin.operators.rows.synopses import SynopsisOperator
 from muntin.operators.windows.operator import WindowOperator
+from muntin.operators.windows.panes import Cells
 from muntin.operators.windows.sessions import SessionOperator
 from muntin.specs import disorder as rules
 from muntin.specs.axis import Axis, Domain
@@ -38,6 +39,11 @@ from muntin.specs.windows import Landmark, Latch, Unfinished, Window, WindowSpec
 
 #: The state is split into about this many buckets, so that a micro-batch rewrites few of them.
 _BUCKETS = 16
+#: Windows of at least this many panes have levels over their panes.
+_LONG = 320
+#: With levels, a chunk has this many panes, and a node of a level combines as many rows. There are
+#: more panes to a chunk if there would be more than this many chunks, which are listed in a head.
+_FANOUT, _CHUNKS = 16, 2048
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,9 @@ def _windows(spec: WindowSpec, typed: WindowOperatorInputs) -> WindowOperator:
     edges = spec.edges(typed.axis)
     reach = max(edges.range, edges.slide, typed.lag)
     panes = max(1, reach * edges.panes_per_slide // edges.slide)
+    bounded = all(a.bounded for a in Cells(typed.keys, typed.calls).accumulators)
+    leveled = bounded and edges.panes_per_window >= _LONG
+    size = max(_FANOUT, -(-panes // _CHUNKS)) if leveled else max(1, panes // _BUCKETS)
     return WindowOperator(
         axis=typed.axis,
         edges=edges,
@@ -95,7 +104,8 @@ def _windows(spec: WindowSpec, typed: WindowOperatorInputs) -> WindowOperator:
         bound_type=typed.bound_type,
         late=typed.late,
         unfinished=typed.unfinished,
-        panes_per_bucket=max(1, panes // _BUCKETS),
+        panes_per_bucket=size,
+        fanout=_FANOUT if leveled else 0,
     )
 
 

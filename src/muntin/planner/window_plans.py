@@ -27,7 +27,7 @@ from muntin.spark.api.frames import Frames
 from muntin.spark.api.plan import Plan
 from muntin.spark.api.segments import Filled, Segments, Windowed
 from muntin.spark.api.stream import Stream, stream
-from muntin.spark.columns import DataFrame, condition
+from muntin.spark.columns import DataFrame, column, condition
 from muntin.spark.plan.window_ids import with_wid
 from muntin.specs.disorder import Disorder
 from muntin.specs.frames.own_function import OwnFraming
@@ -127,9 +127,9 @@ def _source_of(query: Query, aggregate: exp.Expr, sources: Sequence[_Source]) ->
 def _result(query: Query, aggregate: exp.Expr, source: _Source, name: str) -> Column:
     """Return the result column of an aggregate; raise if it or one of its columns is unknown."""
     columns = source.columns
-    for column in aggregate.find_all(exp.Column):
-        if columns.own(column) is None and column.find_ancestor(exp.Lambda) is None:
-            raise unknown_column(query, column.name, query.at(column), columns.names)
+    for mention in aggregate.find_all(exp.Column):
+        if columns.own(mention) is None and mention.find_ancestor(exp.Lambda) is None:
+            raise unknown_column(query, mention.name, query.at(mention), columns.names)
     bare = replaced(aggregate, columns.bare)
     windows = source.windows
     segments = windows.segments if isinstance(windows, Filled) else windows
@@ -283,7 +283,7 @@ def columns_of(fill: FillClause, scope: Scope) -> list[str]:
 def _value(name: str, value: object) -> object:
     """Return an argument as Python takes it: texts of expressions, a column for a gap."""
     if isinstance(value, Expression):
-        return condition(value.text) if name == "gap" else value.text
+        return column(condition(value.text)) if name == "gap" else value.text
     if isinstance(value, KindOfFrame) and value.word in KINDS:
         arguments = {key: _value(key, inner) for key, inner in value.arguments.items()}
         return KINDS[value.word](*value.unnamed, **arguments)

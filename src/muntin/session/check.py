@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from muntin.errors import MuntinError
@@ -56,17 +57,16 @@ class Check:
         """
         self.text = self._sources.text = text
         statements = parse(text) if parsed is None else parsed
-        declared = CreateStream | CreateTable | CreateQuery | CreateTrigger
         for statement in statements:
-            if isinstance(statement, declared):
-                self._try(lambda created: self.session.run(created, text), statement)
+            if isinstance(statement, CreateStream | CreateTable | CreateQuery | CreateTrigger):
+                self._try(partial(self.session.declare, statement, text))
         for statement in statements:
-            self._try(self._check, statement)
+            self._try(partial(self._check, statement))
         return len(statements)
 
-    def _try(self, step: Callable[[Statement], object], statement: Statement) -> None:
+    def _try(self, step: Callable[[], object]) -> None:
         try:
-            step(statement)
+            step()
         except MuntinError as error:
             if str(error) not in [str(known) for known in self.mistakes]:
                 self.mistakes.append(error)

@@ -140,7 +140,7 @@ class Pipeline:
             if isinstance(statement, CreateStream | CreateTable):
                 self.sources.texts[statement.name] = text
             if isinstance(statement, CreateStream | CreateTable | CreateQuery | CreateTrigger):
-                self.session.run(statement, text)
+                self.session.declare(statement, text)
 
     def _step(self, statement: Statement, text: str) -> _Step | None:
         """Return what to do for a statement; raises whatever can be known to be wrong with it."""

@@ -86,7 +86,22 @@ class SqlSession:
             case Drop():
                 return self._dropped(statement, text)
             case CreateStream() | CreateTable() | CreateQuery() | CreateTrigger():
-                return self._created(statement, text)
+                return self._lines("done", [self.declare(statement, text)])
+
+    def declare(self, declared: Declared, text: str) -> str:
+        """Add what a statement creates to the catalog; return a line that reports it."""
+        kind, name = kind_of(declared), declared.name
+        problem = refusal(kind, name)
+        if problem is not None:
+            raise SqlError(problem, text, declared.place)
+        if isinstance(declared, CreateTrigger):
+            query = declared.query_name
+            if not isinstance(self.catalog.find(query), CreateQuery):
+                raise self._unknown("QUERY", query, text, declared.place)
+        if not self.catalog.add(declared):
+            expected = f"another name, or DROP {kind} {name} before"
+            raise SqlError(f"there is a {name} already", text, declared.place, expected=expected)
+        return f"created {kind.lower()} {name}"
 
     def answer(self, query: Query) -> TranslatedQuery:
         """Translate a query; raises if its state is unbounded and the query does not allow it."""
@@ -178,20 +193,6 @@ class SqlSession:
         known = [declared.name for declared in self.catalog.kept(kind)]
         problem = f"there is no {kind.lower()} {name}"
         return SqlError(problem, text, place, suggestion=closest(name, known))
-
-    def _created(self, declared: Declared, text: str) -> DataFrame:
-        kind, name = kind_of(declared), declared.name
-        problem = refusal(kind, name)
-        if problem is not None:
-            raise SqlError(problem, text, declared.place)
-        if isinstance(declared, CreateTrigger):
-            query = declared.query_name
-            if not isinstance(self.catalog.find(query), CreateQuery):
-                raise self._unknown("QUERY", query, text, declared.place)
-        if not self.catalog.add(declared):
-            expected = f"another name, or DROP {kind} {name} before"
-            raise SqlError(f"there is a {name} already", text, declared.place, expected=expected)
-        return self._lines("done", [f"created {kind.lower()} {name}"])
 
     def _dropped(self, drop: Drop, text: str) -> DataFrame:
         kind = drop.what.lower()

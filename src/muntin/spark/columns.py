@@ -16,8 +16,11 @@ from muntin.errors import UnsupportedTypeError
 from muntin.expressions.spark_expressions import (
     AsDouble,
     Both,
+    CastTo,
     Expression,
     Hashed,
+    KeyOf,
+    Lacking,
     Name,
     Native,
     NotNull,
@@ -138,9 +141,9 @@ def text_of(expression: object) -> str:
     return str(expression).removeprefix("Column<'").removesuffix("'>")
 
 
-def condition(where: object) -> Column:
-    """Return a condition that is SQL text or a column, as a column."""
-    return where if isinstance(where, Column) else F.expr(str(where))
+def condition(where: object) -> Expression:
+    """Return a condition that is SQL text or a column, as an expression."""
+    return Native(where) if isinstance(where, Column) else Sql(str(where))
 
 
 def problem(error: PySparkException) -> str:
@@ -178,3 +181,15 @@ def column(expression: Expression) -> Column:
             # Spark hashes null as well; a double holds 53 bits.
             hashed = F.pmod(F.xxhash64(column(operand)), F.lit(2**53)).cast("double")
             return F.when(column(operand).isNotNull(), hashed)
+        case KeyOf(name, type_):
+            nan, zero = F.lit(float("nan")).cast(type_), F.lit(0.0).cast(type_)
+            return F.when(F.isnan(named(name)), nan).otherwise(named(name) + zero)
+        case CastTo(operand, type_):
+            return column(operand).cast(type_)
+        case Lacking(operands, floating):
+            lacking = F.lit(False)
+            for operand in operands:
+                lacking = lacking | column(operand).isNull()
+                if operand in floating:
+                    lacking = lacking | F.isnan(column(operand))
+            return lacking

@@ -9,6 +9,12 @@ from pyspark.sql import SparkSession
 
 from muntin.errors import RequirementError
 
+#: What :func:`configure` sets. Any smaller limit of bytes makes Spark add up the bytes of a batch
+#: anew for every row that it hands to Python, which costs more than to hand it over.
+_ARROW = {
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
+}
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -23,8 +29,21 @@ def check_stream(spark: SparkSession) -> None:
     if "RocksDB" not in setting(spark, PROVIDER, ""):
         raise RequirementError(
             "streams need RocksDB as Spark's state store; run before the query starts:\n"
-            f'spark.conf.set("{PROVIDER}", "{ROCKSDB}")'
+            f'mt.configure(spark), or spark.conf.set("{PROVIDER}", "{ROCKSDB}")'
         )
+
+
+def configure(spark: SparkSession) -> SparkSession:
+    """Set what Muntin needs of Spark in one line, and return the session.
+
+    It sets RocksDB as the state store of streams, and lets Spark hand rows to Python in Arrow
+    batches of 100,000 rows, whatever their bytes. Everything else stays as it is.
+
+    >>> spark = mt.configure(SparkSession.builder.getOrCreate())  # doctest: +SKIP
+    """
+    for name, value in {PROVIDER: ROCKSDB, **_ARROW}.items():
+        spark.conf.set(name, value)
+    return spark
 
 
 def active_session() -> SparkSession | None:

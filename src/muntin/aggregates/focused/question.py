@@ -9,8 +9,8 @@ import numpy as np
 
 from muntin.errors import ArgumentError
 from muntin.expressions.nodes import (
-    Absolute,
     Arithmetic,
+    Call,
     Comparison,
     Constant,
     Inner,
@@ -160,7 +160,9 @@ def _limits(node: Node) -> list[tuple[int, str, Node]]:
         return [limit]
     match node:
         case Comparison(
-            "<" | "<=" as sign, Absolute(Arithmetic("-", Slot(place), middle)), Constant() as reach
+            "<" | "<=" as sign,
+            Call("abs", (Arithmetic("-", Slot(place), middle),)),
+            Constant() as reach,
         ):
             above = ">" if sign == "<" else ">="
             return [

@@ -119,6 +119,8 @@ def reached(least: Ints, most: Ints, low: Ints, high: Ints) -> Mask:
     A stretch that ends before a chunk also begins before the chunk ends. So a chunk overlaps one if
     more stretches begin by its end than end before its start.
     """
+    if not len(least):
+        return np.zeros(0, np.bool_)
     asked = low <= high
     begun = np.searchsorted(np.sort(low[asked]), most, side="right")
     ended = np.searchsorted(np.sort(high[asked]), least, side="left")

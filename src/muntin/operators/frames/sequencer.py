@@ -114,9 +114,8 @@ class Sequencer:
         """
         final = self._final(pool, key, keys, reached)
         waiting = pool.filter(pa.array(~final)) if not final.all() else pool.slice(0, 0)
-        row = np.flatnonzero(final)
-        place = self._sorted(pool.take(pa.array(row)), key[row], keys)
-        table, key = pool.take(pa.array(row[place])), key[row][place]
+        place = self._sorted(pool, key, keys, np.flatnonzero(final))
+        table, key = pool.take(pa.array(place)), key[place]
         table, key, refused = self._settle(table, key)
         table = self.kind.after_rows(table, key, rows_before)
         first_held = np.full(keys, EVER)
@@ -142,10 +141,15 @@ class Sequencer:
         known = tick != NEVER
         return np.where(known, order_of_ticks(np.where(known, tick, 0), self.axis), NEVER)
 
-    def _sorted(self, rows: pa.Table, key: Ints, keys: int) -> Ints:
+    def _sorted(self, pool: pa.Table, key: Ints, keys: int, row: Ints) -> Ints:
+        """Return some rows sorted by key and place."""
+        key, order = key[row], orders(pool)[row]
         if self.kind.has_second_axis:
-            return np.lexsort((ints(rows["along"]), orders(rows), key)).astype(np.int64)
-        return by_key_and_order(key, orders(rows), keys)[0]
+            place = np.lexsort((ints(pool["along"])[row], order, key)).astype(np.int64)
+        else:
+            place = by_key_and_order(key, order, keys)[0]
+        sorted_rows: Ints = row[place]
+        return sorted_rows
 
     def _final(self, pool: pa.Table, key: Ints, keys: int, reached: KnownUpTo) -> Mask:
         if reached.ended:

@@ -92,9 +92,9 @@ class AsofJoinOperator(TwoSides):
     def _result_table(self, asking: Pool, rows: pa.Table, left: Ints, right: Ints) -> pa.Table:
         """Return the results of left rows with their partners; -1 is no partner."""
         left_side, right_side = self.sides
-        left_columns = asking.rows.select([*left_side.key_names, *left_side.column_names]).take(
-            pa.array(left)
-        )
+        left_columns = asking.rows.select([*left_side.key_names, *left_side.column_names])
+        if len(left) < left_columns.num_rows:
+            left_columns = left_columns.take(pa.array(left))
         partner = pa.array(right, pa.int64(), mask=right < 0)
         columns = [
             *left_columns.columns,
@@ -129,7 +129,7 @@ class RightRows:
         pool = store.pool(new, store.held.chosen(_wanted(work, store, asking, fronts)))
         passed = PassedRows.of(state, "passed:", names)
         buckets: dict[int, pa.Table] = {}
-        if look.backward:
+        if look.backward and passed.some:
             keys = pool.rows.select(names)
             passing = pool.order <= look.cut(*(front.after(keys) for front in fronts))
             floor = look.floor(*_listed(fronts, names)[1])
@@ -210,6 +210,8 @@ def _wanted(work: AsofJoinOperator, store: HeldSide, asking: Pool, fronts: Seque
     """Return the mask of chunks with right rows that left rows need or that may be dropped."""
     look, names = work.look, work.key_names
     least, most = store.held.bounds
+    if not len(least):
+        return np.zeros(0, np.bool_)
     before, after = _listed(fronts, names)
     keys, order = asking.rows.select(names), asking.order
     complete = fronts[1].after(keys)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.grouping import by_key_and_order
 from muntin.kernels.numbers.order_keys import tie_ranks
-from muntin.kernels.stretches import stretches
+from muntin.kernels.stretches import first_within, last_within
 from muntin.operators.common.buckets import BucketedTable, key_buckets
 from muntin.operators.protocol import Changes, ScopedState, State, forget, ints
 
@@ -36,11 +36,17 @@ class PassedRows:
 
     def read(self, keys: Sequence[pa.Table], floor: int) -> dict[int, pa.Table]:
         """Read the buckets of some keys, and those with a row below the floor."""
+        known = self._least
+        if not known:
+            return {}
         asked = {int(b) for table in keys for b in np.unique(self.buckets(table))}
-        asked |= {bucket for bucket, least in self._least.items() if least < floor}
-        return {
-            bucket: self.scope.read(PASSED, bucket) for bucket in self._least if bucket in asked
-        }
+        asked |= {bucket for bucket, least in known.items() if least < floor}
+        return {bucket: self.scope.read(PASSED, bucket) for bucket in known if bucket in asked}
+
+    @property
+    def some(self) -> bool:
+        """True if there are passed rows."""
+        return bool(self.scope.buckets(LEAST))
 
     def buckets(self, table: pa.Table) -> Ints:
         return key_buckets(table, self.names)
@@ -118,13 +124,11 @@ class SortedRightRows:
 
     def last(self, key: Ints, low: Ints, high: Ints) -> Ints:
         """Return for keys and stretches of orders the last row inside, or -1."""
-        first, stop = stretches(self.starts, self.order, key, low, high)
-        return np.where(stop > first, stop - 1, -1)
+        return last_within(self.starts, self.order, key, low, high)
 
     def first(self, key: Ints, low: Ints, high: Ints) -> Ints:
         """Return for keys and stretches of orders the first row inside, or -1."""
-        first, stop = stretches(self.starts, self.order, key, low, high)
-        return np.where(stop > first, first, -1)
+        return first_within(self.starts, self.order, key, low, high)
 
     def latest(self, cut: Ints, count: int) -> Mask:
         """Return the mask of the last ``count`` rows of each key up to its cut."""

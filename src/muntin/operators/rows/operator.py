@@ -107,9 +107,8 @@ class RowWindowOperator(OrderedRowsOperator):
             final, number = final.take(pa.array(inside)), number[inside]
         place = run.rank if self.by_rank else run.order
         lifted = self.cells.lifted(final, place[inside], number)
-        codes, size = self.cells.codes(lifted)
-        groups = key_and_pane(codes, size, number)
         key = run.key[inside]
+        groups = key_and_pane(*self._codes(lifted, key), number)
         if len(groups) < len(number):
             columns = [column.combine_chunks() for column in lifted.columns]
             lifted, key = self.cells.grouped(columns, groups), key[groups.member]
@@ -124,12 +123,19 @@ class RowWindowOperator(OrderedRowsOperator):
         old = cells.drop_columns(["chunk"]).take(pa.array(live))
         stacked = pa.concat_tables([old, new])
         key = np.concatenate([keyed.numbers[2][live], new_key])
-        codes, size = self.cells.codes(stacked)
-        groups = key_and_pane(codes, size, ints(stacked["pane"]))
+        groups = key_and_pane(*self._codes(stacked, key), ints(stacked["pane"]))
         if len(groups) == stacked.num_rows:
+            if np.all(groups.member[1:] > groups.member[:-1]):
+                return stacked, key  # sorted already
             return stacked.take(pa.array(groups.member)), key[groups.member]
         columns = [column.combine_chunks() for column in stacked.columns]
         return self.cells.grouped(columns, groups), key[groups.member]
+
+    def _codes(self, cells: pa.Table, key: Ints) -> tuple[Ints, int]:
+        """Return a number for each cell, equal in a key and group, and how many there may be."""
+        if self.ranked_keys == len(self.keys):
+            return key, int(key.max()) + 1 if len(key) else 1
+        return self.cells.codes(cells)
 
     def _held(self, live: pa.Table, key: Ints, keys: int) -> HeldRows | None:
         """Return the rows of each key by rank; None if the cut does not use them.
@@ -199,7 +205,7 @@ class RowWindowOperator(OrderedRowsOperator):
         self, live: pa.Table, key: Ints, cutting: Cutting, keys: int
     ) -> tuple[Ints, Ints, list[pa.Array]]:
         """Return for each group of each window its first cell, the window, and the results."""
-        codes, _ = self.cells.codes(live)
+        codes, _ = self._codes(live, key)
         starts = np.flatnonzero(np.diff(codes, prepend=codes[0] - 1)).astype(np.int64)
         row, window, low, high = self._stretches(live, starts, key[starts], cutting, keys)
         columns = [column.combine_chunks() for column in live.columns]

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from muntin.aggregates.definition import AggregateCall, slot_types
 from muntin.kernels.arrays import EVER, NEVER, Ints, Mask
-from muntin.kernels.grouping import KeyedTables, places
+from muntin.kernels.grouping import KeyedTables, by_key_order_and_ties, places
 from muntin.kernels.numbers.order_keys import tie_ranks
 from muntin.kernels.ticks import from_order, order_of_ticks
 from muntin.operators.common.admission import Admission, is_late
@@ -268,8 +268,8 @@ class OrderedRowsOperator(OneInput):
         else:
             final = ints(pool["tick"]) < complete[key]
         pool = pool.set_column(pool.schema.get_field_index("rank"), "rank", pa.array(rank))
-        waiting = pool.filter(pa.array(~final))
-        row = np.flatnonzero(final)[self._sorted(pool.filter(pa.array(final)), key[final])]
+        waiting = pool.slice(0, 0) if final.all() else pool.filter(pa.array(~final))
+        row = self._sorted(pool, key, len(keyed), np.flatnonzero(final))
         pool, key, rank = pool.take(pa.array(row)), key[row], rank[row]
         if self.order == "on":
             rank = counted[key] + places(key)
@@ -281,12 +281,21 @@ class OrderedRowsOperator(OneInput):
         order, tick = ints(pool["order"]), ints(pool["tick"])
         return Run(key, order, rank, tick, marks), pool, waiting, keys
 
-    def _sorted(self, rows: pa.Table, key: Ints) -> Ints:
-        """Return the order of rows by key, ``on`` and ties; or by key and arrival."""
+    def _sorted(self, pool: pa.Table, key: Ints, keys: int, row: Ints) -> Ints:
+        """Return some rows sorted by key, ``on`` and ties; or by key and arrival."""
+
+        def ranks(tied: Ints) -> list[Ints]:
+            rows = pa.array(row[tied])
+            names = [f"t{place}" for place in range(len(self.ties))]
+            return [tie_ranks(pool[name].take(rows).combine_chunks()) for name in names]
+
         if self._at_once:
-            return np.argsort(key, kind="stable").astype(np.int64)
-        ties = [tie_ranks(rows[f"t{p}"].combine_chunks()) for p in range(len(self.ties))]
-        return np.lexsort((*reversed(ties), ints(rows["order"]), key)).astype(np.int64)
+            place = np.argsort(key[row], kind="stable")
+        else:
+            order = ints(pool["order"])[row]
+            place = by_key_order_and_ties(key[row], order, keys, ranks)
+        sorted_rows: Ints = row[place]
+        return sorted_rows
 
     def _refuse(
         self, run: Run, final: pa.Table, keys: Progressed

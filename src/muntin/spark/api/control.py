@@ -24,7 +24,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
 from muntin.errors import ArgumentError, UnknownColumnError
-from muntin.spark.columns import condition, problem, progressing, to_arrow
+from muntin.spark.columns import column, condition, problem, progressing, to_arrow
 from muntin.specs.axis import Domain
 from muntin.specs.disorder import Disorder, Each, PerKey, Punctuated, disorder_or_none
 from muntin.specs.lengths import Duration, parse_length
@@ -150,7 +150,7 @@ def _check_condition(where: object, df: DataFrame) -> None:
     if not isinstance(where, str | Column):
         raise ArgumentError("where", where, "it is SQL text or a PySpark column")
     try:
-        type_ = df.select(condition(where)).schema[0].dataType
+        type_ = df.select(column(condition(where))).schema[0].dataType
     except PySparkException as error:
         complaint = f"Spark cannot evaluate it: {problem(error)}"
         raise ArgumentError("where", where, complaint) from error

@@ -25,7 +25,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from muntin.aggregates.bind import parse_condition
 from muntin.errors import ArgumentError, ExpressionError
-from muntin.spark.columns import condition, problem
+from muntin.spark.columns import column, condition, problem
 from muntin.spark.explain.explanation import Explanation
 from muntin.spark.explain.state_profile import BATCH, PROBES, StateProfile
 from muntin.spark.plan.fill_from_table import plus
@@ -90,7 +90,7 @@ class Probed:
         if self.near is not None:
             matches = matches & self._nearby(self.near)
         if self.where is not None:
-            matches = matches & condition(parse_condition(self.where))
+            matches = matches & column(condition(parse_condition(self.where)))
         return matches
 
     def _nearby(self, near: Distance) -> SparkColumn:

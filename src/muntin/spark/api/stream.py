@@ -11,12 +11,14 @@ from muntin.aggregates.bind import parse_condition
 from muntin.aggregates.own_aggregate import OwnAggregate
 from muntin.aggregates.parse import own_functions
 from muntin.errors import ArgumentError, UnknownColumnError
+from muntin.expressions.spark_expressions import Expression
 from muntin.spark.api.control import checked_control, checked_disorder
 from muntin.spark.api.frames import Frames
 from muntin.spark.api.join import StreamJoins
 from muntin.spark.api.segments import Windowed
-from muntin.spark.columns import condition, progressing, text_of
+from muntin.spark.columns import column, condition, progressing, text_of
 from muntin.spark.plan.windows import AnySpec, WindowDetails
+from muntin.spark.scan.file_source import FileSource
 from muntin.specs.disorder import Disorder
 from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.framing import Framing
@@ -146,7 +148,9 @@ class Stream(StreamJoins):
         origins = origin if isinstance(origin, list | tuple) else ()
         label = None if start is None else text_of(start)
         spec = Landmarks(self.on, slide, origins, label)
-        details = WindowDetails(starts=None if start is None else self._condition("start", start))
+        given = None if start is None else self._condition("start", start)
+        starts = None if given is None else column(given)
+        details = WindowDetails(starts=starts, start_condition=given)
         return self._windowed(spec, unfinished, prefix, details)
 
     def latch(
@@ -353,17 +357,15 @@ class Stream(StreamJoins):
             if name not in self.df.columns:
                 raise UnknownColumnError(argument, name, self.df.columns)
 
-    def _condition(self, argument: str, where: str | SparkColumn) -> SparkColumn:
-        """Return a condition on rows as a column that Spark evaluates."""
-        if isinstance(where, SparkColumn):
-            return where
-        if not isinstance(where, str):
+    def _condition(self, argument: str, where: str | SparkColumn) -> Expression:
+        """Return a condition on rows."""
+        if not isinstance(where, SparkColumn | str):
             raise ArgumentError(argument, where, "it is SQL text or a PySpark column")
-        return condition(parse_condition(where))
+        return condition(parse_condition(where) if isinstance(where, str) else where)
 
 
 def stream(
-    df: DataFrame,
+    df: DataFrame | FileSource,
     on: str,
     by: str | Sequence[str] | None = None,
     disorder: Disorder | None = None,
@@ -376,7 +378,8 @@ def stream(
     """Describe a DataFrame, batch or streaming, as a stream.
 
     Args:
-        df: Any Spark DataFrame.
+        df: Any Spark DataFrame, or files: ``mt.parquet(spark, path)``, ``mt.csv(spark, path)`` or
+            ``mt.json(spark, path)``.
         on: The column that progresses: timestamp (with or without zone), date, integer,
             decimal or double.
         by: The column or columns that windows are made for separately; none means one for all.
@@ -396,7 +399,9 @@ def stream(
             rows are missing, and need not wait for punctuation where none is.
     """
     if not hasattr(df, "isStreaming"):
-        raise ArgumentError("df", df, "it must be a Spark DataFrame")
+        raise ArgumentError("df", df, "it must be a Spark DataFrame, or files: mt.parquet(...)")
+    files = df if isinstance(df, FileSource) else None
+    df = df.df if isinstance(df, FileSource) else df
     keys = column_names("by", by)
     for argument, name in [("on", column_name("on", on)), *(("by", key) for key in keys)]:
         if name not in df.columns:
@@ -409,7 +414,7 @@ def stream(
     own = own_functions({} if functions is None else functions)
     due = schedule if isinstance(schedule, Schedule | None) else Schedule(schedule)
     if disorder is None and control is None:
-        return Stream(df, on, keys, shards=shards, functions=own, schedule=due)
+        return Stream(df, on, keys, shards=shards, functions=own, schedule=due, files=files)
     control_rows, clock = checked_control(control, df, on)
     rule = checked_disorder(disorder, df, keys)
-    return Stream(df, on, keys, rule, control_rows, shards, clock, own, due)
+    return Stream(df, on, keys, rule, control_rows, shards, clock, own, due, files)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -11,8 +11,11 @@ from pyspark.sql.types import StructType
 
 from muntin.operators.protocol import InputBatch, MemoryState, Operator, Punctuation
 from muntin.spark.exchange.messages import Message, in_order, of_input, of_kind
-from muntin.spark.exchange.routing import InputRoute
+from muntin.spark.exchange.routing import InputRoute, tables_of
 from muntin.spark.exchange.shipping import shipped
+
+if TYPE_CHECKING:
+    from muntin.spark.scan.scan import ArrowScan
 
 _OUTPUT_ROWS = 200_000
 
@@ -77,10 +80,12 @@ class UndecodedTables(Sequence[pa.Table]):
         return self.messages[place].table()
 
 
-def refusals(route: InputRoute, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def refusals(
+    route: InputRoute, scan: ArrowScan | None, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     """Worker side: yield the rows that the map side of an operator refuses."""
-    for batch in batches:
-        rows = route.punctuator.observe(pa.Table.from_batches([batch])).rows
+    for table in tables_of(scan, batches):
+        rows = route.punctuator.observe(table).rows
         refused = route.map_side.route(rows).refused_rows
         if refused is not None:
             yield from refused.to_batches()

@@ -16,6 +16,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -46,6 +47,10 @@ from muntin.spark.exchange.messages import (
 )
 from muntin.spark.exchange.shipping import shipped
 from muntin.specs.axis import Axis, Domain
+
+if TYPE_CHECKING:  # workers that read no files do not import what reads them
+    from muntin.spark.scan.choose import InputRows
+    from muntin.spark.scan.scan import ArrowScan
 
 _MASK = 0xFFFF_FFFF
 _SEED = 42
@@ -79,9 +84,9 @@ class InputRoute:
         return cls(source, map_side, shard_keys, punctuator, shards, everywhere)
 
 
-def routed(prepared: DataFrame, route: InputRoute) -> DataFrame:
-    """Return the messages of a prepared DataFrame."""
-    return prepared.mapInArrow(shipped(__name__, "route", route), MESSAGE)
+def routed(rows: InputRows, route: InputRoute) -> DataFrame:
+    """Return the messages of the rows of an input."""
+    return rows.df.mapInArrow(shipped(__name__, "route", route, rows.scan), MESSAGE)
 
 
 def announced(control: DataFrame, axis: Axis, shards: int, source: int = DATA) -> DataFrame:
@@ -90,10 +95,12 @@ def announced(control: DataFrame, axis: Axis, shards: int, source: int = DATA) -
     return control.mapInArrow(worker, MESSAGE)
 
 
-def route(input_route: InputRoute, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def route(
+    input_route: InputRoute, scan: ArrowScan | None, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     """Map side: turn the rows of a task into messages to the shards."""
     sender = _Sender(input_route, _task())
-    for rows in _gather(batches):
+    for rows in _gather(tables_of(scan, batches)):
         yield from sender.take(rows)
     yield from sender.finish()
 
@@ -220,18 +227,25 @@ def _tick_of(axis: Axis, kind: str | None, value: str | None) -> int | None:
     raise ArgumentError("kind", kind, "it is 'punctuation', 'clock', 'end' or 'none'")
 
 
-def _gather(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    held: list[pa.RecordBatch] = []
+def tables_of(scan: ArrowScan | None, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Return the rows that travel: as they came, or as an Arrow scan reads them."""
+    if scan is not None:
+        return scan.tables(batches)
+    return (pa.Table.from_batches([batch]) for batch in batches)
+
+
+def _gather(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    held: list[pa.Table] = []
     rows = 0
-    for batch in batches:
-        if batch.num_rows:
-            held.append(batch)
-            rows += batch.num_rows
+    for table in tables:
+        if table.num_rows:
+            held.append(table)
+            rows += table.num_rows
         if rows >= ROWS_AT_ONCE:
-            yield pa.Table.from_batches(held)
+            yield pa.concat_tables(held)
             held, rows = [], 0
     if held:
-        yield pa.Table.from_batches(held)
+        yield pa.concat_tables(held)
 
 
 def _task() -> int:

@@ -20,8 +20,11 @@ from muntin.spark.exchange.fingerprint import Fingerprint
 from muntin.spark.exchange.messages import decode, encode
 
 CHUNK_BYTES = 2**20
-#: The version of the layout of the state. Raise it if new code cannot read the old layout.
-FORMAT = 3
+#: The version of the layout of the state. Raise it if old code must not continue a new layout.
+#: Format 4 has levels over the panes of long windows; older code would change panes without them.
+FORMAT = 4
+#: Formats that are read; a state is rewritten in the newest one at its first micro-batch.
+READABLE = (3, FORMAT)
 
 
 class HeadState(Protocol):
@@ -69,11 +72,11 @@ class Head:
     @classmethod
     def from_json(cls, text: str) -> Head:
         stored = json.loads(text)
-        if stored.get("format") != FORMAT:
+        if stored.get("format") not in READABLE:
             raise CheckpointError(
                 f"this checkpoint's state has format {stored.get('format', 'none')} and this "
-                f"version of Muntin reads format {FORMAT}; go on with the version that wrote it, "
-                "or use a new checkpointLocation"
+                f"version of Muntin reads formats {READABLE[0]} and {FORMAT}; go on with the "
+                "version that wrote it, or use a new checkpointLocation"
             )
         parts = {(name, bucket): count for name, bucket, count, *_ in stored["chunks"]}
         held = {(name, bucket): sum(more) for name, bucket, _, *more in stored["chunks"]}

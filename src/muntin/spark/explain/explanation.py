@@ -22,6 +22,7 @@ from muntin.spark.plan.join import JoinPlan
 from muntin.spark.plan.plan import PlanParts
 from muntin.spark.plan.resample import InstantPlan, ResamplePlan
 from muntin.spark.plan.windows import WindowPlan
+from muntin.spark.scan.choose import InputRows
 from muntin.specs.axis import Domain
 from muntin.specs.disorder import Disorder, Each, PerKey, Punctuated, RowSlack
 from muntin.specs.frames.framing import Framing
@@ -64,14 +65,22 @@ class MapSideCounts:
 
 def explained(plan: PlanParts, measured: MapSideCounts | None = None) -> Explanation:
     """Return the explanation of a plan, with the counts that were measured of a batch, if any."""
-    return Explanation(tuple(_lines(plan, measured)))
+    return Explanation((*_lines(plan, measured), *_scans(plan)))
+
+
+def _scans(plan: PlanParts) -> Iterator[Line]:
+    """Return who reads the rows of each input that is made of files."""
+    for plan_input in plan.inputs:
+        rows = plan_input.rows(False)
+        if rows.scan is not None or rows.why is not None:
+            yield "scan", str(rows) if len(plan.inputs) == 1 else f"{plan_input.name}: {rows}"
 
 
 def measure(plan: WindowPlan) -> MapSideCounts:
     """Route some rows of a batch, and count the rows and their partial rows."""
     prepared = plan.prepared().limit(_MEASURED_ROWS)
     rule = plan.punctuator.in_batch
-    messages = routed(prepared, InputRoute.of(plan.operator, DATA, rule, plan.shards))
+    messages = routed(InputRows(prepared), InputRoute.of(plan.operator, DATA, rule, plan.shards))
     partials = messages.where(F.col("kind") == "partial").agg(F.sum("n")).first()
     count = 0 if partials is None or partials[0] is None else int(partials[0])
     return MapSideCounts(prepared.count(), count)

@@ -14,11 +14,12 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import types as spark_types
 
 from muntin.errors import ArgumentError
+from muntin.expressions.spark_expressions import CastTo, Name, Travelling
 from muntin.operators.fill.operator import FillOperator
 from muntin.operators.fill.segments import OperatorSegments, StoredFrameSegments
 from muntin.operators.fill.source import FillInput, FillReach, Function, UserFunction
 from muntin.operators.protocol import Operator, key_fields
-from muntin.spark.columns import condition, named, to_arrow, to_spark
+from muntin.spark.columns import condition, to_arrow, to_spark
 from muntin.spark.exchange.routing import digest
 from muntin.spark.plan.inputs import PlanInput, StreamInput
 from muntin.spark.plan.plan import PlanParts
@@ -57,9 +58,9 @@ class StoredFramesPlan(WindowPlan):
         low, high = (f"r{self.kept.index(name)}" for name in self.stored.along)
         return low, high
 
-    def _for_the_window(self) -> list[SparkColumn]:
-        kept = [named(name).alias(f"r{place}") for place, name in enumerate(self.kept)]
-        return [named(self.stored.end).alias("until"), *kept]
+    def _for_the_window(self) -> list[Travelling]:
+        kept = [(f"r{place}", Name(name)) for place, name in enumerate(self.kept)]
+        return [("until", Name(self.stored.end)), *kept]
 
     @cached_property
     def operator(self) -> StoredFrameSegments:
@@ -106,13 +107,15 @@ class FillSource(SecondInput, WindowPlan):
     def ranks(self) -> bool:
         return False  # filling rows have a place in ``on``, whatever they fill
 
-    def _for_the_window(self) -> list[SparkColumn]:
-        columns = [] if self.where is None else [condition(self.where).alias("w")]
+    def _for_the_window(self) -> list[Travelling]:
+        columns: list[Travelling] = []
+        if self.where is not None:
+            columns.append(("w", condition(self.where)))
         if self.along is not None:
-            place = named(self.along.column).cast(to_spark(self.along.type))
-            columns.append(place.alias("along"))
+            wanted = to_spark(self.along.type).simpleString()
+            columns.append(("along", CastTo(Name(self.along.column), wanted)))
         if self.whole_rows:
-            columns += [named(n).alias(f"c{place}") for place, n in enumerate(self.schema.names)]
+            columns += [(f"c{place}", Name(name)) for place, name in enumerate(self.schema.names)]
         return columns
 
     @cached_property

@@ -10,7 +10,6 @@ from functools import cached_property
 import pyarrow as pa
 from pyspark import cloudpickle
 from pyspark.sql import Column as SparkColumn
-from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
 from muntin.aggregates.bind import parse_condition
@@ -19,7 +18,14 @@ from muntin.aggregates.functions import Aggregate, slots_of
 from muntin.aggregates.parse_conditions import parse_bridge, parse_two_rows
 from muntin.errors import ArgumentError, ExpressionError, UnknownColumnError
 from muntin.expressions.nodes import Node, Slot
-from muntin.expressions.spark_expressions import Expression
+from muntin.expressions.spark_expressions import (
+    Expression,
+    Lacking,
+    Name,
+    Native,
+    Sql,
+    Travelling,
+)
 from muntin.expressions.types import check, no_aggregate
 from muntin.operators.frames.arrow_kind import FrameOperatorInputs
 from muntin.operators.frames.batch_runs import in_batch
@@ -28,7 +34,7 @@ from muntin.operators.frames.kinds.aggregate import refuse_unbounded
 from muntin.operators.frames.operator import FrameOperator
 from muntin.operators.frames.ordered_rows import Bridge, RowCondition
 from muntin.operators.protocol import Operator
-from muntin.spark.columns import column, named, to_arrow, to_spark
+from muntin.spark.columns import column, to_arrow, to_spark
 from muntin.spark.plan.row_conditions import ConditionColumns
 from muntin.spark.plan.tied_rows import TieColumns
 from muntin.spark.plan.windows import WindowPlan
@@ -93,13 +99,13 @@ class FramePlan(WindowPlan):
     def beside(self) -> tuple[tuple[str, str], ...]:
         return (("n", "n"), ("n_missing", "n_missing"))
 
-    def _selected(self) -> list[SparkColumn]:
+    def _selected(self) -> list[Travelling]:
         """Return what travels: plain columns if rows that tie are combined to one row."""
         if self.combining is None:
             return super()._selected()
-        keys = [self._key(name).alias(f"k{place}") for place, name in enumerate(self.keys)]
-        columns = [named(n).alias(f"c{place}") for place, n in enumerate(self.combining.names)]
-        return [named(self.source.on).alias("on"), *keys, *columns, *self._for_the_rule()]
+        keys = [(f"k{place}", self._key(name)) for place, name in enumerate(self.keys)]
+        columns = [(f"c{place}", Name(name)) for place, name in enumerate(self.combining.names)]
+        return [("on", Name(self.source.on)), *keys, *columns, *self._for_the_rule()]
 
     @cached_property
     def combining(self) -> TieColumns | None:
@@ -157,69 +163,63 @@ class FramePlan(WindowPlan):
             for name, node in combined.derived
         }
 
-    def _for_the_window(self) -> list[SparkColumn]:
+    def _for_the_window(self) -> list[Travelling]:
         """Return what the kind reads, and what decides about missing rows and ties."""
         kind, framing = self.framing.kind, self.framing
         columns = [
-            self._operand_column(operand).alias(f"f{place}")
-            for place, operand in enumerate(self._operands)
+            (f"f{place}", self._operand(operand)) for place, operand in enumerate(self._operands)
         ]
         if self._deciding:
-            columns.append(self._lacks(self._deciding).alias("lacks"))
+            columns.append(("lacks", self._lacks(self._deciding)))
         if kind.start_condition is not None:
-            columns.append(self._native("start", kind.start_condition).alias("opens"))
+            columns.append(("opens", self._expression("start", kind.start_condition)))
         if framing.until is not None:
-            columns.append(self._until(framing.until).alias("until"))
-        columns += [tie.alias(f"t{place}") for place, tie in enumerate(self._ties)]
+            columns.append(("until", self._until(framing.until)))
+        columns += [(f"t{place}", tie) for place, tie in enumerate(self._ties)]
         bridged = enumerate(self._bridged_texts)
-        columns += [self._native("missing", text).alias(f"m{place}") for place, text in bridged]
+        columns += [(f"m{place}", self._expression("missing", text)) for place, text in bridged]
         return columns
 
     @property
-    def _ties(self) -> list[SparkColumn]:
+    def _ties(self) -> list[Expression]:
         """What orders rows that tie; last a hash of the whole row."""
         names = self.framing.tie_order
-        hashed = [F.xxhash64(*(named(n) for n in self._hashable))] if names else []
+        hashed = [self._row_hash()] if names else []
         return [*(self._named("tie_order", name) for name in names), *hashed]
 
-    def _operand_column(self, operand: Operand) -> SparkColumn:
-        """Return an operand of the kind as a column that Spark evaluates."""
+    def _operand(self, operand: Operand) -> Expression:
+        """Return an operand of the kind as an expression."""
         if operand.role == "column":
             return self._named(operand.argument, str(operand.given))
         if isinstance(operand.given, Expression):
-            return column(operand.given)
-        return self._native(operand.argument, operand.given)
+            return operand.given
+        return self._expression(operand.argument, operand.given)
 
-    def _lacks(self, aggregates: Sequence[Aggregate]) -> SparkColumn:
+    def _lacks(self, aggregates: Sequence[Aggregate]) -> Expression:
         """True where an argument of an aggregate is null or NaN."""
-        lacking = F.lit(False)
         arguments = dict.fromkeys(a for aggregate in aggregates for a in aggregate.arguments)
-        for argument in arguments:
-            value = column(argument)
-            lacking = lacking | value.isNull()
-            if isinstance(
-                self.source.df.select(value).schema[0].dataType,
-                spark_types.DoubleType | spark_types.FloatType,
-            ):
-                lacking = lacking | F.isnan(value)
-        return lacking
+        return Lacking(tuple(arguments), tuple(filter(self._is_floating, arguments)))
 
-    def _native(self, argument: str, expression: object) -> SparkColumn:
-        """Return a condition or value as a column that Spark evaluates."""
+    def _is_floating(self, argument: Expression) -> bool:
+        kind = self.source.df.select(column(argument)).schema[0].dataType
+        return isinstance(kind, spark_types.DoubleType | spark_types.FloatType)
+
+    def _expression(self, argument: str, expression: object) -> Expression:
+        """Return a condition or value as an expression."""
         if isinstance(expression, SparkColumn):
-            return expression
+            return Native(expression)
         if not isinstance(expression, str):
             raise ArgumentError(argument, expression, "it is SQL text or a PySpark column")
         if expression in self.schema.names:
-            return named(expression)
-        return F.expr(parse_condition(expression))
+            return Name(expression)
+        return Sql(parse_condition(expression))
 
-    def _named(self, argument: str, name: str) -> SparkColumn:
+    def _named(self, argument: str, name: str) -> Name:
         if name not in self.schema.names:
             raise UnknownColumnError(argument, name, self.schema.names)
-        return named(name)
+        return Name(name)
 
-    def _until(self, name: str) -> SparkColumn:
+    def _until(self, name: str) -> Name:
         until = self._named("until", name)
         on = self.schema[self.source.on].dataType
         if self.schema[name].dataType != on:

@@ -8,17 +8,27 @@ from functools import cached_property
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
 from muntin.aggregates.own_aggregate import OwnAggregate
 from muntin.errors import ArgumentError, ExpressionError
+from muntin.expressions.spark_expressions import Expression, KeyOf, Name, Native, Travelling
 from muntin.operators.build import punctuator
 from muntin.operators.progress.progress import Punctuator
-from muntin.spark.columns import bound_type, condition, named, problem, to_arrow, to_spark
+from muntin.spark.columns import (
+    bound_type,
+    column,
+    condition,
+    named,
+    problem,
+    to_arrow,
+    to_spark,
+)
 from muntin.spark.requirements import check_stream, setting
+from muntin.spark.scan.choose import InputRows, input_rows
+from muntin.spark.scan.file_source import FileSource
 from muntin.specs.axis import Axis
 from muntin.specs.disorder import CHOICES, Disorder, Each, Punctuated
 from muntin.specs.frames.schemes import Schedule
@@ -48,6 +58,13 @@ class StreamInput:
     #: Those that are called are among the aggregates.
     functions: Mapping[str, OwnAggregate] = field(default_factory=dict, metadata=MAY_CHANGE)
     schedule: Schedule | None = None
+    #: The files that the DataFrame is made of, if workers may read them themselves.
+    files: FileSource | None = field(default=None, metadata=MAY_CHANGE)
+
+    @property
+    def scannable(self) -> FileSource | None:
+        """The files, unless the rows are no longer those of the files: filtered, or with more."""
+        return self.files if self.files is not None and self.files.df is self.df else None
 
     @property
     def shard_count(self) -> int:
@@ -96,13 +113,15 @@ class StreamInput:
 class PlanInput:
     """One input of a plan: what Spark needs to know of it, next to the operator.
 
-    ``prepared`` makes the columns that travel, with the original ones if its argument is true;
-    ``name`` is the name of the input in refused rows, and ``schema`` has its columns. A streaming
-    plan may have inputs that are ``stored``: batches that are complete when it starts.
+    ``prepared`` makes the columns that travel, with the original ones if its argument is true, and
+    ``rows`` returns who reads them; ``name`` is the name of the input in refused rows, and
+    ``schema`` has its columns. A streaming plan may have inputs that are ``stored``: batches that
+    are complete when it starts.
     """
 
     name: str
     prepared: Callable[[bool], DataFrame]
+    rows: Callable[[bool], InputRows]
     schema: spark_types.StructType
     lateness_type: pa.DataType
     punctuator: Punctuator
@@ -151,37 +170,62 @@ class TypedInput:
 
     def prepared(self, *, originals: bool = False) -> DataFrame:
         """Return what travels: ``on``, the keys and the slots; all columns with ``originals``."""
-        if not originals:
-            return self._needed
-        rows = [named(name).alias(f"o{place}") for place, name in enumerate(self.schema.names)]
-        return self._analysed([*self._selected(), *rows])
+        return self._with_originals if originals else self._needed
 
     @cached_property
     def _needed(self) -> DataFrame:
         """What travels without the originals; cached, because Spark analyses it at each use."""
-        return self._analysed(self._selected())
+        return self._analysed(self.travelling(originals=False))
 
-    def _selected(self) -> list[SparkColumn]:
-        keys = [self._key(name).alias(f"k{place}") for place, name in enumerate(self.keys)]
+    @cached_property
+    def _with_originals(self) -> DataFrame:
+        return self._analysed(self.travelling(originals=True))
+
+    def rows(self, *, originals: bool = False) -> InputRows:
+        """Return who reads the columns that travel, Spark or the workers."""
+        return self._all_rows if originals else self._needed_rows
+
+    @cached_property
+    def _needed_rows(self) -> InputRows:
+        travelling = self.travelling(originals=False)
+        return input_rows(self.source.scannable, self._needed, travelling)
+
+    @cached_property
+    def _all_rows(self) -> InputRows:
+        travelling = self.travelling(originals=True)
+        return input_rows(self.source.scannable, self._with_originals, travelling)
+
+    def travelling(self, *, originals: bool) -> list[Travelling]:
+        """Return the columns that travel, by name; with ``originals`` all columns as well."""
+        names = self.schema.names if originals else ()
+        rows = [(f"o{place}", Name(name)) for place, name in enumerate(names)]
+        return [*self._selected(), *rows]
+
+    def _selected(self) -> list[Travelling]:
+        keys = [(f"k{place}", self._key(name)) for place, name in enumerate(self.keys)]
         rows = [*self._evaluated(), *self._for_the_rule(), *self._for_the_window()]
-        return [named(self.source.on).alias("on"), *keys, *rows]
+        return [("on", Name(self.source.on)), *keys, *rows]
 
-    def _evaluated(self) -> list[SparkColumn]:
+    def _evaluated(self) -> list[Travelling]:
         """Return the columns that aggregates read."""
         return []
 
-    def _for_the_rule(self) -> list[SparkColumn]:
+    def _for_the_rule(self) -> list[Travelling]:
         """Return what only the punctuator reads: ``p``, or the columns ``v0..`` of ``mt.each``."""
         match self.source.disorder:
             case Punctuated(where=where):
-                return [condition(where).alias("p")]
+                return [("p", condition(where))]
             case Each(columns=names):
-                return [self._key(name).alias(f"v{place}") for place, name in enumerate(names)]
+                return [(f"v{place}", self._key(name)) for place, name in enumerate(names)]
         return []
 
-    def _for_the_window(self) -> list[SparkColumn]:
+    def _for_the_window(self) -> list[Travelling]:
         """Return what else an operator reads."""
         return []
+
+    def _row_hash(self) -> Expression:
+        """Return a hash of the whole row, the same on any machine, which orders rows that tie."""
+        return Native(F.xxhash64(*(named(name) for name in self._hashable)))
 
     @cached_property
     def _hashable(self) -> list[str]:
@@ -192,18 +236,14 @@ class TypedInput:
             and "variant" not in field.dataType.simpleString()
         ]
 
-    def _key(self, name: str) -> SparkColumn:
+    def _key(self, name: str) -> Expression:
         """Return a key column; -0.0 is 0.0 and NaN is one value, as in Spark's GROUP BY."""
-        if not isinstance(self.schema[name].dataType, spark_types.FractionalType) or isinstance(
-            self.schema[name].dataType, spark_types.DecimalType
-        ):
-            return named(name)
-        nan = F.lit(float("nan")).cast(self.schema[name].dataType)
-        return F.when(F.isnan(named(name)), nan).otherwise(
-            named(name) + F.lit(0.0).cast(self.schema[name].dataType)
-        )
+        kind = self.schema[name].dataType
+        floating = isinstance(kind, spark_types.FloatType | spark_types.DoubleType)
+        return KeyOf(name, kind.simpleString()) if floating else Name(name)
 
-    def _analysed(self, selected: Sequence[SparkColumn]) -> DataFrame:
+    def _analysed(self, travelling: Sequence[Travelling]) -> DataFrame:
+        selected = [column(expression).alias(name) for name, expression in travelling]
         try:
             prepared = self.source.df.select(*selected)
             prepared.schema.fieldNames()  # Spark Connect analyses only here

@@ -7,19 +7,18 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
-from pyspark.sql import Column as SparkColumn
-from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
 from muntin.aggregates.parse_conditions import parse_bridge
 from muntin.errors import ArgumentError, ExpressionError, UnknownColumnError
+from muntin.expressions.spark_expressions import Expression, Name, Travelling
 from muntin.expressions.types import check, no_aggregate
 from muntin.operators.join.asof import AsofJoinOperator
 from muntin.operators.join.candidate_pairs import PairCondition
 from muntin.operators.join.operator import PairJoinOperator
 from muntin.operators.join.reach import Around, AsofReach, IntervalReach
 from muntin.operators.join.side import SideRows
-from muntin.spark.columns import named, to_arrow
+from muntin.spark.columns import to_arrow
 from muntin.spark.plan.inputs import PlanInput, StreamInput, TypedInput
 from muntin.spark.plan.plan import PlanParts
 from muntin.spark.plan.results import RenamedColumns
@@ -42,17 +41,14 @@ class PlanSide(SecondInput, TypedInput):
     tied: bool = False
     travels: tuple[str, ...] = ()
 
-    def _for_the_window(self) -> list[SparkColumn]:
-        columns = [named(n).alias(f"c{place}") for place, n in enumerate(self.travels)]
-        return columns + [tie.alias(f"t{place}") for place, tie in enumerate(self._ties)]
+    def _for_the_window(self) -> list[Travelling]:
+        columns = [(f"c{place}", Name(name)) for place, name in enumerate(self.travels)]
+        return [*columns, *((f"t{place}", tie) for place, tie in enumerate(self._ties))]
 
     @property
-    def _ties(self) -> list[SparkColumn]:
+    def _ties(self) -> list[Expression]:
         """What orders rows with equal ``on``; last a hash of the whole row."""
-        if not self.tied:
-            return []
-        hashed = F.xxhash64(*(named(name) for name in self._hashable))
-        return [*(named(name) for name in self.tiebreak), hashed]
+        return [*map(Name, self.tiebreak), self._row_hash()] if self.tied else []
 
     @cached_property
     def side(self) -> SideRows:

@@ -164,8 +164,9 @@ class PlanParts:
         """Return the refused rows of one input."""
         plan_input = self.inputs[route.source]
         schema = plan_input.refused_schema
-        worker = shipped("muntin.spark.exchange.batch_driver", "refusals", route)
-        refused = plan_input.prepared(True).mapInArrow(worker, schema)
+        rows = plan_input.rows(True)
+        worker = shipped("muntin.spark.exchange.batch_driver", "refusals", route, rows.scan)
+        refused = rows.df.mapInArrow(worker, schema)
         if not plan_input.may_refuse:
             return refused
         messages = self._messages(routes, originals=True)
@@ -189,7 +190,7 @@ class PlanParts:
         pairs = zip(self.inputs, routes, strict=True)
         return _union(
             [
-                routed(plan_input.prepared(originals), route)
+                routed(plan_input.rows(originals), route)
                 for plan_input, route in pairs
                 if not plan_input.stored
             ]
@@ -201,9 +202,7 @@ class PlanParts:
         """Return the inputs that travel with the query."""
         pairs = zip(self.inputs, routes, strict=True)
         return tuple(
-            StoredInput.of(
-                route.source, routed(plan_input.prepared(originals), route), route.shards
-            )
+            StoredInput.of(route.source, routed(plan_input.rows(originals), route), route.shards)
             for plan_input, route in pairs
             if plan_input.stored
         )

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column as SparkColumn
 from pyspark.sql import types as spark_types
 
 from muntin.errors import ArgumentError, Mention, UnknownColumnError
+from muntin.expressions.spark_expressions import CastTo, Expression
 from muntin.spark.columns import progressing, to_arrow
 from muntin.spark.plan.inputs import PlanInput, StreamInput, TypedInput
 from muntin.spark.requirements import setting
@@ -49,19 +49,21 @@ class SecondInput(TypedInput):
     def key_types(self) -> tuple[pa.DataType, ...]:
         return tuple(to_arrow(type_, "key") for type_ in self.types)
 
-    def _key(self, name: str) -> SparkColumn:
+    def _key(self, name: str) -> Expression:
         """Return a key in the type that all inputs share, so that equal keys are equal."""
         key = super()._key(name)
         if name not in self.keys:
             return key
         wanted = self.types[self.keys.index(name)]
-        return key if self.schema[name].dataType == wanted else key.cast(wanted)
+        equal = self.schema[name].dataType == wanted
+        return key if equal else CastTo(key, wanted.simpleString())
 
     def plan_input(self, name: str) -> PlanInput:
         """Return the rows as an input with a name."""
         return PlanInput(
             name=name,
             prepared=lambda originals: self.prepared(originals=originals),
+            rows=lambda originals: self.rows(originals=originals),
             schema=self.schema,
             lateness_type=self.lateness_type,
             punctuator=self.punctuator,

@@ -9,16 +9,15 @@ from typing import Self
 
 import pyarrow as pa
 from pyspark.sql import Column as SparkColumn
-from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
 from muntin.aggregates.definition import AggregateCall
 from muntin.aggregates.functions import Aggregate, slots_of
 from muntin.aggregates.parse import Column
-from muntin.expressions.spark_expressions import Expression, Name
+from muntin.expressions.spark_expressions import Expression, Name, Native, Travelling
 from muntin.operators.build import WindowOperatorInputs, build
 from muntin.operators.protocol import Operator
-from muntin.spark.columns import column, named, progressing, to_arrow
+from muntin.spark.columns import named, progressing, to_arrow
 from muntin.spark.plan.inputs import PlanInput, StreamInput, TypedInput
 from muntin.spark.plan.plan import PlanParts
 from muntin.spark.plan.results import ResultNames
@@ -82,6 +81,8 @@ class WindowDetails:
     tiebreak: tuple[str, ...] = ()
     starts: SparkColumn | None = None
     gap: SparkColumn | None = None
+    #: The same as ``starts``, which is in the fingerprint.
+    start_condition: Expression | None = field(default=None, metadata=MAY_CHANGE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,23 +153,21 @@ class WindowPlan(TypedInput, PlanParts):
         """The keys of a result: ``by``, and the groups inside a window."""
         return (*self.source.by, *self.details.group)
 
-    def _evaluated(self) -> list[SparkColumn]:
-        return [column(slot).alias(f"s{place}") for place, slot in enumerate(self.slots)]
+    def _evaluated(self) -> list[Travelling]:
+        return [(f"s{place}", slot) for place, slot in enumerate(self.slots)]
 
-    def _for_the_window(self) -> list[SparkColumn]:
+    def _for_the_window(self) -> list[Travelling]:
         """Return what only some windows read: the slide attribute, landmarks, gaps, ties."""
-        columns: list[SparkColumn] = []
+        columns: list[Travelling] = []
         if isinstance(self.spec, SlideOnWindow):
-            columns.append(named(self.spec.slide_on).alias("slide_on"))
-        if self.details.starts is not None:
-            columns.append(self.details.starts.alias("starts"))
+            columns.append(("slide_on", Name(self.spec.slide_on)))
+        if self.details.start_condition is not None:
+            columns.append(("starts", self.details.start_condition))
         if self.details.gap is not None:
-            columns.append(self._reach(self.details.gap).alias("reach"))
+            columns.append(("reach", Native(self._reach(self.details.gap))))
         if isinstance(self.spec, RowWindow):
-            ties = [named(name) for name in self.details.tiebreak]
-            # Rows that still tie are ordered by a hash of their columns, the same on any machine.
-            ties.append(F.xxhash64(*(named(n) for n in self._hashable)))
-            columns += [tie.alias(f"t{place}") for place, tie in enumerate(ties)]
+            ties = [*map(Name, self.details.tiebreak), self._row_hash()]
+            columns += [(f"t{place}", tie) for place, tie in enumerate(ties)]
         return columns
 
     def _reach(self, gap: SparkColumn) -> SparkColumn:
@@ -255,6 +254,7 @@ class WindowPlan(TypedInput, PlanParts):
         return PlanInput(
             name=name,
             prepared=lambda originals: self.prepared(originals=originals),
+            rows=lambda originals: self.rows(originals=originals),
             schema=self.schema,
             lateness_type=self.lateness_type,
             punctuator=self.punctuator,

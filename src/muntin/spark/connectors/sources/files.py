@@ -24,6 +24,7 @@ from muntin.spark.connectors.sources.lines import LINE_OPTIONS, csv_options
 from muntin.spark.connectors.sources.malformed import keeping_raw, permissive, split_malformed
 from muntin.spark.connectors.sources.protocol import OpenedSource, SourceRequest
 from muntin.spark.requirements import setting
+from muntin.spark.scan.file_source import FileSource
 
 _PATH = Parameter("path", str, required=True)
 #: How many new files a micro-batch reads; all of them by default.
@@ -41,6 +42,11 @@ JSON = Signature(
 PARQUET = Signature("parquet", (_PATH, _MAX_FILES), ("pathGlobFilter", "recursiveFileLookup"))
 #: ``s3://``, ``hdfs://``: only Spark can list what is there.
 _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+#: Why workers do not read files of some forms.
+_REASONS = {
+    "csv": "which lines of CSV are malformed is decided by Spark's own reader",
+    "json": "which lines of JSON are malformed is decided by Spark's own reader",
+}
 #: The folders that a sink of files makes.
 SUBFOLDERS = "writer=*/batch=*"
 
@@ -58,7 +64,8 @@ def open_parquet(request: SourceRequest) -> OpenedSource:
     """Open Parquet, which knows its own columns and has no malformed lines."""
     options = _options(request)
     columns = _columns(request, "parquet", options)
-    return OpenedSource(_read(request, "parquet", columns, options), over=_over(request))
+    rows = _read(request, "parquet", columns, options)
+    return OpenedSource(rows, over=_over(request), files=_files(request, rows, "parquet", options))
 
 
 def _options(request: SourceRequest) -> dict[str, str]:
@@ -74,19 +81,38 @@ def _text(request: SourceRequest, form: str, options: dict[str, str]) -> OpenedS
     # Where a malformed line is read again, a header would be a line like others.
     again = {name: value for name, value in options.items() if name != "header"}
     opened = split_malformed(read, columns, form, again, F.col("_metadata.file_path"))
-    return replace(opened, over=_over(request))
+    files = _files(request, opened.df, form, options)
+    return replace(opened, over=_over(request), files=files)
 
 
 def _read(
     request: SourceRequest, form: str, columns: StructType, options: dict[str, str]
 ) -> DataFrame:
-    path, limit = request.bound.text("path"), request.bound.values["max_files"]
+    path = request.bound.text("path")
     if not request.streaming:
         check_there(path)
         return _load(request, form, columns, options)
-    more = {} if limit is None else {"maxFilesPerTrigger": str(limit)}
+    more = _rate(request)
     reader = request.spark.readStream.format(form).schema(columns).options(**options, **more)
     return reader.load(_watched(path))
+
+
+def _rate(request: SourceRequest) -> dict[str, str]:
+    """Return how many files a micro-batch reads, as Spark's option."""
+    limit = request.bound.values["max_files"]
+    return {} if limit is None else {"maxFilesPerTrigger": str(limit)}
+
+
+def _files(
+    request: SourceRequest, rows: DataFrame, form: str, options: dict[str, str]
+) -> FileSource:
+    """Return the files that rows are read from."""
+    path = request.bound.text("path")
+    if request.streaming:
+        return FileSource(
+            rows, form, _watched(path), {**options, **_rate(request)}, _REASONS.get(form)
+        )
+    return FileSource(rows, form, path, options, _REASONS.get(form))
 
 
 def _load(

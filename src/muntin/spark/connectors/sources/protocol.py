@@ -14,6 +14,7 @@ from muntin.errors import ArgumentError
 from muntin.spark.columns import problem
 from muntin.spark.connectors.signature import BoundCall
 from muntin.spark.connectors.sources.spool import SpoolCleanup
+from muntin.spark.scan.file_source import FileSource
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +28,7 @@ class OpenedSource:
         over: Returns whether nothing more will ever come; None if the source cannot know.
         read: Rows and malformed lines together.
         sweep: Removes input that came only once and has been read.
+        files: The files of the source, if it is made of files.
     """
 
     df: DataFrame
@@ -34,6 +36,7 @@ class OpenedSource:
     over: Callable[[], bool] | None = None
     read: DataFrame | None = None
     sweep: SpoolCleanup | None = None
+    files: FileSource | None = None
 
 
 @dataclass(frozen=True, eq=False)
