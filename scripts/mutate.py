@@ -39,26 +39,97 @@ CALLS = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum"}
 LONGEST = 900
 MOST_BYTES = 6 * 2**30
 _PROPERTIES = "tests/properties"
+_MATRIX = "tests/matrix"
 #: Tests without Spark that run the operators, by the sub-room of the change.
 TESTS = {
     "windows": (
-        f"{_PROPERTIES}/test_steps.py",
         "tests/windows/test_pane_store.py",
         "tests/windows/test_panes.py",
+        "tests/windows/test_levels.py",
+        "tests/windows/test_sessions.py",
+        "tests/windows/test_windows_by_key.py",
+        f"{_MATRIX}/test_window_properties.py",
+        f"{_PROPERTIES}/test_steps.py",
         f"{_PROPERTIES}/test_sequences.py",
         f"{_PROPERTIES}/test_own_steps.py",
     ),
-    "rows": (f"{_PROPERTIES}/test_sequences.py", f"{_PROPERTIES}/test_synopses.py"),
+    "rows": (
+        "tests/rows/test_cut.py",
+        "tests/rows/test_cut_landmarks.py",
+        "tests/rows/test_cut_slide_on.py",
+        "tests/rows/test_cut_values.py",
+        "tests/rows/test_operator.py",
+        "tests/rows/test_synopses.py",
+        f"{_MATRIX}/test_window_properties.py",
+        f"{_PROPERTIES}/test_sequences.py",
+        f"{_PROPERTIES}/test_synopses.py",
+    ),
     "frames": (
+        "tests/frames/test_aggregate_row_by_row.py",
+        "tests/frames/test_certain.py",
+        "tests/frames/test_empty_slots.py",
+        "tests/frames/test_exact.py",
+        "tests/frames/test_kept.py",
+        "tests/frames/test_kind_columns.py",
+        "tests/frames/test_own_function.py",
+        "tests/frames/test_pattern.py",
+        "tests/frames/test_region_sweep.py",
+        "tests/frames/test_sequencer.py",
+        "tests/frames/test_sorting_and_slots.py",
         f"{_PROPERTIES}/test_framings.py",
         f"{_PROPERTIES}/test_frame_runs.py",
         f"{_PROPERTIES}/test_own_framings.py",
         f"{_PROPERTIES}/test_frame_steps.py",
         f"{_PROPERTIES}/test_fillings.py",
+        f"{_MATRIX}/test_frame_properties.py",
     ),
-    "fill": (f"{_PROPERTIES}/test_fillings.py", "tests/fill/test_held_rows.py"),
-    "join": (f"{_PROPERTIES}/test_joinings.py", f"{_PROPERTIES}/test_resamplings.py"),
-    "resample": (f"{_PROPERTIES}/test_resamplings.py",),
+    "fill": (
+        f"{_PROPERTIES}/test_fillings.py",
+        "tests/fill/test_held_rows.py",
+        f"{_MATRIX}/test_frame_properties.py",
+    ),
+    "join": (
+        "tests/join/test_asof_operator.py",
+        "tests/join/test_paired.py",
+        f"{_MATRIX}/test_join_properties.py",
+        f"{_PROPERTIES}/test_joinings.py",
+        f"{_PROPERTIES}/test_resamplings.py",
+    ),
+    "resample": (f"{_MATRIX}/test_join_properties.py", f"{_PROPERTIES}/test_resamplings.py"),
+    "progress": (
+        "tests/disorder/test_rules.py",
+        "tests/disorder/test_disorder.py",
+        "tests/disorder/test_slack.py",
+        "tests/operators",
+        f"{_MATRIX}/test_window_properties.py",
+        f"{_PROPERTIES}/test_steps.py",
+        f"{_PROPERTIES}/test_sequences.py",
+        f"{_PROPERTIES}/test_framings.py",
+        f"{_PROPERTIES}/test_fillings.py",
+        f"{_PROPERTIES}/test_joinings.py",
+    ),
+    "common": (
+        "tests/operators",
+        f"{_MATRIX}/test_window_properties.py",
+        f"{_MATRIX}/test_join_properties.py",
+        f"{_PROPERTIES}/test_steps.py",
+        f"{_PROPERTIES}/test_sequences.py",
+        f"{_PROPERTIES}/test_framings.py",
+        f"{_PROPERTIES}/test_fillings.py",
+        f"{_PROPERTIES}/test_joinings.py",
+    ),
+    "aggregation": (
+        "tests/aggregates/test_combine.py",
+        "tests/aggregates/test_correlated_operator.py",
+        "tests/aggregates/test_own_aggregate_operator.py",
+        "tests/aggregates/test_value_counts.py",
+        f"{_MATRIX}/test_aggregates.py",
+        f"{_PROPERTIES}/test_correlated_steps.py",
+        f"{_PROPERTIES}/test_own_steps.py",
+        f"{_PROPERTIES}/test_steps.py",
+        f"{_PROPERTIES}/test_sequences.py",
+        f"{_PROPERTIES}/test_framings.py",
+    ),
 }
 
 
@@ -180,10 +251,13 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=50, help="how many changes")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tests", nargs="*", default=[], help="files of tests")
+    parser.add_argument("--only", type=int, nargs="*", help="of these changes, by their places")
     parser.add_argument("--list", action="store_true", help="print the changes and make none")
     options = parser.parse_args()
     under = [folder.resolve() for folder in options.under]
     mutations = drawn(under, options.count, options.seed)
+    if options.only is not None:
+        mutations = [mutations[place] for place in options.only]
     if options.list:
         print(*mutations, sep="\n")
         return
