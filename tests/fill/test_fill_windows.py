@@ -82,6 +82,31 @@ def test_a_batch_is_filled(rows: DataFrame, events: DataFrame, name: str) -> Non
     assert_same_rows(found, expected)
 
 
+#: Windows whose bounds depend on the rows of all groups of a key.
+GROUPED: dict[str, Callable[[mt.Stream], mt.Windowed]] = {
+    "rows": lambda s: s.rows(range=6, slide=5, group="g"),
+    "by_tuple": lambda s: s.by_tuple(range=4, every=3, group="g"),
+    "slide_on": lambda s: s.window(range=6, slide=2, slide_on="m", group="g"),
+}
+
+
+@pytest.mark.parametrize("name", GROUPED)
+def test_groups_inside_a_window_stay_together(spark: SparkSession, name: str) -> None:
+    """Rows go to shards by their keys alone, because windows count the rows of all groups."""
+    grouped = [("ab"[n % 2], "uvwxyz"[n // 2 % 6], n, n // 4) for n in range(36)]
+    df = spark.createDataFrame(grouped, "k STRING, g STRING, n INT, m INT")
+    windows = GROUPED[name](mt.stream(df, "n", "k", shards=4))
+    for key in ({"k": "k", "g": "g"}, {"k": "k"}, {"g": "g"}):
+        filled = plain(windows.fill(df, on="n", key=key).agg("max(n) AS last"))
+        assert_same_rows(
+            [{name: row[name] for name in row if name != "last"} for row in filled],
+            plain(windows.agg("count(*) AS own").drop("own")),
+        )
+    # A window with the rows of its own key and group has the values that it is made of.
+    own = plain(windows.fill(df, on="n").agg("collect_list(n) AS held"))
+    assert_same_rows(own, plain(windows.agg("collect_list(n) AS held")))
+
+
 def test_a_function_sees_the_rows_of_a_window(rows: DataFrame) -> None:
     windows = mt.stream(rows, "n", "k").rows(range=3, slide=3)
     applied = windows.apply(lambda held: {"sum": sum(held["n"].to_pylist())}, "sum BIGINT")

@@ -33,6 +33,7 @@ from muntin.specs.frames.kinds import (
     Trend,
     TrendRuns,
 )
+from muntin.specs.frames.pattern import Pattern
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 from muntin.specs.frames.schemes import Schedule, Scheme
 from muntin.testing import assert_same_rows
@@ -61,6 +62,8 @@ EXAMPLES: dict[str, tuple[FrameKind, str]] = {
     "density": (Density(_COUNT, ">=", Decimal(2), 4), "*"),
     "cluster": (Cluster(0.4, 0.5, 4), "*"),
     "region": (Region("b", "i", None, "longest"), "i"),
+    "pattern": (Pattern("(x | x y) z{0,2}", {"x": "b", "y": "s = 'a'", "z": "b"}), "b"),
+    "pattern of two rows": (Pattern("x+ y?", {"x": "i > prev.i", "y": "prev.b"}), "b"),
 }
 #: An example of each property; tests name them by these words.
 PROPERTIES: dict[str, dict[str, Any]] = {
@@ -86,12 +89,10 @@ PROPERTIES: dict[str, dict[str, Any]] = {
     "interval": {"readings": "interval", "until": "until"},
     "schedule": {"schedule": Schedule(2, None)},
 }
-#: Kinds and properties that have a matrix or a page of their own.
-ELSEWHERE = {"pattern"}
 
 
 def test_every_kind_and_every_property_is_here() -> None:
-    assert {name.split()[0] for name in EXAMPLES} | ELSEWHERE == set(KINDS)
+    assert {name.split()[0] for name in EXAMPLES} == set(KINDS)
     arguments = set(inspect.signature(Framing).parameters) - {"kind", "on"}
     assert {name for options in PROPERTIES.values() for name in options} == arguments
 

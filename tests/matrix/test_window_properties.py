@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ import pytest
 
 import muntin as mt
 from muntin.errors import ArgumentError
-from muntin.reference.windows import Outcome, Reference
+from muntin.reference.windows import MicroBatch, Outcome, Reference
 from muntin.specs.axis import Domain
 from muntin.specs.row_windows import Landmarks, RowWindow, Session, SlideOnWindow, TupleWindow
 from muntin.specs.windows import Landmark, Latch, Window
@@ -146,17 +146,21 @@ class WindowCase(SequenceCase):
     """Windows of any kind, and the rows that arrive for them."""
 
     def expected(self) -> Outcome:
+        return self.outcome(self.punctuated())
+
+    def outcome(self, batches: Sequence[MicroBatch]) -> Outcome:
+        """Return what the reference reports of rows that arrive like this."""
         spec = self.spec
         if not isinstance(spec, Window | Landmark | Latch):
-            return super().expected()
+            return self.reference().run(batches)
         edges = spec.edges(self.axis)
         reference = Reference(
             edges, self.axis, "on", self.by, self.meanings(), self.late, self.unfinished
         )
-        return reference.run(self.punctuated())
+        return reference.run(batches)
 
 
-def _arriving(domain: Domain, cuts: tuple[int, ...]) -> list[list[Row]]:
+def arriving(domain: Domain, cuts: tuple[int, ...]) -> list[list[Row]]:
     """Return rows that are mostly in order: some tie, some are just late, one is far ahead."""
     value, distance = ON_TYPES[domain][2], DISTANCES[domain]
     places = [0, 1, 3, 3, 2, 5, 6, 8, 4, 9, 9, 12, 7, 10, 13, 15, 14, 18, 30, 19, 27, 33, None]
@@ -199,7 +203,7 @@ def case_of(kind: str, options: dict[str, Any]) -> WindowCase | None:
         return None  # refused on Spark, too
     if "group" in given and "key" in options.get("rule", ""):
         return None  # the rows of all keys are ranked together: there is no punctuation of a key
-    batches = _arriving(units.domain, options.get("cuts", (7, 13, 14, 19)))
+    batches = arriving(units.domain, options.get("cuts", (7, 13, 14, 19)))
     return WindowCase(
         spec=spec,
         grouped="group" in given,

@@ -193,9 +193,10 @@ class _Final:
             return None
         rows = self.succession
         last = np.append(rows.key[1:] != rows.key[:-1], True)[: len(rows.key)]
-        return Open(
-            self.keyed.keys.take(pa.array(rows.key[last])), work.following(rows.order[last])
-        )
+        known = np.zeros(len(self.keyed), np.bool_)
+        known[rows.key[last]] = True
+        # Rows are sorted by key. Keys without columns would lose their rows in `take`.
+        return Open(self.keyed.keys.filter(pa.array(known)), work.following(rows.order[last]))
 
 
 def value_fields(bound_type: pa.DataType, values: Neighbours) -> list[pa.Field]:

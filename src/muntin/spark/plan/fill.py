@@ -213,8 +213,11 @@ class FillPlan(PlanParts):
 
     @cached_property
     def _sharded_by(self) -> tuple[int, ...]:
-        """The keys that all keyed sources share; all keys if they share none."""
-        every = range(len(self.plain.keys))
+        """The keys that all keyed sources share; all keys if they share none.
+
+        Groups inside a window are no such keys: its bounds depend on the rows of all groups.
+        """
+        every = range(len(self.plain.source.by))
         keyed = [set(source.matches) for source in self.sources if source.matches]
         shared = set(every).intersection(*keyed) if keyed else set(every)
         return tuple(sorted(shared or every))
