@@ -179,6 +179,11 @@ class SequenceCase(Arrivals):
 
 def operator(case: SequenceCase) -> Operator:
     """Return the operator that a plan over these columns has."""
+    return build(case.spec, inputs(case))
+
+
+def inputs(case: SequenceCase) -> WindowOperatorInputs:
+    """Return what the operator is made of."""
     on_type, bound_type, _ = ON_TYPES[case.domain]
     calls = [bound_call(called) for called in case.calls]
     if isinstance(case.spec, RowWindow):
@@ -187,7 +192,7 @@ def operator(case: SequenceCase) -> Operator:
             AggregateCall(f, f"{f}(on)", (place,), (on_type,), ansi=True) for f in ("first", "last")
         ]
         calls = [*edges, *calls]
-    typed = WindowOperatorInputs(
+    return WindowOperatorInputs(
         axis=case.axis,
         keys=(pa.string(),),
         ranked_keys=len(case.by),
@@ -200,7 +205,6 @@ def operator(case: SequenceCase) -> Operator:
         slide_axis=Axis(Domain.INTEGER),
         ties=(pa.int64(),),
     )
-    return build(case.spec, typed)
 
 
 #: The kinds of windows over rows.

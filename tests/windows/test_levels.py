@@ -77,6 +77,15 @@ def test_windows_made_from_levels_equal_windows_made_from_panes(
     assert alone(replace(work, fanout=fanout), batches) == alone(work, batches)
 
 
+@pytest.mark.parametrize("jump", range(36, 49))
+def test_windows_after_a_step_that_completes_many_nodes(jump: int) -> None:
+    """The next window may begin at a node that the step before completed: that node is made."""
+    leveled = windows(Edges(40, 1, 0, False), *CALLS, panes_per_bucket=3, fanout=3)
+    batches = [MicroBatch([("a", on, on % 7 - 3) for on in range(jump)], jump, {})]
+    batches += [MicroBatch([("a", on, 1)], on + 1, {}) for on in range(jump, jump + 12)]
+    assert alone(leveled, batches) == alone(replace(leveled, fanout=0), batches)
+
+
 @examples(300)
 @given(long_edges(), moving(), st.integers(1, 5), st.integers(2, 4), st.integers(0, 12))
 def test_a_state_without_levels_goes_on_with_levels(
