@@ -9,20 +9,31 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 import muntin as mt
-from tests.session.random_queries import COLUMNS, SCHEMA, RandomQuery, Row, framed, rows, windowed
+from tests.session.random_queries import (
+    COLUMNS,
+    SCHEMA,
+    RandomQuery,
+    Row,
+    framed,
+    joined,
+    rows,
+    sequenced,
+    windowed,
+)
 from tests.thorough import share
 
 #: Queries of an example, which Spark answers as one.
 MANY = 10
 
+TYPES = "k VARCHAR, x INT, v INT, w DOUBLE, d TIMESTAMP"
 Answer = list[tuple[str | None, ...]]
 
 
 def by_duckdb(queries: list[RandomQuery], tables: dict[str, list[Row]]) -> list[Answer]:
     with duckdb.connect() as database:
         for name, table in tables.items():
-            database.execute(f"CREATE TABLE {name} (k VARCHAR, x INT, v INT, w DOUBLE)")
-            database.executemany(f"INSERT INTO {name} VALUES (?, ?, ?, ?)", table)
+            database.execute(f"CREATE TABLE {name} ({TYPES})")
+            database.executemany(f"INSERT INTO {name} VALUES (?, ?, ?, ?, ?)", table)
         return [_sorted(database.execute(query.duckdb).fetchall()) for query in queries]
 
 
@@ -43,7 +54,11 @@ def _sorted(answer: Answer) -> Answer:
     return sorted(answer, key=repr)
 
 
-@pytest.mark.parametrize("queries", [windowed(), framed()], ids=["windows", "frames"])
+@pytest.mark.parametrize(
+    "queries",
+    [windowed(), framed(), sequenced(), joined()],
+    ids=["windows", "frames", "rows", "joins"],
+)
 def test_random_queries_answer_as_duckdb_does(
     spark: SparkSession, queries: st.SearchStrategy[RandomQuery]
 ) -> None:
