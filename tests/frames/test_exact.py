@@ -19,9 +19,10 @@ from muntin.reference.frames.frames import FrameReference
 from muntin.reference.windows import END, MicroBatch
 from muntin.spark.api.frame_kinds import aggregate, boundary, delta, region, trend
 from muntin.specs.axis import Axis, Domain
+from muntin.specs.frames.boundary_levels import level
 from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import Boundary, Crossing, level
+from muntin.specs.frames.kinds import Boundary, Crossing
 from muntin.specs.frames.row_kinds import Region
 
 INTEGER = Axis(Domain.INTEGER)

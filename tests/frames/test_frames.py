@@ -50,7 +50,7 @@ COUNTS = ("n", "n_missing")
 
 
 def schema(case: FrameCase) -> str:
-    others = "w DECIMAL(38, 18), f FLOAT, o DATE, t TIMESTAMP"
+    others = "w DECIMAL(38, 18), f FLOAT, o DATE, t TIMESTAMP, n TIMESTAMP_NTZ"
     return f"{ddl(case)}, tie BIGINT, until {ON_DDL[case.domain]}, {others}"
 
 
@@ -570,7 +570,11 @@ def of(kind: Any, **properties: Any) -> Callable[[DataFrame], Any]:
         (of(mt.region("flag", along="name")), TypeError, "needs a number along, but it is string"),
         (of(mt.delta("name", 2)), TypeError, r"delta\(name, 2\) needs a number.*string"),
         (of(mt.delta("wide", 2)), TypeError, r"up to 18 digits.*cast it to decimal\(18, 2\)"),
-        (of(mt.boundary("name", every=1)), TypeError, "needs a number, but its value is string"),
+        (
+            of(mt.boundary("name", every=1)),
+            TypeError,
+            "needs a number, a date or a timestamp, but its value is string",
+        ),
         (of(mt.boundary("list")), TypeError, r"boundary\(list\) has type array<int>"),
         (of(mt.trend("name", "flat")), TypeError, "needs a number, a date or a timestamp"),
         (of(mt.aggregate("sum(wide) > 3")), TypeError, "decimals of up to 18 digits"),
@@ -596,6 +600,11 @@ def of(kind: Any, **properties: Any) -> Callable[[DataFrame], Any]:
         (of(FLAG, fragments=5), mt.ArgumentError, "fragments='5' .*needs a unit"),
         (of(mt.delta("x", 2), scheme=mt.adjacent(10)), mt.ArgumentError, "overlap='10' .*a unit"),
         (of(mt.density("sum(x) > 3", per=5)), mt.ArgumentError, "per='5' .*needs a unit"),
+        (of(mt.boundary("ts", every=5)), mt.ArgumentError, "every='5' .*needs a unit"),
+        (of(mt.delta("ts", 5)), mt.ArgumentError, "size='5' .*needs a unit"),
+        (of(mt.delta("x", "1 hour")), mt.ArgumentError, "size='1 hour' .*a plain number"),
+        (of(mt.boundary("wide", "1 hour")), mt.ArgumentError, "every='1 hour' .*a plain number"),
+        (of(mt.delta("to_date(ts)", "1 hour")), mt.ArgumentError, "moves in whole days"),
         (
             lambda df: mt.stream(df, "x").frames(FLAG, min_duration="1 minute"),
             mt.ArgumentError,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muntin.operators.frames.arrow_kind import ArrowKind, is_whole, is_wide
+from muntin.operators.frames.arrow_kind import ArrowKind, is_whole, is_wide, time_axis
 from muntin.operators.frames.kinds.aggregate import ArrowAggregate
 from muntin.operators.frames.kinds.between import ArrowBetween
 from muntin.operators.frames.kinds.boundary import ArrowBoundary
@@ -22,8 +23,8 @@ from muntin.operators.frames.kinds.delta import ArrowDelta
 from muntin.operators.frames.kinds.threshold import ArrowThreshold
 from muntin.operators.frames.kinds.trend import ArrowTrend
 from muntin.specs.axis import Axis, Domain
-from muntin.specs.frames.kinds import level
-from muntin.specs.lengths import Number
+from muntin.specs.frames.boundary_levels import level, level_of_time
+from muntin.specs.lengths import Duration, Number, parse_length
 
 NAN = float("nan")
 
@@ -195,9 +196,47 @@ def test_levels_are_equal_where_the_reference_has_one(
         assert (found[place] == found[other]) == (wanted[place] == wanted[other])
 
 
+_ZONES = ("UTC", "Europe/Berlin", "+05:30")
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.sampled_from([pa.timestamp("us", "UTC"), pa.timestamp("us"), pa.date32()]),
+    st.sampled_from(_ZONES),
+    st.sampled_from(["1 day", "7 days", "90 minutes", "1 hour", "250 ms"]),
+    st.lists(st.integers(-(10**9), 10**9), max_size=12),
+)
+def test_levels_of_times_are_those_of_the_reference(
+    type_: pa.DataType, zone: str, every: str, seconds: list[int]
+) -> None:
+    axis = replace(time_axis(type_), zone=zone)
+    length = parse_length("every", every)
+    assert isinstance(length, Duration)
+    if axis.domain is Domain.DATE and not length.whole_days:
+        return
+    unit = 86_400 if axis.domain is Domain.DATE else 1
+    values = [axis.value(s // unit if unit > 1 else s * 1_000_000) for s in seconds]
+    reading = ArrowBoundary((type_,), every=length, zone=zone)
+    made = read(reading, values)
+    assert made["whole"] == [level_of_time(value, length, axis) for value in values]
+
+
+@pytest.mark.parametrize("tick", [-(2**63) + 1, -(2**62), 2**62, 2**63 - 1])
+def test_levels_of_times_do_not_leave_64_bits(tick: int) -> None:
+    type_, length = pa.timestamp("us", "UTC"), Duration(86_400_000_000)
+    (made,) = (
+        ArrowBoundary((type_,), every=length, zone="-11:00")
+        .values([pa.array([tick]).cast(type_)])["whole"]
+        .to_pylist()
+    )
+    assert made == (tick - 11 * 3_600_000_000) // length.micros
+
+
 @pytest.mark.parametrize(
     ("type_", "given_", "name", "made"),
     [
+        (pa.date32(), [date(1970, 1, 3), None], "whole", [2, 0]),
+        (pa.timestamp("us"), [datetime(1970, 1, 1, 0, 0, 1), None], "whole", [1_000_000, 0]),
         (pa.int16(), [3, None], "whole", [3, 0]),
         (pa.decimal128(10, 2), [Decimal("-1.50"), None], "whole", [-150, 0]),
         (pa.float32(), [1.5, None], "real", [1.5, 0.0]),

@@ -49,7 +49,9 @@ _COUNT, _SUM = Aggregate("count", ()), Aggregate("sum", (Sql("i"),))
 EXAMPLES: dict[str, tuple[FrameKind, str]] = {
     "threshold": (Threshold("b"), "b"),
     "boundary": (Boundary("s", None), "s"),
+    "boundary of times": (Boundary("t", "90 minutes"), "t"),
     "delta": (Delta("v", "1", "range", "maximal", None, None), "v"),
+    "delta of times": (Delta("n", "90 minutes", "range", "maximal", None, None), "n"),
     "delta minimal": (Delta("v", "1", "range", "minimal", None, None), "v"),
     "delta with start": (Delta("v", "1", "first", "maximal", "s = 'a'", "continue"), "v"),
     "measure": (Crossing(_SUM, "<=", Decimal(4), None, None, None), "i"),

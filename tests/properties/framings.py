@@ -7,7 +7,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -28,6 +28,7 @@ from muntin.reference import aggregates
 from muntin.reference.frames.frames import FrameReference
 from muntin.reference.windows import END, Evaluate, MicroBatch, Outcome
 from muntin.specs.axis import Axis, Domain
+from muntin.specs.frames.boundary_levels import level, level_of_time
 from muntin.specs.frames.frame_kind import FrameKind, Starting
 from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.kinds import (
@@ -39,11 +40,11 @@ from muntin.specs.frames.kinds import (
     Threshold,
     Trend,
     TrendRuns,
-    level,
 )
 from muntin.specs.frames.pattern import Pattern, parse_pattern
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 from muntin.specs.frames.schemes import Schedule, Scheme
+from muntin.specs.lengths import Duration, Number
 from tests.properties import measures
 from tests.properties.arriving import (
     DISTANCES,
@@ -67,8 +68,16 @@ OTHERS = {
     "f": pa.float32(),
     "o": pa.date32(),
     "t": pa.timestamp("us", tz="UTC"),
+    "n": pa.timestamp("us"),
 }
 TYPES = {**dict(zip(SLOTS, SLOT_TYPES, strict=True)), **OTHERS}
+#: The axes of the columns of times, and lengths by which they move.
+TIMES = {
+    "o": Axis(Domain.DATE),
+    "t": Axis(Domain.TIMESTAMP),
+    "n": Axis(Domain.TIMESTAMP_NTZ),
+}
+MOVES = {"o": ("1 day", "2 days"), **dict.fromkeys("tn", ("1 hour", "90 minutes", "1 day"))}
 #: The aggregates of frames; few, because other tests check the aggregates.
 CALLS: tuple[Called, ...] = (
     ("count", (), ()),
@@ -106,8 +115,10 @@ class FrameCase(Arrivals):
                 return None if measures.lacks(deciding, row) else True
             case AggregateCondition(aggregates=deciding_all):
                 return None if any(measures.lacks(a, row) for a in deciding_all) else True  # type: ignore[arg-type]
-            case Boundary(every=every) if every is not None:
+            case Boundary(every=Number() as every):
                 return level(value, every.value)
+            case Boundary(every=Duration() as every):
+                return level_of_time(value, every, TIMES[self.column])
         return value
 
     def reference(self) -> FrameReference:
@@ -207,14 +218,14 @@ class FrameCase(Arrivals):
         if not self.framing.combines_ties:
             return None
         calls = [
-            AggregateCall(self._tied_by(name), name, (0,), (type_,), True)
-            for name, type_ in zip(SLOTS, SLOT_TYPES, strict=True)
+            AggregateCall(self._tied_by(name), name, (0,), (TYPES[name],), True)
+            for name in self._tied_columns
         ]
         derived: list[tuple[str, Node]] = [
             (f"s{self._slot(p)}", Slot(p)) for p in range(len(SLOTS))
         ]
         starts = Comparison("=", Slot(SLOTS.index("s")), Text("a"))
-        place = 0 if self.column == "*" else SLOTS.index(self.column)
+        place = 0 if self.column == "*" else self._tied_columns.index(self.column)
         match self.framing.kind:
             case Threshold():
                 derived.append(("f0", Slot(SLOTS.index("b"))))
@@ -233,8 +244,13 @@ class FrameCase(Arrivals):
     def combine(self, rows: Sequence[Row]) -> Row:
         """Return rows that tie as one row."""
         first = min(rows, key=lambda row: row["on"])
-        how = {name: aggregates.FUNCTIONS[self._tied_by(name)] for name in SLOTS}
+        how = {name: aggregates.FUNCTIONS[self._tied_by(name)] for name in self._tied_columns}
         return {**first, **{n: evaluate([row[n] for row in rows]) for n, evaluate in how.items()}}
+
+    @property
+    def _tied_columns(self) -> list[str]:
+        """The columns that rows that tie combine: the slots, and the column that the kind reads."""
+        return [*SLOTS, *(name for name in OTHERS if name == self.column)]
 
     def _tied_by(self, column: str) -> str:
         """Return the aggregate that combines a column of rows that tie."""
@@ -294,6 +310,9 @@ class FrameCase(Arrivals):
             table = table.append_column(f"f{place}", pa.array(values, type_, from_pandas=False))
         for place in range(len(SLOTS)):
             table = table.append_column(f"c{place}", table[f"s{place}"])
+        for place, name in enumerate(self._tied_columns[len(SLOTS) :], len(SLOTS)):
+            others = pa.array([row[name] for row in rows], TYPES[name], from_pandas=False)
+            table = table.append_column(f"c{place}", others)
         for place in range(len(SLOTS)):
             at = table.column_names.index(f"s{self._slot(place)}")
             table = table.set_column(at, f"s{self._slot(place)}", table[f"c{place}"])
@@ -448,11 +467,12 @@ def kinds(draw: st.DrawFn, domain: Domain, words: Sequence[str]) -> tuple[FrameK
             return Threshold("b"), "b"
         case "boundary":
             column = draw(st.sampled_from(["v", "i", "s", "d", "b", *OTHERS]))
-            every = draw(st.sampled_from([None, "1", "1.5"])) if column in "vidwf" else None
+            steps_of = MOVES.get(column, ("1", "1.5") if column in "vidwf" else ())
+            every = draw(st.sampled_from([None, *steps_of]))
             return Boundary(column, every), column
         case "delta":
-            column = draw(st.sampled_from(["v", "i", "d"]))
-            size = draw(st.sampled_from(["0.5", "1", "2.25"]))
+            column = draw(st.sampled_from(["v", "i", "d", *TIMES]))
+            size = draw(st.sampled_from(MOVES.get(column, ("0.5", "1", "2.25"))))
             against = draw(st.sampled_from(["range", "first"]))
             span = draw(st.sampled_from(["maximal", "minimal"]))
             return Delta(column, size, against, span, start, restart), column
@@ -505,6 +525,7 @@ def _values(seed: int) -> dict[str, Any]:
         "f": chance.choice([-math.inf, -0.5, 0.25, 1.5, 1e30, math.inf]),
         "o": date(2026, 1, chance.randint(1, 4)),
         "t": datetime(2026, 1, 1, chance.randint(0, 3), tzinfo=UTC),
+        "n": datetime(1969, 12, 31, 22) + timedelta(minutes=chance.randint(0, 7) * 30),
     }
     values: dict[str, Any] = {n: None if chance.random() < 0.15 else v for n, v in drawn.items()}
     if chance.random() < 0.05:
@@ -565,7 +586,8 @@ def framings(
     computed = isinstance(kind, Crossing) and not measures.is_plain(kind.aggregate)  # type: ignore[arg-type]
     computed = computed or isinstance(kind, AggregateCondition)
     if computed or column in OTHERS:
-        options["ties"] = draw(st.sampled_from(["fail", "first", "last"]))
+        ways = ["fail", "first", "last", *(["max", "min"] if column in TIMES else [])]
+        options["ties"] = draw(st.sampled_from(ways))
     if isinstance(kind, AggregateCondition) or (
         isinstance(kind, Crossing) and kind.aggregate.function not in KNOWN_TO_KERNELS  # type: ignore[attr-defined]
     ):

@@ -151,6 +151,17 @@ def read_number(cursor: Cursor, what: str) -> int | float:
     return value
 
 
+def read_size(cursor: Cursor) -> int | float | str:
+    """Read how far a value moves: a number, or of a timestamp or date a length with its unit."""
+    sign = cursor.peek is not None and cursor.peek.token_type is TokenType.DASH
+    digits = cursor.tokens[cursor.at + sign : cursor.at + sign + 1]
+    if digits and digits[0].token_type is TokenType.NUMBER:
+        unit = cursor.tokens[cursor.at + sign + 1 : cursor.at + sign + 2]
+        if not unit or not is_word(unit[0], *_UNITS, *_CALENDAR):
+            return read_number(cursor, "a number")
+    return read_length(cursor)
+
+
 def read_constant(cursor: Cursor, what: str) -> Constant:
     """Read a text, a number, TRUE, FALSE, NULL or an array; dates and timestamps are texts."""
     if cursor.next_is("DATE", "TIMESTAMP"):

@@ -3,8 +3,9 @@
 The kind of frame comes first [Frames 4.3]:
 
     FRAME THRESHOLD condition
-          BOUNDARY expression [EVERY number]
-          DELTA expression SIZE number [AGAINST FIRST | RANGE] [MINIMAL | MAXIMAL] [START ...]
+          BOUNDARY expression [EVERY number | length]
+          DELTA expression SIZE number | length [AGAINST FIRST | RANGE] [MINIMAL | MAXIMAL]
+                [START ...]
           AGGREGATE comparison [MINIMAL | MAXIMAL] [START ...]
           TREND expression INCREASING | DECREASING | FLAT [STRICT | LOOSE]
           BETWEEN (condition) AND (condition) [INCLUSIVE BOTH | START | END | NEITHER]
@@ -48,7 +49,13 @@ from muntin.parser.arguments import (
 )
 from muntin.parser.cursor import Cursor
 from muntin.parser.errors import Position, SqlError, argument_refused
-from muntin.parser.expressions import read_constant, read_expression, read_length, read_number
+from muntin.parser.expressions import (
+    read_constant,
+    read_expression,
+    read_length,
+    read_number,
+    read_size,
+)
 from muntin.parser.lexer import is_name, is_word
 from muntin.parser.statements import Expression, KindOfFrame
 from muntin.specs.frames.pattern import parse_pattern
@@ -92,14 +99,14 @@ def _threshold(cursor: Cursor, read: _ReadExpression) -> dict[str, object]:
 def _boundary(cursor: Cursor, read: _ReadExpression) -> dict[str, object]:
     kind: dict[str, object] = {"value": read("a value such as status")}
     if cursor.accept("EVERY"):
-        kind["every"] = read_number(cursor, "a number")
+        kind["every"] = read_size(cursor)
     return kind
 
 
 def _delta(cursor: Cursor, read: _ReadExpression) -> dict[str, object]:
     kind: dict[str, object] = {"value": read("a value such as temperature")}
     cursor.expect("SIZE")
-    kind["size"] = read_number(cursor, "a number")
+    kind["size"] = read_size(cursor)
     if cursor.accept("AGAINST"):
         kind["against"] = cursor.choice("FIRST", "RANGE").lower()
     return kind | _span(cursor) | _start(cursor)

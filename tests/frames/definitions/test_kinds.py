@@ -31,7 +31,9 @@ class Column:
         (Threshold(Column()), "threshold((speed > 30))"),
         (Boundary("depth"), "boundary(depth)"),
         (Boundary("depth", every=0.50), "boundary(depth, every=0.5)"),
+        (Boundary("due", every="60 minutes"), "boundary(due, every=1 hour)"),
         (Delta("x", 5), "delta(x, 5)"),
+        (Delta("due", "90 seconds"), "delta(due, 90 seconds)"),
         (
             Delta("x", "0.5", against="first", span="minimal"),
             "delta(x, 0.5, against=first, span=minimal)",
@@ -119,9 +121,10 @@ def test_kinds_are_values() -> None:
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        (lambda: Boundary("x", every=0), "every=0 cannot be used: it must be a number above zero"),
-        (lambda: Boundary("x", every="5 seconds"), "every='5 seconds' cannot be used: it must be"),
-        (lambda: Delta("x", -1), "size=-1 cannot be used: it must be a number above zero"),
+        (lambda: Boundary("x", every=0), "every=0 cannot be used: it must be longer than zero"),
+        (lambda: Boundary("x", every="-5 s"), "every='-5 s' cannot be used: it must be longer"),
+        (lambda: Boundary("x", every="1 month"), "every='1 month' cannot be used: a month has no"),
+        (lambda: Delta("x", -1), "size=-1 cannot be used: it must be longer than zero"),
         (lambda: Delta("x", None), "size=None cannot be used: a length is"),
         (
             lambda: Delta("x", 1, against="last"),

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.aggregates.definition import AggregateCall, BoundAggregate
-from muntin.errors import UnsupportedTypeError
+from muntin.errors import ArgumentError, UnsupportedTypeError
 from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.frames import records
 from muntin.kernels.numbers.decimals import as_doubles, words
@@ -28,7 +28,7 @@ from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.kinds import Crossing
 from muntin.specs.frames.row_kinds import Density
-from muntin.specs.lengths import Length
+from muntin.specs.lengths import Length, Number
 
 #: Decimals of at most this many digits are 64-bit integers.
 WHOLE_DIGITS = 18
@@ -252,6 +252,18 @@ def is_real(type_: pa.DataType) -> bool:
     return bool(pa.types.is_floating(type_) or pa.types.is_decimal(type_))
 
 
+def is_time(type_: pa.DataType) -> bool:
+    """Return True for timestamps and dates."""
+    return bool(pa.types.is_timestamp(type_) or pa.types.is_date(type_))
+
+
+def time_axis(type_: pa.DataType) -> Axis:
+    """Return the axis of a column of timestamps or dates."""
+    if pa.types.is_date(type_):
+        return Axis(Domain.DATE)
+    return Axis(Domain.TIMESTAMP_NTZ if type_.tz is None else Domain.TIMESTAMP)
+
+
 def is_whole(type_: pa.DataType) -> bool:
     """Return True if numbers of a type are computed with as integers, scaled for decimals."""
     narrow = pa.types.is_decimal(type_) and not is_wide(type_)
@@ -280,10 +292,18 @@ def check_condition(kind: FrameKind, type_: pa.DataType) -> None:
         raise UnsupportedTypeError(f"{kind.label} needs a condition, but it is {type_}")
 
 
-def check_number(kind: FrameKind, type_: pa.DataType) -> None:
-    """Raise unless an operand is a number."""
-    if not is_number(type_):
-        raise UnsupportedTypeError(f"{kind.label} needs a number, but its value is {type_}")
+def check_length(kind: FrameKind, argument: str, length: Length, type_: pa.DataType) -> None:
+    """Raise unless an operand is a number or a time that can move by a length."""
+    if is_time(type_):
+        time_axis(type_).length(argument, length)
+    elif not is_number(type_):
+        raise UnsupportedTypeError(
+            f"{kind.label} needs a number, a date or a timestamp, but its value is {type_}"
+        )
+    elif not isinstance(length, Number):
+        raise ArgumentError(
+            argument, str(length), f"the value is a number ({type_}), so it is a plain number: 10"
+        )
 
 
 def check_digits(kind: FrameKind, type_: pa.DataType) -> None:

@@ -11,6 +11,7 @@ import itertools
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date, timedelta
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
@@ -39,6 +40,7 @@ from muntin.specs.frames.kinds import (
 )
 from muntin.specs.frames.pattern import Pattern
 from muntin.specs.frames.row_kinds import Cluster, Density
+from muntin.specs.lengths import Number
 
 _SIGNS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 #: Enough digits for any chance that a test compares, however small.
@@ -113,13 +115,19 @@ def _within(kind: Delta, values: Sequence[Any]) -> bool:
         apart = [abs(_minus(value, values[0])) for value in values[1:]]
     else:
         apart = [_minus(max(values), min(values))] if len(values) > 1 else []
+    size = kind.size.value if isinstance(kind.size, Number) else Decimal(kind.size.micros)
     if kind.span == "minimal":
-        return any(compares(distance, ">", kind.size.value) for distance in apart)
-    return all(compares(distance, "<", kind.size.value) for distance in apart)
+        return any(compares(distance, ">", size) for distance in apart)
+    return all(compares(distance, "<", size) for distance in apart)
 
 
 def _minus(value: Any, other: Any) -> Any:
-    """Return a difference; of fractions, because Decimal arithmetic rounds at 28 digits."""
+    """Return a difference; of fractions, because Decimal arithmetic rounds at 28 digits.
+
+    That of times is in microseconds.
+    """
+    if isinstance(value, date):
+        return (value - other) // timedelta(microseconds=1)
     return value - other if isinstance(value, float) else Fraction(value) - Fraction(other)
 
 

@@ -43,10 +43,16 @@ def boundary(value: object, every: object = None) -> FrameKind:
     """Make a frame of every stretch in which a value stays the same, or in a step of ``every``.
 
     ``boundary("status")`` ends a frame where the status changes, ``boundary("depth", every=1.0)``
-    where the depth crosses a whole metre. Every row lies in one frame.
+    where the depth crosses a whole metre, ``boundary("due", every="1 hour")`` where a timestamp
+    passes a full hour. Every row lies in one frame.
 
     >>> print(boundary("depth", every=0.5).label)
     boundary(depth, every=0.5)
+
+    Args:
+        value: The name of a column, SQL text or a PySpark column.
+        every: A number; for a timestamp or a date a duration such as ``"1 hour"``, counted as that
+            of windows: from the Unix epoch, for whole days from its midnight in the session's zone.
     """
     return Boundary(_nonempty("value", value), every)
 
@@ -65,8 +71,9 @@ def delta(
     delta(temperature, 0.5, span=minimal)
 
     Args:
-        value: A number: the name of a column, SQL text or a PySpark column.
-        size: How far it may move.
+        value: A number, a timestamp or a date: the name of a column, SQL text or a PySpark column.
+        size: How far it may move: a number, or of a timestamp or date a duration such as
+            ``"5 minutes"``.
         against: ``"range"`` compares the greatest with the least value of the frame, ``"first"``
             each value with that of the first row.
         span: ``"maximal"`` frames end before the row that moves too far, which opens the next

@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal
-from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from muntin.errors import ArgumentError, Mention
 from muntin.specs.frames.frame_kind import (
@@ -23,17 +22,14 @@ from muntin.specs.frames.frame_kind import (
     Starting,
     checked_span,
     clash,
-    positive,
     shown,
     truth,
 )
-from muntin.specs.lengths import Number
+from muntin.specs.lengths import Length, positive_length
 
 Direction = Literal["increasing", "decreasing", "flat"]
 Against = Literal["range", "first"]
 Edge = Literal["both", "start", "end", "neither"]
-#: From this many multiples of ``every`` on, two neighbouring doubles may be several levels apart.
-DOUBLE_LEVELS = 2**53
 
 
 @dataclass(frozen=True)
@@ -62,15 +58,19 @@ class Boundary(FrameKind):
 
     >>> print(Boundary("depth", every=1.0).label)
     boundary(depth, every=1)
+    >>> print(Boundary("due", every="1 hour").label)
+    boundary(due, every=1 hour)
     """
 
     value: object
-    every: Number | None
+    every: Length | None
     word: ClassVar[str] = "boundary"
 
     def __init__(self, value: object, every: object = None) -> None:
         object.__setattr__(self, "value", value)
-        object.__setattr__(self, "every", None if every is None else positive("every", every))
+        object.__setattr__(
+            self, "every", None if every is None else positive_length("every", every)
+        )
 
     @property
     def schemes(self) -> tuple[str, ...]:
@@ -86,28 +86,6 @@ class Boundary(FrameKind):
         return (Operand("value", self.value, "value"),)
 
 
-def level(value: Any, every: Decimal) -> Any:
-    """Return the level of a value: equal for all values between two multiples of ``every``.
-
-    A double is read as it is written, so that 0.3 is three times 0.1. A double so large that its
-    neighbours are several multiples away, and an infinity, is a level of its own. Only a value
-    that is missing has no level, so every other row lies in a frame.
-
-    >>> level(0.3, Decimal("0.1")), level(-5, Decimal(10)), level(Decimal("7.5"), Decimal(1))
-    (3, -1, 7)
-    >>> level(1e300, Decimal(1))
-    ('beyond', 1e+300)
-    """
-    if value is None or value != value:
-        return None
-    if not isinstance(value, float):
-        return math.floor(Fraction(value) / Fraction(every))
-    if math.isinf(value):
-        return ("beyond", value)
-    number = math.floor(Fraction(Decimal(repr(value))) / Fraction(every))
-    return number if abs(number) < DOUBLE_LEVELS else ("beyond", value)
-
-
 @dataclass(frozen=True)
 class Delta(Starting):
     """Frames in which a value stays within ``size``: ``max - min < size``, or from the first row.
@@ -120,7 +98,7 @@ class Delta(Starting):
     """
 
     value: object
-    size: Number
+    size: Length
     against: Against
     span_: Span
     word: ClassVar[str] = "delta"
@@ -135,7 +113,7 @@ class Delta(Starting):
         restart: object = None,
     ) -> None:
         object.__setattr__(self, "value", value)
-        object.__setattr__(self, "size", positive("size", size))
+        object.__setattr__(self, "size", positive_length("size", size))
         if against not in ("range", "first"):
             raise ArgumentError("against", against, "it is 'range' (max - min) or 'first'")
         object.__setattr__(self, "against", against)

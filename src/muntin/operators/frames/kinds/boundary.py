@@ -1,15 +1,15 @@
 """Boundary frames on Arrow columns: a value stays the same, or between two multiples of a step.
 
-The level of a value is what ``muntin.specs.frames.kinds.level`` defines. Kernels only compare two
-levels, so where every number is a level of its own the number itself is used, and no level leaves
-the type of its column.
+The level of a value is what ``muntin.specs.frames.boundary_levels`` defines. Kernels only compare
+two levels, so where every number is a level of its own the number itself is used, and no level
+leaves the type of its column.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -28,17 +28,19 @@ from muntin.kernels.ticks import to_ticks
 from muntin.operators.frames.arrow_kind import (
     ArrowKind,
     FrameOperatorInputs,
-    check_number,
+    check_length,
     has_order,
     in_order,
     missing_values,
     number_columns,
     scale_of,
+    time_axis,
 )
 from muntin.specs.axis import DOUBLE_DIGITS, Axis, Domain
+from muntin.specs.frames.boundary_levels import DOUBLE_LEVELS
 from muntin.specs.frames.framing import Framing
-from muntin.specs.frames.kinds import DOUBLE_LEVELS, Boundary
-from muntin.specs.lengths import Number
+from muntin.specs.frames.kinds import Boundary
+from muntin.specs.lengths import Length, Number
 
 #: Levels of decimals that may not fit 64 bits.
 WIDE = pa.decimal128(38, 0)
@@ -50,19 +52,21 @@ _WORD = 2**64 - 1
 class ArrowBoundary(ArrowKind):
     """Reads a value or its level as an integer, or numbers values when they are compared."""
 
-    every: Number | None = None  # the distance of two boundaries
+    every: Length | None = None  # the distance of two boundaries
+    zone: str = "UTC"  # where days begin, for timestamps
     number: ClassVar[int] = records.BOUNDARY
     compares_neighbours: ClassVar[bool] = True
 
     @classmethod
     def arguments(cls, framing: Framing, inputs: FrameOperatorInputs) -> dict[str, Any]:
         assert isinstance(framing.kind, Boundary)
-        return {**super().arguments(framing, inputs), "every": framing.kind.every}
+        own = {"every": framing.kind.every, "zone": inputs.axis.zone}
+        return {**super().arguments(framing, inputs), **own}
 
     @classmethod
     def check_types(cls, kind: Boundary, types: Sequence[pa.DataType]) -> None:
         if kind.every is not None:
-            check_number(kind, types[0])
+            check_length(kind, "every", kind.every, types[0])
         if pa.types.is_nested(types[0]):
             raise UnsupportedTypeError(f"{kind.label} cannot compare values of type {types[0]}")
 
@@ -82,16 +86,30 @@ class ArrowBoundary(ArrowKind):
         (column,), lacks = operands, missing_values(operands[0])
         if self.by_code:
             return {"lacks": pa.array(lacks), "code": self._code(column)}
-        whole = in_order(column) if self.every is None else _levels(column, self.every)
+        whole = in_order(column) if self.every is None else self._levels(column, self.every)
         return {"lacks": pa.array(lacks), "whole": pa.array(np.where(lacks, 0, whole))}
 
+    def _levels(self, column: pa.Array, every: Length) -> Ints:
+        if isinstance(every, Number):
+            return _levels_of_numbers(column, every)
+        return _levels_of_times(column, replace(time_axis(column.type), zone=self.zone), every)
+
     def _code(self, column: pa.Array) -> pa.Array:
-        if self.every is None:
+        if not isinstance(self.every, Number):  # times have an order, so they need no code
             return column
         return _levels_of_wide_decimals(column, _each(self.every, column.type))
 
 
-def _levels(column: pa.Array, every: Number) -> Ints:
+def _levels_of_times(column: pa.Array, axis: Axis, every: Length) -> Ints:
+    """Return the levels of timestamps or dates."""
+    each = axis.length("every", every)
+    (turns, rest), ticks = divmod(axis.default_origin(each), each), to_ticks(column, axis).tick
+    # This is (tick - origin) // each, without an intermediate result that leaves 64 bits.
+    levels: Ints = ticks // each - turns + (ticks % each - rest) // each
+    return levels
+
+
+def _levels_of_numbers(column: pa.Array, every: Number) -> Ints:
     """Return the levels of numbers that fit 64 bits."""
     if pa.types.is_floating(column.type):
         values = column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
