@@ -18,8 +18,10 @@ PAGES = [
     DOCS / "concepts" / "exactness.md",
     DOCS / "concepts" / "filling.md",
     DOCS / "concepts" / "frames.md",
+    DOCS / "concepts" / "row-windows.md",
     DOCS / "concepts" / "synopses.md",
     DOCS / "concepts" / "windows.md",
+    DOCS / "how-to" / "own-framing.md",
     *sorted((DOCS / "concepts" / "frames").glob("*.md")),
     *(page for page in sorted((DOCS / "sql").glob("*.md")) if "```python" in page.read_text()),
 ]

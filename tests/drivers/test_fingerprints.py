@@ -164,6 +164,7 @@ OPERATORS: dict[str, Operator] = {
         {"slide": 20, "origin": 1, "start": None, **WINDOWED},
         (
             {"origin": [0, 5]},
+            {"origin": "first"},
             {"origin": None, "start": "v > 3"},
             {"origin": None, "start": "v > 4"},
         ),
@@ -228,7 +229,12 @@ OPERATORS: dict[str, Operator] = {
         ),
     ),
     "threshold": Operator(kind(mt.threshold), {"where": "v > 3"}, {"where": "v > 4"}),
-    "boundary": Operator(kind(mt.boundary), {"value": "v"}, {"value": "w", "every": 5}),
+    "boundary": Operator(
+        kind(mt.boundary),
+        {"value": "v"},
+        {"value": "w", "every": 5},
+        ({"value": "ts", "every": "1 hour"}, {"value": "ts", "every": "2 hours"}),
+    ),
     "delta": Operator(
         kind(mt.delta),
         {"value": "v", "size": 5, "start": "w > 1"},
@@ -264,9 +270,12 @@ OPERATORS: dict[str, Operator] = {
             "per": 20,
             "p": None,
             "rate": None,
+            "weight": None,
             "functions": May({"mine": Mine(2)}),
         },
         (
+            {"condition": None, "p": 0.05, "rate": 0.1, "weight": "x"},
+            {"condition": None, "p": 0.05, "rate": 0.1, "weight": "x + 1"},
             {"condition": None, "p": 0.05, "rate": 0.1},
             {"condition": None, "p": 0.04, "rate": 0.1},
             {"condition": None, "p": 0.05, "rate": 0.2},
@@ -369,7 +378,7 @@ BESIDE_OTHERS = {
     ("landmark", "start"),
     ("frames", "fragments"),
     ("frames", "scheme"),
-    ("frames", "longest"),  # refused on a stream
+    ("frames", "longest"),  # a stream without control rows does not end
     ("frames", "ties"),
     ("frames", "tie_order"),
     ("frames", "until"),
@@ -377,6 +386,7 @@ BESIDE_OTHERS = {
     ("fill", "along"),
     ("density", "p"),
     ("density", "rate"),
+    ("density", "weight"),
     ("resample", "at"),
     ("resample", "within"),
     ("resample", "schema"),
@@ -525,6 +535,15 @@ ZONED: dict[str, tuple[Callable[[DataFrame], Any], bool]] = {
     ),
     "rows": (lambda rows: by_time(rows).rows(3), False),
     "schedule": (lambda rows: by_time(rows, schedule="1 day").frames(mt.threshold("v > 3")), True),
+    "boundary": (
+        lambda rows: stream(rows).frames(mt.boundary("ts", every="1 day")),
+        True,
+    ),
+    "boundary of minutes": (
+        lambda rows: stream(rows).frames(mt.boundary("ts", every="1 minute")),
+        False,
+    ),
+    "landmark at the first row": (lambda rows: by_time(rows).landmark("1 day", "first"), False),
     "resample": (lambda rows: by_time(rows).resample("1 day"), True),
     "resample of minutes": (lambda rows: by_time(rows).resample("1 minute"), False),
     "resample by aggregates": (

@@ -70,6 +70,8 @@ def test_the_zone_is_in_the_fingerprint_where_windows_follow_it(df: DataFrame, z
     assert _window(stream.tumbling("1 hour", origin="2026-01-01")).endswith(days)
     assert _window(stream.landmark("1 hour", "2026-01-01")).endswith(days)
     assert _window(stream.landmark(origin=["2026-01-01", "2026-02-01"])).endswith(days)
+    steps = stream.frames(mt.boundary("ts", every="1 day")).plan()
+    assert steps.parts.identity["window"].endswith(days)
     by_day = mt.stream(df, on="x").window(5, "1 day", slide_on="ts")
     assert _window(by_day).endswith(f"(integer{days}")
 
@@ -78,6 +80,8 @@ def test_elsewhere_another_machine_may_have_another_zone(df: DataFrame, zone: st
     stream = mt.stream(df, on="ts")
     assert _window(stream.tumbling("1 hour")).endswith("WATTR ts (timestamp)")
     assert _window(stream.window("1 day", "1 hour")).endswith("(timestamp)")
+    for steps in (mt.boundary("ts", every="1 hour"), mt.boundary("to_date(ts)", every="1 day")):
+        assert stream.frames(steps).plan().parts.identity["window"].endswith("(timestamp)")
     assert _window(stream.tumbling("1 day", origin="2026-01-01T00:00+00:00")).endswith(
         "(timestamp)"
     )

@@ -354,7 +354,9 @@ def test_what_a_stream_cannot_be_filled_with(
     loss_replay, message_replay = replays
     stream = loss_replay.stream("ts", "router", mt.slack("1 minute"))
     high = mt.threshold("loss_rate > 0.3")
-    with pytest.raises(mt.ArgumentError, match=r"longest=True .*known only when input ends"):
+    with pytest.raises(
+        mt.ArgumentError, match=r"longest=True .*only when it ends.*fill it in a batch"
+    ):
         stream.frames(high, longest=True).fill(
             message_replay.stream("at", "router_id", mt.ordered())
         )

@@ -34,6 +34,12 @@ KINDS: dict[str, tuple[Callable[[mt.Stream], mt.Windowed], tuple[str, str], Any,
         UP_TO,
         LESS,
     ),
+    "first row": (
+        lambda s: s.landmark(slide=5, origin="first"),
+        ("window_start", "window_end"),
+        UP_TO,
+        LESS,
+    ),
     "landmarks": (
         lambda s: s.landmark(slide=5, origin=[0, 10]),
         ("window_start", "window_end"),
@@ -131,8 +137,3 @@ def test_a_latch_has_no_start(rows: DataFrame) -> None:
         mt.stream(rows, "n", "k").latch(5).fill()
     with pytest.raises(mt.ArgumentError, match="without slide= has no end that rows lie before"):
         mt.stream(rows, "n", "k").landmark(origin=[0, 10]).fill()
-
-
-def test_a_landmark_at_the_first_row_is_refused(rows: DataFrame) -> None:
-    with pytest.raises(mt.ArgumentError, match="a landmark at the first row of a key is not there"):
-        mt.stream(rows, "n", "k").landmark(slide=5, origin="first")

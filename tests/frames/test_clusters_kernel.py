@@ -68,7 +68,9 @@ def durations(places: list[int], axis: Axis) -> list[float]:
     return [p / 10 if axis.domain is Domain.DOUBLE else float(p) for p in places]
 
 
-def candidates(places: list[int], axis: Axis, scan: Scan) -> list[tuple[float, int, int]]:
+def candidates(
+    places: list[int], axis: Axis, scan: Scan, weight: Ints
+) -> list[tuple[float, int, int]]:
     """Return unlikely stretches in the order in which they are taken: (chance, -rows, start)."""
     on = durations(places, axis)
     unit = 10.0 if axis.domain is Domain.DOUBLE else 1.0
@@ -79,15 +81,17 @@ def candidates(places: list[int], axis: Axis, scan: Scan) -> list[tuple[float, i
         within &= duration >= (scan.min_duration or 0) / unit
         within &= scan.max_duration is None or duration <= scan.max_duration / unit
         if within:
-            chance = log10(exact_chance(rows, scan.rate * duration / (scan.per / unit)))
+            mean = scan.rate * duration / (scan.per / unit)
+            chance = log10(exact_chance(1 + int(weight[low + 1 : high + 1].sum()), mean))
             if chance < math.log10(scan.p):
                 found.append((round(chance, 9), -rows, low))
     return sorted(found)
 
 
-def wanted(places: list[int], axis: Axis, scan: Scan) -> list[Stretch]:
+def wanted(places: list[int], axis: Axis, scan: Scan, weight: Ints | None = None) -> list[Stretch]:
     taken: list[Stretch] = []
-    for _, fewer, low in candidates(places, axis, scan):
+    counted = np.ones(len(places), np.int64) if weight is None else weight
+    for _, fewer, low in candidates(places, axis, scan, counted):
         high = low - fewer - 1
         if all(high < first or last < low for first, last in taken):
             taken.append((low, high))
@@ -100,6 +104,8 @@ def orders(places: list[int], axis: Axis) -> Ints:
 
 PLACES = st.lists(st.integers(0, 40), max_size=12, unique=True).map(sorted)
 AXES = st.sampled_from([WHOLE, TENTHS])
+#: Weights of as many rows as there are, or none.
+WEIGHTS = st.none() | st.lists(st.integers(0, 4), min_size=12, max_size=12).map(ints)
 
 
 @st.composite
@@ -138,24 +144,26 @@ def test_nothing_given() -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(PLACES, min_size=1, max_size=3), AXES, scans())
-def test_clusters(keys: list[list[int]], axis: Axis, scan: Scan) -> None:
+@given(st.lists(PLACES, min_size=1, max_size=3), AXES, scans(), WEIGHTS)
+def test_clusters(keys: list[list[int]], axis: Axis, scan: Scan, weight: Ints | None) -> None:
     starts = ints([0, *itertools.accumulate(map(len, keys))])
     order = orders([place for places in keys for place in places], axis)
-    found = clusters(starts, order, np.full(len(keys), NEVER), True, axis, scan)
+    each = [None if weight is None else weight[: len(places)] for places in keys]
+    of_all = None if weight is None else np.concatenate(each)  # type: ignore[arg-type]
+    found = clusters(starts, order, np.full(len(keys), NEVER), True, axis, scan, of_all)
     told = zip(found.key.tolist(), found.low.tolist(), found.high.tolist(), strict=True)
     assert list(told) == [
         (key, starts[key] + low, starts[key] + high)
         for key, places in enumerate(keys)
-        for low, high in wanted(places, axis, scan)
+        for low, high in wanted(places, axis, scan, each[key])
     ]
     assert found.needed.tolist() == starts[1:].tolist()
 
 
 @settings(max_examples=300, deadline=None)
-@given(PLACES, AXES, scans(), st.lists(st.integers(0, 50), max_size=6).map(sorted))
+@given(PLACES, AXES, scans(), st.lists(st.integers(0, 50), max_size=6).map(sorted), WEIGHTS)
 def test_any_split_finds_the_same(
-    places: list[int], axis: Axis, scan: Scan, punctuations: list[int]
+    places: list[int], axis: Axis, scan: Scan, punctuations: list[int], weight: Ints | None
 ) -> None:
     told: list[Stretch] = []
     dropped = known = 0
@@ -171,6 +179,7 @@ def test_any_split_finds_the_same(
             ended,
             axis,
             scan,
+            None if weight is None else weight[dropped:known],
         )
         told += [
             (dropped + low, dropped + high)
@@ -179,4 +188,4 @@ def test_any_split_finds_the_same(
         (needed,) = found.needed.tolist()
         assert all(high < needed for high in found.high.tolist())
         dropped += needed
-    assert told == wanted(places, axis, scan)
+    assert told == wanted(places, axis, scan, None if weight is None else weight[: len(places)])

@@ -45,6 +45,7 @@ HUNDRED = Decimal(100)
         (mt.between("a", "b", "start"), Between("a", "b", "start")),
         (mt.density("sum(vehicles) < 100", "60 seconds"), Density(SUM, "<", HUNDRED, "1 minute")),
         (mt.density(p=0.05, rate=2, per=60), Cluster(0.05, 2.0, 60)),
+        (mt.density(p=0.05, rate=2, per=60, weight="n"), Cluster(0.05, 2.0, 60, "n")),
         (mt.region("b", along="milepost"), Region("b", "milepost")),
         (mt.pattern("a+ b", a="x > 1", b="y"), Pattern("a+ b", {"b": "y", "a": "x > 1"})),
         (mt.pattern("pattern", pattern="x"), Pattern("pattern", {"pattern": "x"})),
@@ -101,6 +102,10 @@ GIVEN = "it is SQL text or a PySpark column"
         (
             lambda: mt.density("sum(x) > 3", per="1 minute", p=0.05),
             "p=0.05 cannot be used: density takes a condition or p= and rate=, not both",
+        ),
+        (
+            lambda: mt.density("sum(x) > 1", per=5, weight="n"),
+            "weight='n' cannot be used: it goes with p= and rate=; a condition has its sum",
         ),
         (
             lambda: mt.density("sum(x) > 3"),

@@ -84,7 +84,7 @@ def public(kind: FrameKind) -> FrameKind:
         case Density():
             return mt.density(condition(kind), per=kind.per)
         case Cluster():
-            return mt.density(p=kind.p, rate=kind.rate, per=kind.per)
+            return mt.density(p=kind.p, rate=kind.rate, per=kind.per, weight=kind.weight)
         case Region():
             return mt.region(kind.where, kind.along, kind.min_extent, kind.prefer)
         case Pattern():
@@ -128,12 +128,12 @@ def check_batch(spark: SparkSession, case: FrameCase) -> None:
 
 
 def is_streamed(case: FrameCase) -> bool:
-    """A stream has no longest frame, as a test below shows, and keeps no more and more values."""
+    """A stream keeps no more and more values."""
     try:
         refuse_unbounded(case.framing, build(case.framing, case.typed()))
     except mt.ArgumentError:
         return False
-    return is_short(case) and not case.framing.longest
+    return is_short(case)
 
 
 @pytest.mark.hypothesis
@@ -205,17 +205,20 @@ TEMPERATURES = rows(*enumerate([30, 31, 33, 34, 30, 34, 33, 34, 35, 32], 1))
     ids=["F1", "F2", "F3"],
 )
 def test_appendix_b(
-    spark: SparkSession, kind: FrameKind, properties: Row, expected: list[Row]
+    spark: SparkSession,
+    capsys: pytest.CaptureFixture[str],
+    kind: FrameKind,
+    properties: Row,
+    expected: list[Row],
 ) -> None:
     df = spark.createDataFrame(TEMPERATURES, SCHEMA)
     assert_same_rows(mt.stream(df, "x", "k").frames(kind, **properties).df.collect(), expected)
     played = replay(spark, [TEMPERATURES[:4], TEMPERATURES[4:]], SCHEMA)
     framed = played.stream("x", "k", mt.ordered()).frames(kind, **properties)
-    if properties.get("longest"):
-        with pytest.raises(mt.ArgumentError, match=r"longest=True .*known only when input ends"):
-            framed.plan()
-    else:
-        assert_same_rows(play(framed.plan()).results, expected)
+    assert_same_rows(play(framed.plan()).results, expected)
+    framed.explain()
+    kept = "the longest frame of every key so far" in capsys.readouterr().out
+    assert kept == ("longest" in properties)
     played.remove()
 
 
@@ -575,6 +578,11 @@ def of(kind: Any, **properties: Any) -> Callable[[DataFrame], Any]:
             TypeError,
             "needs a number, a date or a timestamp, but its value is string",
         ),
+        (
+            of(mt.density(p=0.1, rate=1, per="1 s", weight="real"), max_count=9),
+            TypeError,
+            "weight is a whole number, but it is double; cast it to bigint",
+        ),
         (of(mt.boundary("list")), TypeError, r"boundary\(list\) has type array<int>"),
         (of(mt.trend("name", "flat")), TypeError, "needs a number, a date or a timestamp"),
         (of(mt.aggregate("sum(wide) > 3")), TypeError, "decimals of up to 18 digits"),
@@ -656,6 +664,13 @@ def test_a_stream_of_frames_says_how_disordered_it_is(spark: SparkSession) -> No
     rates = spark.readStream.format("rate").load()
     with pytest.raises(mt.ArgumentError, match=r"mt.ordered\(\).*mt.slack"):
         mt.stream(rates, "timestamp").frames(mt.threshold("value > 3")).plan()
+
+
+def test_a_stream_that_cannot_end_has_no_longest_frame(spark: SparkSession) -> None:
+    df = spark.readStream.format("rate").load()
+    stream = mt.stream(df, "timestamp", disorder=mt.slack("1 minute"))
+    with pytest.raises(mt.ArgumentError, match=r"longest=True .*nothing ends.*mt.end\(folder\)"):
+        stream.frames(mt.threshold("value > 3"), longest=True).plan()
 
 
 def test_a_stream_bounds_the_frames_of_a_median(spark: SparkSession) -> None:

@@ -1,4 +1,4 @@
-"""What a user's own framing function remembers is the same after a checkpoint."""
+"""A user's own framing function: what it remembers in a checkpoint, and frames that overlap."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from muntin.errors import OwnFramingError
+from muntin.errors import ArgumentError, ContradictionError, OwnFramingError
+from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.own_function import FramingFunction, own_kind
 from tests.frames.feeding import feeding, line
 
@@ -97,3 +98,73 @@ def test_what_is_the_same_may_be_remembered(made: Callable[[], Any]) -> None:
     ]
     assert found == [(0, 0, 2, 3, 0, "final")]
     assert fed.frames(end=True) == []
+
+
+class Followed(FramingFunction):
+    """From a 1 to the second 0 after it, beside others."""
+
+    columns = ("v",)
+    overlapping = True
+
+    def open(self, row: Mapping[str, Any], state: dict[str, Any]) -> bool:
+        state["zeros"] = 0
+        return bool(row["v"] == 1)
+
+    def update(self, row: Mapping[str, Any], state: dict[str, Any]) -> bool:
+        state["zeros"] += row["v"] == 0
+        return True
+
+    def close(self, row: Mapping[str, Any], state: dict[str, Any]) -> bool:
+        return bool(state["zeros"] == 2)
+
+
+# on  0 1 2 3 4 5 6
+# v   1 0 1 1 0 0 1
+#     [=======]
+#         [=====]
+#           [===]
+#                 [=
+@pytest.mark.parametrize("split", [1, 2, 7])
+def test_frames_lie_beside_each_other(split: int) -> None:
+    fed, rows = feeding(own_kind(Followed())), line("1 0 1 1 0 0 1")
+    found = []
+    for on in range(0, 7, split):
+        found += fed.frames(rows[on : on + split], upto=on + split)
+    found += fed.frames(end=True)
+    assert found == [
+        (0, 0, 4, 5, 0, "final"),
+        (1, 2, 5, 4, 0, "final"),
+        (2, 3, 5, 3, 0, "final"),
+        (3, 6, 6, 1, 0, "final"),
+    ]
+    assert fed.kept == {}
+
+
+def test_a_maximum_bounds_what_is_kept_of_frames_that_overlap() -> None:
+    fed = feeding(own_kind(Followed()), max_count=3)
+    for number in range(20):
+        assert fed.frames(line("1 1 1", number * 3), upto=number * 3 + 3) == []
+        assert fed.kept["held"] <= 3
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ({"cut": True, "max_count": 3}, "cut and Followed.overlapping contradict each other"),
+        ({"fragments": 3}, "fragments and Followed.overlapping contradict each other"),
+        ({"bounds": "liberal"}, "liberal and Followed.overlapping contradict each other"),
+        ({"scheme": "disjoint"}, "own and scheme='disjoint' contradict .* its frames are unconstr"),
+    ],
+    ids=str,
+)
+def test_what_frames_that_overlap_cannot_have(properties: dict[str, Any], message: str) -> None:
+    with pytest.raises(ContradictionError, match=message):
+        Framing(own_kind(Followed()), "on", **properties)
+
+
+def test_overlapping_is_true_or_false() -> None:
+    class Unsure(Followed):
+        overlapping = "often"  # type: ignore[assignment]
+
+    with pytest.raises(ArgumentError, match=r"Unsure\.overlapping is True or False"):
+        own_kind(Unsure())

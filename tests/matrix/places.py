@@ -295,6 +295,7 @@ PLACES = (
     Place("by_tuple by arrival", _windows(TupleWindow(5, "on", 2, "arrival"))),
     Place("slide_on", _windows(SlideOnWindow(5, 3, "on", "on"))),
     Place("landmarks", _windows(Landmarks("on", 2, (0, 6)))),
+    Place("landmarks at the first row", _windows(Landmarks("on", 3, first=True))),
     Place("landmarks by condition", _windows(Landmarks("on", None, start="b = false"))),
     Place("session", _windows(Session("on", 3))),
     Place("frames", _frames),

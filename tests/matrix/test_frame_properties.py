@@ -63,6 +63,7 @@ EXAMPLES: dict[str, tuple[FrameKind, str]] = {
     "between": (Between("b", "s = 'a'", "both"), "b"),
     "density": (Density(_COUNT, ">=", Decimal(2), 4), "*"),
     "cluster": (Cluster(0.4, 0.5, 4), "*"),
+    "cluster with weights": (Cluster(0.4, 0.5, 4, "i"), "i"),
     "region": (Region("b", "i", None, "longest"), "i"),
     "pattern": (Pattern("(x | x y) z{0,2}", {"x": "b", "y": "s = 'a'", "z": "b"}), "b"),
     "pattern of two rows": (Pattern("x+ y?", {"x": "i > prev.i", "y": "prev.b"}), "b"),
@@ -147,8 +148,6 @@ def framed(framing: Framing, column: str) -> Framed:
 
 
 def run(case: FrameCase) -> tuple[list[Any], Outcome]:
-    if case.framing.longest:  # known only at the end of input
-        return case.run_at_once().results, case.expected_at_once()
     return case.run().results, case.expected()
 
 

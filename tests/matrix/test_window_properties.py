@@ -70,6 +70,10 @@ def _starts(units: Units, slide: int | None) -> Landmarks:
     return Landmarks("on", None if slide is None else units.length(slide), start="b")
 
 
+def _first(units: Units, slide: int | None) -> Landmarks:
+    return Landmarks("on", None if slide is None else units.length(slide), first=True)
+
+
 def _latch(units: Units, *, origin: int | None = None) -> Latch:
     return Latch(units.length(4), "on", None if origin is None else units.place(origin))
 
@@ -103,6 +107,8 @@ KINDS: dict[str, tuple[str, Make]] = {
         lambda units, **given: _landmarks(units, None, **given),
     ),
     "landmarks by a condition": ("landmark", lambda units, **given: _starts(units, 3, **given)),
+    "landmarks at the first row": ("landmark", lambda units, **given: _first(units, 3, **given)),
+    "first row without a slide": ("landmark", lambda units, **given: _first(units, None, **given)),
     "condition without a slide": ("landmark", lambda units, **given: _starts(units, None, **given)),
     "latch": ("latch", _latch),
     "rows": ("rows", lambda units, **given: _rows(units, 2, **given)),
@@ -136,6 +142,8 @@ ALONE = {"one micro-batch", *(domain.value for domain in Domain if domain is not
 REFUSED = {
     ("landmarks by a condition", "origin"),
     ("condition without a slide", "origin"),
+    ("landmarks at the first row", "origin"),
+    ("first row without a slide", "origin"),
 }
 #: Properties that are arguments of the method that makes a window.
 ARGUMENTS = ("unfinished", "origin", "within", "order", "group")

@@ -274,7 +274,7 @@ class FrameCase(Arrivals):
                 return (pa.bool_(),)
             case Between():
                 return (pa.bool_(), pa.bool_())
-            case Density() | Cluster():
+            case Density() | Cluster(weight=None):
                 return ()
             case Region():
                 return (pa.bool_(), TYPES[self.column])
@@ -295,7 +295,7 @@ class FrameCase(Arrivals):
                 read = [[row["b"] for row in rows], [row["s"] == "a" for row in rows]]
             case Region():
                 read = [[row["b"] for row in rows], [row[self.column] for row in rows]]
-            case Density() | Cluster():
+            case Density() | Cluster(weight=None):
                 read = []
             case Pattern():
                 read = [[row[name] for row in rows] for name in SLOTS]
@@ -500,7 +500,9 @@ def kinds(draw: st.DrawFn, domain: Domain, words: Sequence[str]) -> tuple[FrameK
             return Density(measuring, sign, limit, per), _column(measuring)
         case "cluster":
             rate = draw(st.sampled_from([0.1, 0.5, 2.0]))
-            return Cluster(draw(st.sampled_from([0.05, 0.4])), rate, LENGTHS[domain](4)), "*"
+            weight = draw(st.sampled_from([None, None, "i"]))
+            p = draw(st.sampled_from([0.05, 0.4]))
+            return Cluster(p, rate, LENGTHS[domain](4), weight), weight or "*"
         case "region":
             column = draw(st.sampled_from(["v", "i", "d"]))
             extent = draw(st.sampled_from([None, "0.5", "1", "2.5"]))

@@ -208,7 +208,7 @@ def inputs(case: SequenceCase) -> WindowOperatorInputs:
 
 
 #: The kinds of windows over rows.
-WORDS = ("rows", "tuple", "slide_on", "landmarks", "starts", "session")
+WORDS = ("rows", "tuple", "slide_on", "landmarks", "starts", "first", "session")
 
 
 @st.composite
@@ -230,6 +230,8 @@ def specs(draw: st.DrawFn, domain: Domain, words: Sequence[str]) -> SequenceSpec
             return Landmarks("on", draw(st.none() | lengths), origins)
         case "starts":
             return Landmarks("on", draw(st.none() | lengths), start="b")
+        case "first":
+            return Landmarks("on", draw(st.none() | lengths), first=True)
     return Session("on", draw(st.none() | lengths))
 
 

@@ -60,6 +60,20 @@ def test_landmarks_found_in_the_data() -> None:
     assert cut.number(later, progressed(landmark=[9])).tolist() == [12]
 
 
+#   the first row of each key is its landmark, also for the rows of later steps
+def test_a_landmark_at_the_first_row() -> None:
+    cut = LandmarkCut((), 5, INTEGER, first=True)
+    rows, keys = run((0, 1), (0, 4), (0, 7), (1, 6)), progressed(2, complete=[10, 10])
+    assert cut.marks == 0
+    assert cut.number(rows, keys).tolist() == [1, 4, 7, 6]
+    cutting = cut.windows(rows, keys, None)
+    assert told(cutting) == [(0, 1, 6, True)]
+    assert cutting.memory["landmark"].tolist() == [1, 6]
+    assert cutting.memory["next"].tolist() == [1, 0]
+    later = progressed(landmark=[1], next=[1], last=[7], complete=[17])
+    assert told(cut.windows(run((0, 12)), later, None)) == [(0, 1, 11, True), (0, 1, 16, True)]
+
+
 def test_at_the_end_the_open_window_has_no_end() -> None:
     cut = LandmarkCut((), None, INTEGER)
     keys = progressed(landmark=[9], next=[0], last=[9], ended=True, largest=15)

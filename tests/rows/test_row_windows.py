@@ -16,6 +16,7 @@ from muntin.specs.windows import Context
 
 INTEGER = Axis(Domain.INTEGER)
 ROWS = "it counts rows: a whole number above zero"
+GIVEN = "give landmarks (origin=[...]), origin='first' or a condition (start='...')"
 LONGER = "it must be longer than zero, such as '5 minutes' or 10"
 NAME = "it must be the name of a column"
 ORDER = "it is 'on' or 'arrival'"
@@ -64,14 +65,15 @@ ORDER = "it is 'on' or 'arrival'"
             lambda: Landmarks("ts"),
             "origin",
             (),
-            "give landmarks (origin=[...]) or a condition (start='...')",
+            GIVEN,
         ),
         (
             lambda: Landmarks("ts", origins=[1], start="a"),
             "origin",
             [1],
-            "give landmarks (origin=[...]) or a condition (start='...')",
+            GIVEN,
         ),
+        (lambda: Landmarks("ts", origins=[1], first=True), "origin", [1], GIVEN),
         (
             lambda: Landmarks("ts", start=" "),
             "start",
@@ -129,6 +131,7 @@ def test_what_cannot_be(
             "LANDMARK 2026-01-01, 2026-02-01 SLIDE 1 hour WATTR ts",
             Context.CF,
         ),
+        (Landmarks("ts", 5, first=True), "LANDMARK FIRST SLIDE 5 WATTR ts", Context.FCF),
         (Landmarks("ts", start="a > 1"), "LANDMARK WHERE a > 1 WATTR ts", Context.FCF),
         (Session("ts", "5 minutes"), "SESSION GAP 5 minutes WATTR ts", Context.FCU),
         (Session("ts", label="patience"), "SESSION GAP patience WATTR ts", Context.FCU),

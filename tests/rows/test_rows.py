@@ -85,6 +85,8 @@ def plan(case: SequenceCase, stream: mt.Stream) -> mt.Plan:
                 group="k" if case.grouped else None,
                 unfinished=unfinished,
             )
+        case Landmarks(first=True):
+            windowed = stream.landmark(spec.slide, "first", unfinished=unfinished)
         case Landmarks(origins=()):
             windowed = stream.landmark(spec.slide, start="b", unfinished=unfinished)
         case Landmarks():

@@ -207,9 +207,9 @@ def _cut(
             )
         case TupleWindow():
             return TupleCut(axis.length("range", spec.range), spec.every, axis)
-        case Landmarks(slide=slide):
+        case Landmarks(slide=slide, first=first):
             every = None if slide is None else axis.length("slide", slide)
-            return LandmarkCut(spec.points(axis), every, axis)
+            return LandmarkCut(spec.points(axis), every, axis, first)
         case SlideOnWindow():
             assert typed.slide_axis is not None
             other = typed.slide_axis

@@ -5,8 +5,8 @@ The words come in any order:
     RANGE length | n ROWS     SLIDE length | n ROWS       TUMBLING length | n ROWS
     WATTR attribute           RATTR column                SATTR attribute
     PATTR column, ...|NONE    ORIGIN constant             LANDMARK [constant, ... | WHERE condition]
-    SESSION GAP length        WITHIN length               TIEBREAK column, ...
-    LATCH length              PREFIX text
+    SESSION GAP length        WITHIN length               LANDMARK FIRST
+    LATCH length              PREFIX text                 TIEBREAK column, ...
     UNFINISHED KEEP|DROP|FLAG DISORDER ...                FRAME ... (see frame_clause)
 
 An attribute is a column, ``row-num`` (rows as they arrive), ``rank(column)`` (rows by a column) or
@@ -101,9 +101,11 @@ def _attribute(cursor: Cursor, form: Form) -> Attribute:
 
 
 def _landmarks(cursor: Cursor, form: Form) -> object:
-    """Read the landmarks: constants, a condition on rows, or nothing if ORIGIN gives one."""
+    """Read the landmarks: constants, FIRST, a condition, or nothing if ORIGIN gives one."""
     if cursor.accept("WHERE"):
         return read_expression(cursor.until(form.ends), "a condition such as kind = 'open'")
+    if cursor.accept("FIRST"):
+        return ("first",)
     if cursor.done or form.ends(cursor):
         return ()
     landmarks = [read_constant(cursor, "a landmark such as '2026-01-01'")]

@@ -9,7 +9,8 @@ The kind of frame comes first [Frames 4.3]:
           AGGREGATE comparison [MINIMAL | MAXIMAL] [START ...]
           TREND expression INCREASING | DECREASING | FLAT [STRICT | LOOSE]
           BETWEEN (condition) AND (condition) [INCLUSIVE BOTH | START | END | NEITHER]
-          DENSITY comparison PER length  |  DENSITY P number RATE number PER length
+          DENSITY comparison PER length
+          DENSITY P number RATE number PER length [WEIGHT expression]
           FUNCTION name
           REGION condition ALONG column [EXTENT number] [PREFER LONGEST | WIDEST | ALL]
           PATTERN (names with ? * + {m,n}, groups, |) DEFINE name AS condition, ...
@@ -147,7 +148,10 @@ def _density(cursor: Cursor, read: _ReadExpression) -> dict[str, object]:
     else:
         kind["condition"] = read("a comparison such as sum(volume) > 30")
     cursor.expect("PER")
-    return kind | {"per": read_length(cursor)}
+    kind["per"] = read_length(cursor)
+    if "p" in kind and cursor.accept("WEIGHT"):
+        kind["weight"] = read("a number of events such as vehicles")
+    return kind
 
 
 def _region(cursor: Cursor, read: _ReadExpression) -> dict[str, object]:

@@ -186,6 +186,8 @@ class SequenceReference:
     ) -> Iterator[Found]:
         if spec.origins:
             landmarks = [self.axis.value(tick) for tick in spec.points(self.axis)]
+        elif spec.first:
+            landmarks = [min(row[spec.on] for row in rows)]
         else:
             landmarks = sorted({row[spec.on] for row in rows if self.landmark(row)})
         # The largest value is known only as a tick; on doubles a row may be beyond it.

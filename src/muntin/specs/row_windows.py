@@ -161,7 +161,7 @@ class SlideOnWindow:
 
 @dataclass(frozen=True)
 class Landmarks:
-    """Windows that start at the latest landmark: at given values, or where a condition holds.
+    """Windows that start at the latest landmark: given, where a condition holds, or the first row.
 
     Between two landmarks there is a window for every ``slide`` that has passed; the last of them
     ends at the next landmark. Without a slide there is only that last window.
@@ -171,6 +171,7 @@ class Landmarks:
     slide: Length | None
     origins: tuple[object, ...]
     start: str | None
+    first: bool
 
     def __init__(
         self,
@@ -178,15 +179,19 @@ class Landmarks:
         slide: object = None,
         origins: Sequence[object] = (),
         start: str | None = None,
+        first: bool = False,
     ) -> None:
         object.__setattr__(self, "on", column_name("on", on))
         length = None if slide is None else positive_length("slide", slide)
         object.__setattr__(self, "slide", length)
         object.__setattr__(self, "origins", tuple(origins))
         object.__setattr__(self, "start", start)
-        if bool(self.origins) == (start is not None):
+        object.__setattr__(self, "first", first)
+        if bool(self.origins) + (start is not None) + first != 1:
             raise ArgumentError(
-                "origin", origins, "give landmarks (origin=[...]) or a condition (start='...')"
+                "origin",
+                origins,
+                "give landmarks (origin=[...]), origin='first' or a condition (start='...')",
             )
         if start is not None and not start.strip():
             raise ArgumentError("start", start, "it is a condition such as \"kind = 'open'\"")
@@ -210,6 +215,7 @@ class Landmarks:
 
     def __str__(self) -> str:
         where = ", ".join(map(str, self.origins)) if self.origins else f"WHERE {self.start}"
+        where = "FIRST" if self.first else where
         slide = "" if self.slide is None else f" SLIDE {self.slide}"
         return f"LANDMARK {where}{slide} WATTR {self.on}"
 

@@ -57,6 +57,23 @@ def test_clusters_meet_the_local_conditions() -> None:
     assert spans(framed(ONE_IN_TEN, rows, max_duration=10, longest=True)) == [(0, 3)]
 
 
+# on   0  5  9     30 31          a row of five events stands out more than two rows close together
+# w    1  1  1      1  5
+def test_a_weight_counts_events() -> None:
+    rows = [
+        {**row, "x": w} for row, w in zip(events(0, 5, 9, 30, 31), (1, 1, 1, 1, 5), strict=True)
+    ]
+    weighted = Cluster(0.05, 1, 10, weight="x")
+    outcome = framed(weighted, rows, max_duration=10, reading=lambda row: row["x"])
+    assert spans(outcome) == [(30, 31)]
+    # P(N >= 5) for a mean of 0.1
+    assert [row["chance"] for row in outcome.results] == [7.6678e-08]
+    # Null and numbers below zero count as none; the weight of the first row does not matter.
+    for first, last in ((5, 1), (1, None), (1, -5)):
+        rows = [{**row, "x": w} for row, w in zip(events(30, 31), (first, last), strict=True)]
+        assert spans(framed(weighted, rows, max_duration=10, reading=lambda row: row["x"])) == []
+
+
 @pytest.mark.parametrize(("count", "duration"), [(2, 1), (2, 90), (3, 2), (6, 40), (4, 300)])
 def test_the_chance_of_a_cluster(count: int, duration: int) -> None:
     framing = Framing(ONE_IN_TEN, "on", max_count=10)

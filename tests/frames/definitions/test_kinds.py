@@ -54,6 +54,7 @@ class Column:
             "density(sum(v) > 30, per=1 minute)",
         ),
         (Cluster(0.05, 2, "1 minute"), "density(p=0.05, rate=2.0, per=1 minute)"),
+        (Cluster(0.05, 2, 10, "n"), "density(p=0.05, rate=2.0, per=10, weight=n)"),
         (Region("slow", "mile"), "region(slow, along=mile, prefer=longest)"),
         (
             Region("slow", "mile", 2.0, prefer="all"),

@@ -1,7 +1,8 @@
 """Clusters: rows so close together that chance would rarely bring them [Frames, appendix H].
 
 A candidate is a stretch of at least two rows of a key whose chance ``P(N >= k - 1)``, N Poisson
-with mean ``rate * d / per``, is below ``p``. Least likely first, a candidate is a frame if it
+with mean ``rate * d / per``, is below ``p``. With weights, k - 1 is the sum of the weights of the
+rows after the first. Least likely first, a candidate is a frame if it
 shares no row with one taken before.
 
 Rows come key by key in order; ``starts`` has the row where each key begins and, last, the number
@@ -21,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from muntin.kernels.arrays import NEVER, Floats, Ints
-from muntin.kernels.compile import FLOATS, INT, INTS, NONE, OUT_INTS, kernel, part
+from muntin.kernels.compile import FLOATS, INT, INTS, NONE, OUT_FLOATS, OUT_INTS, kernel, part
 from muntin.kernels.numbers.order_keys import NOTHING, order_doubles
 from muntin.specs.axis import Axis, Domain
 
@@ -53,6 +54,7 @@ class Scan:
 class Clusters:
     """Frames that are certain, by key and start; ``low`` and ``high`` are first and last rows.
 
+    ``log_chance`` is the decimal logarithm of the chance of each.
     ``needed`` is the first row of each key that must be passed again with the next rows. It is
     after every reported frame.
     """
@@ -60,6 +62,7 @@ class Clusters:
     key: Ints
     low: Ints
     high: Ints
+    log_chance: Floats
     needed: Ints
 
 
@@ -72,29 +75,51 @@ class _Limits(NamedTuple):
     max_count: int
     min_duration: float
     max_duration: float
+    weighted: int
 
 
 _TYPES: Any = numba.types
 _REAL = numba.float64
-_LIMITS = _TYPES.NamedTuple((_REAL, _REAL, INT, INT, _REAL, _REAL), _Limits)
+_LIMITS = _TYPES.NamedTuple((_REAL, _REAL, INT, INT, _REAL, _REAL, INT), _Limits)
 
 
 def clusters(
-    starts: Ints, order: Ints, complete: Ints, ended: bool, axis: Axis, scan: Scan
+    starts: Ints,
+    order: Ints,
+    complete: Ints,
+    ended: bool,
+    axis: Axis,
+    scan: Scan,
+    weight: Ints | None = None,
 ) -> Clusters:
     """Return the clusters that are certain if all later rows have an order from ``complete`` on.
 
-    All rows are final: no later row lies before one of them.
+    All rows are final: no later row lies before one of them. ``weight`` is 1 for each row if it is
+    not given.
     """
     place, reached = _places(starts, order, complete, axis)
-    limits = _limits(scan, axis)
+    limits = _limits(scan, axis)._replace(weighted=int(weight is not None))
+    counted = np.cumsum(np.ones(len(order), np.int64) if weight is None else weight)
     opened = starts[1:].copy()
     if not ended:
         _open_rows(starts, place, reached, limits, opened)
     key, low, high = (np.empty(len(order) // 2, np.int64) for _ in range(3))
+    log = np.empty(len(order) // 2)
     needed = np.empty(len(opened), np.int64)
-    n = _scan(starts, place, opened, limits, key, low, high, needed)
-    return Clusters(key[:n], low[:n], high[:n], needed)
+    n = _scan(starts, place, counted, opened, limits, key, low, high, log, needed)
+    return Clusters(key[:n], low[:n], high[:n], log[:n], needed)
+
+
+def chance_of(log: float) -> float:
+    """Return the chance of a decimal logarithm, to six digits.
+
+    >>> chance_of(-1.5)
+    0.0316228
+    """
+    if math.isinf(log):
+        return 0.0
+    exponent = math.floor(log)
+    return float(f"{10 ** (log - exponent):.5f}e{exponent}")
 
 
 def _limits(scan: Scan, axis: Axis) -> _Limits:
@@ -106,6 +131,7 @@ def _limits(scan: Scan, axis: Axis) -> _Limits:
         max_count=NOTHING if scan.max_count is None else scan.max_count,
         min_duration=-math.inf if scan.min_duration is None else scan.min_duration / unit,
         max_duration=math.inf if scan.max_duration is None else scan.max_duration / unit,
+        weighted=0,
     )
 
 
@@ -173,8 +199,9 @@ def _open_rows(starts: Ints, place: Floats, reached: Floats, limits: _Limits, op
             duration = reached[key] - place[row - 1]
             if duration > limits.max_duration:
                 break
-            # The largest cluster that ends with the next row is the least likely one.
-            if limits.max_count != NOTHING:
+            # The largest cluster that ends with the next row is the least likely one, unless the
+            # next row may have any weight.
+            if limits.max_count != NOTHING and not limits.weighted:
                 chance = log_chance(limits.max_count, limits.rate * duration)
                 if chance > limits.log_p + _SLACK:
                     break
@@ -184,14 +211,14 @@ def _open_rows(starts: Ints, place: Floats, reached: Floats, limits: _Limits, op
 
 @part
 def _roomier(pool: Floats) -> Floats:
-    wider = np.empty((2 * len(pool), 3))
+    wider = np.empty((2 * len(pool), 4))
     wider[: len(pool)] = pool
     return wider
 
 
 @part
 def _gather(
-    place: Floats, row: int, stop: int, limits: _Limits, pool: Floats
+    place: Floats, counted: Ints, row: int, stop: int, limits: _Limits, pool: Floats
 ) -> tuple[int, int, Floats]:
     """Find candidates that share rows, directly or through others, the first from ``row`` on.
 
@@ -208,15 +235,17 @@ def _gather(
             if duration < limits.min_duration:
                 continue
             mean = limits.rate * duration
+            least = counted[last] - counted[row]
             # The median is at most log 2 below the mean, so this chance is at least one half.
-            if limits.log_p < _LOG_HALF and count - 1 <= mean - 0.7:
+            if limits.log_p < _LOG_HALF and least <= mean - 0.7:
                 continue
-            chance = log_chance(count, mean)
+            chance = log_chance(least + 1, mean)
             if chance < limits.log_p:
                 if candidate_count == len(pool):
                     pool = _roomier(pool)
                 pool[candidate_count, 0], pool[candidate_count, 1] = row, last
                 pool[candidate_count, 2] = np.rint(chance * _PARTS)
+                pool[candidate_count, 3] = chance
                 candidate_count += 1
                 reach = max(reach, last)
         row += 1
@@ -224,10 +253,11 @@ def _gather(
 
 
 @part
-def _choose(pool: Floats, opened: int, mark: Marks, end: Ints) -> int:
+def _choose(pool: Floats, opened: int, mark: Marks, end: Ints, log: Floats) -> int:
     """Choose from candidates, which come by start; return where the first uncertain one begins.
 
-    ``mark`` has the state of each row, ``end`` the last row of the frame that begins at a row.
+    ``mark`` has the state of each row, ``end`` the last row of the frame that begins at a row and
+    ``log`` its chance.
     """
     more_rows_first = np.argsort(pool[:, 0] - pool[:, 1], kind="mergesort")
     ranked = more_rows_first[np.argsort(pool[more_rows_first, 2], kind="mergesort")]
@@ -242,36 +272,41 @@ def _choose(pool: Floats, opened: int, mark: Marks, end: Ints) -> int:
             uncertain = min(uncertain, low)
         else:
             mark[low : high + 1] = _TAKEN
-            end[low] = high
+            end[low], log[low] = high, pool[candidate, 3]
     return uncertain
 
 
-@kernel(INT, INTS, FLOATS, INTS, _LIMITS, OUT_INTS, OUT_INTS, OUT_INTS, OUT_INTS)
+@kernel(INT, INTS, FLOATS, INTS, INTS, _LIMITS, *(OUT_INTS,) * 3, OUT_FLOATS, OUT_INTS)
 def _scan(
     starts: Ints,
     place: Floats,
+    counted: Ints,
     opened: Ints,
     limits: _Limits,
     out_key: Ints,
     out_low: Ints,
     out_high: Ints,
+    out_log: Floats,
     needed: Ints,
 ) -> int:
     """Find the frames that are certain and start before all uncertain ones; return how many."""
-    pool = np.empty((64, 3))
+    pool = np.empty((64, 4))
     mark, end = np.zeros(len(place), np.uint8), np.full(len(place), -1)
+    log = np.zeros(len(place))
     frames = 0
     for key in range(len(opened)):
         row = starts[key]
         uncertain = NOTHING
         while row < opened[key] and uncertain == NOTHING:
             group = row
-            candidate_count, row, pool = _gather(place, group, starts[key + 1], limits, pool)
+            stop = starts[key + 1]
+            candidate_count, row, pool = _gather(place, counted, group, stop, limits, pool)
             if candidate_count:
-                uncertain = _choose(pool[:candidate_count], opened[key], mark, end)
+                uncertain = _choose(pool[:candidate_count], opened[key], mark, end, log)
             for low in range(group, min(row, uncertain)):
                 if end[low] >= 0:
                     out_key[frames], out_low[frames], out_high[frames] = key, low, end[low]
+                    out_log[frames] = log[low]
                     frames += 1
         needed[key] = min(opened[key], uncertain)
     return frames

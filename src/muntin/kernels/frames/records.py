@@ -87,11 +87,12 @@ STATE = np.dtype(
 )
 #: A frame. Rows ``[low, high)`` are inside; ``low`` is -1 if it began before these rows. It holds
 #: from ``held_from`` to ``held_to``, whatever bounds it is reported with. ``direction`` is that
-#: of a trend in any direction.
+#: of a trend in any direction, ``chance`` that of a cluster.
 FOUND = np.dtype(
     [
         *((name, _WHOLE) for name in ("key", "low", "high", "start", "end", "n", "missed")),
         *((name, _WHOLE) for name in ("id", "status", "fits", "held_from", "held_to", "direction")),
+        ("chance", _REAL),
     ]
 )
 

@@ -109,7 +109,8 @@ class BatchRuns(FrameOperator):
             return plain.step(state, [InputBatch(partials, only.punctuation)])
         frames = self._found(runs, starts, only.punctuation.largest)
         counts = RowCounts(int(ints(runs["n"]).sum()))
-        return Step(self._results(keyed, frames, None), {}, (counts,))
+        results = self._results(keyed, frames, None).select(self.result_schema.names)
+        return Step(results, {}, (counts,))
 
     def by_rows(self) -> FrameOperator:
         """Return the operator that looks at every row."""

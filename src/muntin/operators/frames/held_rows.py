@@ -169,7 +169,7 @@ class HeldRowFrames(FrameOperator):
             low, high = places[frames["low"]], places[frames["high"]]
             cells = self.contents.lifted(rows.table)
             results += self.contents.of_stretches(cells, low, high)
-        return pa.Table.from_arrays(results, schema=self.result_schema)
+        return self._reported(results, frames)
 
 
 @dataclass(frozen=True)
@@ -205,8 +205,7 @@ class OverlappingFrames(HeldRowFrames):
         candidate_frames = np.zeros(len(rows), FOUND)
         # The next adjacent frame starts before the end of the last one, reported or not.
         give_up = int(self.scheme != "adjacent")
-        find = candidates_in_one_pass if self.in_one_pass else candidates
-        find(self.record, rows.kernel_columns, int(ended), give_up, since, candidate_frames)
+        self._find_candidates(rows, ended, give_up, since, candidate_frames)
         chosen = np.zeros(len(rows), np.uint8)
         needed, reached = np.empty(len(keys), np.int64), memory["reached"].copy()
         self._choose(rows, since, candidate_frames, chosen, needed, reached)
@@ -217,6 +216,13 @@ class OverlappingFrames(HeldRowFrames):
         picked = candidate_frames[place]
         picked["key"] = key[place]
         return FoundFrames(picked, needed, {"decided": decided, "reached": reached})
+
+    def _find_candidates(
+        self, rows: OrderedRows, ended: bool, give_up: int, since: Ints, found: np.ndarray
+    ) -> None:
+        """Find the frame that begins at each row, as the kernel ``candidates`` describes it."""
+        find = candidates_in_one_pass if self.in_one_pass else candidates
+        find(self.record, rows.kernel_columns, int(ended), give_up, since, found)
 
     def _choose(
         self,

@@ -19,13 +19,14 @@ from muntin.kernels.arrays import EVER, Ints
 from muntin.kernels.frames.records import FOUND, INTERVAL, NEVER, POINT, is_open
 from muntin.kernels.frames.walk import walk
 from muntin.kernels.grouping import KeyedTables, find_keys
-from muntin.kernels.numbers.order_keys import order_doubles, tie_ranks
+from muntin.kernels.numbers.order_keys import tie_ranks
 from muntin.kernels.ticks import from_order, to_ticks
 from muntin.operators.common.admission import Admission, is_late
 from muntin.operators.common.buckets import PENDING, due, hold
 from muntin.operators.frames.arrow_kind import ArrowKind, Fields, kernel_record
 from muntin.operators.frames.frame_aggregates import OPEN_CELLS, FrameAggregates, JoinedCells
 from muntin.operators.frames.key_memory import KEYS, Certainty, KeyBuckets, KeyMemory, StepContext
+from muntin.operators.frames.longest import LongestSoFar, longest, with_held_bounds
 from muntin.operators.frames.ordered_rows import Bridge, CombinedTies, Missing, OrderedRows, Ties
 from muntin.operators.frames.sequencer import KnownUpTo, OrderedBatch, Sequencer, Slots
 from muntin.operators.protocol import (
@@ -42,7 +43,7 @@ from muntin.operators.protocol import (
     ints,
     key_fields,
 )
-from muntin.specs.axis import Axis, Domain
+from muntin.specs.axis import Axis
 
 STATUS = pa.array(["final", "partial"])
 
@@ -229,6 +230,10 @@ class FrameOperator(OneInput):
         arranged = self._arranged(keyed, remembered, pool, punctuation)
         now = StepContext(state, keyed, remembered, kept, arranged, punctuation)
         results, changes, since = self._framed(now)
+        if self.longest:
+            so_far = LongestSoFar(self.axis, self.key_names, self.result_schema)
+            results, kept_longest = so_far.after(state, results, punctuation.ended)
+            changes |= kept_longest
         refused = arranged.refused
         gone = 0 if refused is None else refused.num_rows
         counts = RowCounts(
@@ -394,6 +399,12 @@ class FrameOperator(OneInput):
         if joined is not None:
             low, high = joined.stretch(frames["key"], frames["low"], frames["high"])
             columns += self.contents.of_stretches(joined.cells, low, high)[self.hidden :]
+        return self._reported(columns, frames)
+
+    def _reported(self, columns: list[pa.Array], frames: np.ndarray) -> pa.Table:
+        """Return frames as a table; if only the longest is wanted, with what decides about it."""
+        if self.longest:
+            return with_held_bounds(columns, frames, self.result_schema)
         return pa.Table.from_arrays(columns, schema=self.result_schema)
 
     def _chosen(self, frames: np.ndarray) -> np.ndarray:
@@ -428,14 +439,3 @@ def walked(asked: np.ndarray, rows: OrderedRows, records: np.ndarray, ended: boo
         n = walk(asked, columns, int(ended), records, room, place)
         parts.append(room[:n].copy())
     return np.concatenate(parts) if parts else room[:0]
-
-
-def longest(found: np.ndarray, axis: Axis) -> np.ndarray:
-    """Return for each key the first of its longest frames."""
-    start, end = (np.ascontiguousarray(found[name]) for name in ("held_from", "held_to"))
-    doubles = axis.domain is Domain.DOUBLE
-    lasted = order_doubles(end) - order_doubles(start) if doubles else end - start
-    place = np.lexsort((np.arange(len(found)), -lasted, found["key"]))
-    chosen = found[place[np.diff(found["key"][place], prepend=-1) > 0]].copy()
-    chosen["id"] = 0
-    return chosen

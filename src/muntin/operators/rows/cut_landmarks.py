@@ -35,13 +35,16 @@ class _Segments:
 class LandmarkCut(Cut):
     """Windows from a landmark up to the next one: one per slide, or a single one.
 
-    ``points`` are given landmarks in ticks. Without them, the column ``starts`` marks the rows that
-    are landmarks. A key remembers its landmark, the next window to report and its last row.
+    ``points`` are given landmarks in ticks. Without them, the ``first`` row of each key is its
+    landmark, or the column ``starts`` marks the rows that are landmarks. A key remembers its
+    landmark, the next window to report and its last row. Rows are cut once punctuation has passed
+    them, so no row comes before the first one.
     """
 
     points: tuple[int, ...]
     slide: int | None
     axis: Axis
+    first: bool = False
 
     @property
     def memory(self) -> tuple[str, ...]:
@@ -49,11 +52,11 @@ class LandmarkCut(Cut):
 
     @property
     def marks(self) -> int:
-        return 0 if self.points else 1
+        return 0 if self.points or self.first else 1
 
     def mark(self, rows: pa.Table) -> tuple[pa.Table, Reasons | None]:
         """Add a mark to rows that are landmarks, unless landmarks are given."""
-        if self.points:
+        if not self.marks:
             return rows, None
         starts = rows["starts"].combine_chunks().fill_null(False)
         return rows.append_column("m0", starts.cast(pa.int64())), None
@@ -106,6 +109,10 @@ class LandmarkCut(Cut):
             return np.where(place < 0, NEVER, points[np.maximum(place, 0)])
         if not len(run):
             return run.order
+        if self.first:
+            known = keys.memory["landmark"][run.key]
+            first_row = np.searchsorted(run.key, run.key)  # rows are sorted by key, then by order
+            return np.where(known == NEVER, run.order[first_row], known)
         row = np.arange(len(run))
         start = np.maximum.accumulate(np.where(run.marks[0] == 1, row, -1))
         # A landmark also applies to rows with the same `on` that are sorted before it.

@@ -12,14 +12,14 @@ from typing import Any
 
 from muntin.reference.arrivals import arrive
 from muntin.reference.frames.candidates import Frame, Line
-from muntin.reference.frames.kinds import frames_of
+from muntin.reference.frames.kinds import by_chance, frames_of
 from muntin.reference.frames.places import Layout, LocalConditions, OnNumbers, RowPlace
 from muntin.reference.frames.regions import RegionGrid, RegionReference
 from muntin.reference.windows import Evaluate, Key, MicroBatch, Outcome, Row
 from muntin.specs.axis import Axis
 from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.kinds import TrendRuns
-from muntin.specs.frames.row_kinds import Region
+from muntin.specs.frames.row_kinds import Cluster, Region
 
 
 def growing(
@@ -175,8 +175,10 @@ class FrameReference:
 
     def _own_columns(self, frame: Frame) -> dict[str, Any]:
         """Return the columns of a frame that only its kind has."""
-        is_run = isinstance(self.framing.kind, TrendRuns)
-        return {"direction": frame.places[0].reading} if is_run else {}
+        kind = self.framing.kind
+        if isinstance(kind, Cluster):
+            return {"chance": float(f"{by_chance(kind, self._local, frame.places):.5e}")}
+        return {"direction": frame.places[0].reading} if isinstance(kind, TrendRuns) else {}
 
     def _fragments(
         self, places: Sequence[RowPlace], line: Line, steps: Sequence[int]

@@ -282,12 +282,17 @@ def clusters(
 
 
 def by_chance(kind: Cluster, local: LocalConditions, rows: Sequence[RowPlace]) -> Decimal:
-    """Return ``P(N >= k - 1)`` for k rows, where Poisson N counts the rows after the first."""
+    """Return ``P(N >= k - 1)`` for k rows, where Poisson N counts the rows after the first.
+
+    With weights, the rows after the first count by these; null and numbers below zero as 0.
+    """
     with localcontext() as context:
         context.prec = _DIGITS
         duration = Decimal(local.duration(rows))
         mean = Decimal(kind.rate) * duration / Decimal(local.measure.length(kind.per))
         count = len(rows) - 1
+        if kind.weight is not None:
+            count = sum(max(0, place.reading or 0) for place in rows[1:])
         term = (-mean).exp()
         for j in range(1, count + 1):
             term *= mean / j

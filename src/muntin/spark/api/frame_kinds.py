@@ -179,6 +179,7 @@ def density(
     *,
     p: float | None = None,
     rate: float | None = None,
+    weight: object = None,
     functions: Mapping[str, OwnAggregate] | None = None,
 ) -> FrameKind:
     """Find stretches in which much happens in little time [Frames, appendix H].
@@ -187,18 +188,31 @@ def density(
     that ends with every row, in which the condition holds.
     ``density(p=0.05, rate=2, per="1 minute")`` finds clusters of rows that a Poisson process of
     two rows a minute would bring with a chance below 0.05, the least likely of overlapping ones;
-    such frames need ``max_duration`` or ``max_count``. ``functions`` are your own aggregates by the
-    names that the condition calls them.
+    such frames need ``max_duration`` or ``max_count``, and have a column ``chance``. With a
+    ``weight`` a row counts as that many events.
 
     >>> print(density("sum(volume) > 30", per="1 minute").label)
     density(sum(volume) > 30, per=1 minute)
+    >>> print(density(p=0.05, rate=30, per="1 minute", weight="vehicles").label)
+    density(p=0.05, rate=30.0, per=1 minute, weight=vehicles)
+
+    Args:
+        condition: An aggregate compared with a number by <, <=, > or >=.
+        per: How long the windows are, or the stretch for which ``rate`` is given.
+        p: The chance below which a cluster is a frame.
+        rate: How many rows, or events, chance brings in ``per``.
+        weight: How many events a row counts as: a whole number, the name of a column, SQL text or a
+            PySpark column. Null and numbers below zero count as 0.
+        functions: Your own aggregates by the names that the condition calls them.
     """
     if condition is None:
         if p is None or rate is None or per is None:
             raise ArgumentError("density", None, "give a condition and per=, or p=, rate= and per=")
-        return Cluster(p, rate, per)
+        return Cluster(p, rate, per, None if weight is None else _nonempty("weight", weight))
     if p is not None or rate is not None:
         raise ArgumentError("p", p, "density takes a condition or p= and rate=, not both")
+    if weight is not None:
+        raise ArgumentError("weight", weight, "it goes with p= and rate=; a condition has its sum")
     if per is None:
         raise ArgumentError("per", None, "say over how long: per='1 minute'")
     measured, sign, limit = parse_comparison(condition, own_functions(functions or {}))

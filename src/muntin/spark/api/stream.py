@@ -127,19 +127,14 @@ class Stream(StreamJoins):
                 there is one window from each landmark to the next.
             origin: The landmark, or a list of them in rising order. A row belongs to the latest
                 landmark before it, and the windows of one landmark end where the next begins.
+                ``"first"``: each key's landmark is its first row, by ``on``.
             start: Instead of an origin, a condition: a row for which it is true is the next
                 landmark of its key. Rows before a key's first landmark are in no window.
             unfinished: What happens at the end of input to windows that end beyond the data.
             prefix: Put before the names of Muntin's own result columns.
         """
-        if isinstance(origin, str) and origin.strip().lower() == "first":
-            raise ArgumentError(
-                "origin",
-                origin,
-                "a landmark at the first row of a key is not there; give a value, or a condition "
-                "on a row with start=",
-            )
-        if start is None and not isinstance(origin, list | tuple):
+        first = isinstance(origin, str) and origin.strip().lower() == "first"
+        if start is None and not first and not isinstance(origin, list | tuple):
             if slide is None:
                 raise ArgumentError("slide", None, "with one landmark say how far windows grow")
             return self._windowed(Landmark(slide, self.on, origin), unfinished, prefix)
@@ -147,7 +142,7 @@ class Stream(StreamJoins):
             raise ArgumentError("start", start, "landmarks are given or found: origin or start")
         origins = origin if isinstance(origin, list | tuple) else ()
         label = None if start is None else text_of(start)
-        spec = Landmarks(self.on, slide, origins, label)
+        spec = Landmarks(self.on, slide, origins, label, first)
         given = None if start is None else self._condition("start", start)
         starts = None if given is None else column(given)
         details = WindowDetails(starts=starts, start_condition=given)
@@ -286,7 +281,8 @@ class Stream(StreamJoins):
             scheme: How frames of ``delta`` and ``aggregate`` lie to each other: ``"partition"``,
                 ``"advancing"``, ``mt.adjacent("10 seconds")``, ``mt.cover("drained")``,
                 ``mt.cover("saturated")`` or ``"unconstrained"``.
-            longest: Report only the longest frame of each key; for a batch.
+            longest: Report only the longest frame of each key, the first of equals: at the end of
+                a batch, or of a stream that ``mt.end`` ends.
             fragments: Report an open frame as ``partial`` as soon as it is certain, and again
                 whenever it has grown by this much.
             missing: What a missing row does. A row is missing if a schedule expected it or if its

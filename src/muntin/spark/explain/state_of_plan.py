@@ -141,7 +141,8 @@ def _of_frames(plan: FramePlan) -> StateProfile:
             record, bounded = f"{record}, which keep all values of the open frame", False
     kept = KeptPart(plan.operator.contents.cells.accumulators, "frame")
     aggregates = f"the aggregates of each open frame, {kept.size} each{kept.more}"
-    parts = (_PENDING, record, *([aggregates] if plan.columns else []))
+    longest = ["the longest frame of every key so far"] if framing.longest else []
+    parts = (_PENDING, record, *([aggregates] if plan.columns else []), *longest)
     growing = bool(plan.columns) and not kept.bounded and not framing.overlapping
     if bounded and not growing:
         return _always(*parts)

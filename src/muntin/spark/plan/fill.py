@@ -296,6 +296,7 @@ class FillPlan(PlanParts):
     def check_streams(self) -> None:
         if self.plain.is_streaming:
             self.plain.check_streams()
+            self._check_longest()
         tables = [source for source in self.sources if not source.source.df.isStreaming]
         if tables and self.stored:
             raise ArgumentError(
@@ -306,6 +307,16 @@ class FillPlan(PlanParts):
         if not tables:
             for source in self.sources:
                 source.source.check_other("fills")
+
+    def _check_longest(self) -> None:
+        """Raise if only the longest frame of a stream is filled: all rows would be kept for it."""
+        if getattr(self.plain.spec, "longest", False):
+            raise ArgumentError(
+                "longest",
+                True,
+                "which frame of a stream is the longest is known only when it ends, and until then "
+                "every row that may fill it would be kept; fill it in a batch, or fill all frames",
+            )
 
     @property
     def compares(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -27,7 +27,7 @@ from muntin.expressions.spark_expressions import (
     Travelling,
 )
 from muntin.expressions.types import check, no_aggregate
-from muntin.operators.frames.arrow_kind import FrameOperatorInputs
+from muntin.operators.frames.arrow_kind import FrameOperatorInputs, time_axis
 from muntin.operators.frames.batch_runs import in_batch
 from muntin.operators.frames.build import build
 from muntin.operators.frames.kinds.aggregate import refuse_unbounded
@@ -40,6 +40,8 @@ from muntin.spark.plan.tied_rows import TieColumns
 from muntin.spark.plan.windows import WindowPlan
 from muntin.specs.frames.frame_kind import MISSING, Operand
 from muntin.specs.frames.framing import Framing
+from muntin.specs.frames.kinds import Boundary
+from muntin.specs.lengths import Duration
 
 #: Muntin's own columns of a frame without aggregates.
 WHOLE = ("frame_id", "frame_start", "frame_end", "n", "n_missing", "status")
@@ -306,18 +308,27 @@ class FramePlan(WindowPlan):
     def operator(self) -> FrameOperator:
         return build(self.framing, self.frame_types)
 
+    def _anchors(self, zone: str) -> tuple[int, ...]:
+        """Return the ticks from which slots are counted, and the steps of a boundary of times."""
+        slots, kind = super()._anchors(zone), self.framing.kind
+        if not isinstance(kind, Boundary) or not isinstance(kind.every, Duration):
+            return slots
+        axis = replace(time_axis(self._types["f0"]), zone=zone)
+        return (*slots, axis.default_origin(axis.length("every", kind.every)))
+
     @property
     def batch_operator(self) -> Operator:
         return in_batch(self.operator)
 
     def check_streams(self) -> None:
         super().check_streams()
-        if self.framing.longest:
+        if self.framing.longest and self.source.control is None:
             raise ArgumentError(
                 "longest",
                 True,
-                "which frame is the longest is known only when input ends, and a stream does not; "
-                "leave it out, or read a batch",
+                "which frame is the longest is known only when the stream ends, and nothing ends "
+                "this one; add control=mt.control(spark, folder), in which mt.end(folder) ends it, "
+                "or read a batch",
             )
         refuse_unbounded(self.framing, self.operator)
 

@@ -27,7 +27,8 @@ class FramingFunction:
     ``columns`` are the columns that it reads: names, or SQL text. A row in which one of them is
     null is a missing row. ``state`` is an empty dictionary when a frame opens. It may hold numbers,
     text and booleans, and lists and dictionaries (keyed by text) of them. Anything that a
-    checkpoint would not restore exactly is refused.
+    checkpoint would not restore exactly is refused. If it is ``overlapping``, frames may open while
+    others are open, and each has a state of its own.
 
     >>> class Dropping(FramingFunction):
     ...     '''From a row until the level has fallen by ten.'''
@@ -50,6 +51,8 @@ class FramingFunction:
 
     #: The columns that it reads.
     columns: Sequence[str] = ()
+    #: True if ``open`` is called at every row, also while frames are open.
+    overlapping: bool = False
 
     @property
     def name(self) -> str:
@@ -57,7 +60,7 @@ class FramingFunction:
         return type(self).__name__
 
     def open(self, row: Mapping[str, Any], state: dict[str, Any]) -> bool:
-        """Return True if a frame opens with this row; called while none is open."""
+        """Return True if a frame opens with this row; called while none is open, or always."""
         raise NotImplementedError
 
     def update(self, row: Mapping[str, Any], state: dict[str, Any]) -> bool:
@@ -74,7 +77,7 @@ class CompiledFraming:
 
     ``row`` is an array of doubles, one for each of ``columns``. ``state`` is an array of
     ``numbers`` doubles, all zero when a frame opens. The methods are static, and Numba must be able
-    to compile them.
+    to compile them. If it is ``overlapping``, frames may open while others are open.
 
     >>> class Rising(CompiledFraming):
     ...     columns = ("level",)
@@ -98,6 +101,8 @@ class CompiledFraming:
     columns: Sequence[str] = ()
     #: How many numbers it remembers about an open frame.
     numbers: int = 0
+    #: True if ``open`` is called at every row, also while frames are open.
+    overlapping: bool = False
 
     @property
     def name(self) -> str:
@@ -106,7 +111,7 @@ class CompiledFraming:
 
     @staticmethod
     def open(row: Any, state: Any) -> bool:
-        """Return True if a frame opens with this row; called while none is open."""
+        """Return True if a frame opens with this row; called while none is open, or always."""
         raise NotImplementedError
 
     @staticmethod
@@ -137,6 +142,14 @@ class OwnKind(FrameKind):
         return f"own({self.name})"
 
     @property
+    def schemes(self) -> tuple[str, ...]:
+        return ("unconstrained",) if self.framing.overlapping else ("disjoint",)
+
+    @property
+    def overlap_reason(self) -> str | None:
+        return f"{self.name}.overlapping" if self.framing.overlapping else None
+
+    @property
     def operands(self) -> tuple[Operand, ...]:
         return tuple(Operand("columns", column, "argument") for column in self.framing.columns)
 
@@ -160,4 +173,8 @@ def own_kind(framing: OwnFraming) -> OwnKind:
     numbers = getattr(framing, "numbers", 0)
     if type(numbers) is not int or numbers < 0:
         raise ArgumentError("numbers", numbers, f"{framing.name}.numbers counts what it remembers")
+    if not isinstance(framing.overlapping, bool):
+        raise ArgumentError(
+            "overlapping", framing.overlapping, f"{framing.name}.overlapping is True or False"
+        )
     return OwnKind(framing, framing.name)

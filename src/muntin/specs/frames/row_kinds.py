@@ -72,19 +72,23 @@ class Cluster(FrameKind):
 
     Given its first row, ``k`` rows within a duration ``d`` have the chance ``P(N >= k - 1)``, where
     N is Poisson with mean ``rate * d / per``. Of overlapping clusters the least likely is a frame.
+    With a ``weight`` a row counts as that many events, and N is compared with the sum of the
+    weights of the rows after the first.
     """
 
     p: float
     rate: float
     per: Length
+    weight: object
     word: ClassVar[str] = "density"
     null_is_missing: ClassVar[bool] = False
     least_rows: ClassVar[int] = 2
 
-    def __init__(self, p: object, rate: object, per: object) -> None:
+    def __init__(self, p: object, rate: object, per: object, weight: object = None) -> None:
         object.__setattr__(self, "p", _between("p", p, 1.0, "a chance between 0 and 1"))
         object.__setattr__(self, "rate", _between("rate", rate, None, "rows per `per`, above 0"))
         object.__setattr__(self, "per", positive_length("per", per))
+        object.__setattr__(self, "weight", weight)
 
     @property
     def lengths(self) -> tuple[Length, ...]:
@@ -92,7 +96,16 @@ class Cluster(FrameKind):
 
     @property
     def label(self) -> str:
-        return f"density(p={self.p}, rate={self.rate}, per={self.per})"
+        weight = "" if self.weight is None else f", weight={shown(self.weight)}"
+        return f"density(p={self.p}, rate={self.rate}, per={self.per}{weight})"
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        return () if self.weight is None else (Operand("weight", self.weight, "value"),)
+
+    @property
+    def own_columns(self) -> tuple[str, ...]:
+        return ("chance",)
 
     def held_rows(self, framing: FramingProperties) -> tuple[str, bool]:
         return "the rows that may still be part of a cluster", True

@@ -7,6 +7,7 @@ found among the held rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, ClassVar
@@ -15,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.aggregates.bind import bind
+from muntin.errors import UnsupportedTypeError
 from muntin.kernels.arrays import EVER, Ints, Mask
 from muntin.kernels.frames import records
-from muntin.kernels.frames.clusters import Scan, clusters
+from muntin.kernels.frames.clusters import Scan, chance_of, clusters
 from muntin.kernels.frames.density import decided, flag, needed, over, windows_of
 from muntin.kernels.frames.records import FINAL, FOUND, NEVER, OPEN, POINT, UNTIL_NEXT, is_open
 from muntin.kernels.grouping import KeyedTables, find_keys
@@ -59,11 +61,41 @@ class ArrowDensity(ArrowKind):
         return DensityFrames, {"per": per, "sign": kind.sign, "limit": kind.limit}
 
 
+#: The largest weight of a row, so that sums of many fit 64 bits.
+_HEAVIEST = 2**40
+
+
 @dataclass(frozen=True)
 class ArrowCluster(ArrowKind):
-    """Reads nothing of a row but its place."""
+    """Reads the weight of a row, if rows have one, besides its place."""
 
     number: ClassVar[int] = records.DENSITY
+
+    @classmethod
+    def check_types(cls, kind: Cluster, types: Sequence[pa.DataType]) -> None:
+        for type_ in types:
+            if not pa.types.is_integer(type_):
+                raise UnsupportedTypeError(
+                    f"{kind.label} counts events, so a weight is a whole number, but it is "
+                    f"{type_}; cast it to bigint"
+                )
+
+    @property
+    def value_names(self) -> Sequence[str]:
+        return ("whole",) if self.types else ()
+
+    def values(self, operands: list[pa.Array]) -> dict[str, pa.Array]:
+        if not operands:
+            return {}
+        whole = operands[0].cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+        return {"whole": pa.array(np.clip(whole, 0, _HEAVIEST))}
+
+    @property
+    def own_fields(self) -> Sequence[pa.Field]:
+        return (pa.field("chance", pa.float64()),)
+
+    def own_columns(self, frames: np.ndarray) -> list[pa.Array]:
+        return [pa.array(np.ascontiguousarray(frames["chance"]))]
 
     def own_operator(
         self, framing: Framing, inputs: FrameOperatorInputs
@@ -203,7 +235,9 @@ class ClusterFrames(HeldRowFrames):
         complete: Ints,
         ended: bool,
     ) -> FoundFrames:
-        scanned = clusters(rows.starts, rows.order, complete, ended, self.axis, self.scan)
+        weight = np.ascontiguousarray(rows.read("whole")) if self.kind.types else None
+        known = rows.starts, rows.order, complete, ended
+        scanned = clusters(*known, self.axis, self.scan, weight)
         frames = np.zeros(len(scanned.key), FOUND)
         frames["key"], frames["low"], frames["high"] = scanned.key, scanned.low, scanned.high + 1
         for name in ("start", "held_from"):
@@ -211,4 +245,5 @@ class ClusterFrames(HeldRowFrames):
         for name in ("end", "held_to"):
             frames[name] = rows.order[scanned.high]
         frames["n"], frames["status"] = scanned.high - scanned.low + 1, FINAL
+        frames["chance"] = [chance_of(log) for log in scanned.log_chance.tolist()]
         return FoundFrames(frames, scanned.needed, {})

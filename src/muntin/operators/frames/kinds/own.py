@@ -9,10 +9,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from muntin.errors import OwnFramingError, UnsupportedTypeError
+from muntin.errors import UnsupportedTypeError
 from muntin.kernels.frames import records
 from muntin.kernels.frames.own import (
     Answers,
@@ -40,8 +39,10 @@ from muntin.operators.frames.arrow_kind import (
     is_number,
 )
 from muntin.operators.frames.key_memory import KeyMemory, StepContext
+from muntin.operators.frames.kinds.own_overlapping import OverlappingOwnFrames
 from muntin.operators.frames.operator import FrameOperator
 from muntin.operators.frames.ordered_rows import OrderedRows
+from muntin.operators.frames.own_calls import OwnCalls, compiled_errors, matrix
 from muntin.operators.protocol import key_fields
 from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.own_function import (
@@ -80,7 +81,8 @@ class ArrowOwn(ArrowKind):
         self, framing: Framing, inputs: FrameOperatorInputs
     ) -> tuple[type[FrameOperator], dict[str, Any]]:
         assert isinstance(framing.kind, OwnKind)
-        return OwnFrames, {"own": framing.kind.framing, "digest": inputs.digest}
+        own = {"own": framing.kind.framing, "digest": inputs.digest}
+        return (OverlappingOwnFrames if framing.overlapping else OwnFrames), own
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,9 @@ class OwnFrames(FrameOperator):
         assert isinstance(self.own, FramingFunction)
         kept = self.memory.spread(now.keyed, now.remembered, "own").to_pylist()
         states = [json.loads(text) if text else {} for text in kept]
-        frames = _FramingByRow(self.own, self.record, rows, records).run(states, now.ended)
+        frames = _FramingByRow(OwnCalls(self.own), self.record, rows, records).run(
+            states, now.ended
+        )
         written = [json.dumps(state) for state in states]
         return frames, {"own": pa.array(written, pa.string())}
 
@@ -124,16 +128,12 @@ class OwnFrames(FrameOperator):
             column = self.memory.spread(now.keyed, now.remembered, name).fill_null(0.0)
             numbers[:, place] = column.to_numpy(zero_copy_only=False)
         walk = compiled_walk(Answers(self.digest, own.open, own.update, own.close))
-        values, place_ = _matrix(rows, len(self.kind.types)), np.zeros(2, np.int64)
+        values, place_ = matrix(rows, len(self.kind.types)), np.zeros(2, np.int64)
         columns = self.record, rows.starts, rows.order, rows.what, rows.read("reach"), rows.gap
         room, parts = np.zeros(max(1024, len(rows) // 8), FOUND), []
         while place_[0] < len(now.keyed):
-            try:
+            with compiled_errors(own):
                 n = walk(*columns, values, int(now.ended), records, numbers, room, place_)
-            except Exception as error:
-                raise OwnFramingError(
-                    own.name, "cannot be compiled or failed:", str(error)
-                ) from error
             parts.append(room[:n].copy())
         also = {name: pa.array(numbers[:, place].copy()) for place, name in enumerate(names)}
         return (np.concatenate(parts) if parts else room[:0]), also
@@ -143,7 +143,7 @@ class OwnFrames(FrameOperator):
 class _FramingByRow:
     """Calls a framing function in Python about one row after the other."""
 
-    own: FramingFunction
+    calls: OwnCalls
     asked: np.ndarray
     rows: OrderedRows
     records: np.ndarray
@@ -151,7 +151,7 @@ class _FramingByRow:
     def run(self, states: list[dict[str, Any]], ended: bool) -> np.ndarray:
         """Return the frames found; ``states`` is what the function remembers about each key."""
         room, parts = np.zeros(MOST, FOUND), [np.zeros(0, FOUND)]
-        values, modes = self._values(), self.records["mode"]
+        values, modes = self.calls.values(self.rows), self.records["mode"]
         rows, reach = self.rows, self.rows.read("reach").astype(np.int64)
         real = (rows.what == REAL).tolist()
         # A kernel call costs more than its work on one row, so calls without any work are left out.
@@ -174,83 +174,10 @@ class _FramingByRow:
                 keep(end_key(self.asked, self.records, key, room))
         return np.concatenate(parts)
 
-    def _values(self) -> list[dict[str, Any]]:
-        columns = list(self.own.columns)
-        table = self.rows.table.select([f"f{place}" for place in range(len(columns))])
-        values = [dict(zip(columns, row.values(), strict=True)) for row in table.to_pylist()]
-        source = self.rows.source
-        return values if source is None else [values[row] if row >= 0 else {} for row in source]
-
     def _answer(self, opened: bool, row: dict[str, Any], state: dict[str, Any]) -> int:
-        if opened and self._asked("update", row, state):
-            return EXTENDS | (EXTENDS_LAST if self._asked("close", row, state) else 0)
+        if opened and self.calls.ask("update", row, state):
+            return EXTENDS | (EXTENDS_LAST if self.calls.ask("close", row, state) else 0)
         state.clear()
-        if self._asked("open", row, state):
-            return OPENS | (OPENS_LAST if self._asked("close", row, state) else 0)
+        if self.calls.ask("open", row, state):
+            return OPENS | (OPENS_LAST if self.calls.ask("close", row, state) else 0)
         return 0
-
-    def _asked(self, method: str, row: dict[str, Any], state: dict[str, Any]) -> bool:
-        try:
-            answer = bool(getattr(self.own, method)(row, state))
-        except Exception as error:
-            problem = f"failed: {type(error).__name__}: {error}; the row was {row}"
-            raise OwnFramingError(self.own.name, method, problem) from error
-        # Checked after every call, so that a batch refuses what a stream could not have kept.
-        if not _plainly_kept(state):
-            problem = _not_kept(state, "state", set())
-            if problem:
-                raise OwnFramingError(self.own.name, method, f"{problem}; {_KEPT}")
-        return answer
-
-
-_KEPT = (
-    "state keeps numbers, text, truths, None, and lists and dictionaries (keyed by text) of them"
-)
-#: Longer whole numbers cannot be read back from text.
-_MOST_BITS = 14_000
-
-
-def _plainly_kept(state: dict[str, Any]) -> bool:
-    """Return True if a quick look shows that a checkpoint restores the state exactly."""
-    return all(
-        type(name) is str
-        and (type(value) in (float, bool, str) or (type(value) is int and value.bit_length() < 64))
-        for name, value in state.items()
-    )
-
-
-def _not_kept(value: Any, where: str, seen: set[int]) -> str:
-    """Return which part of a state a checkpoint would not restore exactly, or ""."""
-    kind = type(value)
-    if kind is int:
-        long = value.bit_length() > _MOST_BITS
-        return f"leaves a number of too many digits in {where}" if long else ""
-    if value is None or kind in (float, str, bool):
-        return ""
-    if kind not in (list, dict):
-        return f"leaves a {kind.__name__} in {where}"
-    if id(value) in seen:
-        return f"leaves in {where} what is in state already, and would become two"
-    seen.add(id(value))
-    parts = enumerate(value) if kind is list else value.items()
-    for name, part in parts:
-        if kind is dict and type(name) is not str:
-            return f"leaves a key {name!r} of type {type(name).__name__} in {where}"
-        problem = _not_kept(part, f"{where}[{name!r}]", seen)
-        if problem:
-            return problem
-    return ""
-
-
-def _matrix(rows: OrderedRows, columns: int) -> npt.NDArray[np.float64]:
-    """Return the values that a compiled function reads: a line of doubles for each row."""
-    matrix = np.zeros((len(rows), columns))
-    source = rows.source
-    for place in range(columns):
-        column = rows.table[f"f{place}"].combine_chunks().cast(pa.float64()).fill_null(0.0)
-        values = column.to_numpy(zero_copy_only=False)
-        if source is None:
-            matrix[:, place] = values
-        elif len(values):
-            matrix[:, place] = np.where(source >= 0, values[np.maximum(source, 0)], 0.0)
-    return matrix

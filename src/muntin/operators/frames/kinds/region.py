@@ -198,4 +198,4 @@ class RegionFrames(HeldRowFrames):
             edges = np.searchsorted(swept.member_of[order], np.arange(len(certain) + 1))
             low_row, high_row = edges[:-1][frames["low"]], edges[1:][frames["low"]]
             results += self.contents.of_stretches(cells, low_row, high_row)
-        return pa.Table.from_arrays(results, schema=self.result_schema)
+        return self._reported(results, frames)
