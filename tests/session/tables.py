@@ -28,6 +28,8 @@ TRAFFIC = [
 #: key, y, w: rows that are joined with those of LINE.
 PAIRS = [("a", 1, 10), ("b", 4, 20), ("a", 6, 30)]
 NAMES = [("a", "north"), ("b", "south")]
+#: k, began, ended, note: frames that are stored.
+NIGHTS = [("a", 0, 2, "short"), ("b", 1, 6, "long"), ("a", 5, 5, "at once"), ("b", 7, 8, None)]
 
 
 def tables(spark: SparkSession) -> dict[str, Any]:
@@ -40,5 +42,6 @@ def tables(spark: SparkSession) -> dict[str, Any]:
         "traffic": road,
         "road": mt.stream(road, on="ts"),
         "pairs": spark.createDataFrame(PAIRS, "key STRING, y INT, w INT"),
+        "nights": spark.createDataFrame(NIGHTS, "k STRING, began INT, ended INT, note STRING"),
         "names": spark.createDataFrame(NAMES, "key STRING, name STRING"),
     }

@@ -55,13 +55,21 @@ def test_nothing_is_opened_before_it_is_needed(session: SqlSession) -> None:
 def test_a_clause_leaves_out_the_schedule_of_its_stream(spark: SparkSession) -> None:
     session = SqlSession(spark, open_source=Opened())
     session.sql(CREATE.replace("ON x BY k;", "ON x BY k SCHEDULE 1;", 1))
-    framing = "SELECT k, frame_start, n FROM line [FRAME DENSITY count(*) >= 2 PER 3{}]"
-    with pytest.raises(mt.SqlError, match="density and SCHEDULE contradict"):
-        session.sql(framing.format(""))
+    framing = "SELECT k, frame_start, n FROM line [FRAME BOUNDARY k{}]"
     plain = SqlSession(spark, open_source=Opened())
     plain.sql(CREATE)
     expected = sorted(map(str, lines(plain.sql(framing.format("")))))
     assert sorted(map(str, lines(session.sql(framing.format(" SCHEDULE NONE"))))) == expected
+    assert sorted(map(str, lines(session.sql(framing.format(""))))) != expected
+
+
+def test_a_density_needs_no_schedule(spark: SparkSession) -> None:
+    session, plain = (SqlSession(spark, open_source=Opened()) for _ in range(2))
+    session.sql(CREATE.replace("ON x BY k;", "ON x BY k SCHEDULE 1;", 1))
+    plain.sql(CREATE)
+    framing = "SELECT k, frame_start, n FROM line [FRAME DENSITY count(*) >= 2 PER 3]"
+    expected = sorted(map(str, lines(plain.sql(framing))))
+    assert sorted(map(str, lines(session.sql(framing)))) == expected
     assert expected
 
 

@@ -12,10 +12,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 import muntin as mt
 from muntin.parser.parse import parse_query
+from muntin.parser.statements import ConnectorCall
 from muntin.session.session import SqlSession
 from muntin.spark.connectors.sinks.registry import open_sink
+from muntin.spark.connectors.sources.registry import open_source
 from muntin.testing.replay import Replay, replay
-from tests.session.tables import LINE, NAMES
+from tests.session.tables import LINE, tables
 
 ROWS = [dict(zip("kxv", row, strict=True)) for row in LINE]
 #: The results of every micro-batch.
@@ -32,8 +34,8 @@ def line(spark: SparkSession) -> Iterator[Replay]:
 def played(line: Replay, text: str, folder: Path) -> Batches:
     """Return a query's results on a stream, micro-batch by micro-batch, until it has ended."""
     stream = line.stream("x", "k", mt.slack(1), shards=2)
-    names = line.spark.createDataFrame(NAMES, "key STRING, name STRING")
-    answer = SqlSession(line.spark, {"line": stream, "names": names}).answer(parse_query(text))
+    given = {**tables(line.spark), "line": stream}
+    answer = SqlSession(line.spark, given).answer(parse_query(text))
     found: Batches = []
 
     def keep(batch: DataFrame, number: int) -> None:
@@ -51,15 +53,20 @@ def played(line: Replay, text: str, folder: Path) -> Batches:
         "SELECT n.name, sum(v) AS total, window_end FROM line [RANGE 4 SLIDE 2 WATTR x] AS l "
         "JOIN names AS n ON l.k = n.key WHERE v > 1 GROUP BY n.name HAVING total > 4",
         "SELECT k, frame_start, frame_end, avg(v) AS mean FROM line [FRAME THRESHOLD v > 3]",
+        "SELECT k, note, frame_start, count(*) AS n, sum(v) AS s FROM nights "
+        "[STORED FRAMES START began END ended PATTR k] FILL line AFTER 1",
+        "SELECT k, l.v, frame_end, count(n.y) AS n FROM (SELECT *, x + 3 AS until FROM line) AS l "
+        "[STORED FRAMES START x END until PATTR k DISORDER SLACK 1] "
+        "FILL pairs AS n ON y MATCHING (k = key)",
     ],
-    ids=["windows", "frames"],
+    ids=["windows", "frames", "stored frames", "a stream of stored frames"],
 )
 def test_a_stream_answers_as_a_batch(line: Replay, text: str, tmp_path: Path) -> None:
     spark = line.spark
-    stored = mt.stream(spark.createDataFrame(LINE, "k STRING, x INT, v INT"), on="x", by="k")
-    names = spark.createDataFrame(NAMES, "key STRING, name STRING")
-    expected = sorted(tuple(row) for row in mt.sql(text, line=stored, names=names).collect())
-    found = sorted(row for batch in played(line, text, tmp_path) for row in batch)
+    given = tables(spark)
+    given["line"] = mt.stream(given["line"], on="x", by="k")
+    expected = sorted((tuple(row) for row in mt.sql(text, **given).collect()), key=str)
+    found = sorted((row for batch in played(line, text, tmp_path) for row in batch), key=str)
     assert found == expected
     assert found
 
@@ -340,3 +347,44 @@ def test_a_quiet_key_is_passed_over_by_the_clock(spark: SparkSession, tmp_path: 
     query.stop()
     source.remove()
     assert sorted(found) == [("a", 5, 5), ("b", 5, 1)]
+
+
+def test_a_heartbeat_closes_the_windows_of_a_silent_stream(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    source = tmp_path / "rows"
+    spark.sql("SELECT current_timestamp() AS ts").write.parquet(str(source))
+    create = (
+        f"CREATE STREAM calls FROM parquet('{source}') (ts TIMESTAMP) ON ts "
+        "HEARTBEAT EVERY 1 SECOND BEHIND 1 SECOND;"
+    )
+    session = SqlSession(spark, open_source=opened_files, streaming=True)
+    rows = session.sql(create + "SELECT count(*) AS n FROM calls [TUMBLING 2 SECONDS]")
+    found: list[int] = []
+    writer = rows.writeStream.foreachBatch(
+        lambda batch, number: found.extend(row.n for row in batch.collect())
+    )
+    query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    deadline = time.monotonic() + 90
+    while not found and time.monotonic() < deadline and query.isActive:
+        time.sleep(0.5)
+    query.stop()
+    assert found == [1]
+
+
+def test_a_heartbeat_punctuates_timestamps(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "rows").mkdir()
+    create = f"CREATE STREAM s FROM json('{tmp_path}/rows') (x INT) ON x HEARTBEAT;"
+    session = SqlSession(spark, open_source=opened_files, streaming=True)
+    with pytest.raises(mt.ArgumentError, match=r"HEARTBEAT punctuates timestamps.*type int"):
+        session.sql(create + "SELECT count(*) AS n FROM s [TUMBLING 2]")
+    batch = SqlSession(spark, open_source=opened_files)
+    assert batch.sql(create + "SELECT count(*) AS n FROM s [TUMBLING 2]").collect() == []
+
+
+def opened_files(
+    spark: SparkSession, call: ConnectorCall, schema: str | None, live: bool
+) -> DataFrame:
+    """Open the files of a source, as a session of the command line does."""
+    arguments = call.name, call.arguments, call.options, schema
+    return open_source(spark, *arguments, streaming=live).df

@@ -8,6 +8,7 @@ The words come in any order:
     SESSION GAP length        WITHIN length               LANDMARK FIRST
     LATCH length              PREFIX text                 TIEBREAK column, ...
     UNFINISHED KEEP|DROP|FLAG DISORDER ...                FRAME ... (see frame_clause)
+    STORED FRAMES ... (see stored_frames_clause)
 
 An attribute is a column, ``row-num`` (rows as they arrive), ``rank(column)`` (rows by a column) or
 ``arrival-ts``, the time at which Spark reads a row. The kind of windows follows from the words that
@@ -44,6 +45,7 @@ from muntin.parser.expressions import (
 )
 from muntin.parser.frame_clause import read_frames
 from muntin.parser.statements import Method
+from muntin.parser.stored_frames_clause import read_stored_frames
 
 #: Attributes that need no column: the order in which rows arrive, and the time at which they do.
 ROW_NUM = "row-num"
@@ -67,9 +69,7 @@ def read_bracket(cursor: Cursor) -> Clause:
     if cursor.next_is("FRAME"):
         return read_frames(cursor)
     if cursor.next_is("STORED"):
-        problem = "frames that are stored already cannot be filled in SQL"
-        expected = "mt.frames(df, by=...).fill(...) in Python, or a join on frame_start"
-        cursor.fail(problem, expected=expected)
+        return read_stored_frames(cursor)
     draft = Draft(cursor.text)
     start = cursor.offset
     while not cursor.done:

@@ -1,7 +1,8 @@
 """``CREATE STREAM | TABLE | QUERY | TRIGGER``.
 
 CREATE STREAM name FROM source(...) [(column type, ...)] ON column [BY column, ...]
-              [DISORDER ...] [SCHEDULE length [ORIGIN constant]]
+              [DISORDER ...] [HEARTBEAT [EVERY length] [BEHIND length]]
+              [SCHEDULE length [ORIGIN constant]]
 CREATE TABLE name FROM source(...) [(column type, ...)]
 CREATE QUERY name AS query [INTO sink(...)] [LATE INTO sink(...)]
 CREATE TRIGGER name ON query DO action(...)
@@ -14,11 +15,12 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
+from muntin.errors import ArgumentError
 from muntin.parser.cursor import Cursor
 from muntin.parser.dialect import parse_tree, written
 from muntin.parser.disorder_clause import read_disorder
-from muntin.parser.errors import SqlError
-from muntin.parser.expressions import read_constant
+from muntin.parser.errors import SqlError, argument_refused
+from muntin.parser.expressions import read_constant, read_length
 from muntin.parser.frame_clause import read_schedule
 from muntin.parser.lexer import is_word, name_token
 from muntin.parser.query import read_query
@@ -31,6 +33,7 @@ from muntin.parser.statements import (
     CreateTrigger,
     Statement,
 )
+from muntin.specs.heartbeat import Heartbeat
 
 _VALUE = "a constant: a text, a number, TRUE, FALSE, NULL or ARRAY(...)"
 _SOURCE = "a source such as csv('traffic.csv', header => true)"
@@ -54,13 +57,10 @@ def _stream(cursor: Cursor) -> CreateStream:
     name, source, schema = _sourced(cursor)
     on: str | None = None
     by: tuple[str, ...] = ()
-    disorder = schedule = None
+    disorder = schedule = heartbeat = None
     seen: set[str] = set()
-    words = ("ON", "BY", "DISORDER", "SCHEDULE")
+    words = ("ON", "BY", "DISORDER", "HEARTBEAT", "SCHEDULE")
     while not cursor.done:
-        if cursor.next_is("HEARTBEAT"):
-            problem = "a heartbeat that punctuates cannot be written in SQL"
-            cursor.fail(problem, expected="IDLE CLOCK in DISORDER, or mt.heartbeat(...) in Python")
         at = cursor.offset
         word = cursor.choice(*words)
         if word in seen:
@@ -72,11 +72,27 @@ def _stream(cursor: Cursor) -> CreateStream:
             by = cursor.names("a key column")
         elif word == "DISORDER":
             disorder = read_disorder(cursor, lambda c: c.next_is(*words))
+        elif word == "HEARTBEAT":
+            heartbeat = _heartbeat(cursor)
         else:
             schedule = read_schedule(cursor)
     if on is None:
         cursor.fail(expected="ON and the column that progresses, such as ON ts")
-    return CreateStream(name, source, schema, on, by, disorder, schedule, place)
+    return CreateStream(name, source, schema, on, by, disorder, schedule, place, heartbeat)
+
+
+def _heartbeat(cursor: Cursor) -> Heartbeat:
+    """Read how often the clock makes a row, and how far behind the clock the stream may be."""
+    start, given = cursor.offset, dict[str, str]()
+    while cursor.next_is("EVERY", "BEHIND"):
+        at, word = cursor.offset, cursor.take().text
+        if word.lower() in given:
+            raise SqlError(f"{word} is given twice", cursor.text, at)
+        given[word.lower()] = read_length(cursor)
+    try:
+        return Heartbeat(**given)
+    except ArgumentError as error:
+        raise argument_refused(error, cursor.text, start) from None
 
 
 def _table(cursor: Cursor) -> CreateTable:

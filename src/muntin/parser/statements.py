@@ -15,11 +15,22 @@ from muntin.parser.dialect import offset_of, written
 from muntin.parser.errors import Position, place_at
 from muntin.specs.disorder import Disorder
 from muntin.specs.frames.schemes import Schedule, Scheme
+from muntin.specs.heartbeat import Heartbeat
 
 #: A constant as it can be written in an argument list; an array is a tuple.
 Constant = str | int | float | bool | None | tuple["Constant", ...]
-#: The methods of ``mt.stream(...)`` that make windows or frames.
-Method = Literal["window", "tumbling", "landmark", "latch", "rows", "by_tuple", "session", "frames"]
+#: The methods of ``mt.stream(...)`` that make windows or frames, and frames that are stored.
+Method = Literal[
+    "window",
+    "tumbling",
+    "landmark",
+    "latch",
+    "rows",
+    "by_tuple",
+    "session",
+    "frames",
+    "stored_frames",
+]
 #: The methods of ``mt.stream(...)`` that combine two streams, or resample one.
 Aligning = Literal["join", "zipper", "asof", "lookup", "resample"]
 #: What a catalog stores.
@@ -222,7 +233,7 @@ class Query:
 
 @dataclass(frozen=True)
 class CreateStream:
-    """``CREATE STREAM name FROM source (schema) ON ts BY k DISORDER ... SCHEDULE ...``."""
+    """``CREATE STREAM name FROM source (schema) ON ts BY k DISORDER ... HEARTBEAT ...``."""
 
     name: str
     source: ConnectorCall
@@ -232,6 +243,7 @@ class CreateStream:
     disorder: Disorder | None
     schedule: Schedule | None
     place: Position = field(compare=False)
+    heartbeat: Heartbeat | None = None
 
     def __str__(self) -> str:
         parts = [f"CREATE STREAM {self.name} FROM {self.source}"]
@@ -239,6 +251,7 @@ class CreateStream:
         parts += [f"ON {self.on}"]
         parts += [f"BY {', '.join(self.by)}"] if self.by else []
         parts += [] if self.disorder is None else [f"DISORDER {self.disorder}"]
+        parts += [] if self.heartbeat is None else [f"HEARTBEAT {self.heartbeat}"]
         parts += [] if self.schedule is None else [f"SCHEDULE {self.schedule}"]
         return " ".join(parts)
 

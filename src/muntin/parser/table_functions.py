@@ -43,6 +43,7 @@ from muntin.parser.statements import (
     Query,
     Windowing,
 )
+from muntin.parser.stored_frames_clause import STORED_FRAMES_ARGUMENTS
 
 _RELATION = "a stream, a table or a query in parentheses"
 _SIDE = "a stream, a table, a query in parentheses or stream(...)"
@@ -227,6 +228,7 @@ _WINDOWS: Mapping[str, _Function[Method]] = {
     ),
     "session": _Function("session", (GAP, *_COMMON), ("gap",)),
     "frames": _Function("frames", (Argument("kind", read_kind), *FRAME_ARGUMENTS), ("kind",)),
+    "stored_frames": _Function("stored_frames", STORED_FRAMES_ARGUMENTS),
 }
 _KEYS = (Argument("on", arguments.column), Argument("key", arguments.matching))
 _WHERE = Argument("where", arguments.condition)

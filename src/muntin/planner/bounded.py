@@ -26,6 +26,7 @@ from muntin.spark.plan.join import JoinPlan
 from muntin.spark.plan.plan import PlanParts
 from muntin.spark.plan.resample import InstantRowsPlan, ResamplePlan
 from muntin.spark.plan.windows import WindowPlan
+from muntin.specs.fill import StoredFramesSpec
 from muntin.specs.frames.framing import Framing
 from muntin.specs.join import Asof
 from muntin.specs.row_windows import SequenceSpec
@@ -68,7 +69,7 @@ def _storage_of_windows(parts: PlanParts) -> Storage:
     filling = parts.filled if isinstance(parts, TableFillPlan) else parts
     plain = filling.plain if isinstance(filling, FillPlan) else filling
     spec = plain.spec if isinstance(plain, WindowPlan) else None
-    segments = "frames" if isinstance(spec, Framing) else "windows"
+    segments = "frames" if isinstance(spec, Framing | StoredFramesSpec) else "windows"
     scratch = "empty"
     if isinstance(spec, SequenceSpec | Framing):
         scratch = "rows that punctuation has not passed"

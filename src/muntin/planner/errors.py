@@ -34,6 +34,7 @@ from muntin.parser.statements import (
     Query,
     Windowing,
 )
+from muntin.parser.stored_frames_clause import STORED_FRAMES_ARGUMENTS
 from muntin.parser.table_functions import function_arguments
 from muntin.planner.aggregates import known_aggregates
 from muntin.spark.run_sql import Rejection, rejection, unlogged
@@ -124,6 +125,8 @@ def _arguments(clause: Placed) -> Sequence[Argument]:
             return FILL_ARGUMENTS
         case Windowing(method="frames"):
             return FRAME_ARGUMENTS
+        case Windowing(method="stored_frames"):
+            return STORED_FRAMES_ARGUMENTS
     return WINDOW_ARGUMENTS
 
 

@@ -169,16 +169,26 @@ def open_relation(
     """
     table = find_table(query, clause.table, clause.place, scope, subquery)
     rows = rows_of(table)
-    on = clause.on
-    if on is None:
-        on = table.on if isinstance(table, Stream) else ARRIVAL if _arriving(clause) else None
+    on = _column_along(clause, table)
     if on is None:
         problem = "these windows have no column to lie along"
         expected = "WATTR and a column, or a stream that was declared with ON"
         raise SqlError(problem, query.text, clause.place, expected=expected)
     if (arrival or on == ARRIVAL) and ARRIVAL not in rows.columns:
         rows = with_arrival(rows, ARRIVAL)
-    return Relation(table, rows, spelt(query, clause, rows, on))
+    role = "start" if clause.method == "stored_frames" else "on"
+    return Relation(table, rows, spelt(query, clause, rows, on, role))
+
+
+def _column_along(clause: Windowing, table: Table) -> str | None:
+    """Return the column that windows lie along: that of the clause, else that of the stream."""
+    stored = clause.method == "stored_frames"
+    given = clause.arguments.get("start") if stored else clause.on
+    if given is not None:
+        return str(given)
+    if isinstance(table, Stream):
+        return table.on
+    return "frame_start" if stored else ARRIVAL if _arriving(clause) else None
 
 
 def spelt(query: Query, clause: Windowing, rows: DataFrame, name: str, role: str = "on") -> str:

@@ -25,7 +25,8 @@ from muntin.spark.api.control import heartbeat
 from muntin.spark.api.frame_kinds import KINDS
 from muntin.spark.api.frames import Frames
 from muntin.spark.api.plan import Plan
-from muntin.spark.api.segments import Filled, Segments, Windowed
+from muntin.spark.api.segments import Filled, Segments, Stored, Windowed
+from muntin.spark.api.stored_frames import stored_frames
 from muntin.spark.api.stream import Stream, stream
 from muntin.spark.columns import DataFrame, column, condition
 from muntin.spark.plan.window_ids import with_wid
@@ -59,7 +60,7 @@ class _Source:
     """Rows that aggregates take: the stream's own, or those that fill its windows."""
 
     columns: Columns
-    windows: Windowed | Frames | Filled
+    windows: Windowed | Frames | Stored | Filled
 
 
 def planned(
@@ -71,6 +72,10 @@ def planned(
     scope: Scope,
 ) -> PlannedWindows:
     """Return the results of windows for a SELECT."""
+    if windowing.method == "stored_frames" and not windowing.fills:
+        problem = "nothing fills these frames, and they have no rows of their own"
+        expected = "FILL and a stream or table after the bracket"
+        raise SqlError(problem, query.text, windowing.place, expected=expected)
     segments = segmented(query, windowing, source, roles.group, scope)
     own = _Source(Columns(windowing.alias, source.df.columns), segments)
     fills = [
@@ -93,6 +98,7 @@ def _plan(
     sources = [own, *fills]
     for number, aggregate in enumerate(parts.aggregates):
         place = _source_of(query, aggregate, sources)
+        _check_own_rows(query, aggregate, sources, place)
         result = _result(query, aggregate, sources[place], name_of(number))
         results.setdefault(place, []).append(result)
     for place, fill in enumerate(windowing.fills, 1):
@@ -100,8 +106,20 @@ def _plan(
             problem = f"no aggregate takes the rows of {fill.alias}, so it would fill nothing"
             expected = f"an aggregate of its rows such as count({fill.alias}.x), or no FILL"
             raise SqlError(problem, query.text, fill.place, expected=expected)
-    plans = [sources[place].windows.plan(*columns) for place, columns in sorted(results.items())]
+    windows = [(sources[place].windows, columns) for place, columns in sorted(results.items())]
+    plans = [rows.plan(*columns) for rows, columns in windows if not isinstance(rows, Stored)]
     return plans[0] if len(plans) == 1 else combine(*plans)
+
+
+def _check_own_rows(
+    query: Query, aggregate: exp.Expr, sources: Sequence[_Source], place: int
+) -> None:
+    """Raise if an aggregate takes the rows of stored frames, which have none."""
+    if isinstance(sources[place].windows, Stored):
+        problem = "a stored frame has no rows of its own that could be aggregated"
+        filling = sources[-1].columns.alias
+        expected = f"an aggregate of the rows that fill, such as count({filling}.x)"
+        raise SqlError(problem, query.text, query.at(aggregate), expected=expected)
 
 
 def _source_of(query: Query, aggregate: exp.Expr, sources: Sequence[_Source]) -> int:
@@ -220,8 +238,10 @@ def check_disorder(query: Query, windowing: Windowing, source: Stream) -> None:
 
 def segmented(
     query: Query, windowing: Windowing, source: Stream, group: Sequence[str], scope: Scope
-) -> Windowed | Frames:
+) -> Windowed | Frames | Stored:
     """Return the windows or frames of a stream, still without aggregates."""
+    if windowing.method == "stored_frames":
+        return _stored(query, windowing, source)
     given = {name: value for name, value in windowing.arguments.items() if name != "schedule"}
     with located(query, windowing):
         arguments = {name: _value(name, value) for name, value in given.items()}
@@ -232,6 +252,21 @@ def segmented(
         windows = getattr(source, windowing.method)(**arguments)
     assert isinstance(windows, Windowed | Frames)
     return windows
+
+
+def _stored(query: Query, windowing: Windowing, source: Stream) -> Stored:
+    """Return frames that are rows of a relation."""
+    given = dict(windowing.arguments)
+    given.pop("start", None)
+    columns = Columns(windowing.alias, source.df.columns)
+    for name in ("end", "along"):
+        match given.get(name):
+            case str() as one:
+                given[name] = columns.spelt(one) or one
+            case tuple() as several:
+                given[name] = tuple(columns.spelt(one) or one for one in several)
+    with located(query, windowing):
+        return stored_frames(replace(source, schedule=None), **given)  # type: ignore[arg-type]
 
 
 def _framing(query: Query, kind: KindOfFrame, scope: Scope) -> OwnFraming:
@@ -318,6 +353,9 @@ def roles_of(
     if inside:
         by = tuple(declared if partition is None else partition)
         return Roles(by, tuple(name for name in groups if name not in by))
+    if windowing.method == "stored_frames":
+        # Results have every column of a stored frame, so groups add none.
+        return Roles(tuple(declared if partition is None else partition))
     if windowing.method == "frames":
         by = tuple(partition if partition is not None else declared or groups)
         other_groups = [name for name in groups if name not in by]

@@ -82,6 +82,8 @@ def translate_select(
     if parts.aggregates or grouped:
         _check_pivots(query, node)
         for column, own in _outside(parts, results, columns):
+            if windowing.method == "stored_frames":
+                _check_renamed(query, windowing, column, columns.spelt(own), relation.on)
             check_call_of(query, column, node, scope, {node.name: relation.df}, known)
             _refuse(query, column, own, columns, results.df.columns)
     check_no_spark_aggregate(query, parts, node, scope, {**inner, node.name: results.df}, known)
@@ -154,6 +156,10 @@ def _roles(query: Query, windowing: Windowing, relation: Relation, parts: Select
     partition = windowing.by
     if partition is not None:
         partition = tuple(spelt(query, windowing, relation.df, name, "by") for name in partition)
+    elif windowing.method == "stored_frames" and relation.declared is None:
+        problem = "it is not clear by which columns rows are matched with these frames"
+        expected = "PATTR column, PATTR NONE, or a stream that was declared with BY"
+        raise SqlError(problem, query.text, windowing.place, expected=expected)
     declared = relation.declared.by if relation.declared else ()
     return roles_of(query, windowing, partition, declared, parts.groups)
 
@@ -175,6 +181,17 @@ def _outside(
 def _alias_in(items: Sequence[exp.Expr], name: str) -> bool:
     """Return whether a name is an alias of the select list, which ORDER BY may use."""
     return any(item.alias.casefold() == name.casefold() for item in items if item.alias)
+
+
+def _check_renamed(
+    query: Query, windowing: Windowing, column: exp.Column, own: str | None, start: str
+) -> None:
+    """Raise if a column is a bound of stored frames, which has another name in the results."""
+    if own is not None:
+        bound = "frame_start" if own == start else "frame_end"
+        problem = f"{own} has another name in the results of these frames"
+        expected = f"{windowing.arguments.get('prefix', '')}{bound}"
+        raise SqlError(problem, query.text, query.at(column), expected=expected)
 
 
 def _refuse(

@@ -29,6 +29,7 @@ from muntin.planner.relations import Scope, Table
 from muntin.planner.translate import TranslatedQuery, tables_of, translate
 from muntin.session.catalog import Catalog, Declared, kind_of, refusal, unnamed
 from muntin.session.triggers.trigger import ACTIONS
+from muntin.spark.api.control import heartbeat
 from muntin.spark.api.plan import Plan
 from muntin.spark.api.stream import Stream, stream
 from muntin.spark.columns import DataFrame, SparkSession
@@ -156,18 +157,34 @@ class SqlSession:
         df = self.open_source(self.spark, declared.source, declared.schema, live)
         if isinstance(declared, CreateTable):
             return df
-        # A stream whose control rows say nothing but its end would report nothing before it.
-        ends = live and declared.disorder is not None
-        control = self.control(declared) if ends and self.control is not None else None
         opened: Stream = stream(
             df,
             declared.on,
             declared.by,
             declared.disorder,
-            control=control,
+            control=self._control_rows(declared, df) if live else None,
             schedule=declared.schedule,
         )
         return opened
+
+    def _control_rows(self, declared: CreateStream, df: DataFrame) -> list[DataFrame]:
+        """Return the control rows of a stream: its heartbeat, and those that report its end."""
+        sources, beat = [], declared.heartbeat
+        if beat is not None:
+            type_ = df.schema[declared.on].dataType if declared.on in df.columns else None
+            if type_ is not None and type_.typeName() != "timestamp":
+                raise ArgumentError(
+                    "ON",
+                    declared.on,
+                    "a HEARTBEAT punctuates timestamps with zone, and it has type "
+                    f"{type_.simpleString()}; IDLE CLOCK in DISORDER brings the clock alone",
+                )
+            sources.append(heartbeat(self.spark, beat.every, beat.behind))
+        # A stream whose control rows say nothing but its end would report nothing before it.
+        if self.control is not None and (sources or declared.disorder is not None):
+            control = self.control(declared)
+            sources += [] if control is None else [control]
+        return sources
 
     def _check_not_reading(self, created: CreateQuery, query: Query, seen: set[str]) -> None:
         """Raise if a query reads itself, directly or through others."""

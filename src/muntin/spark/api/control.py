@@ -13,7 +13,7 @@ import re
 import time
 import uuid
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from functools import reduce
 from pathlib import Path
@@ -25,9 +25,10 @@ from pyspark.sql import types as spark_types
 
 from muntin.errors import ArgumentError, UnknownColumnError
 from muntin.spark.columns import column, condition, problem, progressing, to_arrow
+from muntin.spark.exchange.messages import KEY_PUNCTUATION
 from muntin.specs.axis import Domain
 from muntin.specs.disorder import Disorder, Each, PerKey, Punctuated, disorder_or_none
-from muntin.specs.lengths import Duration, parse_length
+from muntin.specs.heartbeat import Heartbeat
 
 _SCHEMA = "kind STRING, value STRING"
 _CONTROLS = "it is mt.control(...) or mt.heartbeat(...), or a list of both"
@@ -52,25 +53,50 @@ def end(folder: str | Path) -> None:
 
 
 def punctuate(folder: str | Path, value: object, key: object = None) -> None:
-    """Write that no more rows below ``value`` will come, of any key.
+    """Write that no more rows below ``value`` will come, of any key or of one.
 
-    A value that the stream's ``on`` cannot have is ignored there, and counted in the query's
-    progress under ``control_refused``. A ``key`` is refused: punctuation for one key comes in the
-    stream itself, with ``mt.punctuated(..., key=True)``.
+    A stream takes punctuation for one key if its disorder has progress for each key:
+    ``mt.per_key(...)``, or ``mt.punctuated(key=True)`` where it comes from outside alone. What a
+    stream cannot take is ignored there, and counted in the query's progress under
+    ``control_refused``.
+
+    Args:
+        folder: The folder that was given to :func:`control`.
+        value: A value of ``on``: a number, or a time.
+        key: The key that it is for: a value of the ``by`` column, or a list with one for each of
+            several columns; a list of None is the null key.
     """
-    if key is not None:
-        raise ArgumentError(
-            "key",
-            key,
-            "punctuation from outside is for all keys; for one key mark rows of the stream: "
-            "disorder=mt.punctuated('...', key=True)",
-        )
     text = str(value)
     if isinstance(value, bool) or not (_is_moment(text) or _is_number(text)):
         raise ArgumentError(
             "value", value, "it must be a finite number or a time such as '2026-01-01 08:00:00'"
         )
-    _write(folder, {"kind": "punctuation", "value": text})
+    if key is None:
+        _write(folder, {"kind": "punctuation", "value": text})
+    else:
+        _write(folder, key_punctuation(text, key))
+
+
+def key_punctuation(value: object, key: object) -> dict[str, object]:
+    """Return the control row that punctuates one key."""
+    parts = list(key) if isinstance(key, list | tuple) else [key]
+    told = json.dumps({"value": str(value), "key": [_key_text(part) for part in parts]})
+    return {"kind": KEY_PUNCTUATION, "value": told}
+
+
+def _key_text(part: object) -> str | None:
+    """Return a part of a key as text that a worker reads; raise if it cannot be one."""
+    match part:
+        case None | str():
+            return part
+        case bool():
+            return str(part).lower()
+        case int() | float() | Decimal():
+            return str(part)
+        case date():
+            return part.isoformat()
+    expected = "it is a text, a number, a boolean, a date or a time, or a list of such values"
+    raise ArgumentError("key", part, expected)
 
 
 def heartbeat(
@@ -93,17 +119,14 @@ def heartbeat(
         punctuate: False brings the clock alone, which is what ``mt.clock(...)`` needs, and suits
             every kind of ``on``.
     """
-    seconds = _whole_seconds(every)
-    late = parse_length("behind", behind)
-    if not isinstance(late, Duration) or late.negative:
-        raise ArgumentError("behind", behind, "it is a length of time such as '30 seconds'")
+    beat = Heartbeat(every, behind)
     now = F.col("timestamp")
     rows = [F.struct(F.lit("clock").alias("kind"), _text(now).alias("value"))]
     if punctuate:
-        before = now - F.expr(f"INTERVAL {late.micros} MICROSECONDS")
+        before = now - F.expr(f"INTERVAL {beat.behind_micros} MICROSECONDS")
         rows.append(F.struct(F.lit("punctuation").alias("kind"), _text(before).alias("value")))
     beats = spark.readStream.format("rate").option("rowsPerSecond", 1).load()
-    control = beats.where(F.col("value") % seconds == 0).select(
+    control = beats.where(F.col("value") % beat.seconds == 0).select(
         F.explode(F.array(*rows)).alias("r")
     )
     return marked(control.select("r.kind", "r.value"), punctuates=punctuate)
@@ -183,13 +206,6 @@ def checked_control(
             )
     union = reduce(DataFrame.unionByName, sources) if sources else None
     return union, any(brings_clock(source) for source in sources)
-
-
-def _whole_seconds(every: object) -> int:
-    length = parse_length("every", every)
-    if isinstance(length, Duration) and length.positive and length.micros % 1_000_000 == 0:
-        return length.micros // 1_000_000
-    raise ArgumentError("every", every, "it is a number of whole seconds, such as '5 seconds'")
 
 
 def _text(moment: Column) -> Column:

@@ -9,7 +9,7 @@ from pyspark.sql.types import NumericType
 
 from muntin.errors import ArgumentError, UnknownColumnError
 from muntin.spark.api.segments import Stored
-from muntin.spark.api.stream import stream
+from muntin.spark.api.stream import Stream, stream
 from muntin.specs.disorder import Disorder
 from muntin.specs.fill import CLOSED, HALF_OPEN, LEFT_OPEN, OPEN, StoredFramesSpec
 from muntin.specs.windows import column_name
@@ -50,6 +50,19 @@ def frames(
         prefix: Put before ``frame_start`` and ``frame_end`` in the results.
     """
     described = stream(df, start, by, disorder, control=control, shards=shards)
+    return stored_frames(described, end, bounds=bounds, along=along, prefix=prefix)
+
+
+def stored_frames(
+    described: Stream,
+    end: str = "frame_end",
+    *,
+    bounds: str = "[]",
+    along: Sequence[str] | None = None,
+    prefix: str = "",
+) -> Stored:
+    """Return frames that are rows of a stream or table, which begin where the rows lie."""
+    df, start = described.df, described.on
     if end not in df.columns:
         raise UnknownColumnError("end", str(end), df.columns)
     if df.schema[end].dataType != df.schema[start].dataType:

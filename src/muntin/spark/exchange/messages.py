@@ -37,6 +37,8 @@ PUNCTUATIONS, EVERYWHERE, KEYED = "punctuations", "everywhere", "keyed"
 PASSED = "passed"
 #: The kind of a message that counts control rows which cannot be read.
 CONTROL_REFUSED = "control_refused"
+#: The kind of a control row that is punctuation for one key; its value is JSON.
+KEY_PUNCTUATION = "key_punctuation"
 #: Rows that the map side combines at once: many, but few enough for memory.
 ROWS_AT_ONCE = 1_000_000
 #: A payload has at most about this size.
