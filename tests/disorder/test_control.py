@@ -7,14 +7,19 @@ from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pytest
 
 import muntin as mt
 from muntin.errors import ArgumentError
-from muntin.spark.exchange.messages import DATA
-from muntin.spark.exchange.routing import announce, shard_label
+from muntin.kernels.hashing import shard_of
+from muntin.operators.progress.per_key import PerKeyPunctuator
+from muntin.operators.progress.progress import Punctuator
+from muntin.spark.exchange.control_rows import announce
+from muntin.spark.exchange.messages import DATA, control_of, decode
+from muntin.spark.exchange.routing import InputRoute, shard_label
 from muntin.specs.axis import Axis, Domain
 
 X, TS = Axis(Domain.INTEGER), Axis(Domain.TIMESTAMP)
@@ -58,12 +63,18 @@ def test_a_local_folder_may_be_written_as_a_uri(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def told(axis: Axis, *rows: tuple[Any, Any]) -> list[tuple[int, str, int | None, int]]:
+def messages_of(axis: Axis, rule: Punctuator, *rows: tuple[Any, Any]) -> list[dict[str, Any]]:
+    """Return the messages of control rows to two shards."""
     batch = pa.RecordBatch.from_pylist(
         [{"kind": kind, "value": value} for kind, value in rows],
         schema=pa.schema([("kind", pa.string()), ("value", pa.string())]),
     )
-    messages = [row for out in announce(axis, 2, DATA, iter([batch])) for row in out.to_pylist()]
+    route = InputRoute(DATA, None, ("k0",), rule, 2)  # type: ignore[arg-type]
+    return [row for out in announce(axis, route, iter([batch])) for row in out.to_pylist()]
+
+
+def told(axis: Axis, *rows: tuple[Any, Any]) -> list[tuple[int, str, int | None, int]]:
+    messages = messages_of(axis, Punctuator(0), *rows)
     return [(row["shard"], row["kind"], row["progress"], row["n"]) for row in messages]
 
 
@@ -101,7 +112,76 @@ def test_what_cannot_be_read_is_counted_once_and_ignored(axis: Axis, kind: Any, 
     assert [row[1] for row in messages[1:]] == ["end", "end"]
 
 
-def test_punctuation_for_one_key_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(mt.ArgumentError, match="punctuation from outside is for all keys; for one"):
-        mt.punctuate(tmp_path, 5, key="a")
+@pytest.mark.parametrize(
+    ("key", "written"),
+    [
+        ("a", ["a"]),
+        (7, ["7"]),
+        ([None], [None]),
+        ((True, Decimal("1.50")), ["true", "1.50"]),
+        ([date(2026, 1, 2), datetime(2026, 1, 2, 3)], ["2026-01-02", "2026-01-02T03:00:00"]),
+    ],
+)
+def test_a_punctuation_for_one_key_is_written_as_json(
+    tmp_path: Path, key: object, written: list[str | None]
+) -> None:
+    mt.punctuate(tmp_path, 5, key=key)
+    (file,) = tmp_path.iterdir()
+    row = json.loads(file.read_text())
+    assert row["kind"] == "key_punctuation"
+    assert json.loads(row["value"]) == {"value": "5", "key": written}
+
+
+@pytest.mark.parametrize("key", [b"a", {"k": 1}, [["a"]]])
+def test_a_key_that_no_column_can_have_is_refused(tmp_path: Path, key: object) -> None:
+    with pytest.raises(ArgumentError, match=r"key=.*a text, a number, a boolean, a date or a time"):
+        mt.punctuate(tmp_path, 5, key=key)
     assert not list(tmp_path.iterdir())
+
+
+#: For each type: what is written of a key, and the key.
+KEYS: list[tuple[pa.DataType, str | None, object]] = [
+    (pa.string(), "a", "a"),
+    (pa.string(), None, None),
+    (pa.int32(), "7", 7),
+    (pa.bool_(), "true", True),
+    (pa.float64(), "-0.0", 0.0),
+    (pa.decimal128(10, 2), "1.5", Decimal("1.50")),
+    (pa.date32(), "2026-01-02", date(2026, 1, 2)),
+    (pa.timestamp("us"), "2026-01-02T03:00:00", datetime(2026, 1, 2, 3)),
+    (
+        pa.timestamp("us", "UTC"),
+        "2026-01-02T03:00:00",
+        datetime(2026, 1, 2, 3, tzinfo=ZoneInfo("UTC")),
+    ),
+]
+
+
+@pytest.mark.parametrize(("type_", "written", "key"), KEYS, ids=lambda value: str(value))
+def test_the_shard_of_a_key_is_told(type_: pa.DataType, written: str | None, key: object) -> None:
+    rule = PerKeyPunctuator(0, X, (type_,))
+    row = ("key_punctuation", json.dumps({"value": "5", "key": [written]}))
+    (message,) = messages_of(X, rule, row)
+    assert (message["kind"], message["input"]) == ("keyed", control_of(DATA))
+    table = decode(message["payload"])
+    assert table.to_pylist() == [{"k0": key, "tick": 5}]
+    assert table.schema.field("k0").type == type_
+    keys = [table["k0"].combine_chunks()]
+    assert message["shard"] == shard_label(int(shard_of(keys, 1, 2)[0]))
+
+
+@pytest.mark.parametrize(
+    ("rule", "value", "key"),
+    [
+        (PerKeyPunctuator(0, X, (pa.int32(),)), "5", ["a"]),
+        (PerKeyPunctuator(0, X, (pa.int32(),)), "5", ["1", "2"]),
+        (PerKeyPunctuator(0, X, (pa.int32(),)), "soon", ["1"]),
+        (PerKeyPunctuator(0, X, (pa.int32(),)), "5", 7),
+        (Punctuator(0), "5", ["1"]),  # its progress is for all keys together
+    ],
+)
+def test_a_key_that_a_stream_cannot_take_is_counted(
+    rule: Punctuator, value: str, key: object
+) -> None:
+    row = ("key_punctuation", json.dumps({"value": value, "key": key}))
+    assert [m["kind"] for m in messages_of(X, rule, row)] == ["control_refused"]

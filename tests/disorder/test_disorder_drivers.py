@@ -42,10 +42,16 @@ def play(
     disorder: Disorder,
     batches: list[list[dict[str, Any]]],
     seconds: list[int] | None = None,
+    told: list[dict[str, int] | None] | None = None,
 ) -> tuple[set[tuple[int, str, int, int]], Played]:
-    """Return (micro-batch, key, window_start, rows) of every window of 5, and the played output."""
+    """Return (micro-batch, key, window_start, rows) of every window of 5, and the played output.
+
+    ``told`` is punctuation of single keys by control rows, for each micro-batch.
+    """
     now = None if seconds is None else [START + timedelta(seconds=s) for s in seconds]
-    played = replay(spark, batches, SCHEMA, clock=now, end=False, tasks=2, folder=folder)
+    played = replay(
+        spark, batches, SCHEMA, punctuation=told, clock=now, end=False, tasks=2, folder=folder
+    )
     stream = played.stream("x", "k", disorder, shards=3)
     output = played.play(stream.tumbling(5).plan("count(*) AS n"))
     counts = output.counts
@@ -115,6 +121,34 @@ def test_rows_of_the_stream_that_are_punctuation(
         ("a", None, "null_on"),
         ("a", 4, "late"),
     }
+
+
+def test_one_key_is_complete_because_somebody_says_so(spark: SparkSession, tmp_path: Path) -> None:
+    # batch   0      1          2
+    # a       1 7    told 5     3 (late) 8 told 10
+    # b       2      -          4 (in time)
+    batches = [[row(1), row(7), row(2, "b")], [], [row(3), row(8), row(4, "b")]]
+    told: list[dict[str, int] | None] = [None, {"a": 5}, {"a": 10, "c": 99}]
+    windows, output = play(spark, tmp_path, punctuated(key=True), batches, told=told)
+    assert windows == {(1, "a", 0, 1), (2, "a", 5, 2)}
+    assert [(r.k, r.x, r.reason, r.lateness) for r in output.refused] == [("a", 3, "late", 2)]
+    assert output.counts["control_refused"] == 0
+
+
+def test_a_stream_with_one_progress_counts_what_is_said_of_a_key(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    told: list[dict[str, int] | None] = [{"a": 50}, None]
+    windows, output = play(spark, tmp_path, slack(2), [[row(1)], [row(8)]], told=told)
+    assert windows == {(1, "a", 0, 1)}
+    assert output.counts["control_refused"] == 1
+
+
+def test_nothing_punctuates_a_stream_without_control_rows(spark: SparkSession) -> None:
+    df = spark.readStream.format("rate").load()
+    stream = mt.stream(df, on="value", by="timestamp", disorder=punctuated(key=True))
+    with pytest.raises(mt.ArgumentError, match="nothing punctuates the stream; add control=mt"):
+        stream.tumbling(5).plan("count(*) AS n")
 
 
 def test_slack_by_rows(spark: SparkSession, tmp_path: Path) -> None:

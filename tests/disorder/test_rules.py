@@ -111,6 +111,32 @@ def test_what_is_told_goes_for_every_key() -> None:
     assert shard_.remembered == 1  # b has the punctuation of the stream, so it is not stored
 
 
+#   per_key(2)   a   1      (8)              told about a alone: not 8 minus the slack
+#                b     2         9
+def test_what_is_told_about_a_key_goes_for_it_alone() -> None:
+    shard_ = shard(per_key(2))
+    assert of_keys(shard_.hears(row(1), row(2, "b")), "a", "b") == [-1, 0]
+    told = shard_.hears(row(9, "b"), keys={"a": 8, "c": 3})
+    assert before_of_keys(told, "a", "b", "c") == [-1, 0, None]
+    assert of_keys(told, "a", "b", "c", "d") == [8, 7, 3, None]
+    assert of_keys(shard_.hears(row(5), keys={"b": 1}), "a", "b", "c") == [8, 7, 3]
+
+
+def test_marks_and_what_is_told_go_together() -> None:
+    shard_ = shard(punctuated("p", key=True))
+    told = shard_.hears(row(4, mark=True), row(9, "b"), keys={"a": 3, "b": 6})
+    assert of_keys(told, "a", "b") == [4, 6]
+    assert shard_.punctuations == 1
+
+
+def test_a_key_that_is_told_about_is_not_silent() -> None:
+    shard_ = shard(per_key(idle=clock("5 seconds")))
+    shard_.hears(row(1), row(9, "b"), clock=0)
+    assert of_keys(shard_.hears(row(10, "b"), clock=4, keys={"a": 3}), "a", "b") == [3, 10]
+    assert of_keys(shard_.hears(row(12, "b"), clock=8), "a", "b") == [3, 12]
+    assert of_keys(shard_.hears(clock=9), "a", "b") == [12, 12]
+
+
 def test_a_key_one_tick_ahead_is_not_forgotten() -> None:
     shard_ = shard(per_key(0))
     shard_.hears(row(6), told=5)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -33,8 +33,17 @@ class Shard:
     punctuations: int = 0
     data: int = 0
 
-    def hears(self, *rows: Row, clock: int | None = None, told: int | None = None) -> Punctuation:
-        """Run one micro-batch, with its rows in two tasks; ``clock`` is in seconds."""
+    def hears(
+        self,
+        *rows: Row,
+        clock: int | None = None,
+        told: int | None = None,
+        keys: Mapping[str, int] | None = None,
+    ) -> Punctuation:
+        """Run one micro-batch, with its rows in two tasks; ``clock`` is in seconds.
+
+        ``told`` is punctuation from outside, and ``keys`` that for single keys.
+        """
         observed = [self.rule.observe(_table(part)) for part in (rows[::2], rows[1::2]) if part]
         seen = [on for on, _, _, mark in rows if on is not None and not mark]
         advanced = self.rule.advance(
@@ -46,6 +55,9 @@ class Shard:
                 clock=[None if clock is None else clock * 1_000_000],
                 everywhere=[o.everywhere for o in observed if o.everywhere is not None],
                 keyed=[o.keyed for o in observed if o.keyed is not None],
+                announced_keys=[
+                    pa.table({"k0": [key], "tick": [tick]}) for key, tick in (keys or {}).items()
+                ],
             ),
         )
         self.progress = Progress(**vars(advanced.progress))

@@ -53,7 +53,9 @@ def test_stream_equals_the_reference(spark: SparkSession) -> None:
 
 def streamed(spark: SparkSession, case: Case) -> Streamed:
     clock = [None if now is None else START + timedelta(seconds=now) for now in case.clocks]
-    played = replay(spark, case.batches, ddl(case), tasks=2, clock=clock)
+    played = replay(
+        spark, case.batches, ddl(case), tasks=2, clock=clock, punctuation=case.told_by_batch
+    )
     windows = plan(case, played.stream("on", "k", case.disorder, shards=3))
     return Streamed(windows, [played])
 

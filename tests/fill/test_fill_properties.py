@@ -179,7 +179,13 @@ def streamed(spark: SparkSession, case: FillCase) -> Streamed:
 
     def described(place: int, arriving: Arrivals, schedule: Any) -> mt.Stream:
         clock = [None if now is None else START + timedelta(seconds=now) for now in arriving.clocks]
-        played = replay(spark, arriving.batches, schema_of(arriving), clock=clock)
+        played = replay(
+            spark,
+            arriving.batches,
+            schema_of(arriving),
+            clock=clock,
+            punctuation=arriving.told_by_batch,
+        )
         replays.append(played)
         return mt.stream(
             played.df,

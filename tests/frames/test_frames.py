@@ -143,7 +143,7 @@ def test_stream_equals_the_reference(spark: SparkSession) -> None:
 
 def streamed(spark: SparkSession, case: FrameCase) -> Streamed:
     clock = [None if now is None else START + timedelta(seconds=now) for now in case.clocks]
-    played = replay(spark, case.batches, schema(case), clock=clock)
+    played = replay(spark, case.batches, schema(case), clock=clock, punctuation=case.told_by_batch)
     schedule = case.framing.schedule
     stream = played.stream("on", case.by, case.disorder, shards=3, schedule=schedule)
     return Streamed(plan(case, stream), [played])

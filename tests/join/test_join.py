@@ -137,7 +137,7 @@ def streamed(spark: SparkSession, case: TwoSides, planned: Callable[..., mt.Plan
     for side in case.sides:
         clock = [None if now is None else START + timedelta(seconds=now) for now in side.clocks]
         batches = [rows_of(batch) for batch in side.batches]
-        played = replay(spark, batches, schema(side), clock=clock)
+        played = replay(spark, batches, schema(side), clock=clock, punctuation=side.told_by_batch)
         replays.append(played)
         streams.append(
             mt.stream(played.df, "on", side.by, side.disorder, control=played.control, shards=2)

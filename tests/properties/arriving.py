@@ -82,6 +82,8 @@ class Arrivals:
     late: Any
     batches: Sequence[Sequence[dict[str, Any]]]
     clocks: Sequence[int | None]
+    #: For some micro-batches, up to where a key is complete by a control row.
+    told: Sequence[tuple[str | None, int] | None] = field(default=(), kw_only=True)
 
     @property
     def axis(self) -> Axis:
@@ -123,8 +125,36 @@ class Arrivals:
     def punctuated(self) -> list[MicroBatch]:
         """Return the micro-batches with the punctuation that the reference rule gives."""
         rule = Rule(self.disorder, self.axis, "on", self.by, lambda row: bool(row["mark"]))
-        pairs = zip(self.batches, self.clocks, strict=True)
-        return rule.punctuate([ArrivedRows(rows, _micros(now)) for rows, now in pairs])
+        batches = [
+            ArrivedRows(rows, _micros(now), {(key,): on for key, on in self.told_keys(place)})
+            for place, (rows, now) in enumerate(zip(self.batches, self.clocks, strict=True))
+        ]
+        return rule.punctuate(batches)
+
+    def told_keys(self, place: int) -> list[tuple[str | None, Any]]:
+        """Return the keys that a control row of a micro-batch punctuates, and their values."""
+        told = self.told[place] if place < len(self.told) else None
+        if told is None or self.rule not in ("key marks", "per key") or not self.by:
+            return []
+        return [(told[0], ON_TYPES[self.domain][2](told[1]))]
+
+    @property
+    def told_by_batch(self) -> list[dict[tuple[str | None], Any] | None]:
+        """The same for every micro-batch, as a replay takes them."""
+        told = [self.told_keys(place) for place in range(len(self.batches))]
+        return [{(key,): on for key, on in keys} or None for keys in told]
+
+    def announced_keys(self, place: int) -> list[pa.Table]:
+        """Return the same as messages to the shards."""
+        return [
+            pa.table(
+                {
+                    "k0": pa.array([key], pa.string()),
+                    "tick": pa.array([self.axis.floor("punctuation", on)], pa.int64()),
+                }
+            )
+            for key, on in self.told_keys(place)
+        ]
 
     def punctuator(self) -> Punctuator:
         """Return the punctuator of the rule, as the drivers run it."""
@@ -186,7 +216,7 @@ def steps(work: Operator, case: Arrivals, dealt: Sequence[Sequence[Sequence[Any]
     ``dealt`` has the rows of a micro-batch as its tasks get them.
     """
     rule, state, progress, ran = case.punctuator(), MemoryState(), Progress(), Ran()
-    for tasks, now in [*zip(dealt, case.clocks, strict=True), (None, None)]:
+    for place, (tasks, now) in enumerate([*zip(dealt, case.clocks, strict=True), (None, None)]):
         observed = [rule.observe(case.table(part)) for part in tasks or () if part]
         routed = [work.map_sides[0].route(part.rows) for part in observed if part.rows.num_rows]
         heard = ProgressMessages(
@@ -195,6 +225,7 @@ def steps(work: Operator, case: Arrivals, dealt: Sequence[Sequence[Sequence[Any]
             ended=tasks is None,
             everywhere=[part.everywhere for part in observed if part.everywhere is not None],
             keyed=[part.keyed for part in observed if part.keyed is not None],
+            announced_keys=[] if tasks is None else case.announced_keys(place),
         )
         advanced = rule.advance(state, progress, heard)
         progress = advanced.progress
@@ -241,6 +272,7 @@ def arrivals(
         "late": draw(st.sampled_from(["generous", "consistent"])),
         "batches": batches,
         "clocks": _running([draw(step) for _ in batches]),
+        "told": [draw(st.sampled_from(TOLD)) for _ in batches],
     }
 
 
@@ -338,6 +370,8 @@ def on_values(domain: Domain) -> list[Any]:
     return [*map(value, [*range(-8, 31), *range(11), *range(11)]), *[value(160)] * 2, *[None] * 4]
 
 
+#: Control rows for single keys: often near the rows, now and then of a key without rows.
+TOLD = [None] * 12 + [(key, on) for key in ("a", "a", "b", None, "z") for on in (-3, 2, 7, 12)]
 #: One key has most rows, because windows over few rows show little.
 KEYS = ("a", "a", "a", "a", "b", None)
 #: Keys, sensors and marks; drawn together, because every draw takes time.

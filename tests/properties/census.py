@@ -40,6 +40,8 @@ def events(case: Arrivals) -> Iterator[str]:
     yield from _lateness(case)
     if any(not rows for rows in case.batches[:-1]):
         yield "empty micro-batch"
+    if any(case.told_keys(place) for place in range(len(case.batches))):
+        yield "control row of a key"
     rows = [row for batch in case.batches for row in batch]
     if any(row["on"] is None for row in rows):
         yield "null on"

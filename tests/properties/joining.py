@@ -97,6 +97,7 @@ def _arrived(
         ended=number == last,
         everywhere=[part.everywhere for part in observed if part.everywhere is not None],
         keyed=[part.keyed for part in observed if part.keyed is not None],
+        announced_keys=case.announced_keys(number) if number < len(case.batches) else [],
     )
     advanced = rule.advance(_scope(state, place), progress[place], heard)
     ran.used[place] += sum(part.punctuations for part in observed) + sum(r.passed for r in routed)

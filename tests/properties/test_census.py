@@ -42,6 +42,7 @@ FLOORS = {
     "empty micro-batch": 20,
     "key with one row": 2,
     "row far ahead": 3,
+    "control row of a key": 5,
 }
 
 

@@ -126,7 +126,7 @@ def test_stream_equals_the_reference(spark: SparkSession) -> None:
 def streamed(spark: SparkSession, case: SequenceCase) -> Streamed:
     clock = [None if now is None else START + timedelta(seconds=now) for now in case.clocks]
     batches = rows_of(case, case.batches)
-    played = replay(spark, batches, schema(case), clock=clock)
+    played = replay(spark, batches, schema(case), clock=clock, punctuation=case.told_by_batch)
     stream = played.stream("on", case.by, case.disorder, shards=3)
     return Streamed(plan(case, stream), [played])
 

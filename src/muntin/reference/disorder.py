@@ -7,7 +7,7 @@ micro-batch everything is computed anew from all rows so far.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from muntin.reference.windows import END, Key, MicroBatch, Row
@@ -21,10 +21,14 @@ Who = tuple[Hashable, ...]
 
 @dataclass(frozen=True)
 class ArrivedRows:
-    """A micro-batch without punctuation: its rows, and the clock in microseconds."""
+    """A micro-batch without punctuation: its rows, and the clock in microseconds.
+
+    ``announced`` are values of ``on`` up to which single keys are complete, from outside.
+    """
 
     rows: Sequence[Row]
     clock: int | None = None
+    announced: Mapping[Who, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -82,11 +86,18 @@ class Rule:
         for row in marks:
             name = tuple(row[column] for column in self.by) if key else None
             greatest[name] = max(self._tick(row), greatest.get(name, self._tick(row)))
+        for name, tick in self._announced(so_far[-1]) if key else ():
+            greatest[name] = max(tick, greatest.get(name, tick))
         if not key:
             return replace(batch, punctuation=self._value(greatest.get(None)))
         return replace(
             batch, keys={k: self._value(t) for k, t in greatest.items() if k is not None}
         )
+
+    def _announced(self, batch: ArrivedRows) -> list[tuple[Who, int]]:
+        """Return the keys that were punctuated from outside, and up to which ticks."""
+        told = batch.announced.items()
+        return [(name, self.axis.floor("punctuation", value)) for name, value in told]
 
     def _is_mark(self, row: Row) -> bool:
         return self._placed(row) and self.where(row)
@@ -107,6 +118,8 @@ class Rule:
         for row in filter(self._placed, batch.rows):
             name = tuple(row[column] for column in columns)
             reached[name] = _later(reached.get(name), self._tick(row) - self._length(slack))
+        for name, tick in self._announced(batch):
+            reached[name] = _later(reached.get(name), tick)
         lead = self._lead(so_far, slack)
         for name in reached:
             if isinstance(idle, Follow):
@@ -126,7 +139,7 @@ class Rule:
             if batch.clock is not None:
                 clocks.append(batch.clock)
             names = [tuple(r[c] for c in columns) for r in batch.rows if self._placed(r)]
-            if name in names:
+            if name in names or name in batch.announced:
                 last = max(clocks, default=None)
         if not clocks:
             return False

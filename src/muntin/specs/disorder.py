@@ -108,6 +108,10 @@ class RowSlack(Disorder):
 
 
 # Compared by identity, because two PySpark columns cannot be compared.
+#: The condition of punctuation rows where there are none.
+OUTSIDE = "false"
+
+
 @dataclass(frozen=True, eq=False)
 class Punctuated(Disorder):
     """Rows for which a condition holds are punctuation, for all keys or for their own."""
@@ -127,8 +131,15 @@ class Punctuated(Disorder):
         return "punctuated for a key" if self.key else "punctuated for all keys"
 
     def __str__(self) -> str:
+        if self.from_outside:
+            return f"punctuated from outside, for {'each key' if self.key else 'all keys'}"
         condition = str(self.where).removeprefix("Column<'").removesuffix("'>")
         return f"punctuated where {condition}, {'for its key' if self.key else 'for all keys'}"
+
+    @property
+    def from_outside(self) -> bool:
+        """True if no row is punctuation, so that only control rows are."""
+        return isinstance(self.where, str) and self.where == OUTSIDE
 
 
 @dataclass(frozen=True)
@@ -231,12 +242,13 @@ def slack(length: object = None, *, rows: int | None = None, late: Late = "gener
     return Slack(late, _slack(length))
 
 
-def punctuated(where: object, *, key: bool = False, late: Late = "generous") -> Disorder:
+def punctuated(where: object = OUTSIDE, *, key: bool = False, late: Late = "generous") -> Disorder:
     """Declare that rows for which a condition holds are punctuation and not data.
 
     Args:
         where: SQL text or a PySpark column. The ``on`` of such a row promises that no more rows
-            below it will come. The row itself enters no window.
+            below it will come. The row itself enters no window. Without it no row is punctuation,
+            and it comes from outside alone, by ``mt.punctuate``.
         key: Whether it holds only for the row's own key, and not for the whole stream.
         late: What happens to late rows: ``generous`` or ``consistent``.
 

@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 from muntin.aggregates.own_aggregate import OwnAggregate
 from muntin.errors import ArgumentError
-from muntin.spark.api.control import marked
+from muntin.spark.api.control import key_punctuation, marked
 from muntin.spark.api.plan import Plan
 from muntin.spark.api.stream import Stream, stream
 from muntin.spark.columns import to_arrow
@@ -152,7 +152,8 @@ def replay(
         spark: The session to run in.
         batches: The rows of each micro-batch, in the order of arrival.
         schema: The columns as DDL text: ``"k STRING, ts TIMESTAMP, v DOUBLE"``.
-        punctuation: For each micro-batch, the value below which no more rows will come, or None.
+        punctuation: For each micro-batch, the value below which no more rows will come, or None;
+            a mapping has such values of single keys.
         clock: For each micro-batch, the time that it reports to the stream, as a heartbeat does, or
             None.
         end: Whether the stream ends after the last micro-batch, which reports every window.
@@ -192,6 +193,8 @@ def _write_control(folder: Path, number: int, value: object, clock: datetime | N
     rows: list[dict[str, object]] = []
     if isinstance(value, str) and value == END:
         rows.append({"kind": "end"})
+    elif isinstance(value, Mapping):
+        rows += [key_punctuation(on, key) for key, on in value.items()]
     elif value is not None:
         rows.append({"kind": "punctuation", "value": str(value)})
     if clock is not None:

@@ -133,6 +133,10 @@ class PerKeyPunctuator(Punctuator):
     keys: tuple[pa.DataType, ...]
     quiet: Quiet = field(default_factory=Quiet)
 
+    @property
+    def announced_keys(self) -> tuple[pa.DataType, ...]:
+        return self.keys
+
     def observe(self, rows: pa.Table) -> ObservedRows:
         ticks = to_ticks(rows["on"].combine_chunks(), self.axis)
         placed = ticks.refusal == 0
@@ -151,7 +155,7 @@ class PerKeyPunctuator(Punctuator):
             after = after.reaching(max(after.lead - self.quiet.follow, NEVER + 1))
         buckets = state.buckets(KEYS)
         held = [state.read(KEYS, bucket) for bucket in buckets]
-        if not held and not heard.keyed:
+        if not held and not heard.keyed and not heard.announced_keys:
             return AdvancedShard(after, punctuation(progress, after))
         names, reached = self._heard(heard, held)
         tracks = Tracks.of(pa.concat_tables(held)) if held else Tracks.unheard(names.slice(0, 0))
@@ -161,14 +165,16 @@ class PerKeyPunctuator(Punctuator):
         return AdvancedShard(after, punctuation(progress, after, by_key), changes)
 
     def _heard(self, heard: ProgressMessages, held: list[pa.Table]) -> tuple[pa.Table, Ints]:
-        """Return the keys whose rows came, and up to where these rows make each key complete."""
-        if not heard.keyed:
+        """Return the keys that were heard of, and up to where that makes each key complete.
+
+        Rows make a key complete up to the slack below them, control rows up to what they say.
+        """
+        if not heard.keyed and not heard.announced_keys:
             return held[0].slice(0, 0).drop_columns(["own", "heard"]), np.empty(0, np.int64)
-        messages = pa.concat_tables(heard.keyed)
-        names, ticks = greatest_of_keys(
-            messages.drop_columns(["tick"]), messages["tick"].to_numpy()
-        )
-        return names, ticks - (self.slack or 0)
+        messages = pa.concat_tables([*heard.keyed, *heard.announced_keys])
+        ticks = messages["tick"].to_numpy().copy()
+        ticks[: sum(table.num_rows for table in heard.keyed)] -= self.slack or 0
+        return greatest_of_keys(messages.drop_columns(["tick"]), ticks)
 
     def _ahead(self, moved: Moved, before: Progress, after: Progress) -> pa.Table | None:
         """Return the keys ahead of the stream with their punctuation; None if there are none."""

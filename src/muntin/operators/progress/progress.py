@@ -36,8 +36,9 @@ class ObservedRows:
 class ProgressMessages:
     """The messages of a micro-batch about progress.
 
-    ``seen`` has the largest ticks of the tasks. ``announced``, ``clock`` and ``ended`` come from
-    control rows. ``everywhere`` and ``keyed`` come from the punctuator's map side.
+    ``seen`` has the largest ticks of the tasks. ``announced``, ``clock``, ``ended`` and
+    ``announced_keys``, punctuation for single keys, come from control rows. ``everywhere`` and
+    ``keyed`` come from the punctuator's map side.
     """
 
     seen: Sequence[int | None] = ()
@@ -46,6 +47,7 @@ class ProgressMessages:
     ended: bool = False
     everywhere: Sequence[pa.Table] = ()
     keyed: Sequence[pa.Table] = ()
+    announced_keys: Sequence[pa.Table] = ()
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,11 @@ class Punctuator:
     """
 
     slack: int | None
+
+    @property
+    def announced_keys(self) -> tuple[pa.DataType, ...] | None:
+        """The types of keys that control rows may punctuate; None if the rule knows no keys."""
+        return None
 
     def observe(self, rows: pa.Table) -> ObservedRows:
         """Map side: return the rows, because every task sends its largest tick anyway."""

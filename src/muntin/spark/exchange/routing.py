@@ -14,7 +14,7 @@ state.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,14 +24,11 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from muntin.errors import ArgumentError
 from muntin.kernels.hashing import shard_of
 from muntin.operators.progress.progress import Progress, Punctuator
 from muntin.operators.protocol import MapSide, Operator
 from muntin.spark.columns import named
 from muntin.spark.exchange.messages import (
-    CONTROL_REFUSED,
-    DATA,
     EVERYWHERE,
     KEYED,
     MESSAGE,
@@ -46,7 +43,6 @@ from muntin.spark.exchange.messages import (
     encode,
 )
 from muntin.spark.exchange.shipping import shipped
-from muntin.specs.axis import Axis, Domain
 
 if TYPE_CHECKING:  # workers that read no files do not import what reads them
     from muntin.spark.scan.choose import InputRows
@@ -83,16 +79,27 @@ class InputRoute:
         map_side, shard_keys = operator.map_sides[source], tuple(operator.shard_keys[source])
         return cls(source, map_side, shard_keys, punctuator, shards, everywhere)
 
+    def by_shard(self, table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+        """Split a table by the shards of its keys."""
+        if table.num_rows == 0:
+            return
+        if self.shards == 1 or self.everywhere:
+            yield from ((shard, table) for shard in range(self.shards))
+            return
+        keys = [table[name].combine_chunks() for name in self.shard_keys]
+        shard = shard_of(keys, table.num_rows, self.shards)
+        # NumPy sorts 16-bit numbers by radix, which is several times faster.
+        small = shard.astype(np.uint16) if self.shards <= 2**16 else shard
+        order = np.argsort(small, kind="stable")
+        table, shard = table.take(pa.array(order)), shard[order]
+        cuts = [0, *(np.flatnonzero(np.diff(shard)) + 1).tolist(), len(shard)]
+        for start, end in itertools.pairwise(cuts):
+            yield int(shard[start]), table.slice(start, end - start)
+
 
 def routed(rows: InputRows, route: InputRoute) -> DataFrame:
     """Return the messages of the rows of an input."""
     return rows.df.mapInArrow(shipped(__name__, "route", route, rows.scan), MESSAGE)
-
-
-def announced(control: DataFrame, axis: Axis, shards: int, source: int = DATA) -> DataFrame:
-    """Return the messages of the control rows of an input."""
-    worker = shipped(__name__, "announce", axis, shards, source)
-    return control.mapInArrow(worker, MESSAGE)
 
 
 def route(
@@ -154,22 +161,8 @@ class _Sender:
             yield from self._flush()
             yield as_batch([self._message(s, "progress") for s in range(len(self.labels))])
 
-    def _by_shard(self, table: pa.Table | None) -> Iterator[tuple[int, pa.Table]]:
-        """Split a table by the shards of its keys."""
-        if table is None or table.num_rows == 0:
-            return
-        if len(self.labels) == 1 or self.route.everywhere:
-            yield from ((shard, table) for shard in range(len(self.labels)))
-            return
-        keys = [table[name].combine_chunks() for name in self.route.shard_keys]
-        shard = shard_of(keys, table.num_rows, len(self.labels))
-        # NumPy sorts 16-bit numbers by radix, which is several times faster.
-        small = shard.astype(np.uint16) if len(self.labels) <= 2**16 else shard
-        order = np.argsort(small, kind="stable")
-        table, shard = table.take(pa.array(order)), shard[order]
-        cuts = [0, *(np.flatnonzero(np.diff(shard)) + 1).tolist(), len(shard)]
-        for start, end in itertools.pairwise(cuts):
-            yield int(shard[start]), table.slice(start, end - start)
+    def _by_shard(self, table: pa.Table | None) -> Iterable[tuple[int, pa.Table]]:
+        return () if table is None else self.route.by_shard(table)
 
     def _flush(self) -> Iterator[pa.RecordBatch]:
         for shard, tables in enumerate(self.pending):
@@ -193,38 +186,6 @@ class _Sender:
         self.seq += 1
         place = (self.labels[shard], self.route.source, self.task, self.seq)
         return Message(*place, kind, self.progress, n, payload)
-
-
-def announce(
-    axis: Axis, shards: int, source: int, batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    """Turn control rows (``kind``, ``value``) of an input into messages to every shard.
-
-    A row that cannot be read is counted and otherwise ignored. It stays in its source, so a query
-    that failed because of it would fail again at every restart.
-    """
-    task, control = _task(), control_of(source)
-    labels = [shard_label(shard) for shard in range(shards)]
-    rows = (row for batch in batches for row in batch.to_pylist())
-    for seq, row in enumerate(rows, 1):
-        kind = row["kind"]
-        try:
-            tick = _tick_of(axis, kind, row["value"])
-        except ArgumentError:
-            yield as_batch([Message(labels[0], control, task, seq, CONTROL_REFUSED, n=1)])
-        else:
-            yield as_batch([Message(label, control, task, seq, kind, tick) for label in labels])
-
-
-def _tick_of(axis: Axis, kind: str | None, value: str | None) -> int | None:
-    match kind:
-        case "punctuation":
-            return axis.floor("punctuation", value)
-        case "clock":  # always a timestamp, for any type of `on`
-            return Axis(Domain.TIMESTAMP, zone=axis.zone).point("clock", value)
-        case "end" | "none":
-            return None
-    raise ArgumentError("kind", kind, "it is 'punctuation', 'clock', 'end' or 'none'")
 
 
 def tables_of(scan: ArrowScan | None, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:

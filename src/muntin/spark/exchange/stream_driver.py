@@ -171,6 +171,7 @@ def _advanced(
         ended=any(m.kind == "end" for m in control),
         everywhere=of_kind(data, EVERYWHERE),
         keyed=of_kind(data, KEYED),
+        announced_keys=of_kind(control, KEYED),
     )
     return route.punctuator.advance(_scoped(state, route.source), progress, heard)
 

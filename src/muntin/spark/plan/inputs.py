@@ -106,6 +106,14 @@ class StreamInput:
                 "every='5 seconds', punctuate=False), or control=[mt.control(...), "
                 "mt.heartbeat(...)]",
             )
+        told = isinstance(self.disorder, Punctuated) and self.disorder.from_outside
+        if told and self.control is None:
+            raise ArgumentError(
+                "disorder",
+                str(self.disorder),
+                "nothing punctuates the stream; add control=mt.control(spark, folder) for "
+                "mt.punctuate, or a condition on rows that are punctuation",
+            )
         check_stream(self.df.sparkSession)
 
 

@@ -13,8 +13,9 @@ from pyspark.sql import types as spark_types
 from muntin.operators.protocol import Operator
 from muntin.spark.columns import to_spark
 from muntin.spark.exchange import batch_driver, stream_driver
+from muntin.spark.exchange.control_rows import announced
 from muntin.spark.exchange.fingerprint import Fingerprint
-from muntin.spark.exchange.routing import InputRoute, StoredInput, announced, routed
+from muntin.spark.exchange.routing import InputRoute, StoredInput, routed
 from muntin.spark.exchange.shipping import shipped
 from muntin.spark.plan.inputs import PlanInput, StreamInput
 from muntin.spark.plan.plan_arguments import arguments
@@ -135,8 +136,8 @@ class PlanParts:
         """Return results, refused rows and counts of one streaming query, each with its tag."""
         routes = self._routes(self.operator, in_batch=False)
         control = [
-            announced(plan_input.control, plan_input.axis, self.shards, number)
-            for number, plan_input in enumerate(self.inputs)
+            announced(plan_input.control, plan_input.axis, route)
+            for route, plan_input in zip(routes, self.inputs, strict=True)
             if plan_input.control is not None
         ]
         messages = self._messages(routes, originals=keep_refused)
