@@ -1,4 +1,4 @@
-"""Windows of every kind are filled in batches with the rows that lie between their bounds."""
+"""Windows of every kind are filled with the rows that lie between their bounds."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import muntin as mt
+from muntin.spark.explain.state_profile import Bounded
 from muntin.testing import Replay, assert_same_rows, replay
+from tests.drivers.streams import play
 from tests.fill.routers import plain
 
 ROWS = [("a", n, n // 4) for n in (0, 1, 3, 4, 4, 7, 12, 13, 20)] + [("b", n, n) for n in (2, 9)]
 EVENTS = [(key, n) for n in range(-3, 26) for key in ("a", "b") if (n + (key == "b")) % 3]
 SCHEMA = "k STRING, n INT, m INT"
+AGGREGATES = ("count(*) AS events", "max(at) AS latest")
 LESS, UP_TO = operator.lt, operator.le
 #: The windows, the columns that bound them, and how the start and the end compare with rows.
 KINDS: dict[str, tuple[Callable[[mt.Stream], mt.Windowed], tuple[str, str], Any, Any]] = {
@@ -61,8 +64,17 @@ def events(spark: SparkSession) -> DataFrame:
 
 @pytest.fixture
 def later(spark: SparkSession) -> Iterator[Replay]:
-    names = ("k", "n", "m")
-    played = replay(spark, [[dict(zip(names, row, strict=True)) for row in ROWS]], SCHEMA)
+    in_order = sorted(ROWS, key=operator.itemgetter(1))
+    rows = [dict(zip(("k", "n", "m"), row, strict=True)) for row in in_order]
+    played = replay(spark, [rows[:3], rows[3:7], rows[7:8], rows[8:]], SCHEMA)
+    yield played
+    played.remove()
+
+
+@pytest.fixture
+def arriving(spark: SparkSession) -> Iterator[Replay]:
+    rows = [dict(zip(("k", "at"), row, strict=True)) for row in EVENTS]
+    played = replay(spark, [rows[:17], rows[17:22], rows[22:]], "k STRING, at INT")
     yield played
     played.remove()
 
@@ -125,11 +137,75 @@ def test_a_function_sees_the_rows_of_a_window(rows: DataFrame) -> None:
     ]
 
 
+def filled_in_a_batch(rows: DataFrame, events: DataFrame, name: str) -> list[dict[str, Any]]:
+    windows = KINDS[name][0](mt.stream(rows, "n", "k"))
+    return plain(windows.fill(events, on="at", before=1).agg(*AGGREGATES))
+
+
 @pytest.mark.parametrize("name", KINDS)
-def test_on_a_stream_they_are_refused(later: Replay, events: DataFrame, name: str) -> None:
-    windows = KINDS[name][0](later.stream("n", "k", mt.ordered()))
-    with pytest.raises(mt.ArgumentError, match="these windows can be filled in a batch"):
-        windows.fill(events, on="at")
+def test_a_stream_fills_a_stream(
+    rows: DataFrame, events: DataFrame, later: Replay, arriving: Replay, name: str
+) -> None:
+    """The windows of a stream are filled by another one, which is sometimes ahead of it."""
+    windows = KINDS[name][0](later.stream("n", "k", mt.slack(1), shards=2))
+    filling = arriving.stream("at", "k", mt.slack(2))
+    plan = windows.fill(filling, before=1).plan(*AGGREGATES)
+    played = play(plan)
+    found = [row.asDict() for row in played.results]
+    assert_same_rows(found, filled_in_a_batch(rows, events, name))
+    assert played.counts["rows_used"] == len(ROWS) + len(EVENTS)
+
+
+@pytest.mark.parametrize("name", ["rows", "session"])
+def test_a_table_fills_a_stream(
+    rows: DataFrame, events: DataFrame, later: Replay, name: str
+) -> None:
+    windows = KINDS[name][0](later.stream("n", "k", mt.slack(1), shards=2))
+    plan = windows.fill(events, on="at", before=1).plan(*AGGREGATES)
+    found = [row.asDict() for row in play(plan).results]
+    assert_same_rows(found, filled_in_a_batch(rows, events, name))
+
+
+@pytest.mark.parametrize("name", ["rows", "landmarks"])
+def test_a_stream_fills_windows_of_a_batch(
+    rows: DataFrame, events: DataFrame, arriving: Replay, name: str
+) -> None:
+    windows = KINDS[name][0](mt.stream(rows, "n", "k"))
+    plan = windows.fill(arriving.stream("at", "k", mt.slack(2)), before=1).plan(*AGGREGATES)
+    found = [row.asDict() for row in play(plan).results]
+    assert_same_rows(found, filled_in_a_batch(rows, events, name))
+
+
+def test_a_function_sees_the_rows_of_a_session_on_a_stream(rows: DataFrame, later: Replay) -> None:
+    def applied(stream: mt.Stream) -> mt.Plan:
+        own = stream.session(3).fill()
+        return own.apply_plan(lambda held: {"sum": sum(held["n"].to_pylist())}, "sum BIGINT")
+
+    found = [row.asDict() for row in play(applied(later.stream("n", "k", mt.slack(1)))).results]
+    assert_same_rows(found, plain(applied(mt.stream(rows, "n", "k")).df))
+    assert len(found) == 6
+
+
+def test_what_cannot_be_filled_on_a_stream(later: Replay, arriving: Replay) -> None:
+    stream = later.stream("n", "k", mt.ordered())
+    filling = arriving.stream("at", "k", mt.ordered())
+    with pytest.raises(mt.ArgumentError, match="counted as they arrive have no order along on"):
+        stream.rows(range=3, order="arrival").fill(filling)
+    with pytest.raises(mt.ArgumentError, match="windows with groups inside cannot be filled by"):
+        later.stream("n", (), mt.ordered()).rows(range=3, group="k").fill(filling, key="k")
+    windows = stream.rows(range=3)
+    fill = windows.fill(filling).plan("count(*) AS n")
+    with pytest.raises(mt.ArgumentError, match="row windows have exact aggregates"):
+        mt.combine(windows.plan("approx_sum(m) AS s"), fill)
+
+
+def test_explain_says_what_a_fill_keeps(later: Replay, arriving: Replay) -> None:
+    stream = later.stream("n", "k", mt.ordered())
+    filling = arriving.stream("at", "k", mt.ordered())
+    landmarks = stream.landmark(slide=5, origin=0).fill(filling).plan("count(*) AS n")
+    assert landmarks.state.bounded is Bounded.NEVER
+    sessions = stream.session(3).fill(filling).plan("count(*) AS n")
+    assert sessions.state.bounded is Bounded.IF
 
 
 def test_a_latch_has_no_start(rows: DataFrame) -> None:

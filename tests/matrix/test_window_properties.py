@@ -18,11 +18,14 @@ import muntin as mt
 from muntin.errors import ArgumentError
 from muntin.reference.windows import MicroBatch, Outcome, Reference
 from muntin.specs.axis import Domain
+from muntin.specs.fill import Filling
 from muntin.specs.row_windows import Landmarks, RowWindow, Session, SlideOnWindow, TupleWindow
 from muntin.specs.windows import Landmark, Latch, Window
 from muntin.testing import assert_same_rows
 from tests.properties.arriving import DISTANCES, LENGTHS, ON_TYPES, PREPARED, RULES, renamed
-from tests.properties.harness import Called
+from tests.properties.fillings import CALLS as FILL_CALLS
+from tests.properties.fillings import FillCase, Filler, Sequenced
+from tests.properties.harness import EVERY_SLOT, Called
 from tests.properties.sequences import SequenceCase
 
 Row = dict[str, Any]
@@ -250,6 +253,45 @@ def check(case: WindowCase, cell: str) -> None:
     assert ran.used == wanted.used, cell
     assert ran.used + len(ran.refused) == sum(len(rows) for rows in case.batches), cell
     assert ran.chunks_left == 0 or isinstance(case.spec, Landmark | Latch), cell
+
+
+def fillable(case: WindowCase | None) -> bool:
+    """Return whether a stream may fill the windows of a stream."""
+    if case is None or case.grouped or isinstance(case.spec, Window | Landmark | Latch):
+        return False  # the properties of fills draw windows over values
+    if isinstance(case.spec, Landmarks) and case.spec.slide is None:
+        return False  # no end
+    return not (isinstance(case.spec, RowWindow) and case.spec.order == "arrival")
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_filled_windows(kind: str, rule: str) -> None:
+    """Windows over rows with each property, filled by rows of any rule that arrive otherwise."""
+    for name, options in PROPERTIES.items():
+        case = case_of(kind, options)
+        if case is None or not fillable(case):
+            continue
+        length = LENGTHS[case.domain]
+        filler = Filler(
+            domain=case.domain,
+            rule=rule,
+            slack=2,
+            idle="wait",
+            idle_length=4,
+            expect=(),
+            late="generous",
+            batches=_arriving(case.domain, (2, 16, 20)),
+            clocks=(None,) * 4,
+            filling=Filling(before=length(1), after=length(2)),
+            calls=(*EVERY_SLOT, *FILL_CALLS),
+        )
+        filled = FillCase(Sequenced(**{**vars(case), "calls": EVERY_SLOT}), [filler], [5, 5])
+        ran, wanted = filled.run(), filled.expected()
+        assert_same_rows([filled.told(row) for row in ran.results], wanted.results)
+        assert wanted.results, name
+        for place, outcome in enumerate(wanted.outcomes):
+            assert sorted(ran.refused[place]) == sorted(reason for _, reason in outcome.refused)
 
 
 def test_the_rows_are_late_tied_and_without_a_place() -> None:

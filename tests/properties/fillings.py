@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -13,16 +13,19 @@ from muntin.errors import ArgumentError
 from muntin.operators.fill.operator import FillOperator
 from muntin.operators.fill.segments import OperatorSegments
 from muntin.operators.fill.source import FillInput, FillReach
+from muntin.operators.rows.ordered_rows import OrderedRowsOperator
 from muntin.reference.arrivals import arrive
 from muntin.reference.fill import FillReference, Segment
 from muntin.reference.windows import END, MicroBatch, Outcome, Reference
 from muntin.specs.axis import Axis, Domain
-from muntin.specs.fill import CLOSED, HALF_OPEN, OPEN, Edge, Filling
+from muntin.specs.fill import CLOSED, HALF_OPEN, LEFT_OPEN, OPEN, Edge, Filling
+from muntin.specs.row_windows import Landmarks, RowWindow, SlideOnWindow, TupleWindow
 from tests.properties import harness
 from tests.properties.arriving import LENGTHS, ON_TYPES, Arrivals, arrivals, row_values, some_rows
 from tests.properties.framings import VALUES, FrameCase, frame_cases
 from tests.properties.harness import EVERY_SLOT, Called, Case, bound_calls, cases, evaluators
 from tests.properties.joining import JointRan, at_once, joint_steps
+from tests.properties.sequences import SequenceCase, sequence_cases
 
 Row = dict[str, Any]
 #: The aggregates that fill frames.
@@ -122,6 +125,48 @@ class Windowed(Case):
 
 
 @dataclass(frozen=True)
+class Sequenced(SequenceCase):
+    """Windows over rows, landmark windows and sessions on the axis that all inputs share."""
+
+    @property
+    def axis(self) -> Axis:
+        return common(self.domain)
+
+    @property
+    def edge(self) -> Edge:
+        if isinstance(self.spec, RowWindow):
+            return CLOSED
+        return LEFT_OPEN if isinstance(self.spec, TupleWindow | SlideOnWindow) else HALF_OPEN
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        by_rank = isinstance(self.spec, RowWindow)
+        return ("on_start", "on_end") if by_rank else ("window_start", "window_end")
+
+    def segments(self) -> OperatorSegments:
+        work, back = self.operator(), 0
+        if isinstance(work, OrderedRowsOperator):
+            work = replace(work, tells_open=True)
+        if isinstance(self.spec, TupleWindow | SlideOnWindow):
+            back = self.axis.length("range", self.spec.range) + 2
+        points = self.spec.points(self.axis) if isinstance(self.spec, Landmarks) else ()
+        keys = (pa.string(),)
+        return OperatorSegments(
+            work, self.axis, keys, *self.ends, self.edge, back=back, points=points
+        )
+
+    def bounds(self, told: Row) -> Segment:
+        start, end = self.ends
+        return Segment(told, told[start], told[end])
+
+    def expected_at_once(self) -> Outcome:
+        return self.whole(self.data())
+
+    def whole(self, rows: Sequence[Row]) -> Outcome:
+        return self.reference().run([MicroBatch(rows, END)])
+
+
+@dataclass(frozen=True)
 class Filler(Arrivals):
     """Filling rows, the filling, and the aggregates over these rows."""
 
@@ -207,7 +252,7 @@ class Expected:
 class FillCase:
     """Frames or windows, and the inputs that fill them."""
 
-    bounded: Framed | Windowed
+    bounded: Framed | Windowed | Sequenced
     fillers: Sequence[Filler]
     ends: Sequence[int]
 
@@ -330,9 +375,12 @@ def fillers(draw: st.DrawFn, domain: Domain, *, many: bool, along: str | None) -
 @st.composite
 def fill_cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> FillCase:
     domain = draw(st.sampled_from(domains))
-    bounded: Framed | Windowed
-    if draw(st.integers(0, 3)):
+    bounded: Framed | Windowed | Sequenced
+    kind = draw(st.sampled_from(["frames"] * 4 + ["rows"] * 3 + ["windows"] * 2))
+    if kind == "frames":
         bounded = Framed(**vars(draw(frame_cases([domain]))))
+    elif kind == "rows":
+        bounded = draw(sequenced(domain))
     else:
         # A latch has no start, so it cannot be filled.
         bounded = Windowed(**{**vars(draw(cases([domain]))), "latch": False})
@@ -341,3 +389,15 @@ def fill_cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> Fi
     sources = [draw(fillers(domain, many=place == 0, along=along)) for place in range(count)]
     ends = draw(st.lists(st.integers(0, 5), min_size=count + 1, max_size=count + 1))
     return FillCase(bounded, sources, ends)
+
+
+@st.composite
+def sequenced(draw: st.DrawFn, domain: Domain) -> Sequenced:
+    """Draw windows over rows that can be filled: by ``on``, of each key, and with an end."""
+    case = draw(sequence_cases([domain], grouped=False))
+    spec = case.spec
+    if isinstance(spec, RowWindow):
+        spec = RowWindow(spec.range, spec.slide, "on", spec.within)
+    elif isinstance(spec, Landmarks) and spec.slide is None:
+        spec = Landmarks("on", LENGTHS[domain](3), spec.origins, spec.start)
+    return Sequenced(**{**vars(case), "spec": spec, "calls": EVERY_SLOT})

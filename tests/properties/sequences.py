@@ -237,14 +237,18 @@ def specs(draw: st.DrawFn, domain: Domain, words: Sequence[str]) -> SequenceSpec
 
 @st.composite
 def sequence_cases(
-    draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain), words: Sequence[str] = WORDS
+    draw: st.DrawFn,
+    domains: Sequence[Domain] = tuple(Domain),
+    words: Sequence[str] = WORDS,
+    *,
+    grouped: bool = True,
 ) -> SequenceCase:
     domain = draw(st.sampled_from(domains))
     spec = draw(specs(domain, words))
     rows = draw(some_rows(_row(domain)))
     ties = draw(st.permutations(range(len(rows))))
     rows = [{**row, "tie": tie} for row, tie in zip(rows, ties, strict=True)]
-    grouped = isinstance(spec, RowWindow | SlideOnWindow) and draw(st.booleans())
+    grouped = grouped and isinstance(spec, RowWindow | SlideOnWindow) and draw(st.booleans())
     unfinished = draw(st.sampled_from(["keep", "drop", "flag"]))
     return SequenceCase(
         spec=spec,

@@ -126,7 +126,10 @@ class Routed:
 
 @dataclass(frozen=True)
 class Open:
-    """Keys with something open, and for each key the order at which its open result begins."""
+    """Keys with something open, and for each key the order at which an open result begins.
+
+    A key may be there several times.
+    """
 
     keys: pa.Table
     since: Ints

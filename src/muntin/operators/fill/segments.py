@@ -60,7 +60,7 @@ class Horizon:
         default = cls.default_of(punctuation, reach)
         if default == EVER:
             return cls(EVER, listed.keys, since)
-        since[listed.numbers[0]] = opened.since
+        np.minimum.at(since, listed.numbers[0], opened.since)
         complete = punctuation.of(listed.keys)[1]
         own = np.where(complete == NEVER, NEVER, reach(np.where(complete == NEVER, 0, complete)))
         return cls(default, listed.keys, np.minimum(own, since))
@@ -117,7 +117,9 @@ class OperatorSegments:
     Windows over values have ``edges``: their next window begins before the point up to which input
     is complete. With ``fragments`` a segment may be reported several times, each time longer.
     ``along`` are the two columns with the bounds of regions along their second attribute.
-    ``overlapping`` segments of a key may begin before the one before them ends.
+    ``overlapping`` segments of a key may begin before the one before them ends. Segments that end
+    at a row may begin ``back`` ticks before it, and those of later rows begin at the last of some
+    ``points`` in ticks, where there are any.
     """
 
     operator: Operator
@@ -130,6 +132,8 @@ class OperatorSegments:
     fragments: bool = False
     along: tuple[str, str] | None = None
     overlapping: bool = False
+    back: int = 0
+    points: tuple[int, ...] = ()
 
     @property
     def key_names(self) -> list[str]:
@@ -163,8 +167,10 @@ class OperatorSegments:
     def reach(self, ticks: Ints) -> Ints:
         """Return the least order at which a segment can begin when ticks are complete."""
         ticks = np.maximum(ticks, -self.axis.limit)
+        if self.points:
+            return order_of_ticks(self._point_before(ticks), self.axis)
         if self.edges is None:
-            return order_of_ticks(ticks, self.axis)
+            return order_of_ticks(np.maximum(ticks - self.back, -self.axis.limit), self.axis)
         edges = self.edges
         if edges.landmark:
             return order_of_ticks(np.full(len(ticks), edges.origin), self.axis)
@@ -173,6 +179,12 @@ class OperatorSegments:
         if edges.clipped:
             start = np.maximum(start, edges.origin)
         return order_of_ticks(start, self.axis)
+
+    def _point_before(self, ticks: Ints) -> Ints:
+        """Return the last point at or before each tick, or the tick if there is none."""
+        points = np.array(self.points, np.int64)
+        place = np.searchsorted(points, ticks, side="right") - 1
+        return np.where(place < 0, ticks, points[np.maximum(place, 0)])
 
 
 @dataclass(frozen=True)

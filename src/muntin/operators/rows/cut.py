@@ -78,6 +78,8 @@ class Cutting:
     Window ``i`` of key ``key[i]`` holds the cells numbered ``[low, high)`` and is reported with the
     bounds ``start`` and ``end``. Cells of a key below ``needed`` are deleted. Cells below
     ``settled`` will be in the same windows from now on. Keys that are ``done`` can be deleted.
+    ``since`` has the order at which the next window of a key may begin; EVER if that is known from
+    where the key is complete.
     """
 
     key: Ints
@@ -90,6 +92,7 @@ class Cutting:
     settled: Ints | None = None
     done: Mask | None = None
     memory: Mapping[str, Ints] = field(default_factory=dict)
+    since: Ints | None = None
 
 
 class Cut(ABC):
@@ -342,4 +345,5 @@ class SlideCut(Cut):
             complete=complete[ends],
             needed=np.full(len(needed), EVER) if keys.ended else needed,
             memory={"risen": risen, "slide": slide, "last": latest},
+            since=np.where(known, back, EVER),
         )

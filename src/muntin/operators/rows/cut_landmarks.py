@@ -99,6 +99,7 @@ class LandmarkCut(Cut):
             settled=settled,
             done=memory["landmark"] == NEVER,
             memory=memory,
+            since=np.where(memory["landmark"] == NEVER, EVER, memory["landmark"]),
         )
 
     def _landmark_of(self, run: Run, keys: Progressed) -> Ints:

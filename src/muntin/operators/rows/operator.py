@@ -9,13 +9,13 @@ docs/decisions/0009-rows-held-until-final.md compares this with the bins of [Win
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
-from muntin.kernels.arrays import NEVER, Ints
+from muntin.kernels.arrays import EVER, NEVER, Ints
 from muntin.kernels.grouping import KeyedTables, key_and_pane
 from muntin.kernels.row_windows import stretches
 from muntin.kernels.ticks import to_ticks
@@ -59,7 +59,18 @@ class RowWindowOperator(OrderedRowsOperator):
         keys: Progressed,
     ) -> tuple[pa.Table, Changes, Cutting, int]:
         live, key, cutting, changes, between = self._advance(state, keyed, held, run, final, keys)
+        if self.tells_open and self.by_rank:
+            cutting = replace(cutting, since=self._since(live, key, cutting, len(keyed)))
         return self._results(live, key, cutting, len(keyed)), changes, cutting, between
+
+    def _since(self, live: pa.Table, key: Ints, cutting: Cutting, keys: int) -> Ints:
+        """Return the order of the first row of each key that a later window may need."""
+        since = np.full(keys, EVER)
+        needed = ints(live["pane"]) >= cutting.needed[key]
+        # The first accumulator of the first call has the `on` of the cell's first row.
+        on = live[self.cells.columns_of(0)[1]].filter(pa.array(needed)).combine_chunks()
+        np.minimum.at(since, key[needed], to_ticks(on, self.axis).order)
+        return since
 
     def _advance(
         self,

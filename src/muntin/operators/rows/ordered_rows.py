@@ -26,6 +26,7 @@ from muntin.operators.protocol import (
     ChunkKey,
     InputBatch,
     OneInput,
+    Open,
     Punctuation,
     Routed,
     RowCounts,
@@ -49,7 +50,8 @@ class OrderedRowsOperator(OneInput):
     Rows have ``on``, the keys ``k0..``, the columns that the cut uses, ``t0..`` (which break ties)
     and the slots ``s0..``. Rows are ordered within the first ``ranked_keys`` keys; the other keys
     are groups inside a window. If ``by_rank``, the bounds of windows are ranks, and the first two
-    calls are the ``on`` of the first and last row of a window.
+    calls are the ``on`` of the first and last row of a window. If ``tells_open``, a step returns
+    where the next window of each key may begin.
     """
 
     axis: Axis
@@ -64,6 +66,7 @@ class OrderedRowsOperator(OneInput):
     unfinished: Unfinished = "keep"
     origin: int | None = None
     ties: tuple[pa.DataType, ...] = ()
+    tells_open: bool = False
 
     def __getstate__(self) -> dict[str, object]:
         # Cached properties hold closures and are not pickled; the receiver computes them again.
@@ -177,7 +180,15 @@ class OrderedRowsOperator(OneInput):
             late_rows=self._late_rows(only.rows, punctuation) if only.rows else None,
             fallen=fallen,
         )
-        return Step(results, changes, (counts,), open_counts=self.open_counts(changes))
+        opened = self._open(keyed, cutting) if self.tells_open else None
+        return Step(results, changes, (counts,), open=opened, open_counts=self.open_counts(changes))
+
+    def _open(self, keyed: KeyedTables, cutting: Cutting) -> Open | None:
+        """Return where the next window of each key may begin, if the cut says so."""
+        if cutting.since is None:
+            return None
+        known = cutting.since != EVER
+        return Open(keyed.keys.filter(pa.array(known)), cutting.since[known])
 
     def open_counts(self, changes: Changes) -> Mapping[ChunkKey, int]:
         """Return how much is open in each changed chunk."""

@@ -26,6 +26,7 @@ from muntin.operators.protocol import (
     Changes,
     InputBatch,
     OneInput,
+    Open,
     Routed,
     RowCounts,
     State,
@@ -128,8 +129,13 @@ class SessionOperator(OneInput):
             results=self._results(sessions.filter(pa.array(closed))),
             changes=changes,
             rows=(RowCounts(arrived.num_rows, int(late.sum()), late_rows=late_rows),),
+            open=self._open(sessions.filter(pa.array(~closed))),
             open_counts=open_rows(changes, SESSIONS),
         )
+
+    def _open(self, sessions: pa.Table) -> Open:
+        """Return where the open sessions of each key begin."""
+        return Open(sessions.select(self.cells.key_names), ints(sessions["pane"]))
 
     def _lifted(self, rows: pa.Table) -> pa.Table:
         order = ints(rows["order"])

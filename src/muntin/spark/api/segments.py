@@ -33,7 +33,7 @@ from muntin.spark.plan.windows import AnySpec, WindowDetails, WindowPlan
 from muntin.specs.fill import Empty, Filling, StoredFramesSpec
 from muntin.specs.frames.framing import Framing
 from muntin.specs.resample import Instants
-from muntin.specs.row_windows import Landmarks
+from muntin.specs.row_windows import Landmarks, RowWindow
 from muntin.specs.windows import Latch, Unfinished, Window
 
 
@@ -246,7 +246,7 @@ def filled(
 
 
 def _check_fillable(plain: WindowPlan, source: StreamInput) -> None:
-    """Raise if windows cannot be filled, or only where they and the filling rows are batches."""
+    """Raise if windows cannot be filled, or not by a stream while they are a stream themselves."""
     if isinstance(plain.spec, Framing | Window | StoredFramesSpec | Instants):
         return
     if isinstance(plain.spec, Latch):
@@ -259,12 +259,21 @@ def _check_fillable(plain: WindowPlan, source: StreamInput) -> None:
             str(plain.spec),
             "a landmark window without slide= has no end that rows lie before",
         )
-    if plain.is_streaming or source.df.isStreaming:
+    if not (plain.is_streaming and source.df.isStreaming):
+        return
+    if isinstance(plain.spec, RowWindow) and plain.spec.order == "arrival":
         raise ArgumentError(
             "fill",
             str(plain.spec),
-            "on a stream frames, sliding and tumbling windows can be filled, because they tell how "
-            "far back the next of them begins; these windows can be filled in a batch",
+            "rows that are counted as they arrive have no order along on, so it is not known when "
+            "all rows that fill are there; order='on' is filled on streams, and a table fills this",
+        )
+    if len(plain.keys) > len(plain.source.by):
+        raise ArgumentError(
+            "group",
+            [key for key in plain.keys if key not in plain.source.by],
+            "on a stream windows with groups inside cannot be filled by a stream; make the groups "
+            "keys (by=), or fill from a table",
         )
 
 

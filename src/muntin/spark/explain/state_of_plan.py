@@ -19,7 +19,7 @@ from muntin.specs.disorder import Slack
 from muntin.specs.frames.framing import Framing
 from muntin.specs.join import Asof, Distance, Zipper
 from muntin.specs.row_windows import Landmarks, RowWindow, Session, SlideOnWindow, TupleWindow
-from muntin.specs.windows import Window
+from muntin.specs.windows import Landmark, Window
 
 _PENDING = "rows that punctuation has not passed"
 _RECORD = "a record for every key"
@@ -39,8 +39,7 @@ def state_of(plan: PlanParts) -> StateProfile:
             reach = plan.fills[0].filling.before
             return _if(f"the rows within {reach} are", "aggregates keep them")
         case FillPlan():
-            # Filling rows are kept no longer than the segments are open.
-            return state_of(plan.segments) if plan.plain.is_streaming else _always()
+            return _of_fill(plan)
         case JoinPlan():
             return _of_join(plan)
         case ResamplePlan():
@@ -53,6 +52,19 @@ def state_of(plan: PlanParts) -> StateProfile:
             operator = plan.operator
             return _of_windows(plan) if isinstance(operator, WindowOperator) else _of_rows(plan)
     raise AssertionError(f"nothing is known of the state of {type(plan).__name__}")
+
+
+def _of_fill(plan: FillPlan) -> StateProfile:
+    """Return what frames or windows and their filling rows keep: rows while they are open."""
+    if not plan.plain.is_streaming:
+        return _always()
+    match plan.plain.spec:
+        case Landmark() | Landmarks():
+            why = "a landmark window may go on for ever, and the rows that fill it are kept"
+            return StateProfile(Bounded.NEVER, why)
+        case Session():
+            return _if("the rows of a session are", "those that fill an open one are kept")
+    return state_of(plan.segments)
 
 
 def _always(*parts: str, why: str = f"{_ANY_NUMBER}, for each key") -> StateProfile:

@@ -19,6 +19,8 @@ from muntin.operators.fill.operator import FillOperator
 from muntin.operators.fill.segments import OperatorSegments, StoredFrameSegments
 from muntin.operators.fill.source import FillInput, FillReach, Function, UserFunction
 from muntin.operators.protocol import Operator, key_fields
+from muntin.operators.rows.ordered_rows import OrderedRowsOperator
+from muntin.operators.rows.synopses import SynopsisOperator
 from muntin.spark.columns import condition, to_arrow, to_spark
 from muntin.spark.exchange.routing import digest
 from muntin.spark.plan.inputs import PlanInput, StreamInput
@@ -26,13 +28,13 @@ from muntin.spark.plan.plan import PlanParts
 from muntin.spark.plan.results import ResultNames
 from muntin.spark.plan.second_attribute import SecondPlace
 from muntin.spark.plan.second_input import SecondInput, digits_of
-from muntin.spark.plan.windows import WindowPlan
+from muntin.spark.plan.windows import AnySpec, WindowPlan
 from muntin.specs.axis import Axis
 from muntin.specs.fill import CLOSED, HALF_OPEN, LEFT_OPEN, OPEN, Edge, Filling, StoredFramesSpec
 from muntin.specs.frames.framing import Framing
 from muntin.specs.may_change import MAY_CHANGE
 from muntin.specs.resample import Instants
-from muntin.specs.row_windows import RowWindow, SlideOnWindow, TupleWindow
+from muntin.specs.row_windows import Landmarks, RowWindow, SlideOnWindow, TupleWindow
 from muntin.specs.windows import Landmark, Window
 
 
@@ -259,6 +261,8 @@ class FillPlan(PlanParts):
 
     def _filled(self, operator: Operator) -> FillOperator:
         spec = self.plain.spec
+        if isinstance(operator, OrderedRowsOperator):
+            operator = replace(operator, tells_open=True)
         segments = OperatorSegments(
             operator,
             self.axis,
@@ -269,6 +273,8 @@ class FillPlan(PlanParts):
             fragments=isinstance(spec, Framing) and spec.fragments is not None,
             along=self.segments.region_bounds,
             overlapping=isinstance(spec, Framing) and spec.readings == "interval",
+            back=_reach_back(spec, self.axis),
+            points=spec.points(self.axis) if isinstance(spec, Landmarks) else (),
         )
         shards = tuple(f"k{place}" for place in self._sharded_by)
         return FillOperator(segments, tuple(source.fill for source in self.fills), shards)
@@ -304,6 +310,8 @@ class FillPlan(PlanParts):
                 "a table and a stream",
                 "one plan is filled by tables or by streams, not both",
             )
+        if len(tables) < len(self.sources) and self.plain.is_streaming:
+            self._check_own_aggregates()
         if not tables:
             for source in self.sources:
                 source.source.check_other("fills")
@@ -317,6 +325,17 @@ class FillPlan(PlanParts):
                 "which frame of a stream is the longest is known only when it ends, and until then "
                 "every row that may fill it would be kept; fill it in a batch, or fill all frames",
             )
+
+    def _check_own_aggregates(self) -> None:
+        """Raise if row windows have approximate aggregates, whose state does not tell its rows."""
+        if isinstance(self.plain.spec, RowWindow):
+            approximate = isinstance(self.segments.operator, SynopsisOperator)
+            if approximate:
+                raise ArgumentError(
+                    "aggregates",
+                    ", ".join(column.name for column in self.plain.columns),
+                    "beside rows of a stream that fill them, row windows have exact aggregates",
+                )
 
     @property
     def compares(self) -> tuple[str, ...]:
@@ -376,3 +395,11 @@ class FillPlan(PlanParts):
     def _digested(self) -> tuple[tuple[str, ...], str]:
         fills = [text for name, text in self.identity.items() if name.startswith("fill")]
         return ("fill",), f"({self.segments.label!r}, {fills!r}, {self.naming.label_text})"
+
+
+def _reach_back(spec: AnySpec, axis: Axis) -> int:
+    """Return how many ticks before a later row a window that ends at it may begin."""
+    if not isinstance(spec, TupleWindow | SlideOnWindow):
+        return 0
+    # Two more ticks, because a difference of doubles is rounded by less than that.
+    return axis.length("range", spec.range) + 2

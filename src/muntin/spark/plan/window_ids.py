@@ -59,7 +59,7 @@ def rows_with_windows(plan: WindowPlan, *, explode: bool) -> DataFrame:
     if not isinstance(plan.spec, Window | Landmark | Latch):
         raise MuntinError(
             f"{plan.spec}: the windows of a row depend on other rows, so they are not known "
-            "row by row; use .agg(...)"
+            "row by row; use .agg(...), or .fill().rows() for the rows between their bounds"
         )
     edges = plan.spec.edges(plan.axis)
     if edges.landmark:
