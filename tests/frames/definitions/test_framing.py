@@ -72,14 +72,9 @@ SLOTS = schedule(20)
             "does not meet its condition",
         ),
         (
-            DELTA,
-            {"cut": True, "max_count": 5, "scheme": "advancing"},
-            "cut and advancing contradict each other: frames that overlap are not cut",
-        ),
-        (
-            CONTINUING,
+            Region("speed < 30", "milepost", prefer="all"),
             {"cut": True, "max_count": 5},
-            "cut and restart='continue' contradict each other: frames that overlap are not cut",
+            "cut and prefer='all' contradict each other: regions that overlap are not cut",
         ),
         (
             THRESHOLD,
@@ -281,11 +276,6 @@ SLOTS = schedule(20)
             CLUSTER,
             {"missing": "carry", "max_count": 5},
             "density and missing='carry' contradict each other",
-        ),
-        (
-            DENSITY,
-            {"schedule": SLOTS},
-            "density and schedule contradict each other: a missing row adds nothing to it",
         ),
         (
             REGION,
@@ -552,3 +542,10 @@ def test_how_a_framing_prints() -> None:
 def test_a_trend_without_a_direction_is_strict() -> None:
     with pytest.raises(ArgumentError, match=r"strict=False .*without a direction equal rows are"):
         mt.trend("x", strict=False)
+
+
+@pytest.mark.parametrize("kind", [DENSITY, CLUSTER], ids=["condition", "chance"])
+def test_a_density_leaves_out_the_schedule(kind: FrameKind) -> None:
+    """A row that was due and did not come adds nothing to it."""
+    scheduled = Framing(kind, "ts", max_count=5, schedule=SLOTS)
+    assert scheduled == Framing(kind, "ts", max_count=5)

@@ -46,6 +46,8 @@ def in_one_pass(record: np.ndarray) -> bool:
     fields = record[0]
     if fields["reading"] == INTERVAL:
         return False  # a gap that ends a frame may be bridged by an earlier row of a longer one
+    if fields["cut"]:
+        return False  # a frame ends at its own maximum, after which a later one goes on
     if fields["kind"] != AGGREGATE:
         return bool(fields["kind"] == DELTA and not fields["from_first"])
     # A frame ends when the value is high: "at least" if it is minimal, "at most" if maximal.

@@ -65,6 +65,8 @@ class FrameKind:
     word: ClassVar[str] = ""
     #: False if a row counts whatever it holds; else a row without a value is a missing row.
     null_is_missing: ClassVar[bool] = True
+    #: False if a row that was due and did not come changes nothing, so that a schedule is left out.
+    follows_schedule: ClassVar[bool] = True
     #: The fewest rows of a frame.
     least_rows: ClassVar[int] = 1
 

@@ -90,7 +90,7 @@ class Framing:
             self, "readings", _one_of("readings", readings, ("point", "until_next", "interval"))
         )
         set_field(self, "until", None if until is None else column_name("until", until))
-        set_field(self, "schedule", schedule)
+        set_field(self, "schedule", schedule if kind.follows_schedule else None)
         self._check()
 
     @property
@@ -195,8 +195,8 @@ class Framing:
         if not self._is_limited:
             limits = Mention("max_duration"), " or ", Mention("max_count")
             raise ArgumentError("cut", True, "a frame is cut at ", *limits, "; give one")
-        if self.overlapping:
-            clash("cut", self._overlap_reason, "frames that overlap are not cut")
+        if self.overlapping and self.kind.second_axis is not None:
+            clash("cut", self._overlap_reason, "regions that overlap are not cut")
         if self.readings == "until_next" and self.max_duration is not None:
             clash("cut", "until_next", "how long a row holds is known only with the next one")
         if self.bounds == "liberal":

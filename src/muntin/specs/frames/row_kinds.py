@@ -36,6 +36,7 @@ class Density(FrameKind):
     per: Length
     word: ClassVar[str] = "density"
     null_is_missing: ClassVar[bool] = False
+    follows_schedule: ClassVar[bool] = False
 
     def __init__(self, aggregate: object, sign: object, limit: Decimal, per: object) -> None:
         if sign not in ("<", "<=", ">", ">="):
@@ -82,6 +83,7 @@ class Cluster(FrameKind):
     weight: object
     word: ClassVar[str] = "density"
     null_is_missing: ClassVar[bool] = False
+    follows_schedule: ClassVar[bool] = False
     least_rows: ClassVar[int] = 2
 
     def __init__(self, p: object, rate: object, per: object, weight: object = None) -> None:
@@ -195,8 +197,6 @@ def _check_no_missing(framing: FramingProperties) -> None:
             Mention("missing", shown(framing.missing)),
             "a missing row adds nothing to it",
         )
-    if framing.has_schedule:
-        clash("density", "schedule", "a missing row adds nothing to it")
 
 
 def _between(argument: str, value: object, below: float | None, expected: str) -> float:
