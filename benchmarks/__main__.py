@@ -23,7 +23,7 @@ from benchmarks.frames import (
 )
 from benchmarks.measure import Report, machine, publish, session
 from benchmarks.section8 import blocks, bounded, execution
-from benchmarks.streams import latency, state
+from benchmarks.streams import floor, latency, state
 from benchmarks.windows import by_tuple, correlated, figure3
 from benchmarks.windows import overlap as batch_overlap
 
@@ -39,6 +39,7 @@ BENCHMARKS: Mapping[str, Callable[[SparkSession, bool], Report]] = {
     "frame_figure10": figure10.run,
     "frame_loops": loops.run,
     "frame_keys": keys.run,
+    "floor": floor.run,
     "stream": latency.run,
     "state": state.run,
 }

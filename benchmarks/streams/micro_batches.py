@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from muntin.spark.exchange.counts import observed
+
 #: Files to a micro-batch, so that the cores of a small machine have one each.
 FILES = 2
 SECOND = 1_000_000
@@ -92,7 +94,7 @@ def micro_batches(query: StreamingQuery) -> Iterator[MicroBatch]:
         if "addBatch" not in report.durationMs:
             continue
         counts = [
-            {name: int(value or 0) for name, value in row.asDict().items()}
+            {name: value or 0 for name, value in observed(row).items()}
             for name, row in report.observedMetrics.items()
             if name.startswith("muntin")
         ]

@@ -19,7 +19,8 @@ from muntin.operators.progress.per_key import PerKeyPunctuator
 from muntin.operators.progress.progress import Punctuator
 from muntin.spark.exchange.control_rows import announce
 from muntin.spark.exchange.messages import DATA, control_of, decode
-from muntin.spark.exchange.routing import InputRoute, shard_label
+from muntin.spark.exchange.routing import InputRoute
+from muntin.spark.exchange.shards import shard_label
 from muntin.specs.axis import Axis, Domain
 
 X, TS = Axis(Domain.INTEGER), Axis(Domain.TIMESTAMP)

@@ -16,8 +16,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import StructType
 
 import muntin as mt
+from muntin.spark.exchange.counts import COUNTS, counts_of
 from muntin.spark.exchange.messages import decode
-from muntin.spark.exchange.stream_driver import COUNTS, RESULTS, refused_tag
+from muntin.spark.exchange.stream_driver import RESULTS, refused_tag
 from muntin.testing import Played
 
 PARTITIONS = "spark.sql.shuffle.partitions"
@@ -58,7 +59,8 @@ def partitions(spark: SparkSession, count: int) -> Iterator[None]:
 def _played(spark: SparkSession, plan: mt.Plan, rows: Sequence[Row]) -> Played:
     """Return the output of a plan as its sinks would get it."""
     output = plan.output
-    counts = {name: sum(row[name] or 0 for row in rows) for name in COUNTS}
+    counted = counts_of("\n".join(row.counts for row in rows if row.counts is not None))
+    counts = {name: counted[name] or 0 for name in COUNTS}
     results = output.finisher.apply(_table(spark, rows, RESULTS, output.flat_schema))
     schemas = output.refusing.schemas
     refused = [_table(spark, rows, refused_tag(n), schema) for n, schema in enumerate(schemas)]

@@ -19,6 +19,7 @@ from muntin.reference.disorder import Rule
 from muntin.reference.frames.frames import FrameReference
 from muntin.reference.rows import SequenceReference
 from muntin.reference.windows import Evaluate, Outcome, Reference
+from muntin.spark.queries.checkpoint import contents
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.framing import Framing
@@ -171,18 +172,65 @@ def test_kill_9_loses_and_doubles_nothing(
         assert "late" in {row.reason for row in refused}
 
 
-def test_a_restart_with_other_partitions_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("shards", [4, None])
+def test_a_restart_with_other_partitions_goes_on(
+    spark: SparkSession, tmp_path: Path, shards: int | None
+) -> None:
     batches = arrivals(4)
     played = replay(spark, batches[:2], SCHEMA, end=False, tasks=2, folder=tmp_path)
 
     def plan() -> mt.Plan:
-        stream = played.stream("x", "k", mt.slack(5))
+        stream = played.stream("x", "k", mt.slack(5), shards=shards)
         return stream.window(range=20, slide=7).plan("sum(v) AS total", "count(*) AS n")
 
-    played.play(plan())
+    with partitions(spark, 3):
+        played.play(plan())
     played.extend(batches[2:])
     with partitions(spark, 5):
         output = played.play(plan())
+    assert_same_rows(output.results, expected(batches).results)
+    # A number that is not given is that of the partitions, which the checkpoint keeps.
+    (state,) = contents(spark, tmp_path / "checkpoint")
+    assert len(state.heads) == (shards or 3)
+    assert state.fingerprint["shard count"] == str(shards or 3)
+
+
+def test_equal_queries_with_other_partitions_each_have_their_shards(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Workers keep the arguments of a query, which do not have the number of partitions."""
+    batches = arrivals(2)
+    played = replay(spark, batches, SCHEMA, folder=tmp_path)
+    stream = played.stream("x", "k", mt.slack(5), shards=None)
+    plan = stream.window(range=20, slide=7).plan("sum(v) AS total", "count(*) AS n")
+    for count in (3, 1):
+        with partitions(spark, count):
+            played.play(plan, checkpoint=tmp_path / f"checkpoint{count}")
+        (state,) = contents(spark, tmp_path / f"checkpoint{count}")
+        assert len(state.heads) == count
+
+
+def test_a_checkpoint_with_other_shards_says_how_to_go_on(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Streams had 16 shards by themselves before they had one for each partition."""
+    batches = arrivals(2)
+    played = replay(spark, batches[:1], SCHEMA, end=False, folder=tmp_path)
+
+    def plan(shards: int | None) -> mt.Plan:
+        stream = played.stream("x", "k", mt.slack(5), shards=shards)
+        return stream.window(range=20, slide=7).plan("sum(v) AS total", "count(*) AS n")
+
+    played.play(plan(16))
+    played.extend(batches[1:])
+    says = r"(?s)shard count 16 there, 2 here; go on with mt\.stream\(\.\.\., shards=16\)"
+    with pytest.raises(StreamingQueryException, match=says):
+        played.play(plan(None))
+    spark.conf.set("spark.muntin.shards", "16")
+    try:
+        output = played.play(plan(None))
+    finally:
+        spark.conf.unset("spark.muntin.shards")
     assert_same_rows(output.results, expected(batches).results)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +12,13 @@ import pytest
 from muntin.errors import CheckpointError
 from muntin.operators.progress.progress import Progress
 from muntin.spark.exchange.fingerprint import Fingerprint
-from muntin.spark.exchange.shard_state import CHUNK_BYTES, FORMAT, Head, ShardState
+from muntin.spark.exchange.shard_state import (
+    CHUNK_BYTES,
+    FORMAT,
+    SMALL_BYTES,
+    Head,
+    ShardState,
+)
 
 QUERY = Fingerprint({"window": "RANGE 1 minute"}, {"spec.range": "1 minute"})
 
@@ -30,10 +37,17 @@ class Value:
 
 
 class Map(dict[tuple[Any, ...], tuple[Any, ...]]):
-    """Spark's MapState, in memory."""
+    """Spark's MapState, in memory; it counts calls that read."""
+
+    reads = 0
 
     def getValue(self, key: tuple[Any, ...]) -> tuple[Any, ...] | None:  # noqa: N802
+        self.reads += 1
         return self.get(key)
+
+    def iterator(self) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
+        self.reads += 1
+        return iter(self.items())
 
     def updateValue(self, key: tuple[Any, ...], value: tuple[Any, ...]) -> None:  # noqa: N802
         self[key] = value
@@ -64,6 +78,31 @@ def test_a_chunk_comes_back_from_its_parts() -> None:
     assert not chunks
     assert not again.head.held
     assert not again.buckets("panes")
+
+
+@pytest.mark.parametrize(
+    ("rows", "noted", "reads"),
+    [
+        (5, True, 1),  # all chunks at once
+        (SMALL_BYTES // 8, True, 3),  # too large together, so one by one
+        (5, False, 3),  # written before sizes were noted
+    ],
+)
+def test_a_small_state_is_read_in_one_call(rows: int, noted: bool, reads: int) -> None:
+    head, chunks = Value(), Map()
+    tables = {("panes", n): pa.table({"x": pa.array([n] * rows)}) for n in range(3)}
+    ShardState(head, chunks, QUERY).write({**tables}, [Progress()], {})
+    if not noted:
+        assert head.value is not None
+        written = json.loads(head.value[0])
+        del written["bytes"]
+        head.update((json.dumps(written),))
+    state = ShardState(head, chunks, QUERY)
+    for (name, bucket), table in tables.items():
+        assert state.read(name, bucket).equals(table)
+    assert chunks.reads == reads
+    state.write({("panes", 0): tables["panes", 1]}, [Progress()], {})
+    assert state.read("panes", 0).equals(tables["panes", 1])
 
 
 def test_a_missing_part_is_said() -> None:

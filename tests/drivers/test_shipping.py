@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import io
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ import pytest
 from pyspark import cloudpickle
 
 import muntin
-from muntin.spark.exchange.shipping import AT_HOME, loader, package
+from muntin.spark.exchange.shipping import AT_HOME, KeptArguments, loader, package
 from tests.drivers.programs import PATIENCE, answer, python_without_muntin, start
 
 PROGRAM = Path(__file__).with_name("program_cluster.py")
@@ -71,6 +72,29 @@ def sending_modules() -> set[str]:
 def test_the_package_is_small_enough_to_travel_in_a_function() -> None:
     """PySpark sends functions above 1 MiB in a way that workers which start streams lack."""
     assert len(package()[1]) < 300_000
+
+
+def test_a_worker_keeps_arguments_of_the_last_queries() -> None:
+    packed = [pickle.dumps((number, ["kept"])) for number in range(40)]
+    first = KeptArguments.of(packed[0])
+    assert first.use() == (0, ["kept"])
+    assert KeptArguments.of(bytes(bytearray(packed[0]))).use() is first.values
+    for one in packed:
+        KeptArguments.of(one)
+    assert KeptArguments.of(packed[0]) is not first
+    KeptArguments.of.__func__.cache_clear()  # type: ignore[attr-defined]
+
+
+def test_what_a_worker_keeps_is_not_looked_at_again_for_garbage() -> None:
+    """PySpark collects garbage after each task, which takes long where many modules are."""
+    program = (
+        "import gc, pickle; from muntin.spark.exchange.shipping import KeptArguments;"
+        "packed = pickle.dumps(([1],)); kept = [KeptArguments.of(packed).use() for _ in range(3)];"
+        "print(gc.get_freeze_count() > 1000, len(gc.get_objects()) < 1000)"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "True True\n"
 
 
 LOADS = """

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 import muntin as mt
 from muntin.simulate.freeway import Freeway
+from muntin.spark.exchange.counts import observed
 from muntin.testing import END, Played, assert_same_rows, replay
 
 SCHEMA = "k STRING, x BIGINT, v DOUBLE"
@@ -170,8 +171,8 @@ def test_state_is_forgotten_with_the_windows(spark: SparkSession) -> None:
     )
     assert query is not None
     query.awaitTermination()
-    reports = [report.observedMetrics[plan.name] for report in query.recentProgress]
-    written = [report.state_bytes_written for report in reports]
+    reports = [observed(report.observedMetrics[plan.name]) for report in query.recentProgress]
+    written = [report["state_bytes_written"] for report in reports]
     held = spark.read.format("statestore").option("stateVarName", "chunks")
     chunks = held.load(str(played.folder / "checkpoint"))
     live = chunks.select(F.length("user_map_value.payload").alias("size")).collect()

@@ -281,7 +281,7 @@ def test_filled_windows(kind: str, rule: str) -> None:
             idle_length=4,
             expect=(),
             late="generous",
-            batches=_arriving(case.domain, (2, 16, 20)),
+            batches=arriving(case.domain, (2, 16, 20)),
             clocks=(None,) * 4,
             filling=Filling(before=length(1), after=length(2)),
             calls=(*EVERY_SLOT, *FILL_CALLS),

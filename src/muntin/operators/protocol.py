@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -213,6 +213,14 @@ class Operator(Protocol):
 
     def step(self, state: State, inputs: Sequence[InputBatch]) -> Step:
         """Take in the new rows of each input, and report the results that are now complete."""
+
+
+@runtime_checkable
+class LimitedOperator(Protocol):
+    """An operator with a limit that holds for all shards together."""
+
+    def among(self, shards: int) -> Operator:
+        """Return the operator of one of several shards, with its share of the limit."""
 
 
 class OneInput:

@@ -46,6 +46,11 @@ def configure(spark: SparkSession) -> SparkSession:
     return spark
 
 
+def partitions(spark: SparkSession) -> int:
+    """Return how many partitions a shuffle has, and so a stream that is started now."""
+    return int(setting(spark, "spark.sql.shuffle.partitions", "200"))
+
+
 def active_session() -> SparkSession | None:
     """Return the Spark session of this process, if one has been started."""
     return SparkSession.getActiveSession()

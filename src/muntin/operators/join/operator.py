@@ -7,7 +7,7 @@ arrive, then dropped. An outer or anti join reports a dropped row that had no pa
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -49,6 +49,12 @@ class PairJoinOperator(TwoSides):
         left, right = self.sides
         partner = [] if left_only(self.how) else right.result_fields("right")
         return pa.schema([*key_fields(left.keys), *left.result_fields("left"), *partner])
+
+    def among(self, shards: int) -> PairJoinOperator:
+        """Return the operator of one of several shards, which may hold its share of the limit."""
+        if self.limit is None:
+            return self
+        return replace(self, limit=max(1, self.limit // shards))
 
     @property
     def remembers(self) -> tuple[bool, bool]:

@@ -387,7 +387,8 @@ def stream(
             stream is complete up to a point, or over; those of ``mt.heartbeat(spark)``, which
             bring the time; or a list of both.
         shards: How many parts the state of a streaming query has; at least the number of cores
-            that should work on it. It stays with the checkpoint.
+            that should work on it. By default one for each of the session's shuffle partitions,
+            at most 64. It stays with the checkpoint.
         functions: Your own aggregates by the names that SQL text calls them:
             ``{"geometric_mean": GeometricMean()}``.
         schedule: One row of each key is due in every slot of this length, such as

@@ -24,7 +24,8 @@ from muntin.spark.exchange.messages import (
     control_of,
     encode,
 )
-from muntin.spark.exchange.routing import InputRoute, shard_label
+from muntin.spark.exchange.routing import InputRoute
+from muntin.spark.exchange.shards import shard_labels
 from muntin.spark.exchange.shipping import shipped
 from muntin.specs.axis import Axis, Domain
 
@@ -44,7 +45,8 @@ def announce(
     """
     context, control = TaskContext.get(), control_of(route.source)
     task = 0 if context is None else context.partitionId()
-    labels = [shard_label(shard) for shard in range(route.shards)]
+    route = route.in_task()
+    labels = shard_labels(route.shards)
     rows = (row for batch in batches for row in batch.to_pylist())
     for seq, row in enumerate(rows, 1):
         kind, value = row["kind"], row["value"]

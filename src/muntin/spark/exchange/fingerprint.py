@@ -7,13 +7,15 @@ rule of its own version. If it is the same query, the next commit stores the cur
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from muntin.errors import CheckpointError
 
 #: The rule in use. Version 1 had no number and compared only the texts in ``identity``.
 VERSION = 2
 _VERSION, _ARGUMENT = "version", "argument "
+#: The part of the identity that says how many shards there are.
+SHARD_COUNT = "shard count"
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,10 @@ a there, b here; use a new checkpointLocation or the old query
         arguments = {_ARGUMENT + name: text for name, text in self.arguments.items()}
         return {_VERSION: str(VERSION), **self.identity, **arguments}
 
+    def of_shards(self, shards: int) -> Fingerprint:
+        """Return the fingerprint of the same query with so many shards."""
+        return replace(self, identity={**self.identity, SHARD_COUNT: str(shards)})
+
     def check(self, stored: Mapping[str, str]) -> None:
         """Raise if another query wrote the state; the message lists the differences."""
         version = stored.get(_VERSION, "1")
@@ -58,9 +64,16 @@ a there, b here; use a new checkpointLocation or the old query
             f"{part} {stored.get(part, 'none')} there, {current.get(part, 'none')} here"
             for part in told
         ]
+        remedy = "use a new checkpointLocation or the old query"
+        if told == [SHARD_COUNT]:
+            count = stored[SHARD_COUNT]
+            remedy = (
+                f"go on with mt.stream(..., shards={count}), or set it before the start: "
+                f'spark.conf.set("spark.muntin.shards", "{count}"), '
+                f"muntin run --conf spark.muntin.shards={count}"
+            )
         raise CheckpointError(
-            f"this checkpoint belongs to another query: {'; '.join(differences)}; "
-            "use a new checkpointLocation or the old query"
+            f"this checkpoint belongs to another query: {'; '.join(differences)}; {remedy}"
         )
 
 

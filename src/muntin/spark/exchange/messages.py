@@ -7,8 +7,9 @@ IPC payload. Every task sends its progress to every shard.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -63,6 +64,14 @@ class Message:
     def table(self) -> pa.Table:
         assert self.payload is not None
         return decode(self.payload)
+
+
+def message_of(row: Mapping[str, Any]) -> Message:
+    """Return a row of the exchange as a message."""
+    payload = None if row["payload"] is None else bytes(row["payload"])
+    return Message(
+        **{name: row[name] for name in _SCHEMA.names if name != "payload"}, payload=payload
+    )
 
 
 def encode(table: pa.Table, compression: str | None = None) -> bytes:

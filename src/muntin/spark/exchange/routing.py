@@ -1,10 +1,5 @@
 """Routing: Spark's Python workers turn the rows of a task into messages to the shards.
 
-Spark hashes the shard column again (Murmur3, seed 42), so the labels 0, 1, 2... would leave
-partitions empty. The hash of a 32-bit integer can be inverted. The label of shard ``i`` is the
-integer whose hash is ``i``, so the shard is in partition ``i mod partitions``. Labels are the keys
-of the state, so they must not depend on the number of partitions, and these labels do not.
-
 A stored input is complete before the stream starts: its messages are made at the start and sent
 with the query. A table has few frames compared with the rows that will fill them. Each shard takes
 its frames in its first micro-batch, together with the end of this input, and keeps them in its
@@ -14,8 +9,8 @@ state.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,22 +36,31 @@ from muntin.spark.exchange.messages import (
     as_batch,
     control_of,
     encode,
+    message_of,
+)
+from muntin.spark.exchange.shards import (
+    shard_label,
+    shard_labels,
+    shards_here,
+    spark_hash,
 )
 from muntin.spark.exchange.shipping import shipped
 
 if TYPE_CHECKING:  # workers that read no files do not import what reads them
     from muntin.spark.scan.choose import InputRows
     from muntin.spark.scan.scan import ArrowScan
-
-_MASK = 0xFFFF_FFFF
-_SEED = 42
+#: Kinds of messages with rows that go to the shards of their keys, and those to every shard. The
+#: others are counts and refused rows, which one shard gets.
+_OF_KEYS = ("partial", "rows", KEYED)
+_OF_ALL = ("progress", "end", EVERYWHERE)
 
 
 @dataclass(frozen=True)
 class InputRoute:
     """How one input is sent to the shards: its number, its map side and its punctuator.
 
-    Rows go to the shards of their keys or, if ``everywhere``, to every shard.
+    Rows go to the shards of their keys or, if ``everywhere``, to every shard. ``shards`` is the
+    number of shards, or ``PER_PARTITION``.
     """
 
     source: int
@@ -78,6 +82,10 @@ class InputRoute:
         """Return the route of an input of an operator."""
         map_side, shard_keys = operator.map_sides[source], tuple(operator.shard_keys[source])
         return cls(source, map_side, shard_keys, punctuator, shards, everywhere)
+
+    def in_task(self) -> InputRoute:
+        """Return the route with the number of shards, which a task of the query knows."""
+        return replace(self, shards=shards_here(self.shards))
 
     def by_shard(self, table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
         """Split a table by the shards of its keys."""
@@ -116,12 +124,12 @@ class _Sender:
     """Splits the output of an operator's map side by shard, and numbers the messages of a task."""
 
     def __init__(self, route: InputRoute, task: int) -> None:
-        self.route = route
-        self.labels = [shard_label(shard) for shard in range(route.shards)]
+        self.route = route.in_task()
+        self.labels = shard_labels(self.route.shards)
         self.task = task
         self.seq = 0
         self.progress: int | None = None
-        self.pending: list[list[pa.Table]] = [[] for _ in range(route.shards)]
+        self.pending: list[list[pa.Table]] = [[] for _ in self.labels]
         self.pending_bytes = 0
 
     def take(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
@@ -214,73 +222,38 @@ def _task() -> int:
     return 0 if context is None else context.partitionId()
 
 
-def shard_label(shard: int) -> int:
-    """Return the 32-bit integer whose Spark hash is ``shard``.
-
-    >>> spark_hash(shard_label(5))
-    5
-    """
-    value = _undo_finalize(shard & _MASK)
-    value = (value - 0xE654_6B64) * pow(5, -1, 2**32) & _MASK
-    value = _rotate(value, 32 - 13) ^ _SEED
-    value = value * pow(0x1B87_3593, -1, 2**32) & _MASK
-    value = _rotate(value, 32 - 15)
-    value = value * pow(0xCC9E_2D51, -1, 2**32) & _MASK
-    return value - 2**32 if value >= 2**31 else value
-
-
-def spark_hash(value: int) -> int:
-    """Return Spark's ``hash`` of a 32-bit integer."""
-    mixed = (value & _MASK) * 0xCC9E_2D51 & _MASK
-    mixed = _rotate(mixed, 15) * 0x1B87_3593 & _MASK
-    state = _rotate(_SEED ^ mixed, 13)
-    state = (state * 5 + 0xE654_6B64) & _MASK
-    state ^= 4  # the length of the value in bytes
-    state ^= state >> 16
-    state = state * 0x85EB_CA6B & _MASK
-    state ^= state >> 13
-    state = state * 0xC2B2_AE35 & _MASK
-    state ^= state >> 16
-    return state - 2**32 if state >= 2**31 else state
-
-
-def _undo_finalize(state: int) -> int:
-    state ^= state >> 16
-    state = state * pow(0xC2B2_AE35, -1, 2**32) & _MASK
-    state ^= (state >> 13) ^ (state >> 26)
-    state = state * pow(0x85EB_CA6B, -1, 2**32) & _MASK
-    state ^= state >> 16
-    return state ^ 4
-
-
-def _rotate(value: int, by: int) -> int:
-    return (value << by | value >> (32 - by)) & _MASK
-
-
 @dataclass(frozen=True)
 class StoredInput:
-    """The messages of an input to each shard."""
+    """The messages of an input, as if there were one shard; each shard takes its rows of them."""
 
-    source: int
-    messages: Mapping[int, Sequence[Message]] = field(default_factory=dict)
+    route: InputRoute
+    messages: Sequence[Message] = ()
 
     @classmethod
-    def of(cls, source: int, routed: DataFrame, shards: int) -> StoredInput:
+    def of(cls, rows: InputRows, route: InputRoute) -> StoredInput:
         """Collect the messages that the map side makes from a batch."""
-        held: dict[int, list[Message]] = {
-            label: [Message(label, control_of(source), 0, 0, "end")]
-            for label in (shard_label(shard) for shard in range(shards))
-        }
-        for row in routed.collect():
-            fields = row.asDict()
-            payload = None if fields["payload"] is None else bytes(fields["payload"])
-            held[fields["shard"]].append(Message(**{**fields, "payload": payload}))
-        return cls(source, held)
+        end = Message(shard_label(0), control_of(route.source), 0, 0, "end")
+        sent = routed(rows, replace(route, shards=1)).collect()
+        return cls(route, [end, *(message_of(row.asDict()) for row in sent)])
 
-    def due(self, shard: int, progress: Progress) -> Iterator[Message]:
+    def due(self, label: int, shards: int, progress: Progress) -> Iterator[Message]:
         """Yield the messages to a shard, unless it has taken them already."""
         if not progress.ended:
-            yield from self.messages[shard]
+            for message in self.messages:
+                yield from self._own(message, label, shards)
+
+    def _own(self, message: Message, label: int, shards: int) -> Iterator[Message]:
+        """Yield what a shard gets of a message to a single shard."""
+        if message.kind in _OF_KEYS and shards > 1 and not self.route.everywhere:
+            table = message.table()
+            keys = [table[name].combine_chunks() for name in self.route.shard_keys]
+            own = shard_of(keys, table.num_rows, shards) == spark_hash(label)
+            if own.any():
+                part = table.filter(pa.array(own))
+                payload = encode(part, TRAVELLING)
+                yield replace(message, shard=label, n=part.num_rows, payload=payload)
+        elif message.kind in (*_OF_KEYS, *_OF_ALL) or label == shard_label(0):
+            yield replace(message, shard=label)
 
 
 def digest(df: DataFrame) -> str:

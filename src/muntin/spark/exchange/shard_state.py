@@ -1,13 +1,14 @@
 """State of a shard in Spark's state store: Arrow tables in parts of at most a megabyte.
 
 A head (a small JSON text) lists the chunks. A chunk is read when a step needs it and written when a
-step changes it, so a micro-batch does not pay for chunks that it does not touch.
+step changes it, so a micro-batch does not pay for chunks that it does not touch. Every read is a
+call of the JVM, which costs more than a small chunk, so a small state is read as a whole.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Protocol
 
@@ -20,6 +21,8 @@ from muntin.spark.exchange.fingerprint import Fingerprint
 from muntin.spark.exchange.messages import decode, encode
 
 CHUNK_BYTES = 2**20
+#: A state of at most this size is read in one call.
+SMALL_BYTES = 2**18
 #: The version of the layout of the state. Raise it if old code must not continue a new layout.
 #: Format 4 has levels over the panes of long windows; older code would change panes without them.
 FORMAT = 4
@@ -40,6 +43,7 @@ class ChunkState(Protocol):
     def getValue(self, key: tuple[Any, ...]) -> tuple[Any, ...] | None: ...  # noqa: N802
     def updateValue(self, key: tuple[Any, ...], value: tuple[Any, ...]) -> None: ...  # noqa: N802
     def removeKey(self, key: tuple[Any, ...]) -> None: ...  # noqa: N802
+    def iterator(self) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]: ...
 
 
 @dataclass
@@ -47,13 +51,20 @@ class Head:
     """The head of a shard: the fingerprint of its query, its progress, and its chunks.
 
     ``parts`` has the number of parts of each chunk. ``held`` has how much is open in each chunk; it
-    is only reported, and nothing depends on it.
+    is only reported, and nothing depends on it. ``sizes`` has the bytes of each chunk, if it was
+    written since they are noted.
     """
 
     fingerprint: Mapping[str, str]
     progress: tuple[Progress, ...] = ()  # of each input
     parts: dict[ChunkKey, int] = field(default_factory=dict)
     held: dict[ChunkKey, int] = field(default_factory=dict)
+    sizes: dict[ChunkKey, int] = field(default_factory=dict)
+
+    @property
+    def small(self) -> bool:
+        """True if the chunks are known to be small together."""
+        return self.sizes.keys() == self.parts.keys() and sum(self.sizes.values()) <= SMALL_BYTES
 
     def to_json(self) -> str:
         chunks = [
@@ -66,6 +77,7 @@ class Head:
                 "fingerprint": dict(self.fingerprint),
                 "progress": [asdict(progress) for progress in self.progress],
                 "chunks": chunks,
+                "bytes": [self.sizes.get(chunk) for chunk in self.parts],
             }
         )
 
@@ -80,8 +92,10 @@ class Head:
             )
         parts = {(name, bucket): count for name, bucket, count, *_ in stored["chunks"]}
         held = {(name, bucket): sum(more) for name, bucket, _, *more in stored["chunks"]}
+        noted = zip(parts, stored.get("bytes", ()), strict=False)
+        sizes = {chunk: size for chunk, size in noted if size is not None}
         progress = tuple(_progress(entry) for entry in stored["progress"])
-        return cls(stored["fingerprint"], progress, parts, held)
+        return cls(stored["fingerprint"], progress, parts, held, sizes)
 
     def progress_of(self, source: int) -> Progress:
         """Return the progress of an input."""
@@ -100,8 +114,10 @@ class ShardState:
     def __init__(self, head: HeadState, chunks: ChunkState, fingerprint: Fingerprint) -> None:
         self._head = head
         self._chunks = chunks
+        self._fetched: dict[tuple[Any, ...], tuple[Any, ...]] | None = None
         stored = head.get()
-        self.head = Head(fingerprint.stored) if stored is None else Head.from_json(stored[0])
+        self._text = None if stored is None else str(stored[0])
+        self.head = Head(fingerprint.stored) if self._text is None else Head.from_json(self._text)
         fingerprint.check(self.head.fingerprint)
         self.head.fingerprint = fingerprint.stored  # that of an older version is rewritten
 
@@ -111,13 +127,19 @@ class ShardState:
     def read(self, table: str, bucket: int) -> pa.Table:
         payload = bytearray()
         for part in range(self.head.parts[table, bucket]):
-            stored = self._chunks.getValue((table, bucket, part))
+            stored = self._part((table, bucket, part))
             if stored is None:
                 raise CheckpointError(
                     f"part {part} of {table}/{bucket} is missing from the checkpoint's state"
                 )
             payload += stored[0]
         return decode(bytes(payload))
+
+    def _part(self, key: tuple[str, int, int]) -> tuple[Any, ...] | None:
+        """Return a part of a chunk; the first read of a small state fetches all of it."""
+        if self._fetched is None and len(self.head.parts) > 1 and self.head.small:
+            self._fetched = {tuple(found): value for found, value in self._chunks.iterator()}
+        return self._chunks.getValue(key) if self._fetched is None else self._fetched.get(key)
 
     def write(
         self,
@@ -141,9 +163,14 @@ class ShardState:
             written += len(payload)
             self.head.parts.pop((table, bucket), None)
             self.head.held.pop((table, bucket), None)
+            self.head.sizes.pop((table, bucket), None)
             if chunk is not None and parts:
+                self.head.sizes[table, bucket] = len(payload)
                 self.head.parts[table, bucket] = len(parts)
                 self.head.held[table, bucket] = open_counts.get((table, bucket), 0)
         self.head.progress = tuple(progress)
-        self._head.update((self.head.to_json(),))
+        text = self.head.to_json()
+        if text != self._text:
+            self._head.update((text,))
+        self._text, self._fetched = text, None
         return written

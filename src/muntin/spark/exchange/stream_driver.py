@@ -6,22 +6,22 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import pandas as pd
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
 from muntin.operators.progress.progress import AdvancedShard, Progress, ProgressMessages
 from muntin.operators.protocol import (
-    REASONS,
     InputBatch,
+    LimitedOperator,
     Operator,
     ScopedState,
     State,
     Step,
     original_names,
 )
+from muntin.spark.exchange.counts import COLUMN, line
 from muntin.spark.exchange.fingerprint import Fingerprint
 from muntin.spark.exchange.messages import (
     CONTROL_REFUSED,
@@ -36,62 +36,43 @@ from muntin.spark.exchange.messages import (
     decode,
     encode,
     in_order,
+    message_of,
     of_input,
     of_kind,
     refused_counts,
 )
-from muntin.spark.exchange.routing import InputRoute, StoredInput, shard_label
+from muntin.spark.exchange.routing import InputRoute, StoredInput
 from muntin.spark.exchange.shard_state import ChunkState, HeadState, ShardState
+from muntin.spark.exchange.shards import shard_label, shards_here
 from muntin.spark.exchange.shipping import shipped, shipped_processor
 
-#: Counts that every shard reports in every micro-batch, summed into the query's progress.
-COUNTS = (
-    "rows_in",
-    "rows_used",
-    "rows_refused",
-    *REASONS,
-    "rows_between",
-    "punctuations",
-    "control_refused",
-    "evicted",
-    "results",
-    "state_bytes_written",
-)
-#: Numbers that each shard reports after a micro-batch: how much is open and, for the first input,
-#: the largest tick and the tick up to which it is complete.
-GAUGES = ("open", "largest", "reached")
-TAGGED = ", ".join(
-    ["tag STRING", "payload BINARY", *(f"{name} BIGINT" for name in (*COUNTS, *GAUGES))]
-)
+TAGGED = f"tag STRING, payload BINARY, {COLUMN} STRING"
 RESULTS, REFUSED = "results", "refused"
 _OUTPUT_ROWS = 500_000
 
 
 @dataclass(frozen=True)
 class ShardTask:
-    """Everything that a shard needs, in a form that can be pickled."""
+    """Everything that a shard needs, in a form that can be pickled.
+
+    ``shards`` is the number of shards, or ``PER_PARTITION``.
+    """
 
     operator: Operator
     routes: tuple[InputRoute, ...]
     fingerprint: Fingerprint
+    shards: int
     stored_inputs: tuple[StoredInput, ...] = ()
 
 
 def run(messages: DataFrame, task: ShardTask) -> DataFrame:
     """Return the tagged output: payloads of results and refused rows, and counts."""
-    return messages.groupBy("shard").transformWithStateInPandas(
+    return messages.groupBy("shard").transformWithState(
         statefulProcessor=shipped_processor(__name__, "run_shard", task),
         outputStructType=TAGGED,
         outputMode="Append",
         timeMode="None",
     )
-
-
-def counted(tagged: DataFrame, name: str) -> DataFrame:
-    """Return the same DataFrame; its counts are in the progress of the query under ``name``."""
-    sums: list[Column] = [F.sum(count).alias(count) for count in (*COUNTS, "open")]
-    gauges = [F.max("largest").alias("largest"), F.min("reached").alias("reached")]
-    return tagged.observe(name, *sums, *gauges)
 
 
 def refused_tag(source: int) -> str:
@@ -117,21 +98,22 @@ def run_shard(
     head: HeadState,
     chunks: ChunkState,
     shard: int,
-    frames: Iterator[pd.DataFrame],
-) -> Iterator[pd.DataFrame]:
+    rows: Iterator[Row],
+) -> Iterator[Row]:
     """Worker side: run one micro-batch of one shard."""
-    state = ShardState(head, chunks, task.fingerprint)
+    shards = shards_here(task.shards)
+    state = ShardState(head, chunks, task.fingerprint.of_shards(shards))
     stored_messages = [
         message
         for stored in task.stored_inputs
-        for message in stored.due(shard, state.head.progress_of(stored.source))
+        for message in stored.due(shard, shards, state.head.progress_of(stored.route.source))
     ]
-    messages = in_order([*_messages(shard, frames), *stored_messages])
+    messages = in_order([*(message_of(row.asDict()) for row in rows), *stored_messages])
     advanced = [
         _advanced(route, state, state.head.progress_of(route.source), messages)
         for route in task.routes
     ]
-    step = task.operator.step(
+    step = _among(shards, task.operator).step(
         state,
         [
             _arrived(route, shard, shard_progress, of_input(messages, route.source))
@@ -144,7 +126,12 @@ def run_shard(
     written = state.write(
         changes, [shard_progress.progress for shard_progress in advanced], step.open_counts
     )
-    yield _output(step, messages, {"state_bytes_written": written, **_gauges(state, advanced)})
+    yield from _output(step, messages, {"state_bytes_written": written, **_gauges(state, advanced)})
+
+
+def _among(shards: int, operator: Operator) -> Operator:
+    """Return the operator of one of several shards."""
+    return operator.among(shards) if isinstance(operator, LimitedOperator) else operator
 
 
 def _gauges(state: ShardState, advanced: Sequence[AdvancedShard]) -> dict[str, int | None]:
@@ -184,33 +171,20 @@ def _arrived(
     return InputBatch(partials, advanced.punctuation, rows, counted)
 
 
-def _messages(shard: int, frames: Iterator[pd.DataFrame]) -> Iterator[Message]:
-    for frame in frames:
-        for row in frame.to_dict("records"):
-            progress = None if pd.isna(row["progress"]) else int(row["progress"])
-            place = (int(row["input"]), int(row["task"]), int(row["seq"]))
-            yield Message(shard, *place, row["kind"], progress, int(row["n"]), row["payload"])
-
-
 def _output(
     step: Step, messages: Sequence[Message], gauges: Mapping[str, int | None]
-) -> pd.DataFrame:
-    """Return counts, results and refused rows as rows with tags."""
-    none: dict[str, int | None] = {**dict.fromkeys(COUNTS, 0), **dict.fromkeys(GAUGES)}
-    rows: list[dict[str, object]] = [
-        {"tag": "counts", "payload": None, **none, **_counts(step, messages), **gauges}
-    ]
-    tables = [
-        (RESULTS, step.results.slice(start, _OUTPUT_ROWS))
-        for start in range(0, step.results.num_rows, _OUTPUT_ROWS)
-    ]
+) -> Iterator[Row]:
+    """Yield counts, results and refused rows, with tags; columns that a row lacks are null."""
+    yield Row(**{"tag": COLUMN, COLUMN: line({**_counts(step, messages), **gauges})})
+    for start in range(0, step.results.num_rows, _OUTPUT_ROWS):
+        yield _tagged(RESULTS, step.results.slice(start, _OUTPUT_ROWS))
     for source in range(len(step.rows)):
-        tables += [(refused_tag(source), table) for table in _refused(step, messages, source)]
-    for tag, table in tables:
-        rows.append({"tag": tag, "payload": encode(table, TRAVELLING), **none})
-    output = pd.DataFrame(rows, columns=["tag", "payload", *COUNTS, *GAUGES])
-    # Pandas would turn integers with nulls into doubles.
-    return output.astype(dict.fromkeys(GAUGES, "Int64"))
+        for table in _refused(step, messages, source):
+            yield _tagged(refused_tag(source), table)
+
+
+def _tagged(tag: str, table: pa.Table) -> Row:
+    return Row(tag=tag, payload=encode(table, TRAVELLING))
 
 
 def _counts(step: Step, messages: Sequence[Message]) -> dict[str, int]:

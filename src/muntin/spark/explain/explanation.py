@@ -14,6 +14,7 @@ from muntin.operators.windows.operator import WindowOperator
 from muntin.operators.windows.panes import WORTH_COMBINING
 from muntin.spark.exchange.messages import DATA
 from muntin.spark.exchange.routing import InputRoute, routed
+from muntin.spark.exchange.shards import PER_PARTITION, SHARDS_SETTING, shards_of
 from muntin.spark.explain.state_of_plan import state_of
 from muntin.spark.plan.fill import FillPlan, FillSource, StoredFramesPlan
 from muntin.spark.plan.fill_from_table import TableFillPlan
@@ -22,6 +23,7 @@ from muntin.spark.plan.join import JoinPlan
 from muntin.spark.plan.plan import PlanParts
 from muntin.spark.plan.resample import InstantPlan, ResamplePlan
 from muntin.spark.plan.windows import WindowPlan
+from muntin.spark.requirements import partitions, setting
 from muntin.spark.scan.choose import InputRows
 from muntin.specs.axis import Domain
 from muntin.specs.disorder import Disorder, Each, PerKey, Punctuated, RowSlack
@@ -165,7 +167,11 @@ def _order(plan: WindowPlan) -> str:
 
 
 def _shards(plan: PlanParts) -> str:
-    return f"{plan.shards} shard{'s' * (plan.shards > 1)}"
+    shards = plan.shards
+    if shards == PER_PARTITION:
+        session = plan.stream.df.sparkSession
+        shards = int(setting(session, SHARDS_SETTING, str(shards_of(partitions(session)))))
+    return f"{shards} shard{'s' * (shards > 1)}"
 
 
 def _disorder(disorder: Disorder | None) -> str:

@@ -26,17 +26,14 @@ from muntin.spark.columns import (
     to_arrow,
     to_spark,
 )
-from muntin.spark.requirements import check_stream, setting
+from muntin.spark.exchange.shards import PER_PARTITION
+from muntin.spark.requirements import check_stream, partitions, setting
 from muntin.spark.scan.choose import InputRows, input_rows
 from muntin.spark.scan.file_source import FileSource
 from muntin.specs.axis import Axis
 from muntin.specs.disorder import CHOICES, Disorder, Each, Punctuated
 from muntin.specs.frames.schemes import Schedule
 from muntin.specs.may_change import MAY_CHANGE
-
-#: Shards of a streaming query. A constant rather than the number of cores, because the state is
-#: kept by shard and must be found again on a machine with more or fewer cores.
-DEFAULT_SHARDS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +65,13 @@ class StreamInput:
 
     @property
     def shard_count(self) -> int:
-        """The number of shards: as given, or the default for a stream or a batch."""
+        """The number of shards: as given, or one for each partition.
+
+        Spark fixes the partitions of a stream in its checkpoint, so only its tasks know them.
+        """
         if self.shards is not None:
             return self.shards
-        if self.df.isStreaming:
-            return DEFAULT_SHARDS
-        return int(setting(self.df.sparkSession, "spark.sql.shuffle.partitions", "200"))
+        return PER_PARTITION if self.df.isStreaming else partitions(self.df.sparkSession)
 
     def check_windowed(self) -> None:
         """Raise if there is neither disorder nor control: no window would ever close."""

@@ -19,6 +19,7 @@ from muntin.operators.join.operator import PairJoinOperator
 from muntin.operators.join.reach import Around, AsofReach, IntervalReach
 from muntin.operators.join.side import SideRows
 from muntin.spark.columns import to_arrow
+from muntin.spark.exchange.fingerprint import SHARD_COUNT
 from muntin.spark.plan.inputs import PlanInput, StreamInput, TypedInput
 from muntin.spark.plan.plan import PlanParts
 from muntin.spark.plan.results import RenamedColumns
@@ -106,9 +107,7 @@ class JoinPlan(PlanParts):
                 reach: Around | IntervalReach = IntervalReach.of(self.spec, self.axis)
             case Distance():
                 reach = Around.of(self.spec, self.axis)
-        # The limit is for all shards together; each may hold its share.
-        share = None if self.limit is None else max(1, self.limit // self.shards)
-        return PairJoinOperator(reach, (left, right), self.how, self.pairing, share)
+        return PairJoinOperator(reach, (left, right), self.how, self.pairing, self.limit)
 
     @property
     def batch_operator(self) -> PairJoinOperator | AsofJoinOperator:
@@ -193,7 +192,7 @@ class JoinPlan(PlanParts):
             disorder = source.disorder
             identity[f"disorder of {name}"] = disorder.state_kind if disorder else "told"
         identity["resolution"] = f"{self.axis.digits} decimals"
-        identity["shard count"] = str(self.shards)
+        identity[SHARD_COUNT] = self.shard_text
         return identity
 
     @property

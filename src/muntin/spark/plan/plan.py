@@ -14,8 +14,10 @@ from muntin.operators.protocol import Operator
 from muntin.spark.columns import to_spark
 from muntin.spark.exchange import batch_driver, stream_driver
 from muntin.spark.exchange.control_rows import announced
+from muntin.spark.exchange.counts import counted
 from muntin.spark.exchange.fingerprint import Fingerprint
 from muntin.spark.exchange.routing import InputRoute, StoredInput, routed
+from muntin.spark.exchange.shards import PER_PARTITION
 from muntin.spark.exchange.shipping import shipped
 from muntin.spark.plan.inputs import PlanInput, StreamInput
 from muntin.spark.plan.plan_arguments import arguments
@@ -85,8 +87,17 @@ class PlanParts:
 
     @property
     def shards(self) -> int:
-        """The number of shards. Without keys there is one, and all rows go to it."""
+        """The number of shards, or ``PER_PARTITION``. Without keys all rows go to one shard."""
         return self.stream.shard_count if self.stream.by else 1
+
+    @property
+    def shard_text(self) -> str:
+        """The number of shards in the identity of the plan.
+
+        A plan without a given number has always had this text in its label, which must not change.
+        The shards write the number that they have.
+        """
+        return str(self.shards) if self.shards != PER_PARTITION else "16"
 
     @property
     def is_streaming(self) -> bool:
@@ -142,9 +153,9 @@ class PlanParts:
         ]
         messages = self._messages(routes, originals=keep_refused)
         stored = self._stored_inputs(routes, originals=keep_refused)
-        task = stream_driver.ShardTask(self.operator, routes, self.fingerprint, stored)
+        task = stream_driver.ShardTask(self.operator, routes, self.fingerprint, self.shards, stored)
         tagged = stream_driver.run(_union([messages, *control]), task)
-        return stream_driver.counted(tagged, self.label)
+        return counted(tagged, self.label)
 
     @cached_property
     def output(self) -> TaggedOutput:
@@ -203,7 +214,7 @@ class PlanParts:
         """Return the inputs that travel with the query."""
         pairs = zip(self.inputs, routes, strict=True)
         return tuple(
-            StoredInput.of(route.source, routed(plan_input.rows(originals), route), route.shards)
+            StoredInput.of(plan_input.rows(originals), route)
             for plan_input, route in pairs
             if plan_input.stored
         )

@@ -14,6 +14,7 @@ from muntin.operators.join.reach import AsofReach
 from muntin.operators.protocol import Operator
 from muntin.operators.resample.neighbours import Neighbours
 from muntin.operators.resample.operator import GridResampleOperator, InstantResampleOperator
+from muntin.spark.exchange.fingerprint import SHARD_COUNT
 from muntin.spark.plan.fill import FillPlan
 from muntin.spark.plan.inputs import PlanInput, StreamInput
 from muntin.spark.plan.join import PlanSide
@@ -108,7 +109,7 @@ class ResamplePlan(PlanParts):
             )
             identity[f"disorder of {name}"] = disorder.state_kind if disorder else "told"
         identity["resolution"] = f"{self.axis.digits} decimals"
-        identity["shard count"] = str(self.shards)
+        identity[SHARD_COUNT] = self.shard_text
         return identity
 
     @property

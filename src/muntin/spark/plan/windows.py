@@ -18,6 +18,7 @@ from muntin.expressions.spark_expressions import Expression, Name, Native, Trave
 from muntin.operators.build import WindowOperatorInputs, build
 from muntin.operators.protocol import Operator
 from muntin.spark.columns import named, progressing, to_arrow
+from muntin.spark.exchange.fingerprint import SHARD_COUNT
 from muntin.spark.plan.inputs import PlanInput, StreamInput, TypedInput
 from muntin.spark.plan.plan import PlanParts
 from muntin.spark.plan.results import ResultNames
@@ -297,7 +298,7 @@ class WindowPlan(TypedInput, PlanParts):
             "schema": f"on {schema[source.on].dataType.simpleString()}; by "
             f"{', '.join(by) or 'nothing'}; arguments {', '.join(arguments) or 'none'}",
             "resolution": f"{self.axis.digits} decimals",
-            "shard count": str(self.shards),
+            SHARD_COUNT: self.shard_text,
             "unfinished": self.unfinished,
             "disorder": source.disorder.state_kind if source.disorder else "told",
         }

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.streaming.query import StreamingQuery
 
 from muntin.spark.api.plan import Plan
-from muntin.spark.queries.write import observed_values
+from muntin.spark.exchange.counts import observed as observed_counts
 from muntin.specs.axis import Axis
 
 #: The prefix of the metrics in which a stream's sources count their malformed lines.
@@ -123,7 +123,7 @@ class Watch:
             malformed=now.malformed + _malformed(observed),
         )
         # Of plans that follow each other the first one sees the rows of the sources.
-        plans = {n: observed_values(row) for n, row in observed.items() if n.startswith("muntin")}
+        plans = {n: observed_counts(row) for n, row in observed.items() if n.startswith("muntin")}
         if not plans:
             return replace(now, rows=now.rows + rows)
         name, values = next(iter(plans.items()))

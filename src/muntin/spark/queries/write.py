@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.utils import is_remote
@@ -16,8 +16,8 @@ from pyspark.sql.utils import is_remote
 from muntin.errors import ArgumentError, MuntinError
 from muntin.spark.api.plan import Plan
 from muntin.spark.columns import problem
+from muntin.spark.exchange.counts import COUNTS, observed
 from muntin.spark.exchange.shipping import loader
-from muntin.spark.exchange.stream_driver import COUNTS, GAUGES
 from muntin.spark.plan.results import RenamedColumns, ResultNames, Sink, TaggedOutput, put
 
 #: The triggers that a stateful query can have, as a user writes them.
@@ -109,21 +109,13 @@ def progress(query: StreamingQuery) -> dict[str, int]:
     for report in query.recentProgress:
         for name, row in report.observedMetrics.items():
             if name.startswith("muntin"):
-                observed = observed_values(row)
+                counts = observed(row)
                 for count in COUNTS:
-                    totals[count] = totals.get(count, 0) + (observed.get(count) or 0)
+                    totals[count] = totals.get(count, 0) + (counts[count] or 0)
     # A query that waits for its first rows has reports, too.
     if not totals and any(report.numInputRows for report in query.recentProgress):
         raise MuntinError("this query has no Muntin plan in it, so it has no counts")
     return totals
-
-
-def observed_values(row: Row) -> dict[str, int | None]:
-    """Return the metrics of a micro-batch by name; Spark Connect returns values and a schema."""
-    fields = row.asDict()
-    if set(fields) == {"values", "schema"}:
-        return dict(zip((*COUNTS, *GAUGES), fields["values"], strict=True))
-    return fields
 
 
 def _splitter(plan: Plan, results: Sink, refused: Sink | None) -> Callable[[DataFrame, int], None]:
