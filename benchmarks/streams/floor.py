@@ -20,7 +20,7 @@ from benchmarks.streams.micro_batches import Load, arriving, micro_batches
 SLIDING, TUMBLING, WINDOW = f"{SPARK}, sliding", f"{SPARK}, tumbling", f"{MUNTIN}, window"
 FRAMES, FILL, JOIN = f"{MUNTIN}, frames", f"{MUNTIN}, fill", f"{MUNTIN}, join"
 #: Micro-batches of each run that are left out: a query plans, and workers start, in the first.
-WARM = 3
+WARM = 2
 #: At most these ratios, with the query that the first one is measured against.
 PROMISED = {
     WINDOW: [(TUMBLING, 1.5), (SLIDING, 1.0)],
@@ -39,7 +39,7 @@ class Sizes:
     runs: int
 
 
-FULL, QUICK = Sizes((10, 1_000), 8, 2), Sizes((10,), 3, 1)
+FULL, QUICK = Sizes((10, 1_000), 6, 2), Sizes((10,), 3, 1)
 
 
 def run(spark: SparkSession, quick: bool) -> Report:
