@@ -24,12 +24,16 @@ DELAY = 900_000
 
 @dataclass(frozen=True)
 class Load:
-    """How many rows come with each micro-batch: every key has as many in every second."""
+    """How many rows come with each micro-batch: every key has as many in every second.
+
+    The rows begin at the second ``start``, after those of another load in the same folder.
+    """
 
     keys: int
     rows_per_pane: int
     seconds: int
     batches: int
+    start: int = 0
 
     @property
     def rows_per_batch(self) -> int:
@@ -41,12 +45,13 @@ class Load:
 
     def write(self, folder: Path) -> None:
         """The micro-batches as Parquet files in the order of their arrival."""
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        first = len(list(folder.iterdir()))
         for batch in range(self.batches):
             rows = self._table(batch)
             size = -(-rows.num_rows // FILES)
             for part in range(FILES):
-                number = batch * FILES + part
+                number = first + batch * FILES + part
                 path = folder / f"{number:04d}.parquet"
                 pq.write_table(rows.slice(part * size, size), path)
                 # Spark takes files in the order of their times, equal for quick writes.
@@ -59,7 +64,7 @@ class Load:
         key = random.permuted(every, axis=1).ravel()
         ts = np.arange(len(key), dtype=np.int64) * self.seconds * SECOND // len(key)
         arrival = np.argsort(ts + random.integers(0, DELAY, len(key)), kind="stable")
-        ts += batch * self.seconds * SECOND
+        ts += (self.start + batch * self.seconds) * SECOND
         return pa.table(
             {
                 "ts": pa.array(ts[arrival], pa.timestamp("us", tz="UTC")),

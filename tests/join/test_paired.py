@@ -177,3 +177,10 @@ def test_rows_that_nobody_needs_make_room_and_are_not_counted() -> None:
     step = fed.step(left=[("k", 202, "d"), ("k", 203, "e")])
     assert fed.held(0) == ["b", "c", "d", "e"]
     assert step.evicted == 0
+
+
+def test_shards_divide_the_limit() -> None:
+    work = PairJoinOperator(Around.of(Distance(100), WHOLE), (SIDE, SIDE), limit=1000)
+    assert work.among(4).limit == 250
+    assert work.among(5000).limit == 1
+    assert PairJoinOperator(work.reach, work.sides).among(4).limit is None
