@@ -21,10 +21,11 @@ from benchmarks.frames import (
     overlap,
     reduction,
 )
+from benchmarks.growth import memory, slopes
 from benchmarks.measure import Report, machine, publish, session
 from benchmarks.section8 import blocks, bounded, execution
-from benchmarks.streams import floor, latency, state
-from benchmarks.windows import by_tuple, correlated, figure3
+from benchmarks.streams import floor, latency, long_ranges, state
+from benchmarks.windows import by_tuple, correlated, figure3, from_files
 from benchmarks.windows import overlap as batch_overlap
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,6 +35,7 @@ BENCHMARKS: Mapping[str, Callable[[SparkSession, bool], Report]] = {
     "by_tuple": by_tuple.run,
     "correlated": correlated.run,
     "figure3": figure3.run,
+    "from_files": from_files.run,
     "fill": fill.run,
     "frames": kinds.run,
     "frame_figure10": figure10.run,
@@ -41,6 +43,7 @@ BENCHMARKS: Mapping[str, Callable[[SparkSession, bool], Report]] = {
     "frame_keys": keys.run,
     "floor": floor.run,
     "stream": latency.run,
+    "long_ranges": long_ranges.run,
     "state": state.run,
 }
 #: Benchmarks that need no session: they step the operators, or start processes of their own.
@@ -54,7 +57,13 @@ WITHOUT_SPARK: Mapping[str, Callable[[bool], Report]] = {
     "frame_reduction": reduction.run,
     "short_questions": short_questions.run,
 }
-NAMES = (*WITHOUT_SPARK, *BENCHMARKS)
+#: Benchmarks of growth take long, and run only with ``--growth`` or by name.
+GROWTH: Mapping[str, Callable[[SparkSession, bool], Report]] = {
+    "growth": slopes.run,
+    "memory": memory.run,
+}
+ON_SPARK = {**BENCHMARKS, **GROWTH}
+NAMES = (*WITHOUT_SPARK, *ON_SPARK)
 #: The data that benchmarks read, which may not be on this machine.
 NEEDS = {
     "frame_reduction": reduction.DATA,
@@ -67,7 +76,7 @@ def main() -> int:
     """Return zero if every target was met, or if the sizes were too small to judge them."""
     options = parse()
     missed = 0
-    for where, report in measured(options.names or NAMES, options.quick):
+    for where, report in measured(options.names, options.quick):
         print(f"\n{report.markdown()}")
         # Results of small sizes do not go into the documentation.
         folder = ROOT / "build" / "bench" if options.quick else ROOT / "docs"
@@ -89,15 +98,15 @@ def measured(names: Sequence[str], quick: bool) -> Iterator[tuple[str, Report]]:
         if name in WITHOUT_SPARK:
             print(f"\n{name}", flush=True)
             yield machine(), WITHOUT_SPARK[name](quick)
-    if not any(name in BENCHMARKS for name in names):
+    if not any(name in ON_SPARK for name in names):
         return
     with session() as spark:
         where = machine(spark)
         print(where)
         for name in names:
-            if name in BENCHMARKS:
+            if name in ON_SPARK:
                 print(f"\n{name}", flush=True)
-                yield where, BENCHMARKS[name](spark, quick)
+                yield where, ON_SPARK[name](spark, quick)
 
 
 def parse() -> argparse.Namespace:
@@ -107,11 +116,14 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--quick", action="store_true", help="small sizes; leaves the documentation alone"
     )
+    parser.add_argument("--growth", action="store_true", help="how time and memory grow")
     options = parser.parse_args()
     chosen = [matching(name) for name in options.names]
     if unknown := [name for name, names in zip(options.names, chosen, strict=True) if not names]:
         parser.error(f"no benchmark {unknown[0]!r}; there are {', '.join(NAMES)}")
-    options.names = list(dict.fromkeys(name for names in chosen for name in names))
+    usual = [] if options.growth else [*WITHOUT_SPARK, *BENCHMARKS]
+    names = [name for names in chosen for name in names] or usual
+    options.names = list(dict.fromkeys([*names, *(GROWTH if options.growth else ())]))
     return options
 
 

@@ -33,6 +33,7 @@ from benchmarks.measure import (
     turns,
 )
 from benchmarks.streams.micro_batches import FILES, SECOND, MicroBatch, micro_batches
+from muntin.spark.scan.file_source import FileSource
 
 #: The longest a frame lasts, in seconds; half of them last less than a minute.
 LONGEST = 180
@@ -104,7 +105,7 @@ def given_frames(spark: SparkSession, sizes: Sizes) -> DataFrame:
     )
 
 
-def filled(frames: DataFrame, rows: DataFrame) -> DataFrame:
+def filled(frames: DataFrame, rows: DataFrame | FileSource) -> DataFrame:
     bounds = mt.frames(frames, by="k")
     return bounds.fill(rows, on="ts").agg("count(*) AS n", "avg(v) AS mean")
 

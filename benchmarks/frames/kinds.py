@@ -27,6 +27,7 @@ from benchmarks.measure import (
     say,
     turns,
 )
+from muntin.spark.scan.file_source import FileSource
 from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.own_function import OwnFraming
 
@@ -150,7 +151,7 @@ def readings(spark: SparkSession, rows: int, keys: int, places: int = 1) -> Data
     )
 
 
-def framed(rows: DataFrame, kind: FrameKind | OwnFraming) -> DataFrame:
+def framed(rows: DataFrame | FileSource, kind: FrameKind | OwnFraming) -> DataFrame:
     return mt.stream(rows, on="ts", by="k").frames(kind).df
 
 

@@ -48,7 +48,7 @@ class Load:
         folder.mkdir(parents=True, exist_ok=True)
         first = len(list(folder.iterdir()))
         for batch in range(self.batches):
-            rows = self._table(batch)
+            rows = self.table(batch)
             size = -(-rows.num_rows // FILES)
             for part in range(FILES):
                 number = first + batch * FILES + part
@@ -57,7 +57,7 @@ class Load:
                 # Spark takes files in the order of their times, equal for quick writes.
                 os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
 
-    def _table(self, batch: int) -> pa.Table:
+    def table(self, batch: int) -> pa.Table:
         """Slightly out of order; no row is later than the slack that the queries allow."""
         random = np.random.default_rng(batch)
         every = np.tile(np.arange(self.keys, dtype=np.int32), (self.seconds, self.rows_per_pane))

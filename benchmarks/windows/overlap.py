@@ -26,6 +26,7 @@ from benchmarks.measure import (
     say,
     turns,
 )
+from muntin.spark.scan.file_source import FileSource
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def theirs(rows: DataFrame, case: Case) -> DataFrame:
     return rows.groupBy("k", window).agg(F.max("v").alias("hi"), F.avg("v").alias("mean"))
 
 
-def ours(rows: DataFrame, case: Case) -> DataFrame:
+def ours(rows: DataFrame | FileSource, case: Case) -> DataFrame:
     windows = mt.stream(rows, on="ts", by="k").window(
         range=f"{case.range} seconds", slide=f"{case.slide} seconds"
     )

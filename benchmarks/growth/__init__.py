@@ -1,0 +1,1 @@
+"""Benchmarks of how time and memory grow: `python -m benchmarks --growth`."""
