@@ -37,7 +37,7 @@ def windows(files: FileSource, seconds: int = 60) -> DataFrame:
 
 def frames(files: FileSource, _seconds: int = 0) -> DataFrame:
     """Threshold frames."""
-    return mt.stream(files, on="ts", by="k").frames(mt.threshold("v > 50"), ties="first").df
+    return mt.stream(files, on="ts", by="k").frames(mt.threshold("v > 50")).df
 
 
 QUERIES: Mapping[str, Query] = {"windows": windows, "frames": frames}

@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 
 import muntin as mt
 from muntin.testing import replay
@@ -57,6 +58,17 @@ def worker_has_muntin(spark: SparkSession) -> bool:
     return any(row.found for row in spark.range(2).mapInArrow(look, "found BOOLEAN").collect())
 
 
+def pyspark_aggregates() -> list[Column]:
+    """Return the same aggregates as PySpark has them, and one with DISTINCT."""
+    return [
+        F.sum("v").alias("total"),
+        F.stddev_samp("v").alias("sd"),
+        F.count("*").alias("n"),
+        F.first("v").alias("f"),
+        F.countDistinct("v").alias("distinct"),
+    ]
+
+
 def main(kind: str, folder: Path) -> None:
     spark = session(kind)
     had = worker_has_muntin(spark)
@@ -69,6 +81,8 @@ def main(kind: str, folder: Path) -> None:
                FROM df [RANGE 30 SLIDE 7 WATTR x] GROUP BY k"""
     report: dict[str, Any] = {"had": had, "batch": sorted(map(tuple, batch))}
     report["sql"] = sorted(map(tuple, mt.sql(text, df=df).collect()))
+    windows = mt.stream(df, on="x", by="k").window(range=30, slide=7)
+    report["pyspark"] = sorted(map(tuple, windows.agg(*pyspark_aggregates()).collect()))
     played = replay(spark, data, "k STRING, x BIGINT, v DOUBLE", tasks=2, folder=folder)
     stream = played.stream("x", "k", mt.slack(60), shards=5)
     out = played.play(stream.window(range=30, slide=7).plan(*aggregates))

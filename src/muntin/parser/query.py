@@ -18,7 +18,7 @@ from muntin.parser.dialect import offset_of, parse_tree
 from muntin.parser.errors import SqlError, place_at
 from muntin.parser.expressions import check_length
 from muntin.parser.lexer import is_word
-from muntin.parser.relations import Found, find_relations
+from muntin.parser.relations import StreamClauses, find_relations
 from muntin.parser.statements import Query, Windowing
 
 BEGINNINGS = ("SELECT", "WITH", "VALUES", "FROM")
@@ -46,18 +46,18 @@ def read_query(cursor: Cursor, hyphenated: frozenset[str]) -> Query:
     tokens, per_window = _without(tokens, "PER", "WINDOW")
     if not tokens:
         raise SqlError("there is no query", cursor.text, start, expected=_EXPECTED)
-    found = find_relations(cursor.text, tokens, lambda inner: read_query(inner, hyphenated))
-    tree = parse_tree(cursor.text, found.tokens)
+    clauses = find_relations(cursor.text, tokens, lambda inner: read_query(inner, hyphenated))
+    tree = parse_tree(cursor.text, clauses.tokens)
     if not isinstance(tree, exp.Query):
         raise SqlError("this is not a query", cursor.text, start, expected=_EXPECTED)
     _check_parts(tree, cursor.text, start)
-    find_windowed_aggregates(tree, found)
+    find_windowed_aggregates(tree, clauses)
     _check_limit(tree, per_window, cursor.text, start)
-    _check_samples(tree, found)
+    _check_samples(tree, clauses)
     return Query(
         tree=tree,
-        windowings=found.windowings,
-        alignments=found.alignments,
+        windowings=clauses.windowings,
+        alignments=clauses.alignments,
         text=cursor.text,
         start=start,
         end=end,
@@ -88,24 +88,24 @@ def _check_parts(tree: exp.Expr, text: str, start: int) -> None:
     """Raise if a SELECT has a part that Spark's SQL does not have."""
     for select in tree.find_all(exp.Query):
         place = offset_of(select) or start
-        given = {name for name, value in select.args.items() if value}
-        if isinstance(select, exp.Select) and not given <= _PARTS:
-            other = min(given - _PARTS)
+        parts = {name for name, value in select.args.items() if value}
+        if isinstance(select, exp.Select) and not parts <= _PARTS:
+            other = min(parts - _PARTS)
             raise SqlError(f"Spark's SQL has no {other.upper()} in a SELECT", text, place)
         if isinstance(select.args.get("limit"), exp.Fetch):
             raise SqlError("Spark's SQL has no FETCH", text, place, expected="LIMIT n")
 
 
-def _check_samples(tree: exp.Expr, found: Found) -> None:
+def _check_samples(tree: exp.Expr, clauses: StreamClauses) -> None:
     """Refuse a sample after a relation with windows: it would be one of their results."""
     for sampled in tree.find_all(exp.Select, exp.Table):
         # sqlglot attaches the sample of the only relation to the SELECT.
         from_ = sampled.args.get("from_")
         table = sampled if from_ is None else from_.this
-        if sampled.args.get("sample") is not None and table.name in found.windowings:
+        if sampled.args.get("sample") is not None and table.name in clauses.windowings:
             problem = "this samples the results of windows, not the rows in them"
             expected = "FROM (SELECT * FROM ... TABLESAMPLE (...)) [...]"
-            raise SqlError(problem, found.text, offset_of(table) or 0, expected=expected)
+            raise SqlError(problem, clauses.text, offset_of(table) or 0, expected=expected)
 
 
 def _check_limit(tree: exp.Query, per_window: bool, text: str, start: int) -> None:
@@ -117,7 +117,7 @@ def _check_limit(tree: exp.Query, per_window: bool, text: str, start: int) -> No
 _OF_ONE = ("avg", "mean", "sum", "min", "max", "count", "median", "stddev", "variance")
 
 
-def find_windowed_aggregates(tree: exp.Expr, found: Found) -> None:
+def find_windowed_aggregates(tree: exp.Expr, clauses: StreamClauses) -> None:
     """Turn the windowed aggregates of every SELECT into windows of its relation."""
     for select in list(tree.find_all(exp.Select)):
         calls = [
@@ -127,7 +127,7 @@ def find_windowed_aggregates(tree: exp.Expr, found: Found) -> None:
         ]
         windowed = [call for call in calls if _interval(call) is not None]
         if windowed:
-            _rewrite(select, windowed, found)
+            _rewrite(select, windowed, clauses)
 
 
 def _interval(call: exp.Anonymous) -> exp.Expr | None:
@@ -138,17 +138,17 @@ def _interval(call: exp.Anonymous) -> exp.Expr | None:
     return last if isinstance(last, exp.Interval) else None
 
 
-def _rewrite(select: exp.Select, calls: Sequence[exp.Anonymous], found: Found) -> None:
-    lengths = {_length(call, found.text): call for call in calls}
+def _rewrite(select: exp.Select, calls: Sequence[exp.Anonymous], clauses: StreamClauses) -> None:
+    lengths = {_length(call, clauses.text): call for call in calls}
     if len(lengths) > 1:
         _, second = list(lengths.items())[1]
         problem = "the windowed aggregates of one query have windows of the same length"
-        raise SqlError(problem, found.text, offset_of(second) or 0)
-    table = _relation(select, calls[0], found.text)
-    _check_plain(table, calls[0], found)
-    place = place_at(found.text, offset_of(calls[0]) or 0)
-    name = found.fresh_name()
-    found.windowings[name] = Windowing(
+        raise SqlError(problem, clauses.text, offset_of(second) or 0)
+    table = _relation(select, calls[0], clauses.text)
+    _check_plain(table, calls[0], clauses)
+    place = place_at(clauses.text, offset_of(calls[0]) or 0)
+    name = clauses.fresh_name()
+    clauses.windowings[name] = Windowing(
         table=".".join(part.name for part in table.parts),
         alias=table.alias_or_name,
         method="tumbling",
@@ -166,15 +166,15 @@ def _rewrite(select: exp.Select, calls: Sequence[exp.Anonymous], found: Found) -
         call.set("expressions", call.expressions[:1])
 
 
-def _check_plain(table: exp.Table, call: exp.Anonymous, found: Found) -> None:
+def _check_plain(table: exp.Table, call: exp.Anonymous, clauses: StreamClauses) -> None:
     """Raise if the relation has windows already, or is a join."""
-    if table.name in found.windowings:
+    if table.name in clauses.windowings:
         problem = f"there are two windows: {call.name} has one, and {table.alias} has its own"
-        raise SqlError(problem, found.text, offset_of(call) or 0, expected="one of them")
-    if table.name in found.alignments:
+        raise SqlError(problem, clauses.text, offset_of(call) or 0, expected="one of them")
+    if table.name in clauses.alignments:
         problem = f"{call.name} has a window, and {table.alias} is not a plain relation"
-        expected = f"(SELECT * FROM {found.alignments[table.name].method}(...)) [TUMBLING ...]"
-        raise SqlError(problem, found.text, offset_of(call) or 0, expected=expected)
+        expected = f"(SELECT * FROM {clauses.alignments[table.name].method}(...)) [TUMBLING ...]"
+        raise SqlError(problem, clauses.text, offset_of(call) or 0, expected=expected)
 
 
 def _length(call: exp.Anonymous, text: str) -> str:

@@ -41,7 +41,7 @@ class _Level:
 
 
 @dataclass
-class Found:
+class StreamClauses:
     """Tokens of Spark's SQL, and the clauses that names in it replace."""
 
     text: str
@@ -68,30 +68,30 @@ class Found:
         return [name, as_, name_token(clause.alias, token)]
 
 
-def find_relations(text: str, tokens: Sequence[Token], subquery: Subquery) -> Found:
+def find_relations(text: str, tokens: Sequence[Token], subquery: Subquery) -> StreamClauses:
     """Replace every relation that has a stream clause."""
-    found = Found(text, subquery)
+    clauses = StreamClauses(text, subquery)
     cursor = Cursor(text, tokens)
     levels = [_Level()]
     while not cursor.done:
         level, token = levels[-1], cursor.tokens[cursor.at]
         if token.token_type is TokenType.L_BRACKET and _late_bracket(cursor):
-            _attach(found, level, token, read_bracket(cursor.enclosed()))
+            _attach(clauses, level, token, read_bracket(cursor.enclosed()))
         elif is_word(token, "BEGIN") and level.first is not None:
-            _attach(found, level, token, read_interval(cursor))
-        elif _opens_relation(token, level) and not _compares(found.tokens):
-            found.tokens.append(cursor.take())
+            _attach(clauses, level, token, read_interval(cursor))
+        elif _opens_relation(token, level) and not _compares(clauses.tokens):
+            clauses.tokens.append(cursor.take())
             level.in_from = True
-            _relation(cursor, found, level)
+            _relation(cursor, clauses, level)
         else:
-            _step(cursor, found, levels)
-    return found
+            _step(cursor, clauses, levels)
+    return clauses
 
 
-def _step(cursor: Cursor, found: Found, levels: list[_Level]) -> None:
+def _step(cursor: Cursor, clauses: StreamClauses, levels: list[_Level]) -> None:
     """Copy a token; follow parentheses and the end of FROM."""
     token = cursor.take()
-    found.tokens.append(token)
+    clauses.tokens.append(token)
     if token.token_type is TokenType.L_PAREN:
         levels.append(_Level())
     elif token.token_type is TokenType.R_PAREN and len(levels) > 1:
@@ -112,28 +112,28 @@ def _compares(before: Sequence[Token]) -> bool:
     return len(before) > 1 and is_word(before[-1], "DISTINCT") and is_word(before[-2], "IS", "NOT")
 
 
-def _relation(cursor: Cursor, found: Found, level: _Level) -> None:
+def _relation(cursor: Cursor, clauses: StreamClauses, level: _Level) -> None:
     """Read a relation and its clause, if it has one."""
     if cursor.done:
         return
-    token, start = cursor.tokens[cursor.at], len(found.tokens)
+    token, start = cursor.tokens[cursor.at], len(clauses.tokens)
     if _called(cursor) and is_join_function(token.text):
-        found.tokens += found.put(_joined(cursor, found), token)
+        clauses.tokens += clauses.put(_joined(cursor, clauses), token)
         return
-    windowing = _windowed(cursor, found)
+    windowing = _windowed(cursor, clauses)
     if windowing is not None:
         windowing = replace(windowing, fills=(*windowing.fills, *_fills(cursor)))
         alias = read_alias(cursor, AFTER_RELATION)
         if alias is not None:
             windowing = replace(windowing, alias=alias)
         windowing = replace(windowing, fills=(*windowing.fills, *_fills(cursor)))
-        found.tokens += found.put(windowing, token)
+        clauses.tokens += clauses.put(windowing, token)
     elif is_name(token) and not is_word(token, "LATERAL", "VALUES", "SELECT"):
-        _plain(cursor, found, level, start)
+        _plain(cursor, clauses, level, start)
 
 
-def _joined(cursor: Cursor, found: Found) -> Alignment:
-    alignment = read_join_function(cursor, found.subquery)
+def _joined(cursor: Cursor, clauses: StreamClauses) -> Alignment:
+    alignment = read_join_function(cursor, clauses.subquery)
     alias = read_alias(cursor, AFTER_RELATION)
     return alignment if alias is None else replace(alignment, alias=alias)
 
@@ -143,7 +143,7 @@ def _called(cursor: Cursor) -> bool:
     return cursor.calls() and is_name(cursor.tokens[cursor.at])
 
 
-def _plain(cursor: Cursor, found: Found, level: _Level, start: int) -> None:
+def _plain(cursor: Cursor, clauses: StreamClauses, level: _Level, start: int) -> None:
     """Read a relation without a clause; a later clause may belong to it."""
     probe = Cursor(cursor.text, cursor.tokens, cursor.end)
     probe.at = cursor.at
@@ -153,22 +153,22 @@ def _plain(cursor: Cursor, found: Found, level: _Level, start: int) -> None:
         _check_function(cursor, probe)
         return
     alias = read_alias(probe, AFTER_RELATION) or table.split(".")[-1]
-    found.tokens += cursor.tokens[cursor.at : probe.at]
+    clauses.tokens += cursor.tokens[cursor.at : probe.at]
     cursor.at = probe.at
     if level.first is None:
-        level.first, level.table, level.alias = (start, len(found.tokens)), table, alias
+        level.first, level.table, level.alias = (start, len(clauses.tokens)), table, alias
 
 
-def _windowed(cursor: Cursor, found: Found) -> Windowing | None:
+def _windowed(cursor: Cursor, clauses: StreamClauses) -> Windowing | None:
     """Read a relation with its clause; return None, with nothing read, if it has none."""
     start, token = cursor.at, cursor.tokens[cursor.at]
     place = cursor.place
     if _called(cursor):
         if is_window_function(token.text):
-            return read_window_function(cursor, found.subquery)
+            return read_window_function(cursor, clauses.subquery)
         return None
     if token.token_type is TokenType.L_PAREN:
-        return _windowed_query(cursor, found)
+        return _windowed_query(cursor, clauses)
     if not is_name(token):
         return None
     table = read_table(cursor, "a table")
@@ -180,7 +180,7 @@ def _windowed(cursor: Cursor, found: Found) -> Windowing | None:
     return clause.of(table, alias or table.split(".")[-1], (), place)
 
 
-def _windowed_query(cursor: Cursor, found: Found) -> Windowing | None:
+def _windowed_query(cursor: Cursor, clauses: StreamClauses) -> Windowing | None:
     """Read windows over a query: ``(SELECT ...) [RANGE ...]``."""
     start, place = cursor.at, cursor.place
     inner = cursor.enclosed()
@@ -189,7 +189,7 @@ def _windowed_query(cursor: Cursor, found: Found) -> Windowing | None:
         cursor.at = start
         return None
     clause = read_bracket(cursor.enclosed())
-    return clause.of(found.subquery(inner), alias or "subquery", (), place)
+    return clause.of(clauses.subquery(inner), alias or "subquery", (), place)
 
 
 def _at_bracket(cursor: Cursor) -> bool:
@@ -215,15 +215,15 @@ def _is_value(token: Token) -> bool:
     return token.token_type in plain or is_word(token)
 
 
-def _attach(found: Found, level: _Level, token: Token, clause: Clause) -> None:
+def _attach(clauses: StreamClauses, level: _Level, token: Token, clause: Clause) -> None:
     """Give a clause after the query to the first relation of FROM."""
     if level.first is None:
         problem = "FROM has no plain relation that these windows could belong to"
-        raise SqlError(problem, found.text, token.start, expected="FROM name [...]")
+        raise SqlError(problem, clauses.text, token.start, expected="FROM name [...]")
     start, end = level.first
-    first = found.tokens[start]
-    windowing = clause.of(level.table, level.alias, (), Cursor(found.text, [token]).place)
-    found.tokens[start:end] = found.put(windowing, first)
+    first = clauses.tokens[start]
+    windowing = clause.of(level.table, level.alias, (), Cursor(clauses.text, [token]).place)
+    clauses.tokens[start:end] = clauses.put(windowing, first)
     level.first = None
 
 

@@ -68,7 +68,7 @@ class KeptRowWindows:
     high: Ints
     combine: Combine
     slide: Slide
-    made: dict[Inner, pa.Array] = field(default_factory=dict)
+    evaluated: dict[Inner, pa.Array] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -93,7 +93,7 @@ class KeptRowWindows:
 
     def aggregate(self, asked: Inner) -> pa.Array:
         """Return an aggregate of each window, computed at most once."""
-        if asked not in self.made:
+        if asked not in self.evaluated:
             bound = self._bound(asked)
             if asked.where is None:
                 values = self._sliding(asked, bound)
@@ -101,8 +101,8 @@ class KeptRowWindows:
                 values = self._between(asked, bound, ranges)
             else:
                 values = self._expanded(asked, asked.where, bound)
-            self.made[asked] = values
-        return self.made[asked]
+            self.evaluated[asked] = values
+        return self.evaluated[asked]
 
     def _bound(self, asked: Inner) -> BoundAggregate:
         types = () if asked.argument is None else (self.kind.types[asked.argument],)

@@ -39,9 +39,9 @@ class PassedRows:
         known = self._least
         if not known:
             return {}
-        asked = {int(b) for table in keys for b in np.unique(self.buckets(table))}
-        asked |= {bucket for bucket, least in known.items() if least < floor}
-        return {bucket: self.scope.read(PASSED, bucket) for bucket in known if bucket in asked}
+        wanted = {int(b) for table in keys for b in np.unique(self.buckets(table))}
+        wanted |= {bucket for bucket, least in known.items() if least < floor}
+        return {bucket: self.scope.read(PASSED, bucket) for bucket in known if bucket in wanted}
 
     @property
     def some(self) -> bool:

@@ -59,10 +59,10 @@ a there, b here; use a new checkpointLocation or the old query
         if not differing:
             return
         # What the arguments make different is in the identity as well, in better words.
-        told = [part for part in differing if not part.startswith(_ARGUMENT)] or differing
+        named = [part for part in differing if not part.startswith(_ARGUMENT)] or differing
         differences = [
             f"{part} {stored.get(part, 'none')} there, {current.get(part, 'none')} here"
-            for part in told
+            for part in named
         ]
         remedy = "use a new checkpointLocation or the old query"
         if told == [SHARD_COUNT]:

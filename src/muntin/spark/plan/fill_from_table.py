@@ -140,9 +140,9 @@ class TableFillPlan(PlanParts):
 
     def _result_names(self, results: DataFrame) -> list[str]:
         """Return the names of the results in the order in which the sources were given."""
-        given = [name for name, _, _ in self.filled.naming.results]
-        before = [name for name in results.columns if name not in given]
-        return [*before, *given] if not self.filled.naming.first else list(results.columns)
+        own = [name for name, _, _ in self.filled.naming.results]
+        before = [name for name in results.columns if name not in own]
+        return [*before, *own] if not self.filled.naming.first else list(results.columns)
 
     def _joined(self, bounds: DataFrame, source: FillSource) -> DataFrame:
         return bounds.join(self._stored(source), self._condition(source), "left")

@@ -49,12 +49,12 @@ def second_place(plain: WindowPlan, source: StreamInput, along: object) -> Secon
         )
     if name not in source.df.columns:
         raise UnknownColumnError("along", name, source.df.columns)
-    given = source.df.schema[name].dataType
-    if not _holds(bounds, to_arrow(given, f"along={name!r}")):
+    type_ = source.df.schema[name].dataType
+    if not _holds(bounds, to_arrow(type_, f"along={name!r}")):
         raise ArgumentError(
             "along",
             name,
-            f"it has type {given.simpleString()} and the regions lie along {bounds} values; cast "
+            f"it has type {type_.simpleString()} and the regions lie along {bounds} values; cast "
             "one of them",
         )
     return SecondPlace(name, bounds)
