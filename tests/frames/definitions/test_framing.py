@@ -22,7 +22,7 @@ from muntin.specs.frames.kinds import (
     Trend,
     TrendRuns,
 )
-from muntin.specs.frames.own_function import OwnKind
+from muntin.specs.frames.own_function import FramingFunction, OwnKind
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 from muntin.specs.frames.schemes import Schedule, Scheme, adjacent, cover, schedule
 from muntin.specs.lengths import Duration, Number
@@ -36,7 +36,7 @@ DENSITY = Density("sum(v)", ">", Decimal(30), 60)
 CLUSTER = Cluster(0.05, 2, 60)
 REGION = Region("slow", "mile")
 EVERY_REGION = Region("slow", "mile", prefer="all")
-OWN = OwnKind(object(), "Mine")
+OWN = OwnKind(FramingFunction(), "Mine")
 DROPPING = Delta("x", 5, start="s", restart="drop")
 CONTINUING = Delta("x", 5, start="s", restart="continue")
 SLOTS = schedule(20)

@@ -10,7 +10,7 @@ import pytest
 from muntin.errors import ArgumentError
 from muntin.specs.frames.frame_kind import FrameKind, Starting
 from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Threshold, Trend
-from muntin.specs.frames.own_function import OwnKind
+from muntin.specs.frames.own_function import FramingFunction, OwnKind
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 from muntin.specs.lengths import Duration, Number
 
@@ -60,7 +60,7 @@ class Column:
             Region("slow", "mile", 2.0, prefer="all"),
             "region(slow, along=mile, min_extent=2, prefer=all)",
         ),
-        (OwnKind(object(), "Alternating"), "own(Alternating)"),
+        (OwnKind(FramingFunction(), "Alternating"), "own(Alternating)"),
     ],
 )
 def test_a_label_says_what_was_asked_for(kind: FrameKind, label: str) -> None:

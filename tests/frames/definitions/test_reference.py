@@ -9,7 +9,7 @@ import pytest
 
 from muntin.reference.windows import Row
 from muntin.specs.frames.kinds import Between, Boundary, Crossing, Delta, Edge, Threshold, Trend
-from muntin.specs.frames.own_function import OwnKind
+from muntin.specs.frames.own_function import FramingFunction, OwnKind
 from muntin.specs.frames.row_kinds import Density
 from muntin.specs.frames.schemes import schedule
 from tests.frames.definitions.timelines import counted, drawn, framed, reported, spans
@@ -256,7 +256,7 @@ def test_density_has_the_properties_of_a_threshold() -> None:
 
 def test_a_users_own_kind_is_its_own_definition() -> None:
     with pytest.raises(NotImplementedError, match=r"own\(Mine\) has no condition over its rows"):
-        framed(OwnKind(object(), "Mine"), "1 2")
+        framed(OwnKind(FramingFunction(), "Mine"), "1 2")
 
 
 # -- Explicit starts [Frames, appendix A] ----------------------------------------------------------
