@@ -166,3 +166,11 @@ def test_a_fingerprint_of_a_later_version_is_refused() -> None:
     later["fingerprint"]["version"] = "3"
     with pytest.raises(CheckpointError, match="fingerprint has version 3 and this version of"):
         ShardState(Value((json.dumps(later),)), Map(), QUERY)
+
+
+def test_another_number_of_shards_says_how_to_go_on() -> None:
+    older = QUERY.of_shards(16).stored
+    says = r"shard count 16 there, 2 here; go on with mt\.stream\(\.\.\., shards=16\), or set it"
+    with pytest.raises(CheckpointError, match=says):
+        QUERY.of_shards(2).check(older)
+    QUERY.of_shards(16).check(older)

@@ -65,7 +65,7 @@ a there, b here; use a new checkpointLocation or the old query
             for part in named
         ]
         remedy = "use a new checkpointLocation or the old query"
-        if told == [SHARD_COUNT]:
+        if named == [SHARD_COUNT]:
             count = stored[SHARD_COUNT]
             remedy = (
                 f"go on with mt.stream(..., shards={count}), or set it before the start: "
