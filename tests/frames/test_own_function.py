@@ -147,10 +147,23 @@ def test_a_maximum_bounds_what_is_kept_of_frames_that_overlap() -> None:
         assert fed.kept["held"] <= 3
 
 
+# v   1 0 1 1 0 0 1        no frame has more than three rows, and each is cut by itself
+#     [===]
+#         [===]
+#           [===]
+@pytest.mark.parametrize("split", [1, 7])
+def test_frames_that_overlap_are_cut_each_by_itself(split: int) -> None:
+    fed, rows = feeding(own_kind(Followed()), max_count=3, cut=True), line("1 0 1 1 0 0 1")
+    found = []
+    for on in range(0, 7, split):
+        found += fed.frames(rows[on : on + split], upto=on + split)
+    found += fed.frames(end=True)
+    assert [(start, end) for _, start, end, *_ in found] == [(0, 2), (2, 4), (3, 5), (6, 6)]
+
+
 @pytest.mark.parametrize(
     ("properties", "message"),
     [
-        ({"cut": True, "max_count": 3}, "cut and Followed.overlapping contradict each other"),
         ({"fragments": 3}, "fragments and Followed.overlapping contradict each other"),
         ({"bounds": "liberal"}, "liberal and Followed.overlapping contradict each other"),
         ({"scheme": "disjoint"}, "own and scheme='disjoint' contradict .* its frames are unconstr"),
