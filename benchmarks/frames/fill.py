@@ -107,7 +107,7 @@ def given_frames(spark: SparkSession, sizes: Sizes) -> DataFrame:
 
 def filled(frames: DataFrame, rows: DataFrame | FileSource) -> DataFrame:
     bounds = mt.frames(frames, by="k")
-    return bounds.fill(rows, on="ts").agg("count(*) AS n", "avg(v) AS mean")
+    return bounds.fill(mt.stream(rows, on="ts", by="k")).agg("count(*) AS n", "avg(v) AS mean")
 
 
 def joined(frames: DataFrame, rows: DataFrame) -> DataFrame:

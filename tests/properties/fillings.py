@@ -399,5 +399,5 @@ def sequenced(draw: st.DrawFn, domain: Domain) -> Sequenced:
     if isinstance(spec, RowWindow):
         spec = RowWindow(spec.range, spec.slide, "on", spec.within)
     elif isinstance(spec, Landmarks) and spec.slide is None:
-        spec = Landmarks("on", LENGTHS[domain](3), spec.origins, spec.start)
+        spec = Landmarks("on", LENGTHS[domain](3), spec.origins, spec.start, first=spec.first)
     return Sequenced(**{**vars(case), "spec": spec, "calls": EVERY_SLOT})

@@ -20,7 +20,6 @@ from muntin.operators.fill.segments import OperatorSegments, StoredFrameSegments
 from muntin.operators.fill.source import FillInput, FillReach, Function, UserFunction
 from muntin.operators.protocol import Operator, key_fields
 from muntin.operators.rows.ordered_rows import OrderedRowsOperator
-from muntin.operators.rows.synopses import SynopsisOperator
 from muntin.spark.columns import condition, to_arrow, to_spark
 from muntin.spark.exchange.routing import digest
 from muntin.spark.plan.inputs import PlanInput, StreamInput
@@ -310,8 +309,6 @@ class FillPlan(PlanParts):
                 "a table and a stream",
                 "one plan is filled by tables or by streams, not both",
             )
-        if len(tables) < len(self.sources) and self.plain.is_streaming:
-            self._check_own_aggregates()
         if not tables:
             for source in self.sources:
                 source.source.check_other("fills")
@@ -325,17 +322,6 @@ class FillPlan(PlanParts):
                 "which frame of a stream is the longest is known only when it ends, and until then "
                 "every row that may fill it would be kept; fill it in a batch, or fill all frames",
             )
-
-    def _check_own_aggregates(self) -> None:
-        """Raise if row windows have approximate aggregates, whose state does not tell its rows."""
-        if isinstance(self.plain.spec, RowWindow):
-            approximate = isinstance(self.segments.operator, SynopsisOperator)
-            if approximate:
-                raise ArgumentError(
-                    "aggregates",
-                    ", ".join(column.name for column in self.plain.columns),
-                    "beside rows of a stream that fill them, row windows have exact aggregates",
-                )
 
     @property
     def compares(self) -> tuple[str, ...]:
