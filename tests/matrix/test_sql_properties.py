@@ -23,8 +23,8 @@ from muntin.spark.api.segments import Filled
 from tests.matrix import test_frame_properties as frames
 
 Row = dict[str, Any]
-Cell = tuple[str, Row]
-SCHEMA = "at INT, k STRING, m INT, v DOUBLE, i BIGINT, s STRING, b BOOLEAN, until INT, tie INT"
+SCHEMA = "at INT, k STRING, m INT, v DOUBLE, i BIGINT, s STRING, b BOOLEAN, until INT, tie INT, "
+SCHEMA += "t TIMESTAMP, n TIMESTAMP_NTZ"
 #: A clause, the method that it stands for, and the arguments of that method.
 WINDOWS: dict[str, tuple[str, Row]] = {
     "RANGE 7 SLIDE 3 WATTR at": ("window", {"range": 7, "slide": 3}),
@@ -66,7 +66,9 @@ FRAMES: dict[str, tuple[str, Any]] = {
     "threshold": ("THRESHOLD b", mt.threshold("b")),
     "boundary": ("BOUNDARY s", mt.boundary("s")),
     "boundary by steps": ("BOUNDARY v EVERY 1.5", mt.boundary("v", every="1.5")),
+    "boundary of times": ("BOUNDARY t EVERY 90 MINUTES", mt.boundary("t", every="90 minutes")),
     "delta": ("DELTA v SIZE 1", mt.delta("v", 1)),
+    "delta of times": ("DELTA n SIZE 90 MINUTES", mt.delta("n", "90 minutes")),
     "delta minimal": ("DELTA v SIZE 1 MINIMAL", mt.delta("v", 1, span="minimal")),
     "delta with start": (
         "DELTA v SIZE 1 AGAINST FIRST START WHEN (s = 'a') RESTART CONTINUE",
@@ -87,6 +89,10 @@ FRAMES: dict[str, tuple[str, Any]] = {
     "between": ("BETWEEN (b) AND (s = 'a')", mt.between("b", "s = 'a'")),
     "density": ("DENSITY count(*) >= 2 PER 4", mt.density("count(*) >= 2", per=4)),
     "cluster": ("DENSITY P 0.4 RATE 0.5 PER 4", mt.density(p=0.4, rate=0.5, per=4)),
+    "cluster with weights": (
+        "DENSITY P 0.4 RATE 0.5 PER 4 WEIGHT i",
+        mt.density(p=0.4, rate=0.5, per=4, weight="i"),
+    ),
     "region": ("REGION b ALONG i PREFER ALL", mt.region("b", along="i", prefer="all")),
     "pattern": (
         "PATTERN (x+ y?) DEFINE x AS i > prev.i, y AS s = 'a'",
@@ -216,10 +222,8 @@ def test_frames(rows: DataFrame, kind: str) -> None:
         one, other = frames.PROPERTIES[first], frames.PROPERTIES[second]
         if first != second and set(one) & set(other):
             continue
-        needed = {"max_duration": 12} if kind == "cluster" else {}
-        both = (
-            "LASTING AT MOST 12" if kind == "cluster" and "max_duration" not in one | other else ""
-        )
+        needed = {"max_duration": 12} if "cluster" in kind else {}
+        both = "LASTING AT MOST 12" if needed and "max_duration" not in one | other else ""
         order = (second, first) if kind == TELLING[0] else (first, second)
         given = " ".join(dict.fromkeys([*(OF_FRAMES[name] for name in order), both]))
         python = called(rows, "frames", {"kind": spec} | needed | one | other)
