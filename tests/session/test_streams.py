@@ -223,7 +223,7 @@ def test_explain_says_where_rows_go(spark: SparkSession) -> None:
         "panes       1 minute long, 5 per window",
         "rows copied 5 per row by Spark's window(), at most 1 per row here",
         "exchange    rows become panes before the shuffle; where a pane holds about one row per "
-        "key they travel as they are; 2 shards",
+        "key they travel as they are; 1 shard",
         "disorder    slack 10 seconds",
         "state       bounded: at most 7 panes per key between punctuations, 40 bytes and the key "
         "each, whatever the number of rows",

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import pandas as pd
 import pyarrow as pa
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
@@ -36,7 +37,6 @@ from muntin.spark.exchange.messages import (
     decode,
     encode,
     in_order,
-    message_of,
     of_input,
     of_kind,
     refused_counts,
@@ -66,8 +66,12 @@ class ShardTask:
 
 
 def run(messages: DataFrame, task: ShardTask) -> DataFrame:
-    """Return the tagged output: payloads of results and refused rows, and counts."""
-    return messages.groupBy("shard").transformWithState(
+    """Return the tagged output: payloads of results and refused rows, and counts.
+
+    Rows without pandas would be a little faster, but Spark does not let them continue a checkpoint
+    that was written with pandas.
+    """
+    return messages.groupBy("shard").transformWithStateInPandas(
         statefulProcessor=shipped_processor(__name__, "run_shard", task),
         outputStructType=TAGGED,
         outputMode="Append",
@@ -98,8 +102,8 @@ def run_shard(
     head: HeadState,
     chunks: ChunkState,
     shard: int,
-    rows: Iterator[Row],
-) -> Iterator[Row]:
+    frames: Iterator[pd.DataFrame],
+) -> Iterator[pd.DataFrame]:
     """Worker side: run one micro-batch of one shard."""
     shards = shards_here(task.shards)
     state = ShardState(head, chunks, task.fingerprint.of_shards(shards))
@@ -108,7 +112,7 @@ def run_shard(
         for stored in task.stored_inputs
         for message in stored.due(shard, shards, state.head.progress_of(stored.route.source))
     ]
-    messages = in_order([*(message_of(row.asDict()) for row in rows), *stored_messages])
+    messages = in_order([*_messages(shard, frames), *stored_messages])
     advanced = [
         _advanced(route, state, state.head.progress_of(route.source), messages)
         for route in task.routes
@@ -126,7 +130,7 @@ def run_shard(
     written = state.write(
         changes, [shard_progress.progress for shard_progress in advanced], step.open_counts
     )
-    yield from _output(step, messages, {"state_bytes_written": written, **_gauges(state, advanced)})
+    yield _output(step, messages, {"state_bytes_written": written, **_gauges(state, advanced)})
 
 
 def _among(shards: int, operator: Operator) -> Operator:
@@ -171,20 +175,35 @@ def _arrived(
     return InputBatch(partials, advanced.punctuation, rows, counted)
 
 
+def _messages(shard: int, frames: Iterator[pd.DataFrame]) -> Iterator[Message]:
+    # Columns as lists, because pandas takes longer for a row than all else does for a small one.
+    names = ("input", "task", "seq", "kind", "progress", "n", "payload")
+    for frame in frames:
+        columns = [frame[name].tolist() for name in names]
+        for source, task, seq, kind, progress, n, payload in zip(*columns, strict=True):
+            tick = None if pd.isna(progress) else int(progress)
+            yield Message(shard, int(source), int(task), int(seq), kind, tick, int(n), payload)
+
+
 def _output(
     step: Step, messages: Sequence[Message], gauges: Mapping[str, int | None]
-) -> Iterator[Row]:
-    """Yield counts, results and refused rows, with tags; columns that a row lacks are null."""
-    yield Row(**{"tag": COLUMN, COLUMN: line({**_counts(step, messages), **gauges})})
-    for start in range(0, step.results.num_rows, _OUTPUT_ROWS):
-        yield _tagged(RESULTS, step.results.slice(start, _OUTPUT_ROWS))
+) -> pd.DataFrame:
+    """Return counts, results and refused rows, with tags."""
+    tables = [
+        (RESULTS, step.results.slice(start, _OUTPUT_ROWS))
+        for start in range(0, step.results.num_rows, _OUTPUT_ROWS)
+    ]
     for source in range(len(step.rows)):
-        for table in _refused(step, messages, source):
-            yield _tagged(refused_tag(source), table)
-
-
-def _tagged(tag: str, table: pa.Table) -> Row:
-    return Row(tag=tag, payload=encode(table, TRAVELLING))
+        tables += [(refused_tag(source), table) for table in _refused(step, messages, source)]
+    counts = line({**_counts(step, messages), **gauges})
+    return pd.DataFrame(
+        {
+            "tag": [COLUMN, *(tag for tag, _ in tables)],
+            "payload": [None, *(encode(table, TRAVELLING) for _, table in tables)],
+            COLUMN: [counts, *(None for _ in tables)],
+        },
+        dtype=object,
+    )
 
 
 def _counts(step: Step, messages: Sequence[Message]) -> dict[str, int]:
