@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -19,10 +20,11 @@ from muntin.expressions.spark_expressions import Travelling
 from muntin.spark.columns import to_arrow
 from muntin.spark.requirements import setting
 from muntin.spark.scan.arrow_columns import ArrowColumns
-from muntin.spark.scan.file_source import FileSource
+from muntin.spark.scan.file_source import SHARED_BYTES, FileSource, footers_of
+from muntin.spark.scan.named_files import PATH, NamedFiles, is_pattern, parts_of
 from muntin.spark.scan.parquet_files import ParquetReader, Piece, system_of
 from muntin.spark.scan.parquet_types import Calendar, CannotScan
-from muntin.spark.scan.scan import PATH, ArrowScan
+from muntin.spark.scan.scan import ArrowScan, PlannedPieces
 
 #: Settings under which Spark's reader returns something else, and the values that are understood.
 _UNDERSTOOD = {
@@ -38,6 +40,12 @@ _UNDERSTOOD = {
 _CHANGES_VALUES = ("__CHAR_VARCHAR_TYPE_STRING", "EXISTS_DEFAULT")
 #: A task of a batch reads about this many bytes, if there are more than the cores can take at once.
 _TASK_BYTES = 128 * 2**20
+#: Of the files of a stream that are there when it starts, so many are looked at: the last by name.
+_CHECKED = 16
+#: Tasks that share a file of a stream. Each costs every micro-batch some time.
+_MOST_SHARES = 8
+#: A pattern whose matches lie at different depths, or whose text is no pattern in places.
+_UNEVEN = re.compile(r"\{[^}]*/|\\")
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,19 +98,47 @@ def _scanned(files: FileSource, prepared: DataFrame, travelling: Sequence[Travel
     for name in columns.names:
         if files.schema[name].metadata.keys() & set(_CHANGES_VALUES):
             raise CannotScan(f"the schema changes values of {name}")
+    if files.isStreaming:
+        named = _named_files(files, reader)
+        return InputRows(files.named(_shares(files)), ArrowScan(reader, columns, named))
     for path, footer in files.footers.items():
         reader.check(path, footer, files.partition)
     tasks = tuple(_tasks(files, columns.names, _parallelism(spark)))
     numbers = spark.range(0, len(tasks), 1, max(1, len(tasks)))
-    return InputRows(numbers, ArrowScan(reader, columns, tasks))
+    return InputRows(numbers, ArrowScan(reader, columns, PlannedPieces(tasks)))
+
+
+def _named_files(files: FileSource, reader: ParquetReader) -> NamedFiles:
+    """Return how workers read the files of a stream; raise if some that are there are Spark's."""
+    pattern = is_pattern(files.path)
+    if pattern and _UNEVEN.search(files.path):
+        raise CannotScan(f"the pattern {files.path} has folders in braces, or escapes")
+    types: dict[str, pa.DataType | None] = dict.fromkeys(files.columns)
+    types |= {f.name: f.type for f in reader.columns}
+    recursive = files.options.get("recursiveFileLookup", "false").lower() == "true"
+    sensitive = reader.case_sensitive
+    named = NamedFiles(parts_of(files.path), pattern, recursive, types, sensitive)
+    newest = [path for path in files.there if named.is_read(path)][-_CHECKED:]
+    for path, footer in footers_of(newest).items():
+        reader.check(path, footer, named.partition(path))
+    return named
+
+
+def _shares(files: FileSource) -> int:
+    """Return how many tasks may share a file of a stream: one, if no large file is there."""
+    newest = files.there[-_CHECKED:]
+    if not newest:
+        return 1
+    system, _ = system_of(newest[0])
+    sizes = system.get_file_info([system_of(path)[1] for path in newest])
+    largest = max((info.size or 0 for info in sizes), default=0)
+    return min(_parallelism(files.spark), _MOST_SHARES, max(1, -(-largest // SHARED_BYTES)))
 
 
 def _check(files: FileSource) -> None:
     """Raise if the files or the settings leave the scan to Spark."""
     if files.only_spark is not None:
         raise CannotScan(files.only_spark)
-    if files.isStreaming:
-        raise CannotScan("workers read the files of batches only")
     try:
         system_of(files.path)
     except (pa.ArrowException, OSError) as error:

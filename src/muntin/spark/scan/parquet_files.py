@@ -33,14 +33,24 @@ _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 class Piece:
     """Some row groups of a file, and the values of its partition.
 
-    ``row_groups`` is how many groups the file had when it was looked at; None reads all that there
-    are.
+    ``row_groups`` is how many groups the file had when it was looked at. If it is None nobody has
+    looked yet, and ``share`` says which part of the groups is read: the first of two is (0, 2).
     """
 
     path: str
     groups: tuple[int, ...] = ()
     row_groups: int | None = None
     partition: Mapping[str, object] = field(default_factory=dict)
+    share: tuple[int, int] = (0, 1)
+
+    def of(self, count: int) -> Sequence[int]:
+        """Return which row groups are read of a file that has some; raise if it has changed."""
+        if self.row_groups is None:
+            number, shares = self.share
+            return range(count * number // shares, count * (number + 1) // shares)
+        if self.row_groups != count:
+            raise ScanError(self.path, "it has changed since the query was planned")
+        return self.groups
 
 
 @dataclass(frozen=True)
@@ -68,11 +78,9 @@ class ParquetReader:
     def read(self, piece: Piece) -> Iterator[pa.Table]:
         """Yield the rows of a piece."""
         with _named(piece.path), _opened(piece.path) as file:
-            if piece.row_groups not in (None, file.num_row_groups):
-                raise ScanError(piece.path, "it has changed since the query was planned")
+            groups = piece.of(file.num_row_groups)
             places, old = self._places(file.metadata, piece.partition), self._old(file.metadata)
             names = [name for name in places.values() if name is not None]
-            groups = range(file.num_row_groups) if piece.row_groups is None else piece.groups
             for rows in _row_groups(file, groups, names):
                 yield self._as_spark(rows, piece, places, old)
 

@@ -9,30 +9,40 @@ import pyarrow as pa
 
 from muntin.errors import ScanError
 from muntin.spark.scan.arrow_columns import ArrowColumns
+from muntin.spark.scan.named_files import NamedFiles
 from muntin.spark.scan.parquet_files import ParquetReader, Piece
 from muntin.spark.scan.parquet_types import CannotScan
 
-#: The column of a list of files with their paths.
-PATH = "path"
+
+@dataclass(frozen=True)
+class PlannedPieces:
+    """The pieces of each task of a batch; a task is given its number."""
+
+    tasks: tuple[tuple[Piece, ...], ...]
+
+    def of(self, batch: pa.RecordBatch) -> Iterator[Piece]:
+        """Yield the pieces of the tasks of these numbers."""
+        for number in batch["id"].to_pylist():
+            yield from self.tasks[number]
 
 
 @dataclass(frozen=True)
 class ArrowScan:
     """Reads files, and evaluates the columns that travel on their rows.
 
-    Every task is given its number, and reads the pieces of that number.
+    ``pieces`` says which row groups belong to what Spark hands to a task: numbers of tasks in a
+    batch, names of files in a stream.
     """
 
     reader: ParquetReader
     columns: ArrowColumns
-    tasks: tuple[tuple[Piece, ...], ...]
+    pieces: PlannedPieces | NamedFiles
 
     def tables(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-        """Yield the columns that travel of all rows that the tasks of these numbers read."""
+        """Yield the columns that travel of all rows that a task reads."""
         for batch in batches:
-            for number in batch["id"].to_pylist():
-                for piece in self.tasks[number]:
-                    yield from self._of(piece)
+            for piece in self.pieces.of(batch):
+                yield from self._of(piece)
 
     def _of(self, piece: Piece) -> Iterator[pa.Table]:
         try:
