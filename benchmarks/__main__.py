@@ -25,12 +25,13 @@ from benchmarks.growth import memory, slopes
 from benchmarks.measure import Report, machine, publish, session
 from benchmarks.section8 import blocks, bounded, execution
 from benchmarks.streams import floor, latency, long_ranges, state
-from benchmarks.windows import by_tuple, correlated, figure3, from_files
+from benchmarks.windows import arrow_scan, by_tuple, correlated, figure3, from_files
 from benchmarks.windows import overlap as batch_overlap
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Benchmarks that need Spark.
 BENCHMARKS: Mapping[str, Callable[[SparkSession, bool], Report]] = {
+    "arrow_scan": arrow_scan.run,
     "batch_overlap": batch_overlap.run,
     "by_tuple": by_tuple.run,
     "correlated": correlated.run,

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import muntin as mt
 from muntin.errors import ScanError
-from muntin.spark.scan import choose, file_source
+from muntin.spark.scan import choose, listing
 from muntin.spark.scan.file_source import FileSource
 from muntin.spark.scan.named_files import NamedFiles, parts_of
 from tests.drivers.streams import partitions, play
@@ -178,7 +178,7 @@ def test_tasks_share_a_large_file(
     put(tmp_path / "files/0.parquet", 0, count=200)
     source = mt.parquet(spark, str(tmp_path / "files"), streaming=True)
     alone = rows_of(plan_of(source))
-    for module in (choose, file_source):
+    for module in (choose, listing):
         monkeypatch.setattr(module, "SHARED_BYTES", 100)
     plan = plan_of(mt.parquet(spark, str(tmp_path / "files"), streaming=True))
     names = plan.parts.inputs[0].rows(False).df

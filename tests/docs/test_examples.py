@@ -21,6 +21,7 @@ PAGES = [
     DOCS / "concepts" / "row-windows.md",
     DOCS / "concepts" / "synopses.md",
     DOCS / "concepts" / "windows.md",
+    DOCS / "how-to" / "files.md",
     DOCS / "how-to" / "own-framing.md",
     *sorted((DOCS / "concepts" / "frames").glob("*.md")),
     *(page for page in sorted((DOCS / "sql").glob("*.md")) if "```python" in page.read_text()),

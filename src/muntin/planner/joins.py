@@ -13,7 +13,7 @@ from muntin.parser.errors import Position, SqlError
 from muntin.parser.statements import Alignment, Expression, JoinSide, Query
 from muntin.planner.aggregates import replaced
 from muntin.planner.errors import located, unknown_column
-from muntin.planner.relations import Columns, Scope, Subquery, Table, find_table, rows_of
+from muntin.planner.relations import Columns, Scope, Subquery, Table, files_of, find_table, rows_of
 from muntin.planner.window_plans import redescribed, with_clock
 from muntin.spark.api.join import Joined
 from muntin.spark.api.lookup import Probed
@@ -21,6 +21,7 @@ from muntin.spark.api.plan import Plan
 from muntin.spark.api.resample import Resampled
 from muntin.spark.api.stream import Stream
 from muntin.spark.columns import DataFrame
+from muntin.spark.scan.file_source import FileSource
 
 _DISORDER = "DISORDER in CREATE STREAM, or stream(..., disorder => SLACK '10 seconds')"
 
@@ -90,11 +91,12 @@ def _described(query: Query, side: JoinSide, table: Table, on: str, scope: Scope
     keys = [spelt(query, name, rows.columns, side.places.get("by", side.place)) for name in by]
     along = spelt(query, on, rows.columns, side.places.get("on", side.place))
     with located(query, side):
-        return redescribed(table, rows, along, keys, side.disorder, scope)
+        given = files_of(table) or rows
+        return redescribed(table, given, along, keys, side.disorder, scope)
 
 
 def _check_keys(
-    query: Query, join: Alignment, own: Stream, rows: DataFrame, side: JoinSide
+    query: Query, join: Alignment, own: Stream, rows: DataFrame | FileSource, side: JoinSide
 ) -> None:
     """Raise if rows without keys of their own lack columns named as the keys."""
     missing = [name for name in own.by if name not in rows.columns]

@@ -18,9 +18,10 @@ from muntin.planner.errors import unknown_column
 from muntin.spark.api.stream import Stream
 from muntin.spark.columns import DataFrame, SparkSession
 from muntin.spark.run_sql import stored_table, with_arrival
+from muntin.spark.scan.file_source import FileSource
 from muntin.specs.frames.own_function import OwnFraming
 
-Table = DataFrame | Stream
+Table = DataFrame | Stream | FileSource
 #: Turns a query in FROM into rows.
 Subquery = Callable[[Query], DataFrame]
 
@@ -60,14 +61,14 @@ class Scope:
     def of(
         spark: SparkSession, tables: Mapping[str, object], functions: Mapping[str, object]
     ) -> Scope:
-        """Return the scope of a user's tables; raise if one is neither a DataFrame nor a stream.
+        """Return the scope of a user's tables; raise if one is no DataFrame, stream or files.
 
         ``functions`` are aggregates and framing functions of the user's own.
         """
         by_name: dict[str, Table] = {}
         for name, table in tables.items():
-            if not isinstance(table, Stream | DataFrame):
-                expected = "it must be a Spark DataFrame or what mt.stream returns"
+            if not isinstance(table, Stream | DataFrame | FileSource):
+                expected = "it must be a Spark DataFrame or what mt.stream or mt.parquet returns"
                 raise ArgumentError(name, table, expected)
             by_name[name.casefold()] = table
         framings = {n: f for n, f in functions.items() if isinstance(f, OwnFraming)}
@@ -94,7 +95,14 @@ class Scope:
 
 def rows_of(table: Table) -> DataFrame:
     """Return the rows of a stream or a table."""
-    return table.df if isinstance(table, Stream) else table
+    return table.df if isinstance(table, Stream | FileSource) else table
+
+
+def files_of(table: Table) -> FileSource | None:
+    """Return the files that the rows of a stream or a table are read from."""
+    if isinstance(table, Stream):
+        return table.scannable
+    return table if isinstance(table, FileSource) else None
 
 
 @dataclass(frozen=True)
@@ -158,6 +166,14 @@ class Relation:
     @property
     def declared(self) -> Stream | None:
         return self.table if isinstance(self.table, Stream) else None
+
+    @property
+    def rows(self) -> DataFrame | FileSource:
+        """The rows, as files if workers may read them."""
+        files = files_of(self.table)
+        if files is None or files.df is self.df:
+            return files or self.df
+        return files.left_to_spark(self.df, "Spark adds the time at which rows arrive")
 
 
 def open_relation(

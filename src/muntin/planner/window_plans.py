@@ -30,6 +30,7 @@ from muntin.spark.api.stored_frames import stored_frames
 from muntin.spark.api.stream import Stream, stream
 from muntin.spark.columns import DataFrame, column, condition
 from muntin.spark.plan.window_ids import with_wid
+from muntin.spark.scan.file_source import FileSource
 from muntin.specs.disorder import Disorder
 from muntin.specs.frames.own_function import OwnFraming
 from muntin.specs.frames.schemes import Schedule
@@ -182,7 +183,12 @@ _GROUPS_INSIDE = ("rows", "by_tuple")
 
 
 def described(
-    windowing: Windowing, table: Table, df: DataFrame, on: str, by: Sequence[str], scope: Scope
+    windowing: Windowing,
+    table: Table,
+    df: DataFrame | FileSource,
+    on: str,
+    by: Sequence[str],
+    scope: Scope,
 ) -> Stream:
     """Return the stream of the windows: as it was declared, changed by the clause."""
     source = redescribed(table, df, on, by, windowing.disorder, scope)
@@ -192,7 +198,7 @@ def described(
 
 def redescribed(
     table: Table,
-    df: DataFrame,
+    df: DataFrame | FileSource,
     on: str,
     by: Sequence[str],
     disorder: Disorder | None,

@@ -14,9 +14,10 @@ from sqlglot import exp
 
 from muntin.aggregates.bind import synopsis_names
 from muntin.parser.bracket import ARRIVAL
+from muntin.parser.dialect import written
 from muntin.parser.errors import SqlError
 from muntin.parser.statements import Alignment, Query, Windowing
-from muntin.planner.aggregates import any_aggregate, known_aggregates, own_columns
+from muntin.planner.aggregates import any_aggregate, known_aggregates, own_columns, replaced
 from muntin.planner.errors import located, unknown_column
 from muntin.planner.psoup import choose, is_filter, resolved
 from muntin.planner.relations import Columns, Relation, Scope, Subquery, open_relation, spelt
@@ -32,6 +33,7 @@ from muntin.planner.window_plans import (
     roles_of,
 )
 from muntin.spark.columns import DataFrame
+from muntin.spark.scan.file_source import FileSource
 
 #: Windows for which rows may be joined before or after.
 _JOINABLE = ("window", "tumbling", "landmark", "latch")
@@ -70,10 +72,10 @@ def translate_select(
     parts = take_apart(query, select, columns, known, grouped=grouped)
     tables = {**inner, node.name: relation.df}
     before = _choosing(select, node, parts, scope, tables)
-    rows = relation.df
+    rows = relation.rows
     if before is not None:
         with located(query, near=[before.tree]):
-            rows = evaluate(before.tree, scope, tables)
+            rows = _chosen(rows, evaluate(before.tree, scope, tables), select, parts, columns)
     roles = _roles(query, windowing, relation, parts)
     with located(query, windowing):
         source = described(windowing, relation.table, rows, relation.on, roles.by, scope)
@@ -150,6 +152,24 @@ def _choosing(
         copied = [item.copy() for item in value] if isinstance(value, list) else value.copy()
         chosen.set(part, copied)
     return SparkPart.of(chosen, scope, tables)
+
+
+def _chosen(
+    rows: DataFrame | FileSource,
+    chosen: DataFrame,
+    select: exp.Select,
+    parts: SelectParts,
+    columns: Columns,
+) -> DataFrame | FileSource:
+    """Return the chosen rows; of files that only a WHERE chooses from, workers may read them."""
+    if not isinstance(rows, FileSource):
+        return chosen
+    if select.args.get("joins") or select.args.get("laterals"):
+        return rows.left_to_spark(chosen, "Spark joins the rows before windows are made")
+    if parts.computed:
+        return rows.left_to_spark(chosen, "Spark computes a group before windows are made")
+    condition = replaced(select.args["where"].this, columns.bare)
+    return rows.chosen(chosen, written(condition))
 
 
 def _roles(query: Query, windowing: Windowing, relation: Relation, parts: SelectParts) -> Roles:

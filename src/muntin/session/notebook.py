@@ -16,6 +16,7 @@ from muntin.session.sources import Sources
 from muntin.session.sql import session_of
 from muntin.spark.api.stream import Stream
 from muntin.spark.columns import DataFrame
+from muntin.spark.scan.file_source import FileSource
 
 
 class NotebookShell(Protocol):
@@ -61,5 +62,5 @@ def tables_of(names: Mapping[str, object]) -> dict[str, object]:
     return {
         name: value
         for name, value in names.items()
-        if not name.startswith("_") and (isinstance(value, Stream | DataFrame))
+        if not name.startswith("_") and isinstance(value, Stream | DataFrame | FileSource)
     }

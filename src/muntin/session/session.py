@@ -36,9 +36,10 @@ from muntin.spark.columns import DataFrame, SparkSession
 from muntin.spark.connectors.signature import Signature
 from muntin.spark.connectors.sinks.registry import SINKS
 from muntin.spark.connectors.sources.registry import SOURCES
+from muntin.spark.scan.file_source import FileSource
 
 #: Opens a source, from its call, its schema, and whether to read it as a stream.
-Opener = Callable[[SparkSession, ConnectorCall, str | None, bool], DataFrame]
+Opener = Callable[[SparkSession, ConnectorCall, str | None, bool], DataFrame | FileSource]
 #: Returns the control rows of a stream, which report its end; None if it has none.
 Controller = Callable[[CreateStream], DataFrame | None]
 
@@ -167,7 +168,7 @@ class SqlSession:
         )
         return opened
 
-    def _control_rows(self, declared: CreateStream, df: DataFrame) -> list[DataFrame]:
+    def _control_rows(self, declared: CreateStream, df: DataFrame | FileSource) -> list[DataFrame]:
         """Return the control rows of a stream: its heartbeat, and those that report its end."""
         sources, beat = [], declared.heartbeat
         if beat is not None:

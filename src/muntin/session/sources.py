@@ -25,6 +25,7 @@ from muntin.spark.connectors.signature import named
 from muntin.spark.connectors.sources.protocol import OpenedSource
 from muntin.spark.connectors.sources.registry import SOURCES, open_source
 from muntin.spark.queries.stop import StreamingQuery
+from muntin.spark.scan.file_source import FileSource
 
 
 @dataclass
@@ -52,13 +53,13 @@ class Sources:
 
     def open(
         self, spark: SparkSession, call: ConnectorCall, schema: str | None, streaming: bool
-    ) -> DataFrame:
+    ) -> DataFrame | FileSource:
         """Return the rows of a source; a :class:`muntin.session.session.SqlSession` calls this."""
         name = self._name(call)
         with at_call(self.texts.get(name, self.text), call):
             opened = self._open(call, schema, streaming, self.folder / "received" / name)
         self.opened[name] = opened
-        return opened.df
+        return opened.files or opened.df
 
     def _open(
         self, call: ConnectorCall, schema: str | None, streaming: bool, folder: Path
@@ -75,7 +76,7 @@ class Sources:
         read = open_source(
             self.spark, "parquet", [str(folder)], one_by_one, columns, streaming=streaming
         )
-        return OpenedSource(read.df, over=over)
+        return OpenedSource(read.df, over=over, files=read.files)
 
     def control(self, declared: CreateStream) -> DataFrame:
         """Return the control rows of a stream, which report that it is over."""

@@ -9,14 +9,16 @@ from pyspark.sql import SparkSession
 
 from muntin.errors import RequirementError
 
-#: What :func:`configure` sets. Any smaller limit of bytes makes Spark add up the bytes of a batch
-#: anew for every row that it hands to Python, which costs more than to hand it over.
-_ARROW = {
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+#: What :func:`configure` sets, and the command line. Any smaller limit of bytes makes Spark add up
+#: the bytes of a batch anew for every row that it hands to Python, which costs more than to hand it
+#: over.
+NEEDED = {
+    PROVIDER: ROCKSDB,
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
 }
-PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 def check_stream(spark: SparkSession) -> None:
@@ -41,7 +43,7 @@ def configure(spark: SparkSession) -> SparkSession:
 
     >>> spark = mt.configure(SparkSession.builder.getOrCreate())  # doctest: +SKIP
     """
-    for name, value in {PROVIDER: ROCKSDB, **_ARROW}.items():
+    for name, value in NEEDED.items():
         spark.conf.set(name, value)
     return spark
 

@@ -20,6 +20,7 @@ from muntin.spark.api.resample import Resampled, resampled, resampled_by, resamp
 from muntin.spark.plan.inputs import StreamInput
 from muntin.spark.plan.join import JoinPlan, JoinSpec
 from muntin.spark.plan.second_input import Key, matching, other_source, same_kind
+from muntin.spark.scan.file_source import FileSource
 from muntin.specs.join import Asof, Distance, Zipper
 from muntin.specs.resample import Resampling
 from muntin.specs.windows import column_names
@@ -37,7 +38,7 @@ class StreamJoins(StreamInput):
 
     def join(
         self,
-        other: DataFrame | StreamInput,
+        other: DataFrame | FileSource | StreamInput,
         within: object,
         *,
         on: str | None = None,
@@ -74,7 +75,7 @@ class StreamJoins(StreamInput):
 
     def lookup(
         self,
-        table: DataFrame,
+        table: DataFrame | FileSource,
         key: Key = None,
         *,
         within: object = None,
@@ -110,7 +111,7 @@ class StreamJoins(StreamInput):
 
     def zipper(
         self,
-        other: DataFrame | StreamInput,
+        other: DataFrame | FileSource | StreamInput,
         every: object,
         *,
         origin: object = None,
@@ -142,7 +143,7 @@ class StreamJoins(StreamInput):
 
     def asof(
         self,
-        other: DataFrame | StreamInput,
+        other: DataFrame | FileSource | StreamInput,
         tolerance: object = None,
         *,
         direction: str = "backward",
@@ -177,7 +178,7 @@ class StreamJoins(StreamInput):
         every: object = None,
         how: str | Function | Sequence[str | Aggregate | SparkColumn] = "linear",
         *,
-        at: DataFrame | StreamInput | None = None,
+        at: DataFrame | FileSource | StreamInput | None = None,
         origin: object = None,
         max_gap: object = None,
         columns: str | Sequence[str] | None = None,

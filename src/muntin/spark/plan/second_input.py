@@ -15,6 +15,7 @@ from muntin.expressions.spark_expressions import CastTo, Expression
 from muntin.spark.columns import progressing, to_arrow
 from muntin.spark.plan.inputs import PlanInput, StreamInput, TypedInput
 from muntin.spark.requirements import setting
+from muntin.spark.scan.file_source import FileSource
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.disorder import PerKey, Punctuated
 from muntin.specs.lengths import Length
@@ -106,11 +107,13 @@ def other_source(
         return other, other.by
     if not hasattr(other, "isStreaming"):
         raise ArgumentError("other", other, "it is a Spark DataFrame or what mt.stream returns")
+    files = other if isinstance(other, FileSource) else None
+    rows = other if files is None else files.df
     name = own.on if on is None else column_name("on", on)
     if name not in other.columns:
         raise UnknownColumnError("on", name, other.columns)
     progressing(other.schema[name].dataType, name)
-    return StreamInput(other, name, (), functions=own.functions), None
+    return StreamInput(rows, name, (), functions=own.functions, files=files), None
 
 
 def matching(

@@ -28,6 +28,7 @@ from muntin.expressions.spark_expressions import (
     Where,
 )
 from muntin.spark.scan.parquet_types import CannotScan
+from muntin.spark.scan.pruning import ColumnLimit, limits_of
 
 _WIDENED = {"tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64()}
 _ONE = pa.scalar(1, pa.int32())
@@ -42,10 +43,14 @@ class CompiledSql(Sql):
 
 @dataclass(frozen=True)
 class ArrowColumns:
-    """Columns that travel, with the types that Spark would give them."""
+    """Columns that travel, with the types that Spark would give them.
+
+    Only rows that meet all ``conditions`` travel.
+    """
 
     columns: tuple[Travelling, ...]
     schema: pa.Schema
+    conditions: tuple[Expression, ...] = ()
 
     @classmethod
     def of(
@@ -54,6 +59,7 @@ class ArrowColumns:
         given: pa.Schema,
         wanted: pa.Schema,
         zone: str | None,
+        conditions: Sequence[str] = (),
     ) -> ArrowColumns:
         """Check that the columns can be evaluated on rows of some schema; raise CannotScan if not.
 
@@ -63,12 +69,17 @@ class ArrowColumns:
             wanted: The columns that travel, in the types that Spark finds for them.
             zone: The time zone of the session; None if arithmetic does not follow ANSI SQL, so that
                 only Spark evaluates expressions.
+            conditions: The conditions that rows must meet, in SQL.
         """
         bound = tuple(
             (name, _bound(expression, lambda text: _compiled(text, given, zone)))
             for name, expression in travelling
         )
-        columns = cls(bound, wanted)
+        chosen = tuple(_compiled(text, given, zone) for text in conditions)
+        columns = cls(bound, wanted, chosen)
+        for condition in chosen:
+            if not pa.types.is_boolean(_evaluate(condition, given.empty_table()).type):
+                raise CannotScan(f"{condition} is no condition on Arrow")
         for name, found in zip(wanted.names, columns._evaluated(given.empty_table()), strict=True):
             if found.type != wanted.field(name).type:
                 raise CannotScan(
@@ -80,11 +91,19 @@ class ArrowColumns:
     @property
     def names(self) -> tuple[str, ...]:
         """The columns that are read, once each."""
-        read = dict.fromkeys(name for _, part in self.columns for name in _names(part))
-        return tuple(read)
+        parts = (*self.conditions, *(part for _, part in self.columns))
+        return tuple(dict.fromkeys(name for part in parts for name in _names(part)))
+
+    @property
+    def limits(self) -> tuple[ColumnLimit, ...]:
+        """What the conditions demand of every row, as far as statistics of files can tell."""
+        compiled = [part.compiled for part in self.conditions if isinstance(part, CompiledSql)]
+        return tuple(limit for condition in compiled for limit in limits_of(condition))
 
     def evaluate(self, rows: pa.Table) -> pa.Table:
         """Return the columns that travel of some rows."""
+        for condition in self.conditions:
+            rows = rows.filter(_evaluate(condition, rows))
         return pa.Table.from_arrays(self._evaluated(rows), schema=self.schema)
 
     def _evaluated(self, rows: pa.Table) -> list[pa.ChunkedArray]:

@@ -20,10 +20,12 @@ from muntin.expressions.spark_expressions import Travelling
 from muntin.spark.columns import to_arrow
 from muntin.spark.requirements import setting
 from muntin.spark.scan.arrow_columns import ArrowColumns
-from muntin.spark.scan.file_source import SHARED_BYTES, FileSource, footers_of
+from muntin.spark.scan.file_source import FileSource
+from muntin.spark.scan.listing import SHARED_BYTES, FileListing, footers_of
 from muntin.spark.scan.named_files import PATH, NamedFiles, is_pattern, parts_of
 from muntin.spark.scan.parquet_files import ParquetReader, Piece, system_of
 from muntin.spark.scan.parquet_types import Calendar, CannotScan
+from muntin.spark.scan.pruning import ColumnLimit
 from muntin.spark.scan.scan import ArrowScan, PlannedPieces
 
 #: Settings under which Spark's reader returns something else, and the values that are understood.
@@ -93,27 +95,30 @@ def _scanned(files: FileSource, prepared: DataFrame, travelling: Sequence[Travel
     given = _known_types(files.schema, zone)
     wanted = pa.schema([_field(column, zone) for column in prepared.schema.fields])
     ansi = setting(spark, "spark.sql.ansi.enabled", "true") == "true"
-    columns = ArrowColumns.of(travelling, given, wanted, zone if ansi else None)
-    reader = _reader(spark, pa.schema([given.field(name) for name in columns.names]))
+    evaluated = zone if ansi else None
+    columns = ArrowColumns.of(travelling, given, wanted, evaluated, files.conditions)
+    read = pa.schema([given.field(name) for name in columns.names])
+    reader = _reader(spark, read, columns.limits)
     for name in columns.names:
         if files.schema[name].metadata.keys() & set(_CHANGES_VALUES):
             raise CannotScan(f"the schema changes values of {name}")
+    listing = files.listing
     if files.isStreaming:
-        named = _named_files(files, reader)
-        return InputRows(files.named(_shares(files)), ArrowScan(reader, columns, named))
-    for path, footer in files.footers.items():
-        reader.check(path, footer, files.partition)
-    tasks = tuple(_tasks(files, columns.names, _parallelism(spark)))
+        named = _named_files(listing, reader)
+        return InputRows(listing.named(_shares(listing)), ArrowScan(reader, columns, named))
+    for path, footer in listing.footers.items():
+        reader.check(path, footer, listing.partition)
+    tasks = tuple(_tasks(listing, reader, _parallelism(spark)))
     numbers = spark.range(0, len(tasks), 1, max(1, len(tasks)))
     return InputRows(numbers, ArrowScan(reader, columns, PlannedPieces(tasks)))
 
 
-def _named_files(files: FileSource, reader: ParquetReader) -> NamedFiles:
+def _named_files(files: FileListing, reader: ParquetReader) -> NamedFiles:
     """Return how workers read the files of a stream; raise if some that are there are Spark's."""
     pattern = is_pattern(files.path)
     if pattern and _UNEVEN.search(files.path):
         raise CannotScan(f"the pattern {files.path} has folders in braces, or escapes")
-    types: dict[str, pa.DataType | None] = dict.fromkeys(files.columns)
+    types: dict[str, pa.DataType | None] = dict.fromkeys(files.rows.columns)
     types |= {f.name: f.type for f in reader.columns}
     recursive = files.options.get("recursiveFileLookup", "false").lower() == "true"
     sensitive = reader.case_sensitive
@@ -124,7 +129,7 @@ def _named_files(files: FileSource, reader: ParquetReader) -> NamedFiles:
     return named
 
 
-def _shares(files: FileSource) -> int:
+def _shares(files: FileListing) -> int:
     """Return how many tasks may share a file of a stream: one, if no large file is there."""
     newest = files.there[-_CHECKED:]
     if not newest:
@@ -140,19 +145,21 @@ def _check(files: FileSource) -> None:
     if files.only_spark is not None:
         raise CannotScan(files.only_spark)
     try:
-        system_of(files.path)
+        system_of(files.listing.path)
     except (pa.ArrowException, OSError) as error:
-        raise CannotScan(f"pyarrow cannot open {files.path}: {error}") from error
+        raise CannotScan(f"pyarrow cannot open {files.listing.path}: {error}") from error
     for name, value in _UNDERSTOOD.items():
         if setting(files.spark, name, value).lower() != value:
             raise CannotScan(f"{name} is not {value}")
 
 
-def _reader(spark: SparkSession, columns: pa.Schema) -> ParquetReader:
+def _reader(
+    spark: SparkSession, columns: pa.Schema, limits: tuple[ColumnLimit, ...]
+) -> ParquetReader:
     dates = setting(spark, "spark.sql.parquet.datetimeRebaseModeInRead", "CORRECTED")
     int96 = setting(spark, "spark.sql.parquet.int96RebaseModeInRead", "CORRECTED")
     sensitive = setting(spark, "spark.sql.caseSensitive", "false") == "true"
-    return ParquetReader(columns, Calendar(dates.upper(), int96.upper()), sensitive)
+    return ParquetReader(columns, Calendar(dates.upper(), int96.upper()), sensitive, limits)
 
 
 def _known_types(schema: spark_types.StructType, zone: str) -> pa.Schema:
@@ -174,13 +181,13 @@ def _field(column: spark_types.StructField, zone: str) -> pa.Field:
 
 
 def _tasks(
-    files: FileSource, names: Sequence[str], parallelism: int
+    files: FileListing, reader: ParquetReader, parallelism: int
 ) -> Iterator[tuple[Piece, ...]]:
     """Yield the row groups of each task: neighbours, so that a file is read in its order."""
     sized = [
         (piece, size)
         for row in files.files.to_pylist()
-        for piece, size in _row_groups(row.pop(PATH), row, files, names)
+        for piece, size in _row_groups(row.pop(PATH), row, files, reader)
     ]
     total = sum(size for _, size in sized)
     count = min(len(sized), max(parallelism, -(-total // _TASK_BYTES)))
@@ -195,13 +202,13 @@ def _tasks(
 
 
 def _row_groups(
-    path: str, partition: dict[str, object], files: FileSource, names: Sequence[str]
+    path: str, partition: dict[str, object], files: FileListing, reader: ParquetReader
 ) -> Iterator[tuple[Piece, int]]:
-    """Yield the row groups of a file with the bytes that are wanted of each."""
+    """Yield the row groups of a file that may have rows, with the bytes that are wanted of each."""
     footer = files.footers[path]
-    for number in range(footer.num_row_groups):
-        group = footer.row_group(number)
-        size = sum(_sizes(group, {name.lower() for name in names}))
+    names = {name.lower() for name in reader.columns.names}
+    for number in sorted(reader.wanted(footer, partition)):
+        size = sum(_sizes(footer.row_group(number), names))
         yield Piece(path, (number,), footer.num_row_groups, partition), max(1, size)
 
 

@@ -21,6 +21,7 @@ from muntin.spark.scan.parquet_types import (
     has_old_values,
     spark_type,
 )
+from muntin.spark.scan.pruning import ColumnLimit, may_have, may_meet
 
 #: Rows that are read at once from a row group that has more.
 _ROWS_AT_ONCE = 1_000_000
@@ -61,11 +62,13 @@ class ParquetReader:
         columns: The columns that are wanted, in the types in which Spark reads them.
         calendar: Spark's settings of the calendar in which files were written.
         case_sensitive: Whether names that differ only in case are different.
+        limits: What every row must meet; row groups without such a row are not read.
     """
 
     columns: pa.Schema
     calendar: Calendar = field(default_factory=Calendar)
     case_sensitive: bool = False
+    limits: tuple[ColumnLimit, ...] = ()
 
     def check(self, path: str, footer: pq.FileMetaData, partition: Collection[str]) -> None:
         """Raise CannotScan if only Spark can read a file."""
@@ -78,11 +81,38 @@ class ParquetReader:
     def read(self, piece: Piece) -> Iterator[pa.Table]:
         """Yield the rows of a piece."""
         with _named(piece.path), _opened(piece.path) as file:
-            groups = piece.of(file.num_row_groups)
+            wanted = self.wanted(file.metadata, piece.partition)
+            groups = [number for number in piece.of(file.num_row_groups) if number in wanted]
             places, old = self._places(file.metadata, piece.partition), self._old(file.metadata)
             names = [name for name in places.values() if name is not None]
             for rows in _row_groups(file, groups, names):
                 yield self._as_spark(rows, piece, places, old)
+
+    def wanted(self, footer: pq.FileMetaData, partition: Mapping[str, object]) -> Collection[int]:
+        """Return the row groups of a file that may have a row which meets the limits."""
+        everything = range(footer.num_row_groups)
+        if not self.limits:
+            return everything
+        places = self._places(footer, partition)
+        # A column that the file does not have is null in all of its rows.
+        known = {**partition, **{name: None for name, place in places.items() if place is None}}
+        if not all(may_meet(self.limits, name, value) for name, value in known.items()):
+            return ()
+        numbers = {leaf.path: number for number, leaf in enumerate(_leaves(footer))}
+        read = {name: numbers[place] for name, place in places.items() if place is not None}
+        for name in self._old(footer):  # Spark may read other values than the statistics have
+            read.pop(name, None)
+        return {group for group in everything if self._may_have(footer.row_group(group), read)}
+
+    def _may_have(self, group: pq.RowGroupMetaData, read: Mapping[str, int]) -> bool:
+        return all(
+            may_have(
+                [limit for limit in self.limits if limit.column == name],
+                group.column(place),
+                group.num_rows,
+            )
+            for name, place in read.items()
+        )
 
     def _as_spark(
         self, rows: pa.Table, piece: Piece, places: Mapping[str, str | None], old: Sequence[str]

@@ -14,14 +14,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from muntin.errors import RequirementError
-from muntin.spark.requirements import PROVIDER, ROCKSDB
+from muntin.spark.requirements import NEEDED
 
 #: The default settings of every session.
 DEFAULTS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
-    PROVIDER: ROCKSDB,
+    **NEEDED,
     # Most runs end before the second compiler of the JVM would pay off.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }

@@ -25,6 +25,7 @@ from muntin.spark.connectors.sources.malformed import keeping_raw, permissive, s
 from muntin.spark.connectors.sources.protocol import OpenedSource, SourceRequest
 from muntin.spark.requirements import setting
 from muntin.spark.scan.file_source import FileSource
+from muntin.spark.scan.listing import FileListing
 
 _PATH = Parameter("path", str, required=True)
 #: How many new files a micro-batch reads; all of them by default.
@@ -108,11 +109,10 @@ def _files(
 ) -> FileSource:
     """Return the files that rows are read from."""
     path = request.bound.text("path")
+    listing = FileListing(rows, path, options)
     if request.streaming:
-        return FileSource(
-            rows, form, _watched(path), {**options, **_rate(request)}, _REASONS.get(form)
-        )
-    return FileSource(rows, form, path, options, _REASONS.get(form))
+        listing = FileListing(rows, _watched(path), {**options, **_rate(request)})
+    return FileSource(rows, form, listing, _REASONS.get(form))
 
 
 def _load(
