@@ -22,6 +22,7 @@ from benchmarks.frames import (
     reduction,
 )
 from benchmarks.growth import memory, slopes
+from benchmarks.joins import asof
 from benchmarks.measure import Report, machine, publish, session
 from benchmarks.section8 import blocks, bounded, execution
 from benchmarks.streams import floor, latency, long_ranges, state
@@ -32,6 +33,7 @@ ROOT = Path(__file__).resolve().parents[1]
 #: Benchmarks that need Spark.
 BENCHMARKS: Mapping[str, Callable[[SparkSession, bool], Report]] = {
     "arrow_scan": arrow_scan.run,
+    "asof": asof.run,
     "batch_overlap": batch_overlap.run,
     "by_tuple": by_tuple.run,
     "correlated": correlated.run,

@@ -54,6 +54,10 @@ def test_what_comes_late_counts(spark: SparkSession, tmp_path: Path) -> None:
         ("k,v\n2026-13-01,2011-09-15 00:00:00-07\n", HEADER),
         ("k,v\n99999999999999999999,1.\n", HEADER),
         ("k,v\n", HEADER),
+        ("k,v,w\n1,1,1\n2147483648,2147483648,99999999999999999999\n,0.5,\n", HEADER),
+        ("k,v\n'x';1\n", HEADER),
+        ("k,v\n" + "".join(f"{'x' * n},{'1' * (n % 9 + 1)}\n" for n in range(100)), HEADER),
+        ("k,v\n" + "".join(f"{'0' * n}1e{n},1\n" for n in range(100)), HEADER),
     ],
 )
 def test_the_same_as_spark(
@@ -62,6 +66,19 @@ def test_the_same_as_spark(
     path = tmp_path / "rows.csv"
     path.write_bytes(text.encode())
     assert infer_columns(spark, str(path), options) == by_spark(spark, path, options)
+
+
+def test_common_types_need_no_job(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("ts,k,n,v,name\n2026-03-03 00:00:00,1,2147483648,1,a\n,2,3,0.5,b c\n")
+    context = spark.sparkContext
+    context.setJobGroup("inferring", "no job has this group")
+    try:
+        found = infer_columns(spark, str(path), HEADER)
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+    assert types(found) == ["timestamp", "int", "bigint", "double", "string"]
+    assert list(context.statusTracker().getJobIdsForGroup("inferring")) == []
 
 
 def test_several_files_and_compressed_ones(spark: SparkSession, tmp_path: Path) -> None:

@@ -69,6 +69,12 @@ abs(d)
 i % 7
 mod(k, 10)
 f - 0.1
+-- Hashes
+xxhash64(s)
+xxhash64(y, h, i, k, f, x, d, s, b, day, ts, tn)
+xxhash64(concat(s, 'twenty-three characters', s), i)
+xxhash64(concat(s, 'exactly thirty-two characters!!!', s))
+xxhash64(concat(s, 'eleven more', s), 1, 'a', st.name)
 -- Casts
 CAST(d AS INT)
 CAST(h AS FLOAT)

@@ -26,6 +26,7 @@ from muntin.expressions.nodes import (
     Comparison,
     Constant,
     Elapsed,
+    Hash,
     Inner,
     IntervalConstant,
     LeastOrGreatest,
@@ -39,6 +40,7 @@ from muntin.expressions.nodes import (
     TimeConstant,
     walk,
 )
+from muntin.kernels.spark_hash import hashable
 from muntin.specs.axis import Axis, Domain
 
 Typed = tuple[Node, pa.DataType]
@@ -94,6 +96,8 @@ class Coercion:
                 return self._arithmetic(node)
             case Call(function, operands):
                 return self._call(function, [self.typed(operand) for operand in operands])
+            case Hash(operands):
+                return self._hash([self.typed(operand) for operand in operands])
             case Elapsed(unit, start, end, zone):
                 return self._elapsed(unit, self.typed(start), self.typed(end), zone)
             case Choice(cases, otherwise):
@@ -160,6 +164,12 @@ class Coercion:
         values = tuple(self._cast(v, type_) for v, type_ in zip(operands, wanted, strict=True))
         node: Node = Call(name, values, self.zone)
         return (self._fitted(node, result) if function.fitted else node), result
+
+    def _hash(self, operands: list[Typed]) -> Typed:
+        types = tuple(type_ for _, type_ in operands)
+        if not types or not all(map(hashable, types)):
+            raise CannotEvaluate(f"xxhash64 of {', '.join(map(str, types))} is known to Spark only")
+        return Hash(tuple(value for value, _ in operands), types), pa.int64()
 
     def _fitted(self, node: Node, type_: pa.DataType) -> Node:
         """Cast an exact result to its type; doubles have it already."""

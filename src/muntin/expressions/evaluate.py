@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.expressions import times
-from muntin.expressions.casts import cast
+from muntin.expressions.casts import cast, to_arrow
 from muntin.expressions.functions import FUNCTIONS
 from muntin.expressions.nodes import (
     All,
@@ -24,6 +24,7 @@ from muntin.expressions.nodes import (
     Comparison,
     Constant,
     Elapsed,
+    Hash,
     Inner,
     IntervalConstant,
     LeastOrGreatest,
@@ -54,6 +55,7 @@ from muntin.expressions.values import (
     wide,
 )
 from muntin.kernels.arrays import Ints, Mask
+from muntin.kernels.spark_hash import xxhash64
 
 _COMPARED = {
     "=": pc.equal,
@@ -115,10 +117,19 @@ class Evaluation:
                 return reduce(lambda a, b: _further(which, a, b), map(self.value, operands))
             case Like(operand, pattern):
                 return _called(lambda column: pc.match_like(column, pattern), self.value(operand))
+            case Hash(operands, types):
+                return _hash([self.value(operand) for operand in operands], types)
             case Elapsed(unit, start, end, zone):
                 return times.elapsed(unit, self.value(start), self.value(end), zone)
             case _:
                 return _constant(node)
+
+
+def _hash(values: Sequence[Value], types: Sequence[pa.DataType]) -> Numbers:
+    rows = np.broadcast_shapes(*(validity(value).shape for value in values))[0]
+    columns = [to_arrow(value, type_) for value, type_ in zip(values, types, strict=True)]
+    spread = [c if len(c) == rows else pa.repeat(c[0], rows) for c in columns]
+    return Numbers(xxhash64(spread, rows), np.ones(rows, np.bool_), 0)
 
 
 def _constant(

@@ -181,6 +181,14 @@ class Elapsed:
     zone: str
 
 
+@dataclass(frozen=True)
+class Hash:
+    """Spark's ``xxhash64`` of some operands, with their types once these are known."""
+
+    operands: tuple[Node, ...]
+    types: tuple[pa.DataType, ...] = ()
+
+
 Node = (
     Slot
     | Constant
@@ -202,6 +210,7 @@ Node = (
     | TimeConstant
     | IntervalConstant
     | Elapsed
+    | Hash
 )
 
 

@@ -29,6 +29,7 @@ from muntin.expressions.nodes import (
     Comparison,
     Constant,
     Elapsed,
+    Hash,
     IntervalConstant,
     LeastOrGreatest,
     Like,
@@ -368,6 +369,8 @@ class ConditionReader:
             case exp.Anonymous() if str(tree.this).lower() in ("isnull", "isnotnull"):
                 missing = Missing(self.node(tree.expressions[0]))
                 return missing if str(tree.this).lower() == "isnull" else Negation(missing)
+            case exp.Anonymous() if str(tree.this).lower() == "xxhash64":
+                return Hash(tuple(map(self.node, tree.expressions)))
         call = _call(tree)
         return None if call is None else Call(call[0], (self.node(call[1]),), zone)
 

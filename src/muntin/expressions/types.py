@@ -18,6 +18,7 @@ from muntin.expressions.nodes import (
     Comparison,
     Constant,
     Elapsed,
+    Hash,
     Inner,
     IntervalConstant,
     LeastOrGreatest,
@@ -122,6 +123,10 @@ class _Checker:
             case Cast(operand, type_):
                 self._time(operand)
                 return str(type_)
+            case Hash(operands):
+                for operand in operands:
+                    self.sort(operand)
+                return "number"
             case Elapsed(_, start, end):
                 self._time(start)
                 self.need(end, self.sort(start))

@@ -133,7 +133,12 @@ def bound_type(type_: spark.DataType, digits: int) -> pa.DataType:
 
 def named(name: str) -> Column:
     """Return a column by its exact name: dots and blanks in it mean nothing."""
-    return F.col("`" + name.replace("`", "``") + "`")
+    return F.col(quoted(name))
+
+
+def quoted(name: str) -> str:
+    """Return the name of a column as SQL writes it, whatever is in it."""
+    return "`" + name.replace("`", "``") + "`"
 
 
 def text_of(expression: object) -> str:

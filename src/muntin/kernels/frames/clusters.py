@@ -15,14 +15,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from muntin.kernels.arrays import NEVER, Floats, Ints
-from muntin.kernels.compile import FLOATS, INT, INTS, NONE, OUT_FLOATS, OUT_INTS, kernel, part
+from muntin.kernels.compile import (
+    FLOAT,
+    FLOATS,
+    INT,
+    INTS,
+    NONE,
+    OUT_FLOATS,
+    OUT_INTS,
+    kernel,
+    part,
+    tuple_of,
+)
 from muntin.kernels.numbers.order_keys import NOTHING, order_doubles
 from muntin.specs.axis import Axis, Domain
 
@@ -78,9 +88,7 @@ class _Limits(NamedTuple):
     weighted: int
 
 
-_TYPES: Any = numba.types
-_REAL = numba.float64
-_LIMITS = _TYPES.NamedTuple((_REAL, _REAL, INT, INT, _REAL, _REAL, INT), _Limits)
+_LIMITS = tuple_of(_Limits, FLOAT, FLOAT, INT, INT, FLOAT, FLOAT, INT)
 
 
 def clusters(

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-import numba
-
 from muntin.kernels.arrays import Bytes, Ints
 from muntin.kernels.compile import BYTES, INT, INTS, NONE, kernel, ready
 from muntin.kernels.frames.records import (
@@ -99,6 +97,8 @@ class Answers:
 @lru_cache(maxsize=16)
 def compiled_walk(answers: Answers) -> Callable[..., int]:
     """Return the loop over rows with a user's functions compiled into it."""
+    import numba
+
     settled, decided, ended_ = ready(settle_row), ready(decide_row), ready(end_key)
     opens, update, closes = (
         numba.njit(function) for function in (answers.open, answers.update, answers.close)
@@ -159,6 +159,8 @@ def compiled_candidates(answers: Answers) -> Callable[..., int]:
 
     Its arguments and ``fits`` are those of :func:`muntin.kernels.frames.walk.candidates`.
     """
+    import numba
+
     settled, decided, ended_ = ready(settle_row), ready(decide_row), ready(end_key)
     anew, too_long = ready(begin_anew), ready(is_beyond)
     opens, update, closes = (

@@ -12,9 +12,6 @@ does not limit it.
 
 from __future__ import annotations
 
-from typing import Any
-
-import numba
 import numpy as np
 
 from muntin.kernels.arrays import NEVER, Bytes, Ints
@@ -24,6 +21,7 @@ from muntin.kernels.compile import (
     INT,
     INTS,
     NONE,
+    OUT_INT_ROWS,
     OUT_INTS,
     inline,
     kernel,
@@ -44,9 +42,6 @@ ANY_EXTENT, WHOLE_EXTENT, REAL_EXTENT = range(3)
 #: ``open`` rectangle may go on with the next column.
 FOUND = ("key", "start", "end", "low", "high", "n", "cells", "columns", "open")
 _KEY, _START, _END, _LOW, _HIGH, _N, _CELLS, _COLUMNS, _OPEN = range(9)
-
-_TYPES: Any = numba.types
-_POOL = _TYPES.Array(numba.int64, 2, "C")
 
 
 @inline
@@ -250,7 +245,7 @@ def _sweep_key(
 
 
 @kernel(
-    _POOL,
+    OUT_INT_ROWS,
     *(INTS, INTS, INTS, BYTES),
     *(INTS, INTS, INTS),
     *(INTS, INTS, INT),

@@ -56,7 +56,8 @@ class StreamJoins(StreamInput):
         as soon as both rows are there, rows without a partner when none can come any more.
 
         Args:
-            other: What ``mt.stream`` returns; or a batch DataFrame, if this is one.
+            other: What ``mt.stream`` returns; or a batch DataFrame or what ``mt.parquet`` returns,
+                if this is a batch.
             within: How far apart: ``"30 minutes"``, or a number on a number column. Inclusive.
             on: The column that progresses there, unless it has the same name as here.
             key: The columns that match the keys here; ``()`` if keys do not matter.

@@ -79,8 +79,8 @@ class Segments:
         them is reported, with all rows that fill the frame so far.
 
         Args:
-            other: The rows: what ``mt.stream`` returns, a batch DataFrame, or nothing for the
-                stream's own rows.
+            other: The rows: what ``mt.stream`` or ``mt.parquet`` returns, a batch DataFrame, or
+                nothing for the stream's own rows.
             on: Their column that progresses, unless it has the same name as here.
             key: The columns that match the keys here: nothing where they have the same names,
                 ``"router_id"``, a list in the order of ``by``, ``{"router": "router_id"}`` for

@@ -17,9 +17,10 @@ import bz2
 import gc
 import hashlib
 import io
+import os
 import pickle
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -73,27 +74,42 @@ _CHUNK = StructType([StructField("payload", BinaryType())])
 @lru_cache(maxsize=1)
 def package() -> tuple[str, bytes]:
     """Return the digest of the sources that workers import, and the sources as a zip."""
-    root = Path(__file__).resolve().parents[2]
-    at_home = tuple(root / room for room in AT_HOME)
-    digest = hashlib.sha256()
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        for path in sorted(root.rglob("*")):
-            if path.suffix not in (".py", ".typed") or _is_in(path, at_home):
-                continue
-            name = path.relative_to(root.parent).as_posix()
-            content = path.read_bytes()
-            digest.update(name.encode() + b"\0" + content)
+        for name, content in _sources():
             # A fixed date, so that equal sources make equal archives.
             archive.writestr(zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0)), content)
     # Every query and every task carries these bytes. Sources are similar to each other, so they
     # are half as large compressed together as compressed one by one.
-    return digest.hexdigest()[:16], bz2.compress(buffer.getvalue())
+    return digest(), bz2.compress(buffer.getvalue())
 
 
-def _is_in(path: Path, folders: tuple[Path, ...]) -> bool:
-    """True for a module in one of the folders, or for a module with the name of a folder."""
-    return any(folder in path.parents or path == folder.with_suffix(".py") for folder in folders)
+@lru_cache(maxsize=1)
+def digest() -> str:
+    """Return the digest of the sources; a worker needs only that, and no archive."""
+    hashed = hashlib.sha256()
+    for name, content in _sources():
+        hashed.update(name.encode() + b"\0" + content)
+    return hashed.hexdigest()[:16]
+
+
+def _sources() -> Iterator[tuple[str, bytes]]:
+    """Yield the files that workers import, by their names in the archive and in their order."""
+    root = Path(__file__).resolve().parents[2]
+    for path in sorted(_files(str(root), [f"{root}/{room}" for room in AT_HOME])):
+        yield path.removeprefix(f"{root.parent}/"), Path(path).read_bytes()
+
+
+def _files(folder: str, at_home: Sequence[str]) -> Iterator[str]:
+    """Yield the source files below a folder, without the folders and modules at home."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.path.removesuffix(".py") in at_home:
+                continue
+            if entry.is_dir():
+                yield from _files(entry.path, at_home)
+            elif entry.name.endswith((".py", ".typed")):
+                yield entry.path
 
 
 def loader() -> Callable[[], None]:
@@ -101,7 +117,7 @@ def loader() -> Callable[[], None]:
 
     The function must not refer to this module, because Muntin may be missing where it runs.
     """
-    digest, archive = package()
+    known, archive = package()
 
     def unpacked() -> str:
         import bz2 as compressed
@@ -112,7 +128,7 @@ def loader() -> Callable[[], None]:
         from pathlib import Path as Folder
 
         user = os.getuid()
-        folder = Folder(tempfile.gettempdir()) / f"muntin-{user}-{digest}"
+        folder = Folder(tempfile.gettempdir()) / f"muntin-{user}-{known}"
         folder.mkdir(mode=0o700, exist_ok=True)
         if folder.stat(follow_symlinks=False).st_uid != user:
             raise PermissionError(f"{folder} belongs to somebody else; remove it")
@@ -137,18 +153,18 @@ def loader() -> Callable[[], None]:
         # A worker serves many calls, each with a copy of this function. Hashing the sources costs
         # more than most calls, so a worker does it once and notes the digest in `sys`. A module of
         # Muntin cannot hold the note, because it is not decided yet which Muntin is imported.
-        if getattr(sys, "_muntin_loaded", None) == digest:
+        if getattr(sys, "_muntin_loaded", None) == known:
             return
         try:
-            installed = importlib.import_module("muntin.spark.exchange.shipping").package()[0]
-        except ImportError:
+            installed = importlib.import_module("muntin.spark.exchange.shipping").digest()
+        except (ImportError, AttributeError):  # there is none, or an older one
             installed = None
-        if installed != digest:
+        if installed != known:
             for name in [name for name in sys.modules if name.split(".")[0] == "muntin"]:
                 del sys.modules[name]
             sys.path.insert(0, unpacked())
             importlib.invalidate_caches()
-        sys._muntin_loaded = digest  # type: ignore[attr-defined]
+        sys._muntin_loaded = known  # type: ignore[attr-defined]
 
     return load
 

@@ -14,7 +14,7 @@ from pyspark.sql import types as spark_types
 
 from muntin.aggregates.own_aggregate import OwnAggregate
 from muntin.errors import ArgumentError, ExpressionError
-from muntin.expressions.spark_expressions import Expression, KeyOf, Name, Native, Travelling
+from muntin.expressions.spark_expressions import Expression, KeyOf, Name, Native, Sql, Travelling
 from muntin.operators.build import punctuator
 from muntin.operators.progress.progress import Punctuator
 from muntin.spark.columns import (
@@ -23,6 +23,7 @@ from muntin.spark.columns import (
     condition,
     named,
     problem,
+    quoted,
     to_arrow,
     to_spark,
 )
@@ -231,7 +232,10 @@ class TypedInput:
 
     def _row_hash(self) -> Expression:
         """Return a hash of the whole row, the same on any machine, which orders rows that tie."""
-        return Native(F.xxhash64(*(named(name) for name in self._hashable)))
+        if any(_is_collated(self.schema[name].dataType) for name in self._hashable):
+            # Texts that are equal under a collation may have different bytes.
+            return Native(F.xxhash64(*map(named, self._hashable)))
+        return Sql(f"xxhash64({', '.join(map(quoted, self._hashable))})")
 
     @cached_property
     def _hashable(self) -> list[str]:
@@ -287,3 +291,8 @@ class TypedInput:
         values = [to_arrow(self.schema[n].dataType, f"each={n!r}") for n in names]
         by = self.key_types[: len(self.source.by)]
         return punctuator(disorder, self.axis, by, values)
+
+
+def _is_collated(type_: spark_types.DataType) -> bool:
+    """Return whether a type has texts that are not compared byte by byte."""
+    return " collate " in type_.simpleString()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -88,10 +88,26 @@ class JoinPlan(PlanParts):
         left, right = self.sources
         types = tuple(left.df.schema[name].dataType for name in left.by)
         nearest = isinstance(self.spec, Asof)
-        left_side = PlanSide(left, shared=self.axis, types=types, travels=tuple(left.df.columns))
-        travels = tuple(right.df.columns)
+        left_side = PlanSide(left, self.axis, types, travels=self._travelling(left, left.by))
+        travels = self._travelling(right, self._same_keys)
         right_side = PlanSide(right, self.axis, types, self.tiebreak, nearest, travels)
         return left_side, right_side
+
+    def _travelling(self, source: StreamInput, keys: Collection[str]) -> tuple[str, ...]:
+        """Return the columns that travel beside the keys.
+
+        Results take ``keys`` from those, so that the rows of a batch need not bring them twice. A
+        stream brings all columns, as its state has them, and so does a join with a condition.
+        """
+        if source.df.isStreaming or self.where is not None:
+            return tuple(source.df.columns)
+        return tuple(name for name in source.df.columns if name not in keys)
+
+    @property
+    def _same_keys(self) -> set[str]:
+        """The keys that have one name on both sides, and so appear once in results."""
+        left, right = self.sources
+        return {name for name, other in zip(left.by, right.by, strict=True) if name == other}
 
     @property
     def how(self) -> str:
@@ -158,20 +174,23 @@ class JoinPlan(PlanParts):
         """Names the columns of both sides; a key with one name on both sides appears once."""
         left, right = self.sides
         keys = dict(zip(left.keys, (f"k{place}" for place in range(len(left.keys))), strict=True))
+        places = {name: place for place, name in enumerate(left.travels)}
         columns = [
-            (keys.get(name, f"left{place}"), name) for place, name in enumerate(left.schema.names)
+            (keys[name] if name in keys else f"left{places[name]}", name)
+            for name in left.schema.names
         ]
         if left_only(self.how):
             return RenamedColumns(tuple(columns))
-        same = {name for name, other in zip(left.keys, right.keys, strict=True) if name == other}
-        for place, name in enumerate(right.schema.names):
+        same = self._same_keys
+        places = {name: place for place, name in enumerate(right.travels)}
+        for name in right.schema.names:
             if name not in same:
                 renamed = self.prefix + name if name in left.schema.names else name
                 if renamed in {known for _, known in columns}:
                     raise ArgumentError(
                         "prefix", self.prefix, f"a column {renamed!r} is there already; use another"
                     )
-                columns.append((f"right{place}", renamed))
+                columns.append((f"right{places[name]}", renamed))
         return RenamedColumns(tuple(columns))
 
     @property

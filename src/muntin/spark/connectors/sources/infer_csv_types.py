@@ -10,15 +10,26 @@ from __future__ import annotations
 import csv
 import glob
 import io
-from collections.abc import Iterable, Mapping
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
+from typing import cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 from pyspark.sql import SparkSession
-from pyspark.sql.types import StringType, StructType
+from pyspark.sql.types import (
+    DataType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
 from pyspark.sql.utils import is_remote
 
 #: Options under which a line has the same values to Arrow as to Spark.
@@ -26,6 +37,10 @@ _KNOWN = frozenset({"header", "sep", "nullValue", "escape"})
 #: How many kinds of text are kept per column; a column of names has more, and one name is enough.
 _MOST_KINDS = 500
 _BLOCK = 4 * 2**20
+#: So many lines of texts are tried one by one, without a job of Spark.
+_MOST_LINES = 32
+#: Types of numbers; a column of several has the first of them.
+_NUMBERS = (DoubleType(), LongType(), IntegerType())
 #: The greatest text of each kind; a kind is a text with its digits as nines.
 _Kinds = dict[str, str]
 
@@ -107,12 +122,77 @@ def _inferred(
     spark: SparkSession, first: str, kinds: list[_Kinds], options: Mapping[str, str]
 ) -> StructType:
     """Return the columns that Spark infers from the texts that were kept."""
-    written = io.StringIO()
-    writer = csv.writer(written, delimiter=options.get("sep", ","), lineterminator="\n")
-    writer.writerows(zip_longest(*(texts.values() for texts in kinds), fillvalue=""))
-    lines = written.getvalue().splitlines()
+    names = _plain_names(first, len(kinds), options)
+    types = None if names is None else _types(spark, kinds, options)
+    if names is not None and types is not None:
+        return StructType([StructField(*column) for column in zip(names, types, strict=True)])
+    lines = _lines(kinds, options)
     if options.get("header") == "true":
         lines = [first, *lines]
     # Starts faster than createDataFrame, which needs pickles and a worker's socket.
     rows = spark.sql("SELECT explode(:lines) AS value", {"lines": lines})
     return spark.read.options(**options).option("inferSchema", "true").csv(rows).schema
+
+
+def _lines(kinds: Sequence[_Kinds], options: Mapping[str, str]) -> list[str]:
+    """Write texts as lines of CSV; a column with fewer texts than others is empty at the end."""
+    written = io.StringIO()
+    writer = csv.writer(written, delimiter=options.get("sep", ","), lineterminator="\n")
+    writer.writerows(zip_longest(*(texts.values() for texts in kinds), fillvalue=""))
+    return written.getvalue().splitlines()
+
+
+def _plain_names(first: str, width: int, options: Mapping[str, str]) -> list[str] | None:
+    """Return the names of the columns; None if Spark would change one of them."""
+    if options.get("header") != "true":
+        return [f"_c{place}" for place in range(width)]
+    names = first.split(options.get("sep", ","))
+    plain = all(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) for name in names)
+    different = len({name.lower() for name in names}) == len(names) == width
+    return names if plain and different and options.get("nullValue") not in names else None
+
+
+def _types(
+    spark: SparkSession, kinds: Sequence[_Kinds], options: Mapping[str, str]
+) -> list[DataType] | None:
+    """Return the types of columns without a job of Spark; None if it takes one.
+
+    ``from_csv`` finds the type of a constant line when it is analysed.
+    """
+    few = [dict(itertools.islice(texts.items(), _MOST_LINES)) for texts in kinds]
+    lines = _lines(few, options)
+    if len(lines) != max(map(len, few)):
+        return None  # a text has several lines
+    if not lines:
+        return [StringType() for _ in kinds]
+    given = {name: value for name, value in options.items() if name != "header"}
+    pairs = ", ".join(f"'{name}', :{name}" for name in given)
+    settings = f", map({pairs})" if given else ""
+    calls = [f"from_csv('', schema_of_csv(:line{place}{settings}))" for place in range(len(lines))]
+    arguments = {f"line{place}": line for place, line in enumerate(lines)}
+    found = spark.sql(f"SELECT {', '.join(calls)}", {**given, **arguments}).schema
+    of_lines = [[field.dataType for field in line.dataType] for line in found]  # type: ignore[attr-defined]
+    if any(len(types) != len(kinds) for types in of_lines):
+        return None
+    common = [
+        _common({types[place] for types in of_lines[: len(texts)]}, whole=len(texts) == len(all_))
+        for place, (texts, all_) in enumerate(zip(few, kinds, strict=True))
+    ]
+    return None if None in common else cast(list[DataType], common)
+
+
+def _common(types: set[DataType], *, whole: bool) -> DataType | None:
+    """Return the type of a column whose texts have some types; None if only Spark knows.
+
+    Unless these are the types of the ``whole`` column, only a text among them decides.
+    """
+    if StringType() in types or not types:
+        return StringType()
+    if not whole:
+        return None
+    if len(types) == 1:
+        return next(iter(types))
+    for place, widest in enumerate(_NUMBERS):
+        if widest in types and types <= set(_NUMBERS[place:]):
+            return widest
+    return None

@@ -1,0 +1,1 @@
+"""Joins: a row and its partner in another stream."""

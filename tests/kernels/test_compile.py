@@ -1,0 +1,55 @@
+"""Kernels are compiled when they are called, together with the parts that they name."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import NamedTuple
+
+import numpy as np
+
+from muntin.kernels.arrays import Ints
+from muntin.kernels.compile import FLOAT, INT, INTS, inline, kernel, part, ready, tuple_of
+
+
+class _Stretch(NamedTuple):
+    first: int
+    end: int
+    weight: float
+
+
+@inline
+def _doubled(value: int) -> int:
+    return 2 * value
+
+
+@part
+def end(stretch: _Stretch) -> int:
+    """Return the end and one more; the attribute has the name of the part."""
+    return _doubled(stretch.end) + 1
+
+
+@kernel(INT, tuple_of(_Stretch, INT, INT, FLOAT), INTS)
+def _sum_up_to_end(stretch: _Stretch, values: Ints) -> int:
+    total = 0
+    for place in range(stretch.first, end(stretch)):
+        total += values[place]
+    return total
+
+
+def test_a_kernel_calls_parts_that_call_parts() -> None:
+    assert _sum_up_to_end(_Stretch(1, 2, 0.5), np.arange(9)) == 1 + 2 + 3 + 4
+    assert ready(_sum_up_to_end)(_Stretch(4, 2, 0.5), np.arange(9)) == 4
+
+
+def test_a_part_is_called_from_python_as_well() -> None:
+    assert end(_Stretch(0, 3, 0.5)) == 7
+
+
+def test_a_driver_does_not_wait_for_numba() -> None:
+    """Importing it takes as long as all of Muntin, and only workers run kernels."""
+    program = "import sys, muntin as mt; mt.stream, mt.sql; print('numba' in sys.modules)"
+    printed = subprocess.run(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, check=True
+    )
+    assert printed.stdout.strip() == "False"
