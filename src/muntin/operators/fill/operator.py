@@ -202,6 +202,13 @@ class FillOperator:
                     np.minimum.reduce(reach), self._earliest(fill, end + self.segments.edge.end)
                 ),
             )
+        if not set(fill.names) <= set(moved.keys.column_names):
+            # Windows with groups inside have no horizon of a group, so the least of all holds.
+            return Horizon(
+                int(min([moved.default, *moved.own])),
+                fill.schema.empty_table().select(fill.key_names),
+                np.empty(0, np.int64),
+            )
         fewer = moved.of_fewer(fill.names)
         return Horizon(fewer.default, fewer.keys.rename_columns(fill.key_names), fewer.own)
 
