@@ -244,7 +244,6 @@ def report(sizes: Sizes, taken: dict[str, float], batches: dict[str, list[MicroB
         about=about,
         tables=[table, state],
         targets=[
-            Target("batch: Spark's range join over Muntin", taken[SPARK] / taken[MUNTIN], 10),
             Target(
                 "stream: Spark's interval join over Muntin", streams[SPARK] / streams[MUNTIN], 3
             ),

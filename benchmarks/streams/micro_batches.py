@@ -13,8 +13,11 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+import muntin as mt
 from muntin.spark.exchange.counts import observed
+from muntin.spark.scan.file_source import FileSource
 
+SCHEMA = "ts TIMESTAMP, k INT, v DOUBLE"
 #: Files to a micro-batch, so that the cores of a small machine have one each.
 FILES = 2
 SECOND = 1_000_000
@@ -76,9 +79,13 @@ class Load:
 
 def arriving(spark: SparkSession, folder: Path) -> DataFrame:
     """The files of a folder as a stream, a micro-batch at a time."""
-    schema = "ts TIMESTAMP, k INT, v DOUBLE"
-    reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", FILES)
+    reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", FILES)
     return reader.parquet(str(folder))
+
+
+def arriving_files(spark: SparkSession, folder: Path) -> FileSource:
+    """The same files, as Muntin's source: workers read them."""
+    return mt.parquet(spark, str(folder), streaming=True, schema=SCHEMA, max_files=FILES)
 
 
 @dataclass(frozen=True)
@@ -104,11 +111,13 @@ def micro_batches(query: StreamingQuery) -> Iterator[MicroBatch]:
             if name.startswith("muntin")
         ]
         states = report.stateOperators
+        own = counts[0] if counts else {}
         yield MicroBatch(
-            rows=report.numInputRows,
+            # Of files that workers read, Spark counts the names.
+            rows=own.get("rows_in", report.numInputRows),
             seconds=report.durationMs["triggerExecution"] / 1000,
             dropped=sum(state.numRowsDroppedByWatermark for state in states),
             state_rows=sum(state.numRowsTotal for state in states),
             state_memory=sum(state.memoryUsedBytes for state in states),
-            counts=counts[0] if counts else {},
+            counts=own,
         )
