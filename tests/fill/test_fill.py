@@ -333,8 +333,9 @@ def test_streams_that_cannot_meet(
     numbers = spark.createDataFrame([(1, "A")], "at BIGINT, router_id STRING")
     with pytest.raises(mt.ArgumentError, match=r"it is a integer column.*timestamp values"):
         high_loss(losses).fill(numbers, on="at", key="router_id")
-    with pytest.raises(mt.ArgumentError, match="sliding and tumbling windows can be filled"):
-        mt.stream(loss_replay.df, "ts", "router", mt.ordered()).rows(3).fill(losses)
+    arriving = mt.stream(loss_replay.df, "ts", "router", mt.ordered()).rows(3, order="arrival")
+    with pytest.raises(mt.ArgumentError, match="counted as they arrive have no order"):
+        arriving.fill(message_replay.stream("at", "router_id", mt.ordered()))
 
 
 def test_plans_that_are_not_of_the_same_frames(losses: DataFrame, messages: DataFrame) -> None:
