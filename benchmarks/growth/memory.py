@@ -15,7 +15,7 @@ from benchmarks.growth.files import Readings
 from benchmarks.growth.processes import peaks, resident_workers
 from benchmarks.growth.slopes import frames, windows
 from benchmarks.measure import Report, Table, Target, drain, say
-from benchmarks.streams.micro_batches import Load, arriving, micro_batches
+from benchmarks.streams.micro_batches import Load, arriving
 
 MEGABYTE = 2**20
 #: The micro-batch after which memory must no longer grow, and the share by which it may.
@@ -26,18 +26,16 @@ def run(spark: SparkSession, quick: bool) -> Report:
     batches = 20 if quick else 200
     with TemporaryDirectory(prefix="muntin-bench-") as name:
         folder = Path(name)
-        resident, seconds = streamed(spark, folder, batches)
+        resident = streamed(spark, folder, batches)
         rows = 200_000 if quick else 16_000_000
         files = mt.parquet(spark, Readings(rows, 1_000, 36_000).write(folder / "large.parquet"))
         for query in (windows, frames):
             drain(query(files))
-    return report(rows, resident, seconds, peaks())
+    return report(rows, resident, peaks())
 
 
-def streamed(
-    spark: SparkSession, folder: Path, batches: int
-) -> tuple[dict[int, int], dict[int, float]]:
-    """Return the memory of all workers and the seconds, by micro-batch."""
+def streamed(spark: SparkSession, folder: Path, batches: int) -> dict[int, int]:
+    """Return the memory of all workers after each micro-batch."""
     load = Load(keys=1_000, rows_per_pane=1, seconds=10, batches=batches)
     load.write(folder / "rows")
     traffic = mt.stream(
@@ -54,14 +52,11 @@ def streamed(
     writer = writer.option("checkpointLocation", str(folder / "checkpoint"))
     query = writer.trigger(availableNow=True).start()
     query.awaitTermination()
-    seconds = {n: batch.seconds for n, batch in enumerate(micro_batches(query)) if batch.rows}
     say(f"{len(resident)} micro-batches, {max(resident.values()) / MEGABYTE:,.0f} MB of workers")
-    return resident, seconds
+    return resident
 
 
-def report(
-    rows: int, resident: Mapping[int, int], seconds: Mapping[int, float], peak: Mapping[str, int]
-) -> Report:
+def report(rows: int, resident: Mapping[int, int], peak: Mapping[str, int]) -> Report:
     settled = int(len(resident) * SETTLED)
     early = max(size for number, size in resident.items() if number <= settled)
     late = max(size for number, size in resident.items() if number > settled)
@@ -73,14 +68,14 @@ def report(
     )
     table = Table(["process", "peak, MB"], [[n, f"{b / MEGABYTE:,.0f}"] for n, b in peak.items()])
     workers = [
-        [f"{number}", f"{resident[number] / MEGABYTE:,.0f}", f"{seconds.get(number, 0):.2f}"]
+        [f"{number}", f"{resident[number] / MEGABYTE:,.0f}"]
         for number in sorted({0, settled, len(resident) // 2, max(resident)})
     ]
     return Report(
         name="memory",
         title="Memory",
         about=about,
-        tables=[table, Table(["micro-batch", "workers, MB", "s"], workers)],
+        tables=[table, Table(["micro-batch", "workers, MB"], workers)],
         targets=[
             Target(
                 f"workers, after micro-batch {settled} over up to it",
