@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -180,16 +180,13 @@ def drawn(curves: Mapping[str, Curve]) -> alt.TopLevelMixin:
     return alt.layer(base.mark_line(point=True))
 
 
-def of_master(master: str, path: str, runs: Sequence[int] = range(RUNS + 1)) -> float:
+def of_master(master: str, path: str) -> float:
     """The median seconds of the windows in a session on a master, the first run left out."""
     builder = SparkSession.Builder().master(master).config("spark.ui.enabled", "false")
     spark = mt.configure(builder.config("spark.driver.memory", "4g").getOrCreate())
     spark.sparkContext.setLogLevel("ERROR")
     files = mt.parquet(spark, path)
-    taken = []
-    for _ in runs:
-        began = time.perf_counter()
-        drain(windows(files))
-        taken.append(time.perf_counter() - began)
-    spark.stop()
-    return median(taken[1:])
+    try:
+        return best(lambda: windows(files), master)
+    finally:
+        spark.stop()
