@@ -10,6 +10,23 @@ import difflib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+#: A message shows at most this many characters of a value.
+_SHOWN = 200
+
+
+def shown_value(value: object) -> str:
+    """Return a value as a message shows it: the beginning of a long one is enough.
+
+    >>> shown_value("5 minutes"), shown_value(10**5000)
+    ("'5 minutes'", 'a number of 16610 bits')
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not write such numbers
+        bits = f" of {value.bit_length()} bits" if isinstance(value, int) else ""
+        return f"a number{bits}"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
 
 class MuntinError(Exception):
     """The base of every error that Muntin raises on purpose."""
@@ -31,7 +48,7 @@ class Mention:
     def __str__(self) -> str:
         if self.value is None:
             return self.argument
-        return f"{self.argument}={'' if self.value is ... else repr(self.value)}"
+        return f"{self.argument}={'' if self.value is ... else shown_value(self.value)}"
 
 
 class ArgumentError(MuntinError, ValueError):
@@ -48,7 +65,7 @@ class ArgumentError(MuntinError, ValueError):
         self.argument = argument
         self.given = given
         self._reason = reason
-        super().__init__(f"{argument}={given!r} cannot be used: {self.reason()}")
+        super().__init__(f"{argument}={shown_value(given)} cannot be used: {self.reason()}")
 
     def reason(self, write: Callable[[Mention], str] = str) -> str:
         """Return the reason, with the arguments that it mentions written by ``write``."""
@@ -102,9 +119,12 @@ class ExpressionError(MuntinError, ValueError):
         self.problem = problem
         self.text = text
         self.position = position
-        shown = f"{problem}\n  {text}"
+        # Of a long text, the part around the place.
+        first = max(0, (position or 0) - _SHOWN)
+        part = text[first : first + 2 * _SHOWN]
+        shown = f"{problem}\n  {part}{'...' if first + len(part) < len(text) else ''}"
         if position is not None:
-            shown += "\n  " + " " * max(0, position) + "^"
+            shown += "\n  " + " " * max(0, position - first) + "^"
         super().__init__(shown)
 
 
@@ -130,7 +150,7 @@ class TieError(MuntinError, ValueError):
         self.key = tuple(key)
         self.on = on
         whose = f"key {', '.join(map(repr, self.key))} has" if self.key else "there is"
-        one = "keep one of them with ties='first' or ties='last' and tie_order="
+        one = "refuse them with ties='refuse', keep one with ties='first' or 'last' and tie_order="
         if along is not None:  # rows of a region have two places, which no mean can have
             super().__init__(f"{whose} more than one row at {on!r} and {along!r} along; {one}")
             return
@@ -176,8 +196,34 @@ class ActionError(MuntinError, RuntimeError):
     """An action of a trigger failed: says which, and why."""
 
 
+class SpoolError(MuntinError, OSError):
+    """Lines of a pipe or a socket could not be kept: says how many, and why."""
+
+    def __init__(self, lines: int, source: str, why: OSError) -> None:
+        self.lines = lines
+        reason = why.strerror or str(why)
+        counted = f"{lines:,} line{'s' if lines != 1 else ''}"
+        super().__init__(
+            f"{counted} read from {source} could not be kept on disk: {reason}; make room where "
+            "the spool is (the folder of --checkpoint, else that for temporary files), then send "
+            "these lines and all after them again"
+        )
+
+
 class QueryFailedError(MuntinError, RuntimeError):
     """A streaming query ended with an error."""
+
+
+class EngineError(MuntinError, RuntimeError):
+    """The engine cannot do what was asked: its home, a stream or a file of it is not as needed."""
+
+
+class UnknownQueryError(MuntinError, LookupError):
+    """No query of the engine has this name or id."""
+
+    def __init__(self, name: str, known: Iterable[str] = ()) -> None:
+        self.name = name
+        super().__init__(f"there is no query {name!r}{did_you_mean(name, known)}")
 
 
 class SumOverflowError(MuntinError, ArithmeticError):

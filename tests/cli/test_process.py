@@ -53,6 +53,41 @@ def test_a_pipe_that_ends(
     assert "1 malformed rows" in printed.err
 
 
+def test_pipes_go_on_where_one_has_ended_until_the_end(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Before, the second pipe on a checkpoint was thrown away, with exit code 0."""
+    file = tmp_path / "q.sql"
+    file.write_text(QUERY)
+
+    def piped(text: str, *options: str) -> tuple[int, list[int], str]:
+        out, into = os.pipe()
+        os.write(into, text.encode())
+        os.close(into)
+        with os.fdopen(out) as stdin:
+            monkeypatch.setattr(sys, "stdin", stdin)
+            words = ["run", str(file), "--checkpoint", str(tmp_path / "ck"), *options]
+            code = main(words, standalone_mode=False)
+        printed = capsys.readouterr()
+        rows = [json.loads(line) for line in printed.out.splitlines()]
+        totals = [row["total"] for row in sorted(rows, key=lambda row: row["window_end"])]
+        return code or 0, totals, printed.err
+
+    code, totals, printed = piped(lines(0, 150))
+    assert (code, totals) == (0, [6, 6])
+    assert "Paused: another pipe goes on from here" in printed
+    code, totals, printed = piped(lines(150, 200), "--end")
+    assert (code, totals) == (0, [6, 2])
+    assert "Paused" not in printed
+    code, totals, printed = piped(lines(200, 210))
+    assert code != 0
+    assert totals == []
+    assert "its streams have ended" in printed
+
+
 def test_a_pipe_that_does_not_end_and_ctrl_c(tmp_path: Path) -> None:
     """Results of ``tail -f log | muntin run q.sql`` come while it runs; Ctrl-C ends it."""
     file, checkpoint = tmp_path / "q.sql", tmp_path / "ck"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from muntin.errors import SpoolError
 from muntin.spark.connectors.sources import spool
 from muntin.spark.connectors.sources.spool import Spool
 
@@ -91,3 +92,59 @@ def test_no_file_is_ever_half_written(tmp_path: Path) -> None:
     stop.set()
     watcher.join()
     assert all(seen)
+
+
+def test_a_write_that_fails_for_a_moment_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spool, "MOST_BYTES", 8)
+    folder, away = tmp_path / "spool", tmp_path / "away"
+    out, into = os.pipe()
+    spooled = Spool(folder, lambda size: os.read(out, size))
+    spooled.start()
+    os.write(into, b"a\nb\n")
+    until(lambda: lines(folder) == ["a", "b"])
+    folder.rename(away)  # every write fails now
+    os.write(into, b"c\nd\ne\nf\ng\n")
+    time.sleep(3 * spool.PAUSE)
+    assert not spooled.is_over()
+    away.rename(folder)
+    os.write(into, b"h\n")
+    os.close(into)
+    until(spooled.is_over)
+    os.close(out)
+    assert lines(folder) == list("abcdefgh")
+
+
+def test_lines_that_cannot_be_kept_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before, the first error was taken for the end of the input, and nothing was said."""
+    monkeypatch.setattr(spool, "PATIENCE", 0.5)
+    folder = tmp_path / "spool"
+    out, into = os.pipe()
+    spooled = Spool(folder, lambda size: os.read(out, size))
+    spooled.start()
+    folder.rmdir()
+    os.write(into, b"a\nb\nc\nhalf")
+
+    def is_known() -> bool:
+        try:
+            return spooled.is_over()
+        except SpoolError:
+            return True
+
+    until(is_known)
+    with pytest.raises(SpoolError, match="4 lines read from spool could not be kept on disk: No"):
+        spooled.is_over()
+    os.close(into)
+    os.close(out)
+
+
+def test_a_line_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spool, "MOST_LINE", 2**18)
+    chunks = iter([b"a\n", *[b"x" * 2**16] * 8])
+    spooled = Spool(tmp_path, lambda _: next(chunks, b""))
+    with pytest.raises(SpoolError, match=r"1 line read from .* it has over 262,144 bytes"):
+        spooled.run()
+    assert next(chunks, None) is not None  # it is refused before all of it is in memory

@@ -19,7 +19,7 @@ from muntin.operators.progress.per_key import PerKeyPunctuator
 from muntin.operators.progress.progress import Punctuator
 from muntin.spark.exchange.control_rows import announce
 from muntin.spark.exchange.messages import DATA, control_of, decode
-from muntin.spark.exchange.routing import InputRoute
+from muntin.spark.exchange.routing import ShardRoute
 from muntin.spark.exchange.shards import shard_label
 from muntin.specs.axis import Axis, Domain
 
@@ -70,7 +70,7 @@ def messages_of(axis: Axis, rule: Punctuator, *rows: tuple[Any, Any]) -> list[di
         [{"kind": kind, "value": value} for kind, value in rows],
         schema=pa.schema([("kind", pa.string()), ("value", pa.string())]),
     )
-    route = InputRoute(DATA, None, ("k0",), rule, 2)  # type: ignore[arg-type]
+    route = ShardRoute(DATA, ("k0",), rule, 2)
     return [row for out in announce(axis, route, iter([batch])) for row in out.to_pylist()]
 
 

@@ -110,7 +110,9 @@ def _longest(case: FillCase) -> bool:
 
 @pytest.mark.hypothesis
 def test_batch_equals_the_reference(spark: SparkSession) -> None:
-    check_each(lambda case: check_batch(spark, case), fill_cases(DOMAINS).filter(is_planned))
+    check_each(
+        lambda case: check_batch(spark, case), fill_cases(DOMAINS, rows=False).filter(is_planned)
+    )
 
 
 def check_batch(spark: SparkSession, case: FillCase) -> None:
@@ -159,7 +161,7 @@ def _all_sorted(rows: Sequence[Row]) -> list[Row]:
 
 @pytest.mark.hypothesis
 def test_stream_equals_the_reference(spark: SparkSession) -> None:
-    cases = fill_cases(DOMAINS).filter(is_streamed)
+    cases = fill_cases(DOMAINS, rows=False).filter(is_streamed)
     check_streams(lambda case: streamed(spark, case), check_stream, cases)
 
 

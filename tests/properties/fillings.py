@@ -373,10 +373,14 @@ def fillers(draw: st.DrawFn, domain: Domain, *, many: bool, along: str | None) -
 
 
 @st.composite
-def fill_cases(draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain)) -> FillCase:
+def fill_cases(
+    draw: st.DrawFn, domains: Sequence[Domain] = tuple(Domain), *, rows: bool = True
+) -> FillCase:
+    """Draw frames or windows that rows fill; ``rows`` allows windows over rows among them."""
     domain = draw(st.sampled_from(domains))
     bounded: Framed | Windowed | Sequenced
-    kind = draw(st.sampled_from(["frames"] * 4 + ["rows"] * 3 + ["windows"] * 2))
+    over_rows = ["rows"] * 3 if rows else []
+    kind = draw(st.sampled_from(["frames"] * 4 + over_rows + ["windows"] * 2))
     if kind == "frames":
         bounded = Framed(**vars(draw(frame_cases([domain]))))
     elif kind == "rows":

@@ -581,14 +581,14 @@ def framings(
         "fragments": sometimes(few.map(length), 1),
         "missing": draw(st.sampled_from(["break", "satisfy", "carry", *BRIDGES])),
         "bounds": draw(st.sampled_from(["conservative", "liberal"])),
-        "ties": draw(st.sampled_from(["fail", "first", "last", "max", "min", BY_COLUMN])),
+        "ties": draw(st.sampled_from(["fail", "refuse", "first", "last", "max", "min", BY_COLUMN])),
         "readings": draw(st.sampled_from(["point", "point", "until_next", "interval"])),
         "schedule": sometimes(schedules(domain), 2),
     }
     computed = isinstance(kind, Crossing) and not measures.is_plain(kind.aggregate)  # type: ignore[arg-type]
     computed = computed or isinstance(kind, AggregateCondition)
     if computed or column in OTHERS:
-        ways = ["fail", "first", "last", *(["max", "min"] if column in TIMES else [])]
+        ways = ["fail", "refuse", "first", "last", *(["max", "min"] if column in TIMES else [])]
         options["ties"] = draw(st.sampled_from(ways))
     if isinstance(kind, AggregateCondition) or (
         isinstance(kind, Crossing) and kind.aggregate.function not in KNOWN_TO_KERNELS  # type: ignore[attr-defined]

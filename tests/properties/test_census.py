@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muntin.reference.windows import Reference
 from tests.properties.arriving import Arrivals
-from tests.properties.census import census
 from tests.properties.fillings import fill_cases
 from tests.properties.framings import frame_cases
 from tests.properties.harness import Case, cases
@@ -20,6 +23,7 @@ from tests.properties.resamplings import resample_cases
 from tests.properties.sequences import sequence_cases
 from tests.thorough import examples
 
+ROOT = Path(__file__).resolve().parents[2]
 Inputs = st.SearchStrategy[Sequence[Arrivals]]
 #: The inputs of each strategy's examples.
 STRATEGIES: dict[str, Inputs] = {
@@ -46,10 +50,28 @@ FLOORS = {
 }
 
 
+#: Hypothesis tries the constants of all modules that are imported. What it draws in a process of
+#: its own does not depend on the tests that ran before.
+PROGRAM = """
+import json, sys
+from hypothesis import settings
+settings.register_profile(sys.argv[2], settings(), derandomize=True, database=None, deadline=None)
+settings.load_profile(sys.argv[2])
+from tests.properties.census import census
+from tests.properties.test_census import STRATEGIES
+print(json.dumps(census(STRATEGIES[sys.argv[1]], 3200)))
+"""
+
+
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_every_event_happens(name: str) -> None:
-    happened = census(STRATEGIES[name], 1600)
-    shares = {event: 100 * happened[event] / happened["examples"] for event in FLOORS}
+    arguments = [name, settings.get_current_profile_name()]
+    run = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, cwd=ROOT
+    )
+    assert run.returncode == 0, run.stderr
+    happened = json.loads(run.stdout)
+    shares = {event: 100 * happened.get(event, 0) / happened["examples"] for event in FLOORS}
     rare = {event: share for event, share in shares.items() if share < FLOORS[event]}
     assert not rare
 

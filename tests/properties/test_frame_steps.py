@@ -10,17 +10,21 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 
 from muntin.operators.protocol import InputBatch, MapSide, Operator, State, Step
 from muntin.reference.arrivals import Arrivals, arrive
 from muntin.reference.windows import END, MicroBatch, Outcome
-from muntin.specs.frames.kinds import Between
+from muntin.specs.axis import Domain
+from muntin.specs.frames.framing import Framing
+from muntin.specs.frames.kinds import Between, Boundary
 from muntin.specs.frames.pattern import Pattern
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
-from tests.properties.arriving import renamed
+from muntin.specs.frames.schemes import Schedule
+from tests.properties.arriving import ON_TYPES, renamed
 from tests.properties.framings import VALUES, FrameCase, Row, frame_cases
 from tests.thorough import examples
 
@@ -56,7 +60,7 @@ class Prefix:
     def certain(self) -> Told:
         """Return the frames that the reference finds however the stream goes on."""
         always: Told | None = None
-        for rows in self._futures():
+        for rows in self.futures():
             batches = [*self._passed(), MicroBatch(rows, END)]
             frames = counted(self.case.reference().run(batches).results)
             always = frames if always is None else always & frames
@@ -95,18 +99,28 @@ class Prefix:
             return tick
         return (tick - schedule.start(axis)) // schedule.period(axis)
 
-    def _futures(self) -> Iterator[list[Row]]:
-        """Yield rows that may follow: none, one that is near or far, or two."""
+    def futures(self) -> Iterator[list[Row]]:
+        """Yield rows that may follow: none, one that is near or far, or two.
+
+        A frame may go on with the values that it has, so rows that came also follow once more.
+        """
         yield []
+        for value in self._values():
+            yield self._coming(0, [value])
         for place, value in enumerate(NEXT):
             yield self._coming(place % 3 if place % 5 else 40, [value])
         for place, value in enumerate(NEXT[:4]):
             yield self._coming(place % 2, [value, NEXT[-1 - place]])
 
+    def _values(self) -> list[Row]:
+        """Return the values of the rows so far, each once."""
+        came = [row for batch in self.batches for row in batch.rows]
+        values: list[Row] = [{name: row[name] for name in NEXT[0]} for row in came]
+        return [value for place, value in enumerate(values) if value not in values[:place]]
+
     def _coming(self, ahead: int, values: Sequence[Row]) -> list[Row]:
         known = self._known
-        at = [self.case.axis.tick(row["on"]) for b in self.batches for row in b.rows if _on(row)]
-        lowest = min((tick for tick in at if tick is not None), default=0)
+        lowest = self._lowest
         following = []
         taken = set()
         for row in (row for batch in self.batches for row in batch.rows if self._follows_on):
@@ -126,6 +140,16 @@ class Prefix:
                     1 + value["tie"] % 3 + (5 if self.case.framing.schedule else 0)
                 ) * self.case.unit
         return following
+
+    @property
+    def _lowest(self) -> int:
+        """The lowest tick of the rows so far, or one near the rows that come."""
+        axis = self.case.axis
+        came = [axis.tick(row["on"]) for batch in self.batches for row in batch.rows if _on(row)]
+        # Tick 0 may be years from the punctuation, and the reference lays out all slots between.
+        near = axis.tick(ON_TYPES[self.case.domain][2](0))
+        assert near is not None
+        return min((tick for tick in came if tick is not None), default=near)
 
 
 def _on(row: Row) -> bool:
@@ -148,8 +172,42 @@ def is_told_at_once(case: FrameCase) -> bool:
     return not (framing.overlapping or around or framing.schedule is not None)
 
 
+#: No rows come first. The second row changes the value and is not passed, so the frame of the first
+#: row is open: a row that comes beside the second may belong to it.
+OPEN = FrameCase(
+    domain=Domain.TIMESTAMP,
+    rule="slack",
+    slack=0,
+    idle="wait",
+    idle_length=0,
+    expect=[],
+    late="generous",
+    batches=[
+        [],
+        [
+            {**VALUES[0], "on": at, "until": at, "k": "a", "q": "x", "mark": None, "v": value}
+            for at, value in zip(
+                map(ON_TYPES[Domain.TIMESTAMP][2], (-8, -7)), (1.5, 2.0), strict=True
+            )
+        ],
+    ],
+    clocks=[None, None],
+    framing=Framing(Boundary("v"), "on"),
+    column="v",
+)
+#: A key is punctuated before any row comes, and slots are due from the first row on.
+PUNCTUATED = replace(
+    OPEN,
+    rule="per key",
+    told=[("a", 7), None],
+    framing=Framing(Boundary("v"), "on", schedule=Schedule("5 seconds")),
+)
+
+
 @examples(200)
 @given(frame_cases().filter(lambda case: not case.framing.longest))
+@example(OPEN)
+@example(PUNCTUATED)
 def test_frames_are_reported_when_they_are_certain(case: FrameCase) -> None:
     case = replace(case, calls=())
     watched = Watched(case.operator())
@@ -161,6 +219,12 @@ def test_frames_are_reported_when_they_are_certain(case: FrameCase) -> None:
         certain = Prefix(case, batches[: place + 1]).certain()
         assert reported <= certain, "earlier than certain"
         assert reported == certain or not is_told_at_once(case), "later than certain"
+
+
+def test_streams_go_on_near_the_rows_that_come() -> None:
+    prefix = Prefix(PUNCTUATED, PUNCTUATED.punctuated()[:1])
+    later = [row["on"] for rows in prefix.futures() for row in rows]
+    assert max(later) - min(later) < timedelta(minutes=5)
 
 
 @examples(300)

@@ -291,7 +291,7 @@ def _missing(cursor: Cursor, form: Form) -> object:
     return read_expression(cursor.until(form.ends), "a condition on prev and next")
 
 
-_read_ties = one_of("fail", "first", "last", "mean", "max", "min", "sum")
+_read_ties = one_of("fail", "refuse", "first", "last", "mean", "max", "min", "sum")
 
 
 def _ties(cursor: Cursor, form: Form) -> object:

@@ -108,7 +108,7 @@ def _spec(windows: object) -> Numbered:
         return spec
     raise ArgumentError(
         "windows",
-        str(spec),
+        spec,
         "these windows depend on more than one column, or are no windows; sliding, tumbling, "
         "landmark, latch, row and tuple windows and sessions of one gap have extents",
     )

@@ -174,6 +174,8 @@ class Axis:
         if self.domain.temporal or isinstance(point, bool):
             raise TypeError(point)
         number = Decimal(repr(point) if isinstance(point, float) else str(point))
+        if number and abs(number.adjusted()) > 2 * _DIGITS:  # as a Fraction it could fill memory
+            raise ValueError(point)
         scaled = Fraction(number) * Fraction(10**self.digits)
         if scaled.denominator != 1 or (
             self.domain is Domain.DOUBLE and self.digits > DOUBLE_DIGITS

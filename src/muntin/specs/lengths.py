@@ -35,6 +35,7 @@ _CALENDAR = {"month", "quarter", "year", "decade", "century"}
 _DAY = _MICROSECONDS["day"]
 #: The most digits a column can have, before or after the decimal point.
 _COLUMN_DIGITS = 38
+_LARGEST = 10**_COLUMN_DIGITS
 #: Wide enough for every number that is accepted, whatever context the caller has set.
 _EXACT = Context(prec=2 * _COLUMN_DIGITS)
 _TERM = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([a-zA-Z]+)\s*")
@@ -110,6 +111,8 @@ def parse_length(argument: str, given: object) -> Length:
         return Duration((given.days * 86_400 + given.seconds) * 1_000_000 + given.microseconds)
     if isinstance(given, bool):
         raise ArgumentError(argument, given, _EXPECTED)
+    if isinstance(given, int) and abs(given) >= _LARGEST:  # Python does not write the largest
+        raise ArgumentError(argument, given, _TOO_LONG)
     if isinstance(given, int | Decimal):
         return _number(argument, given, str(given))
     if isinstance(given, float):
@@ -129,6 +132,7 @@ def positive_length(argument: str, given: object) -> Length:
     return length
 
 
+_TOO_LONG = f"a column holds at most {_COLUMN_DIGITS} digits"
 _EXPECTED = "a length is a duration such as '5 minutes' or a number such as 10 or '0.5'"
 
 
@@ -142,7 +146,7 @@ def _number(argument: str, original: object, text: str) -> Number:
     exponent = value.as_tuple().exponent
     assert isinstance(exponent, int)  # it is finite
     if value.adjusted() >= _COLUMN_DIGITS or exponent < -_COLUMN_DIGITS:
-        raise ArgumentError(argument, original, f"a column holds at most {_COLUMN_DIGITS} digits")
+        raise ArgumentError(argument, original, _TOO_LONG)
     return Number(value)
 
 
@@ -166,6 +170,8 @@ def _micros(argument: str, original: str, amount: str, unit: str) -> int:
     if singular not in _MICROSECONDS:
         known = "microseconds, milliseconds, seconds, minutes, hours, days, weeks"
         raise ArgumentError(argument, original, f"{unit!r} is not a unit; the units are {known}")
+    if len(amount) > 2 * _COLUMN_DIGITS:
+        raise ArgumentError(argument, original, _TOO_LONG)
     micros = Fraction(amount) * _MICROSECONDS[singular]
     if micros.denominator != 1:
         raise ArgumentError(

@@ -391,7 +391,8 @@ def test_properties_that_contradict_each_other(
         ({"readings": "interval", "until": ""}, "until='' cannot be used"),
         (
             {"ties": "any"},
-            "ties='any' cannot be used: it is one of fail, first, last, mean, max, min, sum, or "
+            "ties='any' cannot be used: it is one of fail, refuse, first, last, mean, max, min, "
+            "sum, or "
             "{column: one of the last four}",
         ),
         (

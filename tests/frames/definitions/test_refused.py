@@ -31,9 +31,9 @@ def test_a_tie_fails() -> None:
         framed(Boundary("x"), TIED)
     assert (failed.value.key, failed.value.on) == (("a",), 1)
     assert str(failed.value) == (
-        "key 'a' has more than one row at 1, or in its slot of the schedule; keep one of them with "
-        "ties='first' or ties='last' and tie_order=, or make them one row with ties='mean', 'max', "
-        "'min' or 'sum'"
+        "key 'a' has more than one row at 1, or in its slot of the schedule; refuse them with "
+        "ties='refuse', keep one with ties='first' or 'last' and tie_order=, or make them one row "
+        "with ties='mean', 'max', 'min' or 'sum'"
     )
     with pytest.raises(TieError, match="there is more than one row at 1"):
         framed(Boundary("x"), TIED, by=[])
@@ -53,6 +53,16 @@ def test_one_of_the_rows_that_tie(
     assert spans(outcome) == expected
     assert [(row["seq"], reason) for row, reason in outcome.refused] == [(left_out, "tie")]
     assert outcome.used == 2
+
+
+def test_all_of_the_rows_that_tie_are_refused() -> None:
+    outcome = framed(Boundary("x"), TIED[:3], ties="refuse")
+    assert spans(outcome) == [(0, 0)]
+    assert sorted((row["seq"], reason) for row, reason in outcome.refused) == [
+        (3, "tie"),
+        (7, "tie"),
+    ]
+    assert outcome.used == 1
 
 
 def test_rows_that_tie_in_the_tie_order_too_go_by_arrival() -> None:

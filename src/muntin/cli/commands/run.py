@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     metavar="INTERVAL",
     help="How often a micro-batch runs, such as '10 seconds'; as soon as possible unless given.",
 )
+@click.option(
+    "--end",
+    is_flag=True,
+    help="End streams with their pipes; with a checkpoint they pause otherwise.",
+)
 @click.option("--once", is_flag=True, help="Work on what is there, then pause the stream.")
 @click.option(
     "--dead-letter",
@@ -93,6 +98,7 @@ def run_text(ctx: click.Context, text: str, arguments: Mapping[str, Any]) -> Non
             trigger=_trigger(arguments),
             dead_letter=_letters(arguments, streaming),
             whole=True,
+            end=arguments.get("end", False) or arguments["checkpoint"] is None,
         )
         _run(ctx, pipeline, partial(pipeline.run, text, statements), output, arguments, progress)
 

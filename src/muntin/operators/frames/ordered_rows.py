@@ -36,7 +36,7 @@ class Ties:
 
     @property
     def refuses(self) -> bool:
-        return self.how in ("first", "last")
+        return self.how in ("refuse", "first", "last")
 
     @property
     def names(self) -> list[str]:
@@ -47,6 +47,8 @@ class Ties:
         if not ties.any():
             return None
         group = np.cumsum(~ties)
+        if self.how == "refuse":
+            return np.flatnonzero(np.bincount(group)[group] == 1)
         orders = [tie_ranks(rows[name].combine_chunks()) for name in self.names]
         place = np.lexsort((*reversed(orders), group))
         first = np.diff(group[place], prepend=0) > 0

@@ -114,8 +114,9 @@ class Sequencer:
         """
         final = self._final(pool, key, keys, reached)
         waiting = pool.filter(pa.array(~final)) if not final.all() else pool.slice(0, 0)
-        place = self._sorted(pool, key, keys, np.flatnonzero(final))
-        table, key = pool.take(pa.array(place)), key[place]
+        place = self._sorted(pool, key, keys, final)
+        # Arrow takes rows of one chunk faster than it joins chunks and takes them.
+        table, key = pool.combine_chunks().take(pa.array(place)), key[place]
         table, key, refused = self._settle(table, key)
         table = self.kind.after_rows(table, key, rows_before)
         first_held = np.full(keys, EVER)
@@ -141,15 +142,18 @@ class Sequencer:
         known = tick != NEVER
         return np.where(known, order_of_ticks(np.where(known, tick, 0), self.axis), NEVER)
 
-    def _sorted(self, pool: pa.Table, key: Ints, keys: int, row: Ints) -> Ints:
-        """Return some rows sorted by key and place."""
-        key, order = key[row], orders(pool)[row]
+    def _sorted(self, pool: pa.Table, key: Ints, keys: int, wanted: Mask) -> Ints:
+        """Return the wanted rows sorted by key and place."""
+        row = None if wanted.all() else np.flatnonzero(wanted)
+        order = orders(pool)
+        if row is not None:
+            key, order = key[row], order[row]
         if self.kind.has_second_axis:
-            place = np.lexsort((ints(pool["along"])[row], order, key)).astype(np.int64)
+            along = ints(pool["along"]) if row is None else ints(pool["along"])[row]
+            place = np.lexsort((along, order, key)).astype(np.int64)
         else:
             place = by_key_and_order(key, order, keys)[0]
-        sorted_rows: Ints = row[place]
-        return sorted_rows
+        return place if row is None else row[place]
 
     def _final(self, pool: pa.Table, key: Ints, keys: int, reached: KnownUpTo) -> Mask:
         if reached.ended:

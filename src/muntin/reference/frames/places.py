@@ -14,6 +14,9 @@ from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.schemes import Schedule
 from muntin.specs.lengths import Length
 
+#: The most slots that a key may have here, because each becomes a place in memory.
+MOST_SLOTS = 1_000_000
+
 
 @dataclass(frozen=True)
 class RowPlace:
@@ -55,6 +58,9 @@ class Layout:
         left_out: list[Row] = []
         for spot in sorted(spots):
             tied = spots[spot]
+            if len(tied) > 1 and self.framing.ties == "refuse":
+                left_out += tied
+                continue
             row = self._only(key, tied)
             kept.append(row)
             if self.framing.ties in ("first", "last"):
@@ -92,6 +98,8 @@ class Layout:
 
         ``largest`` is the largest tick of the whole input, ``complete`` the punctuation.
         """
+        if not rows:  # all rows of the key were refused
+            return []
         if self.reading_after is not None:
             read = _reading_after(self.reading_after, rows)
             return replace(self, reading=read, reading_after=None).places(rows, largest, complete)
@@ -120,11 +128,17 @@ class Layout:
         last = (largest - start) // period
         if complete is not None:
             last = max(last, (complete - start) // period - 1)
+        slots = range(min(due), max(last, *due) + 1)
+        if len(slots) > MOST_SLOTS:
+            raise ValueError(
+                f"the rows of a key spread over {len(slots):,} slots of the schedule, and the "
+                f"reference lays out each of them, at most {MOST_SLOTS:,}; use rows that are closer"
+            )
         return [
             self._place(due[slot][self.framing.on], due[slot])
             if slot in due
             else self._place(self.axis.value(start + slot * period), None)
-            for slot in range(min(due), max(last, *due) + 1)
+            for slot in slots
         ]
 
     def _slot(self, schedule: Schedule, on: Any) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from pyspark.sql import Column
+
 from muntin.aggregates.own_aggregate import OwnAggregate
 from muntin.aggregates.parse import own_functions
 from muntin.aggregates.parse_conditions import (
@@ -279,6 +281,7 @@ KINDS: Mapping[str, Callable[..., FrameKind]] = {
 
 def _nonempty(argument: str, expression: object) -> object:
     """Return a condition or a value; raise if it is empty."""
-    if expression is None or (isinstance(expression, str) and not expression.strip()):
+    text = isinstance(expression, str) and bool(expression.strip())
+    if not text and not isinstance(expression, Column):
         raise ArgumentError(argument, expression, "it is SQL text or a PySpark column")
     return expression

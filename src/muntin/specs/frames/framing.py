@@ -106,7 +106,7 @@ class Framing:
     @property
     def combines_ties(self) -> bool:
         """True if rows that tie become one row with values of its own."""
-        return self.ties not in ("fail", "first", "last")
+        return self.ties not in ("fail", "refuse", "first", "last")
 
     @property
     def predicted(self) -> bool:
@@ -305,11 +305,11 @@ def _ties(ties: object) -> object:
             if how not in TIE_VALUES:
                 raise ArgumentError("ties", {column: how}, f"it is one of {', '.join(TIE_VALUES)}")
         return tuple(sorted((column_name("ties", c), str(how)) for c, how in ties.items()))
-    if ties in ("fail", "first", "last", *TIE_VALUES):
+    if ties in ("fail", "refuse", "first", "last", *TIE_VALUES):
         return ties
     if isinstance(ties, tuple):  # the form in which a framing keeps it
         return ties
-    known = ", ".join(("fail", "first", "last", *TIE_VALUES))
+    known = ", ".join(("fail", "refuse", "first", "last", *TIE_VALUES))
     raise ArgumentError("ties", ties, f"it is one of {known}, or {{column: one of the last four}}")
 
 

@@ -311,7 +311,8 @@ class Pattern(FrameKind):
         for name in names:
             if name not in conditions:
                 hint = did_you_mean(name, conditions)
-                problem = f"{name} has no condition{hint}; give it one, such as {name}='TRUE'"
+                short = name if len(name) < 100 else f"{name[:100]}..."
+                problem = f"{short} has no condition{hint}; give it one, such as {short}='TRUE'"
                 place = re.search(rf"\b{name}\b", text)
                 raise ExpressionError(problem, text, None if place is None else place.start())
         for name, given in conditions.items():

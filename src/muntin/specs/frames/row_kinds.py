@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar, Literal
@@ -202,7 +203,10 @@ def _check_no_missing(framing: FramingProperties) -> None:
 def _between(argument: str, value: object, below: float | None, expected: str) -> float:
     """Return a number above zero and below the bound, if there is one; raise otherwise."""
     usable = isinstance(value, int | float) and not isinstance(value, bool)
-    number = float(str(value)) if usable else 0.0
-    if not number > 0 or (below is not None and number >= below):
+    try:
+        number = float(value) if usable else 0.0  # type: ignore[arg-type]
+    except OverflowError:
+        number = math.inf
+    if not 0 < number < (math.inf if below is None else below):
         raise ArgumentError(argument, value, f"it must be {expected}")
     return number

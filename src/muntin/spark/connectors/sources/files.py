@@ -112,7 +112,7 @@ def _files(
     listing = FileListing(rows, path, options)
     if request.streaming:
         listing = FileListing(rows, _watched(path), {**options, **_rate(request)})
-    return FileSource(rows, form, listing, _REASONS.get(form))
+    return FileSource(rows, _REASONS.get(form), form=form, listing=listing)
 
 
 def _load(

@@ -76,4 +76,4 @@ def _spooled(request: SourceRequest, read: Read) -> OpenedSource:
     if malformed is not None:
         origin = F.concat(F.lit(f"{request.bound.name}: "), F.col("origin"))
         malformed = malformed.withColumn("origin", origin)
-    return replace(opened, malformed=malformed, over=spool.is_over, sweep=sweep)
+    return replace(opened, malformed=malformed, over=spool.is_over, sweep=sweep, goes_on=True)

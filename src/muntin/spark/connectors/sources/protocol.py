@@ -29,6 +29,7 @@ class OpenedSource:
         read: Rows and malformed lines together.
         sweep: Removes input that came only once and has been read.
         files: The files of the source, if it is made of files.
+        goes_on: Whether another pipe may go on where this one ended.
     """
 
     df: DataFrame
@@ -37,6 +38,7 @@ class OpenedSource:
     read: DataFrame | None = None
     sweep: SpoolCleanup | None = None
     files: FileSource | None = None
+    goes_on: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,54 +11,94 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark.sql.streaming.query import StreamingQuery
 
+from muntin.errors import SpoolError
+
 #: A file is finished when it has this many bytes, or is this many seconds old.
 MOST_BYTES, MOST_SECONDS = 4 * 2**20, 0.5
+#: A line may have this many bytes: without an end it would fill the memory.
+MOST_LINE = 64 * 2**20
+#: A write that fails is tried again for so many seconds; meanwhile nothing more is read.
+PATIENCE, PAUSE = 30.0, 0.2
 #: Reads at least one byte and at most the given number; no byte is the end.
 Read = Callable[[int], bytes]
 
 
 @dataclass(eq=False)
 class Spool:
-    """A folder of files with whole lines, written by a thread until its input ends."""
+    """A folder of files with whole lines, written by a thread until its input ends.
+
+    Every line that is read comes into the folder. If that is impossible, :meth:`is_over` raises and
+    says how many lines are missing.
+    """
 
     folder: Path
     read: Read
     _over: threading.Event = field(default_factory=threading.Event)
+    _failed: SpoolError | None = None
 
     def start(self) -> None:
         """Write in a thread that does not keep the process alive."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        threading.Thread(target=self.run, name=f"spool {self.folder.name}", daemon=True).start()
+        threading.Thread(target=self._work, name=f"spool {self.folder.name}", daemon=True).start()
 
     def is_over(self) -> bool:
-        """Return whether the input has ended and all of it is visible."""
+        """Return whether the input has ended and all of it is visible; raise if lines are lost."""
+        if self._failed is not None:
+            raise self._failed
         return self._over.is_set()
 
     def run(self) -> None:
-        """Write until the input ends."""
+        """Write until the input ends; raise if lines could not be written."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        self._work()
+        self.is_over()
+
+    def _work(self) -> None:
         pending = _Pending(self.folder)
         closer = threading.Thread(target=self._close_old, args=(pending,), daemon=True)
         closer.start()
         try:
-            # An input that breaks has ended; what came before it counts.
-            with suppress(OSError):
-                while data := self.read(2**16):
-                    pending.add(data)
+            while self._failed is None and (data := self._next()):
+                pending.add(data)
+                if pending.is_full():
+                    self._kept(pending, lambda: pending.publish(older_than=0))
+            self._kept(pending, pending.finish)
+        except SpoolError as error:
+            self._failed = error
         finally:
-            pending.finish()
             self._over.set()
+
+    def _next(self) -> bytes:
+        """Return what comes next. An input that breaks has ended; what came before it counts."""
+        try:
+            return self.read(2**16)
+        except OSError:
+            return b""
 
     def _close_old(self, pending: _Pending) -> None:
         """Publish lines that wait in an open file while no others come."""
         while not self._over.wait(MOST_SECONDS / 2):
-            pending.publish(older_than=MOST_SECONDS)
+            try:
+                self._kept(pending, lambda: pending.publish(older_than=MOST_SECONDS))
+            except SpoolError as error:
+                self._failed = error
+                return
+
+    def _kept(self, pending: _Pending, write: Callable[[], None]) -> None:
+        """Write lines; try again while that fails, and raise when patience is over."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return write()
+            except OSError as error:
+                if time.monotonic() > until or self._failed is not None:
+                    raise SpoolError(pending.line_count(), self.folder.name, error) from error
+            time.sleep(PAUSE)
 
 
 class _Pending:
@@ -73,13 +113,23 @@ class _Pending:
         self._last = max((int(file.stem) for file in folder.glob("[0-9]*.txt")), default=0)
 
     def add(self, data: bytes) -> None:
+        """Take in what was read."""
         with self._lock:
             if not self._buffer:
                 self._since = time.monotonic()
             self._buffer += data
-            full = len(self._buffer) >= MOST_BYTES
-        if full:
-            self.publish(older_than=0)
+            if len(self._buffer) - self._buffer.rfind(b"\n") > MOST_LINE:
+                raise SpoolError(1, self._folder.name, OSError(f"it has over {MOST_LINE:,} bytes"))
+
+    def is_full(self) -> bool:
+        """Return whether what is here makes a file."""
+        return len(self._buffer) >= MOST_BYTES
+
+    def line_count(self) -> int:
+        """Return how many lines are not visible, the last of which may have no end."""
+        with self._lock:
+            unended = bool(self._buffer) and not self._buffer.endswith(b"\n")
+            return self._buffer.count(b"\n") + unended
 
     def publish(self, older_than: float) -> None:
         """Make all whole lines visible, unless they came only just now."""
