@@ -46,6 +46,8 @@ from muntin.aggregates.synopses.functions import own_synopsis as own_synopsis
 from muntin.aggregates.synopses.functions import value_histogram as value_histogram
 from muntin.aggregates.synopses.summary import ExponentialHistogram as ExponentialHistogram
 from muntin.aggregates.synopses.summary import Summary as Summary
+from muntin.engine.client import connect as connect
+from muntin.engine.engine import Engine as Engine
 from muntin.errors import ArgumentError as ArgumentError
 from muntin.errors import CheckpointError as CheckpointError
 from muntin.errors import EmptySlotsError as EmptySlotsError

@@ -46,9 +46,9 @@ def correlated(
     >>> print(correlated("sum", "bytes", where="bytes > 0.5 * max(bytes)", mode="focused"))
     sum(bytes) FILTER (WHERE bytes > 0.5 * max(bytes)) in 10 buckets (piecemeal-uniform)
     """
-    if dependent not in _DEPENDENTS:
+    if not _is_text(dependent) or dependent not in _DEPENDENTS:
         raise ArgumentError("dependent", dependent, f"give one of {', '.join(_DEPENDENTS)}")
-    if not where:
+    if not _is_text(where):
         raise ArgumentError("where", where, "it must be SQL text such as 'x >= avg(x)'")
     exact = parse_correlated(_DEPENDENTS[dependent](column), where)
     if mode == "exact":
@@ -71,6 +71,10 @@ def correlated(
     return Correlated(
         "focused", (AsDouble(exact.arguments[focused.slot]), value), None, None, (focus,)
     )
+
+
+def _is_text(given: object) -> bool:
+    return isinstance(given, str) and bool(given)
 
 
 def _value(exact: Aggregate, correlation: Correlation, plain: list[Expression]) -> Expression:

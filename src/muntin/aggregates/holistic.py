@@ -95,7 +95,10 @@ def positive_count(argument: str, given: object) -> int:
 def _number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, Real | Decimal):
         return None
-    return float(value)
+    try:
+        return float(value)
+    except (OverflowError, ValueError):  # larger than any share, or no number
+        return None
 
 
 @dataclass(frozen=True)

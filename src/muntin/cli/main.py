@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "sql": ("sql", "Type SQL and see results, live on streams."),
         "explain": ("explain", "Print how the queries of a file will run, without running them."),
         "check": ("check", "Find mistakes in a file, without running it."),
+        "engine": ("engine", "Run many queries over one stream, and ask, add and drop them."),
         "plot": ("plot", "Draw the frames or windows of a query."),
         "demo": ("demo", "Run one of the demonstrations."),
         "state": ("state", "Show what a checkpoint holds."),

@@ -61,7 +61,8 @@ class RunSummary:
         if self._json:
             counts = {name: query.as_dict() for name, query in ended.progress.items()}
             last = dict(ended.last_batches)
-            _echo_json({"done": {"stopped": ended.stopped, "last_batch": last, "counts": counts}})
+            how = {"stopped": ended.stopped, "paused": ended.paused}
+            _echo_json({"done": {**how, "last_batch": last, "counts": counts}})
             return
         for name, query in ended.progress.items():
             click.echo(f"{name}: {line_of(query)}", err=True)
@@ -70,6 +71,8 @@ class RunSummary:
             click.echo(f"{malformed:,} malformed rows; {_place(pipeline)}", err=True)
         if ended.stopped:
             click.echo(self._resume(ended), err=True)
+        elif ended.paused:
+            click.echo("Paused: another pipe goes on from here, --end ends the streams.", err=True)
 
     def malformed(self, pipeline: Pipeline) -> None:
         """Print how many rows of a batch were malformed, and some of them."""
@@ -106,6 +109,7 @@ def resume_command(arguments: Mapping[str, Any]) -> str:
     words += ["--checkpoint", str(arguments["checkpoint"])]
     for name, option in _VALUES.items():
         words += [] if arguments[name] is None else [option, str(arguments[name])]
+    words += ["--end"] if arguments.get("end") else []
     words += ["--once"] if arguments["once"] else []
     words += ["--rows", str(arguments["rows"])] if arguments["rows"] != SHOWN_ROWS else []
     words += ["--json"] if arguments["as_json"] else []

@@ -16,6 +16,7 @@ import pyarrow as pa
 from muntin.errors import ArgumentError, CannotEvaluate
 from muntin.expressions.functions import FUNCTIONS, is_number
 from muntin.expressions.nodes import (
+    COMPARISONS,
     All,
     Among,
     Arithmetic,
@@ -147,6 +148,9 @@ class Coercion:
 
     def _comparison(self, sign: str, left: Typed, right: Typed) -> Node:
         type_ = self._common([left, right])
+        beyond = _beyond_integers(sign, left, right)
+        if beyond is not None:
+            return BooleanConstant(beyond)
         if is_number(type_) and is_number(left[1]) and is_number(right[1]):
             return Comparison(sign, left[0], right[0])  # compared exactly, or both as doubles
         if pa.types.is_null(type_):
@@ -256,6 +260,22 @@ class Coercion:
         raise CannotEvaluate(
             f"a cast of the text {text!r} to {type_} is not known to be as in Spark"
         )
+
+
+def _beyond_integers(sign: str, left: Typed, right: Typed) -> bool | None:
+    """Return what Spark has for integers compared with a literal that no integer of 64 bits equals.
+
+    Spark does not look at the integer then, so that the result is not null if the integer is. None
+    if the comparison is another one.
+    """
+    if isinstance(left[0], Constant) and not isinstance(right[0], Constant):
+        sign, left, right = COMPARISONS[sign], right, left
+    literal = right[0].value if isinstance(right[0], Constant) else None
+    if sign not in ("<", "<=", ">", ">=") or not pa.types.is_integer(left[1]):
+        return None
+    if not isinstance(literal, Decimal) or -(2**63) <= literal < 2**63:
+        return None
+    return (literal > 0) == (sign in ("<", "<="))
 
 
 def _refuse_chain(sign: str, type_: pa.DataType, *sides: Node) -> None:

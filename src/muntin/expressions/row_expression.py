@@ -56,21 +56,24 @@ class RowExpression:
 
     def evaluate(self, table: pa.Table) -> pa.Array:
         """Return the value for each row of a table that has the columns."""
-        evaluation = Evaluation(lambda place: self._slot(table, place), _no_aggregate)
+        evaluation = Evaluation(
+            lambda place: column_value(table, self.paths[place], self.types[place]), _no_aggregate
+        )
         value = evaluation.value(self.node)
         if self.errors == "raise" and fails(self.node, evaluation):
             raise RowError(self.text)
         column = to_arrow(value, self.type)
         return column if len(column) == table.num_rows else pa.repeat(column[0], table.num_rows)
 
-    def _slot(self, table: pa.Table, place: int) -> Value:
-        name, *fields = self.paths[place]
-        column = table.column(name)
-        for field in fields:
-            column = pc.struct_field(column, field)
-        whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        type_ = self.types[place]
-        return from_arrow(whole if whole.type == type_ else whole.cast(type_))
+
+def column_value(table: pa.Table, path: tuple[str, ...], type_: pa.DataType) -> Value:
+    """Return the values of a column, or of a field in it, in the type they are evaluated in."""
+    name, *fields = path
+    column = table.column(name)
+    for field in fields:
+        column = pc.struct_field(column, field)
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return from_arrow(whole if whole.type == type_ else whole.cast(type_))
 
 
 def compile_row_expression(

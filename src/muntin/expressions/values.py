@@ -156,7 +156,8 @@ def aligned(left: Numbers, right: Numbers) -> tuple[Values, Values, int]:
 def scaled(values: Values, digits: int) -> Values:
     if digits == 0:
         return values
-    multiplied: Values = wide(values, largest(values) * 10**digits) * 10**digits
+    # The power itself must fit, even if all values are zero.
+    multiplied: Values = wide(values, max(1, largest(values)) * 10**digits) * 10**digits
     return multiplied
 
 

@@ -95,7 +95,7 @@ def key_and_pane(codes: Ints, size: int, panes: Ints) -> Groups:
     return _by_sorting(codes * span + (panes - least))
 
 
-@kernel(INT, INTS, OUT_INTS, OUT_INTS, OUT_INTS)
+@kernel(INT, INTS, OUT_INTS, OUT_INTS, OUT_INTS, in_python=True)
 def _number_cells(cell: Ints, first: Ints, number: Ints, member: Ints) -> int:
     """Number the cells that occur, in order; ``first`` comes with -1 for every cell."""
     for row in range(len(cell)):
@@ -158,20 +158,20 @@ def by_key_order_and_ties(
     return place
 
 
-@kernel(NONE, INTS, INTS, OUT_INTS)
+@kernel(NONE, INTS, INTS, OUT_INTS, in_python=True)
 def add_by_group(group: Ints, values: Ints, out: Ints) -> None:
     for row in range(len(group)):
         out[group[row]] += values[row]
 
 
-@kernel(NONE, INTS, INTS, OUT_INTS)
+@kernel(NONE, INTS, INTS, OUT_INTS, in_python=True)
 def least_by_group(group: Ints, values: Ints, out: Ints) -> None:
     for row in range(len(group)):
         if values[row] < out[group[row]]:
             out[group[row]] = values[row]
 
 
-@kernel(NONE, INTS, FLOATS, FLOATS, OUT_FLOATS, OUT_FLOATS)
+@kernel(NONE, INTS, FLOATS, FLOATS, OUT_FLOATS, OUT_FLOATS, in_python=True)
 def add_exactly_by_group(
     group: Ints, high: Floats, low: Floats, out_high: Floats, out_low: Floats
 ) -> None:

@@ -24,7 +24,7 @@ def mixed(value: Words) -> Words:
     return out
 
 
-@kernel(NONE, WORDS, OUT_WORDS)
+@kernel(NONE, WORDS, OUT_WORDS, in_python=True)
 def _mix(values: Words, out: Words) -> None:
     for row in range(len(out)):
         value = values[row]
@@ -75,7 +75,7 @@ def _hash_bytes(column: pa.Array) -> Words:
 _NO_BYTES = np.zeros(1, np.uint8)
 
 
-@kernel(NONE, INTS, BYTES, OUT_WORDS)
+@kernel(NONE, INTS, BYTES, OUT_WORDS, in_python=True)
 def _fnv(ends: npt.NDArray[np.int64], content: npt.NDArray[np.uint8], out: Words) -> None:
     """Compute the FNV-1a hash of each string."""
     for row in range(len(out)):

@@ -40,7 +40,9 @@ def start_pane(wid: int, per_slide: int, whole_slides: int) -> int:
     return 2 * (wid - whole_slides) + 1
 
 
-@kernel(INT, INTS, INTS, INT, INT, INTS, INTS, OUT_INTS, OUT_INTS, OUT_INTS, OUT_INTS)
+@kernel(
+    INT, INTS, INTS, INT, INT, INTS, INTS, OUT_INTS, OUT_INTS, OUT_INTS, OUT_INTS, in_python=True
+)
 def intervals(
     key_starts: Ints,
     panes: Ints,
@@ -90,7 +92,7 @@ def intervals(
     return count
 
 
-@kernel(NONE, INTS, INTS, INTS, OUT_INTS)
+@kernel(NONE, INTS, INTS, INTS, OUT_INTS, in_python=True)
 def slide_least(values: Ints, low: Ints, high: Ints, out: Ints) -> None:
     """Compute the least value of each stretch."""
     older = np.empty(len(values), np.int64)
@@ -113,7 +115,7 @@ def slide_least(values: Ints, low: Ints, high: Ints, out: Ints) -> None:
         out[window] = min(older[start], newer)
 
 
-@kernel(NONE, FLOATS, FLOATS, INTS, INTS, OUT_FLOATS, OUT_FLOATS)
+@kernel(NONE, FLOATS, FLOATS, INTS, INTS, OUT_FLOATS, OUT_FLOATS, in_python=True)
 def slide_add_exactly(
     value_high: Floats,
     value_low: Floats,

@@ -91,6 +91,13 @@ class State(Protocol):
         """Return the chunk of a bucket."""
 
 
+class ListedState(State, Protocol):
+    """The whole state of a shard, which knows the names of its tables."""
+
+    def tables(self) -> Sequence[str]:
+        """Return the names of the tables that have a chunk, each once."""
+
+
 def forget(state: State, *names: str) -> Changes:
     """Return the changes that delete all chunks of these tables."""
     return {(name, bucket): None for name in names for bucket in state.buckets(name)}
@@ -246,6 +253,9 @@ class MemoryState:
 
     def read(self, table: str, bucket: int) -> pa.Table:
         return self.chunks[table, bucket]
+
+    def tables(self) -> Sequence[str]:
+        return list(dict.fromkeys(name for name, _ in self.chunks))
 
     def apply(self, changes: Mapping[ChunkKey, pa.Table | None]) -> None:
         for key, chunk in changes.items():

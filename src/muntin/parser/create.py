@@ -3,14 +3,17 @@
 CREATE STREAM name FROM source(...) [(column type, ...)] ON column [BY column, ...]
               [DISORDER ...] [HEARTBEAT [EVERY length] [BEHIND length]]
               [SCHEDULE length [ORIGIN constant]]
+              [KEEP length] [GRAIN length] [CARRY (column, ...)]
 CREATE TABLE name FROM source(...) [(column type, ...)]
-CREATE QUERY name AS query [INTO sink(...)] [LATE INTO sink(...)]
+CREATE QUERY name [START ...] [UNTIL ...] [OWNER ...] [TAGS ...] [EVERY ...] [EMIT ...]
+             [DESCRIPTION ...] AS query [INTO sink(...)] [LATE INTO sink(...)]
 CREATE TRIGGER name ON query DO action(...)
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
@@ -19,11 +22,17 @@ from muntin.errors import ArgumentError
 from muntin.parser.cursor import Cursor
 from muntin.parser.dialect import parse_tree, written
 from muntin.parser.disorder_clause import read_disorder
-from muntin.parser.errors import SqlError, argument_refused
+from muntin.parser.engine_clause import (
+    STREAM_WORDS,
+    engine_stream,
+    read_engine_query,
+    read_engine_stream,
+)
+from muntin.parser.errors import Position, SqlError, argument_refused
 from muntin.parser.expressions import read_constant, read_length
 from muntin.parser.frame_clause import read_schedule
 from muntin.parser.lexer import is_word, name_token
-from muntin.parser.query import read_query
+from muntin.parser.query import check_continuous, read_query
 from muntin.parser.statements import (
     ConnectorCall,
     Constant,
@@ -36,6 +45,7 @@ from muntin.parser.statements import (
 from muntin.specs.heartbeat import Heartbeat
 
 _VALUE = "a constant: a text, a number, TRUE, FALSE, NULL or ARRAY(...)"
+_STREAM_WORDS = ("ON", "BY", "DISORDER", "HEARTBEAT", "SCHEDULE", *STREAM_WORDS)
 _SOURCE = "a source such as csv('traffic.csv', header => true)"
 
 
@@ -55,30 +65,46 @@ def read_create(cursor: Cursor, hyphenated: frozenset[str]) -> Statement:
 def _stream(cursor: Cursor) -> CreateStream:
     place = cursor.place
     name, source, schema = _sourced(cursor)
-    on: str | None = None
-    by: tuple[str, ...] = ()
-    disorder = schedule = heartbeat = None
-    seen: set[str] = set()
-    words = ("ON", "BY", "DISORDER", "HEARTBEAT", "SCHEDULE")
+    given: dict[str, Any] = {}
+    places: dict[str, Position] = {}
     while not cursor.done:
-        at = cursor.offset
-        word = cursor.choice(*words)
-        if word in seen:
+        at = cursor.place
+        word = cursor.choice(*_STREAM_WORDS)
+        if word in places:
             raise SqlError(f"{word} is given twice", cursor.text, at)
-        seen.add(word)
-        if word == "ON":
-            on = cursor.name("the column that progresses")
-        elif word == "BY":
-            by = cursor.names("a key column")
-        elif word == "DISORDER":
-            disorder = read_disorder(cursor, lambda c: c.next_is(*words))
-        elif word == "HEARTBEAT":
-            heartbeat = _heartbeat(cursor)
-        else:
-            schedule = read_schedule(cursor)
-    if on is None:
+        places[word] = at
+        given[word] = _stream_value(cursor, word)
+    if "ON" not in given:
         cursor.fail(expected="ON and the column that progresses, such as ON ts")
-    return CreateStream(name, source, schema, on, by, disorder, schedule, place, heartbeat)
+    return CreateStream(
+        name,
+        source,
+        schema,
+        given["ON"],
+        given.get("BY", ()),
+        given.get("DISORDER"),
+        given.get("SCHEDULE"),
+        place,
+        given.get("HEARTBEAT"),
+        engine_stream(given, places),
+    )
+
+
+def _stream_value(cursor: Cursor, word: str) -> object:
+    """Read what follows a word of a stream."""
+    match word:
+        case "ON":
+            return cursor.name("the column that progresses")
+        case "BY":
+            return cursor.names("a key column")
+        case "DISORDER":
+            return read_disorder(cursor, lambda c: c.next_is(*_STREAM_WORDS))
+        case "HEARTBEAT":
+            return _heartbeat(cursor)
+        case "SCHEDULE":
+            return read_schedule(cursor)
+        case _:
+            return read_engine_stream(cursor, word)
 
 
 def _heartbeat(cursor: Cursor) -> Heartbeat:
@@ -129,6 +155,7 @@ def _schema(cursor: Cursor) -> str:
 def _query(cursor: Cursor, hyphenated: frozenset[str]) -> CreateQuery:
     place = cursor.place
     name = cursor.name("a name")
+    engine = read_engine_query(cursor)
     cursor.expect("AS")
     tokens, depth, split = cursor.tokens, 0, len(cursor.tokens)
     for at in range(cursor.at, len(tokens)):
@@ -139,6 +166,7 @@ def _query(cursor: Cursor, hyphenated: frozenset[str]) -> CreateQuery:
             break
     end = tokens[split].start if split < len(tokens) else cursor.end
     query = read_query(Cursor(cursor.text, tokens[cursor.at : split], end), hyphenated)
+    check_continuous(query)
     cursor.at = split
     sinks: dict[str, ConnectorCall] = {}
     while not cursor.done:
@@ -149,7 +177,7 @@ def _query(cursor: Cursor, hyphenated: frozenset[str]) -> CreateQuery:
         if word in sinks:
             raise SqlError(f"{word} is given twice", cursor.text, at)
         sinks[word] = _call(cursor, "a sink such as stdout('json')")
-    return CreateQuery(name, query, sinks.get("INTO"), sinks.get("LATE"), place)
+    return CreateQuery(name, query, sinks.get("INTO"), sinks.get("LATE"), place, engine)
 
 
 def _goes_into(tokens: Sequence[Token], at: int) -> bool:

@@ -9,11 +9,24 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from muntin.parser.create import read_create
 from muntin.parser.cursor import Cursor
+from muntin.parser.engine_statements import Command, QueryCommand
+from muntin.parser.errors import Position, SqlError
 from muntin.parser.lexer import is_word, lex
-from muntin.parser.query import BEGINNINGS, read_query
-from muntin.parser.statements import Drop, Explain, Format, Kept, Query, Select, Show, Statement
+from muntin.parser.query import BEGINNINGS, check_continuous, read_query
+from muntin.parser.statements import (
+    AlterQuery,
+    Drop,
+    Explain,
+    Format,
+    Kept,
+    Query,
+    Select,
+    Show,
+    Statement,
+)
 
-_BEGINNINGS = (*BEGINNINGS, "CREATE", "EXPLAIN", "SHOW", "DROP")
+_COMMANDS: dict[str, Command] = {command: command for command in get_args(Command)}
+_BEGINNINGS = (*BEGINNINGS, "CREATE", "ALTER", *_COMMANDS, "EXPLAIN", "SHOW", "DROP")
 _PLURALS: dict[str, Kept] = {
     "STREAMS": "STREAM",
     "TABLES": "TABLE",
@@ -37,6 +50,16 @@ def parse(text: str, columns: Collection[str] = ()) -> tuple[Statement, ...]:
     lexed = lex(text, columns)
     pieces = _statements(lexed.tokens, len(text))
     return tuple(_statement(Cursor(text, *piece), lexed.hyphenated) for piece in pieces)
+
+
+def statement_texts(text: str) -> tuple[str, ...]:
+    r"""Return the text of each statement, in the order of :func:`parse`, without semicolons.
+
+    >>> statement_texts("SHOW STREAMS; -- and\n PAUSE QUERY slow;")
+    ('SHOW STREAMS', 'PAUSE QUERY slow')
+    """
+    pieces = _statements(lex(text).tokens, len(text))
+    return tuple(text[tokens[0].start : tokens[-1].end + 1] for tokens, _ in pieces)
 
 
 def parse_query(text: str, columns: Collection[str] = ()) -> Query:
@@ -70,10 +93,14 @@ def _statement(cursor: Cursor, hyphenated: frozenset[str]) -> Statement:
         return Show(kind, place)
     if cursor.accept("DROP"):
         return _drop(cursor)
+    if cursor.accept("ALTER"):
+        return _alter(cursor, hyphenated, place)
+    if cursor.next_is(*_COMMANDS):
+        return _command(cursor)
     if token.token_type is not TokenType.L_PAREN and not is_word(token, *_BEGINNINGS):
         cursor.fail(
             f"{token.text} does not begin a statement",
-            expected="SELECT, WITH, CREATE, EXPLAIN, SHOW or DROP",
+            expected="SELECT, WITH, CREATE, ALTER, PAUSE, RESUME, INVOKE, EXPLAIN, SHOW or DROP",
             known=_BEGINNINGS,
         )
     return Select(read_query(cursor, hyphenated), place)
@@ -93,6 +120,29 @@ def _explain(cursor: Cursor, hyphenated: frozenset[str]) -> Explain:
         cursor.finish("the end of the statement")
         return Explain(name, format_, place)
     return Explain(read_query(cursor, hyphenated), format_, place)
+
+
+def _alter(cursor: Cursor, hyphenated: frozenset[str], place: Position) -> AlterQuery:
+    cursor.expect("QUERY")
+    name = cursor.name("the name of a query")
+    cursor.expect("AS")
+    into = next((token for token in cursor.tokens if is_word(token, "INTO")), None)
+    if into is not None:
+        expected = "DROP QUERY and CREATE QUERY ... INTO, for another sink"
+        problem = "a query keeps its sinks when its text is changed"
+        raise SqlError(problem, cursor.text, into.start, expected=expected)
+    query = read_query(cursor, hyphenated)
+    check_continuous(query)
+    return AlterQuery(name, query, place)
+
+
+def _command(cursor: Cursor) -> QueryCommand:
+    place = cursor.place
+    command = _COMMANDS[cursor.choice(*_COMMANDS)]
+    cursor.expect("QUERY")
+    name = cursor.name("the name of a query")
+    cursor.finish("the end of the statement")
+    return QueryCommand(command, name, place)
 
 
 def _drop(cursor: Cursor) -> Drop:

@@ -15,6 +15,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from muntin.parser.cursor import Cursor
 from muntin.parser.dialect import offset_of, parse_tree
+from muntin.parser.engine_statements import AsOf
 from muntin.parser.errors import SqlError, place_at
 from muntin.parser.expressions import check_length
 from muntin.parser.lexer import is_word
@@ -46,7 +47,7 @@ def read_query(cursor: Cursor, hyphenated: frozenset[str]) -> Query:
     tokens, per_window = _without(tokens, "PER", "WINDOW")
     if not tokens:
         raise SqlError("there is no query", cursor.text, start, expected=_EXPECTED)
-    clauses = find_relations(cursor.text, tokens, lambda inner: read_query(inner, hyphenated))
+    clauses = find_relations(cursor.text, tokens, lambda inner: _subquery(inner, hyphenated))
     tree = parse_tree(cursor.text, clauses.tokens)
     if not isinstance(tree, exp.Query):
         raise SqlError("this is not a query", cursor.text, start, expected=_EXPECTED)
@@ -54,6 +55,7 @@ def read_query(cursor: Cursor, hyphenated: frozenset[str]) -> Query:
     find_windowed_aggregates(tree, clauses)
     _check_limit(tree, per_window, cursor.text, start)
     _check_samples(tree, clauses)
+    _check_as_of(tree, clauses)
     return Query(
         tree=tree,
         windowings=clauses.windowings,
@@ -65,7 +67,37 @@ def read_query(cursor: Cursor, hyphenated: frozenset[str]) -> Query:
         hyphenated=frozenset(name for name in hyphenated if name in cursor.text[start:end]),
         unbounded=unbounded,
         per_window=per_window,
+        as_of=clauses.as_of[0] if clauses.as_of else None,
     )
+
+
+def _subquery(cursor: Cursor, hyphenated: frozenset[str]) -> Query:
+    """Read a query in parentheses that windows are made of, or that is joined."""
+    query = read_query(cursor, hyphenated)
+    if query.as_of is not None:
+        raise _several_relations(query.as_of, query.text)
+    return query
+
+
+def check_continuous(query: Query) -> None:
+    """Raise if a query that goes on is about a moment of the past."""
+    if query.as_of is not None:
+        problem = "AS OF asks once, and this query goes on"
+        expected = "a SELECT by itself; CREATE QUERY name START value AS ... begins in the past"
+        raise SqlError(problem, query.text, query.as_of.place, expected=expected)
+
+
+def _check_as_of(tree: exp.Expr, clauses: StreamClauses) -> None:
+    """Raise if AS OF is in a query that has other relations, or queries inside it."""
+    filled = any(windowing.fills for windowing in clauses.windowings.values())
+    tables, queries = (len(list(tree.find_all(kind))) for kind in (exp.Table, exp.Query))
+    if clauses.as_of and (tables, queries, filled) != (1, 1, False):
+        raise _several_relations(clauses.as_of[-1], clauses.text)
+
+
+def _several_relations(as_of: AsOf, text: str) -> SqlError:
+    problem = "AS OF is for a query over one relation, without other queries in it"
+    return SqlError(problem, text, as_of.place, expected="SELECT ... FROM traffic AS OF value")
 
 
 def _without(tokens: Sequence[Token], *words: str) -> tuple[list[Token], bool]:

@@ -15,6 +15,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 from muntin.parser.arguments import Clause, Subquery, read_alias, read_table
 from muntin.parser.bracket import OPENING, read_bracket
 from muntin.parser.cursor import Cursor
+from muntin.parser.engine_clause import at_as_of, read_as_of
+from muntin.parser.engine_statements import AsOf
 from muntin.parser.errors import SqlError, closest
 from muntin.parser.fill_clause import read_fill
 from muntin.parser.lexer import AFTER_RELATION, ENDS_FROM, closing, is_name, is_word, name_token
@@ -49,6 +51,7 @@ class StreamClauses:
     tokens: list[Token] = field(default_factory=list)
     windowings: dict[str, Windowing] = field(default_factory=dict)
     alignments: dict[str, Alignment] = field(default_factory=dict)
+    as_of: list[AsOf] = field(default_factory=list)
 
     def fresh_name(self) -> str:
         """Return a name that is not in the text and replaces no other clause."""
@@ -123,10 +126,12 @@ def _relation(cursor: Cursor, clauses: StreamClauses, level: _Level) -> None:
     windowing = _windowed(cursor, clauses)
     if windowing is not None:
         windowing = replace(windowing, fills=(*windowing.fills, *_fills(cursor)))
+        _check_no_as_of(cursor)
         alias = read_alias(cursor, AFTER_RELATION)
         if alias is not None:
             windowing = replace(windowing, alias=alias)
         windowing = replace(windowing, fills=(*windowing.fills, *_fills(cursor)))
+        _check_no_as_of(cursor)
         clauses.tokens += clauses.put(windowing, token)
     elif is_name(token) and not is_word(token, "LATERAL", "VALUES", "SELECT"):
         _plain(cursor, clauses, level, start)
@@ -152,11 +157,28 @@ def _plain(cursor: Cursor, clauses: StreamClauses, level: _Level, start: int) ->
     if called:
         _check_function(cursor, probe)
         return
-    alias = read_alias(probe, AFTER_RELATION) or table.split(".")[-1]
     clauses.tokens += cursor.tokens[cursor.at : probe.at]
+    _put_as_of(probe, clauses, table)
+    after_name = probe.at
+    alias = read_alias(probe, AFTER_RELATION) or table.split(".")[-1]
+    clauses.tokens += cursor.tokens[after_name : probe.at]
     cursor.at = probe.at
+    _check_no_as_of(cursor)
     if level.first is None:
         level.first, level.table, level.alias = (start, len(clauses.tokens)), table, alias
+
+
+def _put_as_of(cursor: Cursor, clauses: StreamClauses, table: str) -> None:
+    """Read AS OF after the name of a relation, if it is there; Spark's SQL does not get it."""
+    as_of = read_as_of(cursor, table)
+    clauses.as_of += [] if as_of is None else [as_of]
+
+
+def _check_no_as_of(cursor: Cursor) -> None:
+    """Raise if AS OF comes after an alias or a clause of the relation."""
+    if at_as_of(cursor):
+        expected = "FROM traffic AS OF value, then the alias and the windows"
+        cursor.fail("AS OF follows the name of its relation", expected=expected)
 
 
 def _windowed(cursor: Cursor, clauses: StreamClauses) -> Windowing | None:
@@ -172,10 +194,12 @@ def _windowed(cursor: Cursor, clauses: StreamClauses) -> Windowing | None:
     if not is_name(token):
         return None
     table = read_table(cursor, "a table")
+    as_of = read_as_of(cursor, table)
     alias = None if _at_bracket(cursor) else read_alias(cursor, AFTER_RELATION)
     if not _at_bracket(cursor):
         cursor.at = start
         return None
+    clauses.as_of += [] if as_of is None else [as_of]
     clause = read_bracket(cursor.enclosed())
     return clause.of(table, alias or table.split(".")[-1], (), place)
 

@@ -12,6 +12,12 @@ from typing import Literal
 from sqlglot import exp
 
 from muntin.parser.dialect import offset_of, written
+from muntin.parser.engine_statements import (
+    AsOf,
+    EngineQueryClause,
+    EngineStreamClause,
+    QueryCommand,
+)
 from muntin.parser.errors import Position, place_at
 from muntin.specs.disorder import Disorder
 from muntin.specs.frames.schemes import Schedule, Scheme
@@ -204,7 +210,7 @@ class Query:
 
     ``windowings`` and ``alignments`` have the clauses of these names. ``hyphenated`` are words such
     as ``seg-id`` that were read as subtractions and may be columns: the planner, which knows the
-    schema, reads the text again if they are.
+    schema, reads the text again if they are. ``as_of`` is a moment of the past, for an engine.
     """
 
     tree: exp.Query
@@ -217,6 +223,7 @@ class Query:
     hyphenated: frozenset[str] = frozenset()
     unbounded: bool = False
     per_window: bool = False
+    as_of: AsOf | None = None
 
     def at(self, part: exp.Expr) -> Position:
         """Return the place of a part of the query, or of the query if the part has none."""
@@ -227,13 +234,17 @@ class Query:
         lines = [written(self.tree)]
         clauses = {**self.windowings, **self.alignments}
         lines += [f"{name} = {clauses[name]}" for name in sorted(clauses, key=_number)]
+        lines += [] if self.as_of is None else [str(self.as_of)]
         lines += ["LIMIT PER WINDOW"] * self.per_window
         return "\n".join([*lines, *(["WITH UNBOUNDED STATE"] * self.unbounded)])
 
 
 @dataclass(frozen=True)
 class CreateStream:
-    """``CREATE STREAM name FROM source (schema) ON ts BY k DISORDER ... HEARTBEAT ...``."""
+    """``CREATE STREAM name FROM source (schema) ON ts BY k DISORDER ... KEEP ...``.
+
+    ``engine`` is what only an engine does with a stream.
+    """
 
     name: str
     source: ConnectorCall
@@ -244,6 +255,7 @@ class CreateStream:
     schedule: Schedule | None
     place: Position = field(compare=False)
     heartbeat: Heartbeat | None = None
+    engine: EngineStreamClause = field(default_factory=EngineStreamClause)
 
     def __str__(self) -> str:
         parts = [f"CREATE STREAM {self.name} FROM {self.source}"]
@@ -253,7 +265,7 @@ class CreateStream:
         parts += [] if self.disorder is None else [f"DISORDER {self.disorder}"]
         parts += [] if self.heartbeat is None else [f"HEARTBEAT {self.heartbeat}"]
         parts += [] if self.schedule is None else [f"SCHEDULE {self.schedule}"]
-        return " ".join(parts)
+        return " ".join([*parts, *filter(None, [str(self.engine)])])
 
 
 @dataclass(frozen=True)
@@ -272,18 +284,35 @@ class CreateTable:
 
 @dataclass(frozen=True)
 class CreateQuery:
-    """``CREATE QUERY name AS SELECT ... INTO sink LATE INTO sink``: results, and refused rows."""
+    """``CREATE QUERY name AS SELECT ... INTO sink LATE INTO sink``: results, and refused rows.
+
+    ``engine`` is what only an engine does with a query.
+    """
 
     name: str
     query: Query
     into: ConnectorCall | None
     late: ConnectorCall | None
     place: Position = field(compare=False)
+    engine: EngineQueryClause = field(default_factory=EngineQueryClause)
 
     def __str__(self) -> str:
         into = "" if self.into is None else f"\nINTO {self.into}"
         late = "" if self.late is None else f"\nLATE INTO {self.late}"
-        return f"CREATE QUERY {self.name} AS\n{self.query}{into}{late}"
+        begin = " ".join(filter(None, [self.name, str(self.engine)]))
+        return f"CREATE QUERY {begin} AS\n{self.query}{into}{late}"
+
+
+@dataclass(frozen=True)
+class AlterQuery:
+    """``ALTER QUERY name AS SELECT ...``: another text for a query that an engine runs."""
+
+    name: str
+    query: Query
+    place: Position = field(compare=False)
+
+    def __str__(self) -> str:
+        return f"ALTER QUERY {self.name} AS\n{self.query}"
 
 
 @dataclass(frozen=True)
@@ -347,7 +376,16 @@ class Select:
 
 
 Statement = (
-    CreateStream | CreateTable | CreateQuery | CreateTrigger | Explain | Show | Drop | Select
+    CreateStream
+    | CreateTable
+    | CreateQuery
+    | CreateTrigger
+    | AlterQuery
+    | QueryCommand
+    | Explain
+    | Show
+    | Drop
+    | Select
 )
 
 

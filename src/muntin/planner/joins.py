@@ -21,7 +21,7 @@ from muntin.spark.api.plan import Plan
 from muntin.spark.api.resample import Resampled
 from muntin.spark.api.stream import Stream
 from muntin.spark.columns import DataFrame
-from muntin.spark.scan.file_source import FileSource
+from muntin.spark.scan.worker_rows import WorkerRows
 
 _DISORDER = "DISORDER in CREATE STREAM, or stream(..., disorder => SLACK '10 seconds')"
 
@@ -96,7 +96,7 @@ def _described(query: Query, side: JoinSide, table: Table, on: str, scope: Scope
 
 
 def _check_keys(
-    query: Query, join: Alignment, own: Stream, rows: DataFrame | FileSource, side: JoinSide
+    query: Query, join: Alignment, own: Stream, rows: DataFrame | WorkerRows, side: JoinSide
 ) -> None:
     """Raise if rows without keys of their own lack columns named as the keys."""
     missing = [name for name in own.by if name not in rows.columns]

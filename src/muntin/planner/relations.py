@@ -18,10 +18,10 @@ from muntin.planner.errors import unknown_column
 from muntin.spark.api.stream import Stream
 from muntin.spark.columns import DataFrame, SparkSession
 from muntin.spark.run_sql import stored_table, with_arrival
-from muntin.spark.scan.file_source import FileSource
+from muntin.spark.scan.worker_rows import WorkerRows
 from muntin.specs.frames.own_function import OwnFraming
 
-Table = DataFrame | Stream | FileSource
+Table = DataFrame | Stream | WorkerRows
 #: Turns a query in FROM into rows.
 Subquery = Callable[[Query], DataFrame]
 
@@ -67,7 +67,7 @@ class Scope:
         """
         by_name: dict[str, Table] = {}
         for name, table in tables.items():
-            if not isinstance(table, Stream | DataFrame | FileSource):
+            if not isinstance(table, Stream | DataFrame | WorkerRows):
                 expected = "it must be a Spark DataFrame or what mt.stream or mt.parquet returns"
                 raise ArgumentError(name, table, expected)
             by_name[name.casefold()] = table
@@ -95,14 +95,14 @@ class Scope:
 
 def rows_of(table: Table) -> DataFrame:
     """Return the rows of a stream or a table."""
-    return table.df if isinstance(table, Stream | FileSource) else table
+    return table.df if isinstance(table, Stream | WorkerRows) else table
 
 
-def files_of(table: Table) -> FileSource | None:
+def files_of(table: Table) -> WorkerRows | None:
     """Return the files that the rows of a stream or a table are read from."""
     if isinstance(table, Stream):
         return table.scannable
-    return table if isinstance(table, FileSource) else None
+    return table if isinstance(table, WorkerRows) else None
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class Relation:
         return self.table if isinstance(self.table, Stream) else None
 
     @property
-    def rows(self) -> DataFrame | FileSource:
+    def rows(self) -> DataFrame | WorkerRows:
         """The rows, as files if workers may read them."""
         files = files_of(self.table)
         if files is None or files.df is self.df:

@@ -30,7 +30,7 @@ from muntin.spark.api.stored_frames import stored_frames
 from muntin.spark.api.stream import Stream, stream
 from muntin.spark.columns import DataFrame, column, condition
 from muntin.spark.plan.window_ids import with_wid
-from muntin.spark.scan.file_source import FileSource
+from muntin.spark.scan.worker_rows import WorkerRows
 from muntin.specs.disorder import Disorder
 from muntin.specs.frames.own_function import OwnFraming
 from muntin.specs.frames.schemes import Schedule
@@ -185,7 +185,7 @@ _GROUPS_INSIDE = ("rows", "by_tuple")
 def described(
     windowing: Windowing,
     table: Table,
-    df: DataFrame | FileSource,
+    df: DataFrame | WorkerRows,
     on: str,
     by: Sequence[str],
     scope: Scope,
@@ -198,7 +198,7 @@ def described(
 
 def redescribed(
     table: Table,
-    df: DataFrame | FileSource,
+    df: DataFrame | WorkerRows,
     on: str,
     by: Sequence[str],
     disorder: Disorder | None,

@@ -33,7 +33,7 @@ from muntin.planner.window_plans import (
     roles_of,
 )
 from muntin.spark.columns import DataFrame
-from muntin.spark.scan.file_source import FileSource
+from muntin.spark.scan.worker_rows import WorkerRows
 
 #: Windows for which rows may be joined before or after.
 _JOINABLE = ("window", "tumbling", "landmark", "latch")
@@ -155,14 +155,14 @@ def _choosing(
 
 
 def _chosen(
-    rows: DataFrame | FileSource,
+    rows: DataFrame | WorkerRows,
     chosen: DataFrame,
     select: exp.Select,
     parts: SelectParts,
     columns: Columns,
-) -> DataFrame | FileSource:
+) -> DataFrame | WorkerRows:
     """Return the chosen rows; of files that only a WHERE chooses from, workers may read them."""
-    if not isinstance(rows, FileSource):
+    if not isinstance(rows, WorkerRows):
         return chosen
     if select.args.get("joins") or select.args.get("laterals"):
         return rows.left_to_spark(chosen, "Spark joins the rows before windows are made")

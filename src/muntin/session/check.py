@@ -11,8 +11,10 @@ from functools import partial
 from pathlib import Path
 
 from muntin.errors import MuntinError
+from muntin.parser.engine_statements import QueryCommand
 from muntin.parser.parse import parse
 from muntin.parser.statements import (
+    AlterQuery,
     ConnectorCall,
     CreateQuery,
     CreateStream,
@@ -27,6 +29,7 @@ from muntin.session.outputs import Outputs, plan_with_late_rows
 from muntin.session.session import SqlSession
 from muntin.session.simulated_source import simulation
 from muntin.session.sources import Sources, at_call
+from muntin.session.without_engine import for_an_engine
 from muntin.spark.columns import DataFrame, SparkSession
 from muntin.spark.connectors.signature import named
 from muntin.spark.connectors.sinks.registry import SINKS
@@ -85,6 +88,8 @@ class Check:
             case CreateTrigger():
                 outputs = Outputs(self.session, self.folder, self.text, lambda *_: _nowhere)
                 outputs.trigger(statement)
+            case AlterQuery() | QueryCommand():
+                raise for_an_engine(statement, self.text)
             case Select(query=query) | Explain(target=Query() as query):
                 self.session.answer(query)
 

@@ -91,6 +91,7 @@ class Pipeline:
         dead_letter: Where malformed rows are written, in a folder for each source.
         whole: Whether no other text will be run, so that received lines can be removed when the
             queries of this one have read them.
+        end: Whether streams end with their pipes; else another pipe can go on.
     """
 
     spark: SparkSession
@@ -101,6 +102,7 @@ class Pipeline:
     trigger: Mapping[str, Any] | None = None
     dead_letter: Path | None = None
     whole: bool = False
+    end: bool = True
     running: list[RunningQuery] = field(default_factory=list)
     malformed_queries: dict[str, StreamingQuery | None] = field(default_factory=dict)
     _selects: int = 0

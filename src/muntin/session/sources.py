@@ -58,6 +58,13 @@ class Sources:
         name = self._name(call)
         with at_call(self.texts.get(name, self.text), call):
             opened = self._open(call, schema, streaming, self.folder / "received" / name)
+            if opened.goes_on and self._ended.exists():
+                raise ArgumentError(
+                    "checkpoint",
+                    str(self.folder),
+                    "its streams have ended, so no line could count any more; begin with another "
+                    "folder. Without --end the end of a pipe only pauses them",
+                )
         self.opened[name] = opened
         return opened.files or opened.df
 
@@ -85,9 +92,24 @@ class Sources:
     def over(self) -> bool:
         """Return whether the inputs of all streams have ended; some sources can never know."""
         streams = [source for source in self.opened.values() if source.df.isStreaming]
-        return bool(streams) and all(
-            source.over is not None and source.over() for source in streams
-        )
+        # Each is asked, because one that lost lines raises.
+        over = [source.over is not None and source.over() for source in streams]
+        return bool(over) and all(over)
+
+    @property
+    def go_on(self) -> bool:
+        """Whether another pipe may go on where one has ended."""
+        return any(source.goes_on for source in self.opened.values())
+
+    def note_end(self) -> None:
+        """Note that the streams have ended, and all of their queries know."""
+        if self.go_on:
+            self._ended.parent.mkdir(parents=True, exist_ok=True)
+            self._ended.touch()
+
+    @property
+    def _ended(self) -> Path:
+        return self.folder / "ended"
 
     def sweep(self, queries: Sequence[StreamingQuery]) -> None:
         """Remove input that came only once and that these queries, all there are, have read."""

@@ -27,6 +27,7 @@ class PipelineEnd:
     stopped: bool
     last_batches: Mapping[str, int]
     progress: Mapping[str, RunProgress]
+    paused: bool = False
 
 
 def wait(
@@ -37,7 +38,7 @@ def wait(
     ``hurry`` does not wait for that. If a query fails, the others are stopped and its error is
     raised.
     """
-    swept = time.monotonic()
+    swept, paused = time.monotonic(), False
     try:
         while is_active(pipeline) and not stop():
             show(_progress(pipeline))
@@ -47,7 +48,10 @@ def wait(
             for query in _queries(pipeline):
                 check(query)
             if pipeline.sources.over() and not pipeline.pauses:
-                _finish(pipeline)
+                paused = pipeline.sources.go_on and not pipeline.end
+                _drain(pipeline)
+                if not paused:
+                    _finish(pipeline)
                 break
             time.sleep(LOOK)
         # One that has ended by itself may have failed.
@@ -60,16 +64,20 @@ def wait(
         pipeline.sources.forget_end()
     progress = _progress(pipeline)
     show(progress)
-    return PipelineEnd(stop(), last, progress)
+    return PipelineEnd(stop(), last, progress, paused)
+
+
+def _drain(pipeline: Pipeline) -> None:
+    """Work on what is there."""
+    for query in _queries(pipeline):
+        drain(query)
 
 
 def _finish(pipeline: Pipeline) -> None:
-    """Work on what is there, tell the streams that they are over, and work on that."""
-    for query in _queries(pipeline):
-        drain(query)
+    """Report to the streams that they are over, and work on that."""
     pipeline.sources.end()
-    for query in _queries(pipeline):
-        drain(query)
+    _drain(pipeline)
+    pipeline.sources.note_end()
 
 
 def is_active(pipeline: Pipeline) -> bool:

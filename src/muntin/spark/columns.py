@@ -37,6 +37,7 @@ __all__ = [
     "bound_type",
     "column",
     "condition",
+    "dataframe",
     "named",
     "problem",
     "progressing",
@@ -91,10 +92,23 @@ def to_spark(type_: pa.DataType) -> spark.DataType:
         return spark.ArrayType(to_spark(type_.value_type))
     if arrow.is_struct(type_):
         return spark.StructType([spark.StructField(f.name, to_spark(f.type)) for f in type_])
+    if arrow.is_map(type_):
+        return spark.MapType(to_spark(type_.key_type), to_spark(type_.item_type))
+    if arrow.is_timestamp(type_):
+        return spark.TimestampNTZType() if type_.tz is None else spark.TimestampType()
     for known, arrow_type in _SIMPLE:
         if arrow_type == type_:
             return known()
     raise AssertionError(f"no Spark type for {type_}")
+
+
+def dataframe(session: SparkSession, table: pa.Table) -> DataFrame:
+    """Return an Arrow table as a DataFrame.
+
+    Spark by itself would take times without a zone for times in the session's zone.
+    """
+    fields = [spark.StructField(field.name, to_spark(field.type)) for field in table.schema]
+    return session.createDataFrame(table, spark.StructType(fields))
 
 
 def progressing(type_: spark.DataType, name: str) -> tuple[Domain, int]:

@@ -130,7 +130,10 @@ def value_histogram(
     columns = [column_expression("column", column)]
     if amount is not None:
         columns.append(column_expression("amount", amount))
-    ranges = tuple(float(edge) for edge in edges)
+    try:
+        ranges = tuple(float(edge) for edge in edges)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError("edges", edges, "it is a list of numbers, such as [30, 50]") from None
     return _aggregate("value_histogram", tuple(columns), within, ranges, eps, of)
 
 

@@ -18,10 +18,16 @@ from muntin.aggregates.synopses.exponential_histogram import (
 from muntin.aggregates.synopses.protocol import Synopsis, SynopsisKind, result_column
 from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Floats, Ints
+from muntin.specs.axis import TICK_LIMIT
 
 #: Rows that wait to be fed in one run [EH-9]; a question feeds them at once.
 _BUFFER = 1024
 _NONE: Ints = np.empty(0, np.int64)
+
+
+def _check_window(window: object) -> None:
+    if not isinstance(window, int) or not 1 <= window < TICK_LIMIT:
+        raise ArgumentError("window", window, "it must be a number of ticks, at least 1")
 
 
 class Summary:
@@ -39,8 +45,8 @@ class Summary:
     """
 
     def __init__(self, kind: SynopsisKind, *, window: int | None = None) -> None:
-        if window is not None and window < 1:
-            raise ArgumentError("window", window, "it must be a number of ticks, at least 1")
+        if window is not None:
+            _check_window(window)
         self.kind = kind
         self.window = window
         self.synopsis: Synopsis = kind.new()

@@ -55,7 +55,7 @@ def product_exactly(left: float, right: float) -> tuple[float, float]:
     return product, error if np.isfinite(error) else 0.0
 
 
-@kernel(NONE, FLOATS, FLOATS, OUT_FLOATS, OUT_FLOATS)
+@kernel(NONE, FLOATS, FLOATS, OUT_FLOATS, OUT_FLOATS, in_python=True)
 def _products(left: Floats, right: Floats, product: Floats, error: Floats) -> None:
     for row in range(len(product)):
         product[row], error[row] = product_exactly(left[row], right[row])
@@ -80,7 +80,7 @@ def divide(pair: Pair, divisor: Floats) -> Floats:
     return out
 
 
-@kernel(NONE, FLOATS, FLOATS, FLOATS, OUT_FLOATS)
+@kernel(NONE, FLOATS, FLOATS, FLOATS, OUT_FLOATS, in_python=True)
 def _divide(high: Floats, low: Floats, divisor: Floats, out: Floats) -> None:
     for row in range(len(out)):
         # Like NumPy, division by zero gives an infinity or NaN, and not an error.

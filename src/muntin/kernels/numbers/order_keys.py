@@ -82,6 +82,11 @@ def tie_ranks(column: pa.Array) -> Ints:
     return ranks
 
 
+def maps_directly(type_: pa.DataType) -> bool:
+    """Return True if the keys of a type do not depend on the other values at hand."""
+    return _is_whole(type_) or bool(pa.types.is_floating(type_))
+
+
 def orderable(type_: pa.DataType) -> bool:
     """Return True if values of a type can be compared; nested types cannot."""
     return (
@@ -136,7 +141,7 @@ def doubles_order(values: Floats) -> Ints:
     return order
 
 
-@kernel(NONE, FLOATS, INTS, OUT_INTS)
+@kernel(NONE, FLOATS, INTS, OUT_INTS, in_python=True)
 def _order_bits(values: Floats, bits: Ints, out: Ints) -> None:
     for row in range(len(out)):
         own = bits[row]

@@ -63,14 +63,14 @@ class PaneEdges:
     def panes_of(self, tick: Ints) -> Ints:
         """Return the pane of each tick."""
         if len(self.windows) == 1:
-            return _numbers(self.windows[0], tick)
-        starts = [_begins(edges, _numbers(edges, tick)) for edges in self.windows]
+            return pane_numbers(self.windows[0], tick)
+        starts = [_begins(edges, pane_numbers(edges, tick)) for edges in self.windows]
         latest: Ints = np.maximum.reduce(starts)
         return latest
 
     def numbers(self, window: Edges, pane: Ints) -> Ints:
         """Return the numbers that a window specification gives to panes."""
-        return pane if len(self.windows) == 1 else _numbers(window, pane)
+        return pane if len(self.windows) == 1 else pane_numbers(window, pane)
 
     def first(self, window: Edges, number: _Number) -> _Number:
         """Return the first pane to which a window specification gives a number."""
@@ -88,7 +88,7 @@ class PaneEdges:
         return number if len(self.windows) == 1 else _begins(window, number)
 
 
-def _numbers(edges: Edges, tick: Ints) -> Ints:
+def pane_numbers(edges: Edges, tick: Ints) -> Ints:
     """Return the number of the pane of each tick, as :meth:`Edges.pane` does for one tick."""
     slides, offset = np.divmod(tick - edges.origin, edges.slide)
     if edges.panes_per_slide == 1:
@@ -187,7 +187,8 @@ class Cells:
     def nothing(self) -> pa.Table:
         """A pane without rows."""
         nulls = [pa.nulls(1, type_) for type_ in (*self.keys, pa.int64())]
-        slots = [pa.nulls(0, type_) for type_ in self.slot_types.values()]
+        last = max(self.slot_types, default=-1)
+        slots = [pa.nulls(0, self.slot_types.get(place, pa.null())) for place in range(last + 1)]
         none = Groups(np.empty(0, np.int64), np.zeros(1, np.int64))
         accumulated = [gather(a, slots, none.number, none) for a in self.accumulators]
         columns = [*nulls, *(part for parts in accumulated for part in parts)]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import Protocol
 
 from muntin.errors import ActionError
 from muntin.session.triggers.command import COMMAND, Command
@@ -63,8 +64,15 @@ class Ledger:
         return self.folder / f"{number}.done"
 
 
-#: What is done for a row, which is JSON; raises :class:`muntin.errors.ActionError`.
-Action = Callable[[str], None]
+class Action(Protocol):
+    """What is done for a row, which is JSON; raises :class:`muntin.errors.ActionError`.
+
+    The key, if there is one, lets a receiver tell that it has the row already.
+    """
+
+    def __call__(self, row: str, key: str | None = None) -> None: ...
+
+
 #: The actions of triggers, except ``insert``, which is a sink.
 ACTIONS: Mapping[str, tuple[Signature, Callable[[BoundCall], Action]]] = MappingProxyType(
     {"webhook": (WEBHOOK, Webhook.of), "command": (COMMAND, Command.of)}

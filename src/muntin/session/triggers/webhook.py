@@ -65,21 +65,24 @@ class Webhook:
             raise ArgumentError("token", HIDDEN, "it is one line, without control characters")
         return cls(url, timeout, bound.number("attempts"), token)
 
-    def __call__(self, row: str) -> None:
-        """Post a row, which is JSON."""
+    def __call__(self, row: str, key: str | None = None) -> None:
+        """Post a row, which is JSON; the header ``Idempotency-Key`` has its key, if given."""
         for attempt in range(self.attempts):
             if attempt:
                 self.sleep(_PAUSE * 2 ** (attempt - 1))
-            reason = self._post(row)
+            reason = self._post(row, key)
             if reason is None:
                 return
-        raise ActionError(f"{self.url}: {reason}, {self.attempts} times")
+        times = f", {self.attempts} times" if self.attempts > 1 else ""
+        raise ActionError(f"{self.url}: {reason}{times}")
 
-    def _post(self, row: str) -> str | None:
+    def _post(self, row: str, key: str | None) -> str | None:
         """Post a row; return why that failed, or None."""
         headers = {"Content-Type": "application/json"}
         if self.token is not None:
             headers["Authorization"] = f"Bearer {self.token}"
+        if key is not None:
+            headers["Idempotency-Key"] = key
         request = urllib.request.Request(self.url, row.encode(), headers, method="POST")
         try:
             opener = urllib.request.build_opener(_NoRedirects)

@@ -52,6 +52,12 @@ def end(folder: str | Path) -> None:
     _write(folder, {"kind": "end", "value": None})
 
 
+def wake(folder: str | Path) -> None:
+    """Let a stream run a micro-batch even if no row comes; the folder is made if it is missing."""
+    _local(folder).mkdir(parents=True, exist_ok=True)
+    _write(folder, {"kind": "none", "value": None})
+
+
 def punctuate(folder: str | Path, value: object, key: object = None) -> None:
     """Write that no more rows below ``value`` will come, of any key or of one.
 

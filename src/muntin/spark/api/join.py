@@ -20,7 +20,7 @@ from muntin.spark.api.resample import Resampled, resampled, resampled_by, resamp
 from muntin.spark.plan.inputs import StreamInput
 from muntin.spark.plan.join import JoinPlan, JoinSpec
 from muntin.spark.plan.second_input import Key, matching, other_source, same_kind
-from muntin.spark.scan.file_source import FileSource
+from muntin.spark.scan.worker_rows import WorkerRows
 from muntin.specs.join import Asof, Distance, Zipper
 from muntin.specs.resample import Resampling
 from muntin.specs.windows import column_names
@@ -38,7 +38,7 @@ class StreamJoins(StreamInput):
 
     def join(
         self,
-        other: DataFrame | FileSource | StreamInput,
+        other: DataFrame | WorkerRows | StreamInput,
         within: object,
         *,
         on: str | None = None,
@@ -76,7 +76,7 @@ class StreamJoins(StreamInput):
 
     def lookup(
         self,
-        table: DataFrame | FileSource,
+        table: DataFrame | WorkerRows,
         key: Key = None,
         *,
         within: object = None,
@@ -112,7 +112,7 @@ class StreamJoins(StreamInput):
 
     def zipper(
         self,
-        other: DataFrame | FileSource | StreamInput,
+        other: DataFrame | WorkerRows | StreamInput,
         every: object,
         *,
         origin: object = None,
@@ -144,7 +144,7 @@ class StreamJoins(StreamInput):
 
     def asof(
         self,
-        other: DataFrame | FileSource | StreamInput,
+        other: DataFrame | WorkerRows | StreamInput,
         tolerance: object = None,
         *,
         direction: str = "backward",
@@ -179,7 +179,7 @@ class StreamJoins(StreamInput):
         every: object = None,
         how: str | Function | Sequence[str | Aggregate | SparkColumn] = "linear",
         *,
-        at: DataFrame | FileSource | StreamInput | None = None,
+        at: DataFrame | WorkerRows | StreamInput | None = None,
         origin: object = None,
         max_gap: object = None,
         columns: str | Sequence[str] | None = None,

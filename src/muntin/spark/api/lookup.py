@@ -31,7 +31,7 @@ from muntin.spark.explain.state_profile import BATCH, PROBES, StateProfile
 from muntin.spark.plan.fill_from_table import plus
 from muntin.spark.plan.inputs import StreamInput
 from muntin.spark.plan.second_input import Key, matching, other_source, shared_axis
-from muntin.spark.scan.file_source import FileSource
+from muntin.spark.scan.worker_rows import WorkerRows
 from muntin.specs.join import Distance, checked, left_only
 from muntin.specs.lengths import Duration, positive_length
 
@@ -167,7 +167,7 @@ def probed(
     """Return a stream and the table that it probes; raise if they do not suit each other."""
     if not hasattr(other, "isStreaming") or other.isStreaming:
         raise ArgumentError("table", other, "it is a batch DataFrame; streams have .join(...)")
-    other = other.df if isinstance(other, FileSource) else other  # Spark joins it
+    other = other.df if isinstance(other, WorkerRows) else other  # Spark joins it
     checked("how", how, HOWS)
     if near is None:
         table, described = StreamInput(other, own.on, ()), None

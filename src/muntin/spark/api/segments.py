@@ -30,7 +30,7 @@ from muntin.spark.plan.second_attribute import SecondPlace, second_place
 from muntin.spark.plan.second_input import Key, matching, other_source
 from muntin.spark.plan.window_ids import rows_with_windows
 from muntin.spark.plan.windows import AnySpec, WindowDetails, WindowPlan
-from muntin.spark.scan.file_source import FileSource
+from muntin.spark.scan.worker_rows import WorkerRows
 from muntin.specs.fill import Empty, Filling, StoredFramesSpec
 from muntin.specs.frames.framing import Framing
 from muntin.specs.resample import Instants
@@ -57,7 +57,7 @@ class Segments:
 
     def fill(
         self,
-        other: DataFrame | FileSource | StreamInput | None = None,
+        other: DataFrame | WorkerRows | StreamInput | None = None,
         on: str | None = None,
         key: Key = None,
         *,
@@ -224,7 +224,7 @@ def fill_plan(parts: FillPlan) -> Plan:
 
 def filled(
     segments: Segments,
-    other: DataFrame | FileSource | StreamInput | None,
+    other: DataFrame | WorkerRows | StreamInput | None,
     on: str | None,
     key: Key,
     where: str | SparkColumn | None,

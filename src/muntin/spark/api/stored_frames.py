@@ -10,7 +10,7 @@ from pyspark.sql.types import NumericType
 from muntin.errors import ArgumentError, UnknownColumnError
 from muntin.spark.api.segments import Stored
 from muntin.spark.api.stream import Stream, stream
-from muntin.spark.scan.file_source import FileSource
+from muntin.spark.scan.worker_rows import WorkerRows
 from muntin.specs.disorder import Disorder
 from muntin.specs.fill import CLOSED, HALF_OPEN, LEFT_OPEN, OPEN, StoredFramesSpec
 from muntin.specs.windows import column_name
@@ -19,7 +19,7 @@ _EDGES = {"[]": CLOSED, "()": OPEN, "[)": HALF_OPEN, "(]": LEFT_OPEN}
 
 
 def frames(
-    df: DataFrame | FileSource,
+    df: DataFrame | WorkerRows,
     by: str | Sequence[str] | None = None,
     start: str = "frame_start",
     end: str = "frame_end",

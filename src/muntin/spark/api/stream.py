@@ -18,7 +18,7 @@ from muntin.spark.api.join import StreamJoins
 from muntin.spark.api.segments import Windowed
 from muntin.spark.columns import column, condition, progressing, text_of
 from muntin.spark.plan.windows import AnySpec, WindowDetails
-from muntin.spark.scan.file_source import FileSource
+from muntin.spark.scan.worker_rows import WorkerRows
 from muntin.specs.disorder import Disorder
 from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.framing import Framing
@@ -361,7 +361,7 @@ class Stream(StreamJoins):
 
 
 def stream(
-    df: DataFrame | FileSource,
+    df: DataFrame | WorkerRows,
     on: str,
     by: str | Sequence[str] | None = None,
     disorder: Disorder | None = None,
@@ -397,8 +397,8 @@ def stream(
     """
     if not hasattr(df, "isStreaming"):
         raise ArgumentError("df", df, "it must be a Spark DataFrame, or files: mt.parquet(...)")
-    files = df if isinstance(df, FileSource) else None
-    df = df.df if isinstance(df, FileSource) else df
+    files = df if isinstance(df, WorkerRows) else None
+    df = df.df if isinstance(df, WorkerRows) else df
     keys = column_names("by", by)
     for argument, name in [("on", column_name("on", on)), *(("by", key) for key in keys)]:
         if name not in df.columns:

@@ -24,19 +24,19 @@ from muntin.spark.exchange.messages import (
     control_of,
     encode,
 )
-from muntin.spark.exchange.routing import InputRoute
+from muntin.spark.exchange.routing import ShardRoute
 from muntin.spark.exchange.shards import shard_labels
 from muntin.spark.exchange.shipping import shipped
 from muntin.specs.axis import Axis, Domain
 
 
-def announced(control: DataFrame, axis: Axis, route: InputRoute) -> DataFrame:
+def announced(control: DataFrame, axis: Axis, route: ShardRoute) -> DataFrame:
     """Return the messages of the control rows of an input."""
     return control.mapInArrow(shipped(__name__, "announce", axis, route), MESSAGE)
 
 
 def announce(
-    axis: Axis, route: InputRoute, batches: Iterator[pa.RecordBatch]
+    axis: Axis, route: ShardRoute, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Turn control rows (``kind``, ``value``) of an input into messages to the shards.
 
@@ -80,7 +80,7 @@ def _tick_of(axis: Axis, kind: str | None, value: str | None) -> int | None:
     raise ArgumentError("kind", kind, "it is 'punctuation', 'clock', 'end' or 'none'")
 
 
-def _of_key(axis: Axis, route: InputRoute, told: str | None) -> pa.Table:
+def _of_key(axis: Axis, route: ShardRoute, told: str | None) -> pa.Table:
     """Return punctuation for one key as a table of one row: the key and its tick."""
     types = route.punctuator.announced_keys
     try:

@@ -8,12 +8,10 @@ state.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Self
 
-import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
@@ -45,6 +43,7 @@ from muntin.spark.exchange.shards import (
     spark_hash,
 )
 from muntin.spark.exchange.shipping import shipped
+from muntin.spark.exchange.split_rows import split
 
 if TYPE_CHECKING:  # workers that read no files do not import what reads them
     from muntin.spark.scan.choose import InputRows
@@ -56,19 +55,45 @@ _OF_ALL = ("progress", "end", EVERYWHERE)
 
 
 @dataclass(frozen=True)
-class InputRoute:
-    """How one input is sent to the shards: its number, its map side and its punctuator.
+class ShardRoute:
+    """How tables are sent to the shards: by which keys, or to every shard if ``everywhere``.
 
-    Rows go to the shards of their keys or, if ``everywhere``, to every shard. ``shards`` is the
-    number of shards, or ``PER_PARTITION``.
+    ``source`` is the number of the input, and ``punctuator`` the rule of its disorder. ``shards``
+    is the number of shards, or ``PER_PARTITION``.
     """
 
     source: int
-    map_side: MapSide
     shard_keys: tuple[str, ...]
     punctuator: Punctuator
     shards: int
     everywhere: bool = False
+
+    def in_task(self) -> Self:
+        """Return the route with the number of shards, which a task of the query knows."""
+        return replace(self, shards=shards_here(self.shards))
+
+    def by_shard(self, table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+        """Split a table by the shards of its keys."""
+        yield from split_by_shard(table, self.shard_keys, self.shards, self.everywhere)
+
+
+def split_by_shard(
+    table: pa.Table, shard_keys: Sequence[str], shards: int, everywhere: bool = False
+) -> Iterator[tuple[int, pa.Table]]:
+    """Split a table by the shards of its keys; ``everywhere`` gives all of it to every shard."""
+    if table.num_rows == 0:
+        return
+    if shards == 1 or everywhere:
+        yield from ((shard, table) for shard in range(shards))
+        return
+    yield from split(table, shard_keys, shards)
+
+
+@dataclass(frozen=True)
+class InputRoute(ShardRoute):
+    """How one input of a plan is sent to the shards, and the map side that prepares its rows."""
+
+    map_side: MapSide = field(kw_only=True)
 
     @classmethod
     def of(
@@ -81,28 +106,7 @@ class InputRoute:
     ) -> InputRoute:
         """Return the route of an input of an operator."""
         map_side, shard_keys = operator.map_sides[source], tuple(operator.shard_keys[source])
-        return cls(source, map_side, shard_keys, punctuator, shards, everywhere)
-
-    def in_task(self) -> InputRoute:
-        """Return the route with the number of shards, which a task of the query knows."""
-        return replace(self, shards=shards_here(self.shards))
-
-    def by_shard(self, table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
-        """Split a table by the shards of its keys."""
-        if table.num_rows == 0:
-            return
-        if self.shards == 1 or self.everywhere:
-            yield from ((shard, table) for shard in range(self.shards))
-            return
-        keys = [table[name].combine_chunks() for name in self.shard_keys]
-        shard = shard_of(keys, table.num_rows, self.shards)
-        # NumPy sorts 16-bit numbers by radix, which is several times faster.
-        small = shard.astype(np.uint16) if self.shards <= 2**16 else shard
-        order = np.argsort(small, kind="stable")
-        table, shard = table.take(pa.array(order)), shard[order]
-        cuts = [0, *(np.flatnonzero(np.diff(shard)) + 1).tolist(), len(shard)]
-        for start, end in itertools.pairwise(cuts):
-            yield int(shard[start]), table.slice(start, end - start)
+        return cls(source, shard_keys, punctuator, shards, everywhere, map_side=map_side)
 
 
 def routed(rows: InputRows, route: InputRoute) -> DataFrame:
@@ -114,8 +118,8 @@ def route(
     input_route: InputRoute, scan: ArrowScan | None, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Map side: turn the rows of a task into messages to the shards."""
-    sender = _Sender(input_route, _task())
-    for rows in _gather(tables_of(scan, batches)):
+    sender = _Sender(input_route, task_here())
+    for rows in gathered(tables_of(scan, batches)):
         yield from sender.take(rows)
     yield from sender.finish()
 
@@ -203,7 +207,8 @@ def tables_of(scan: ArrowScan | None, batches: Iterator[pa.RecordBatch]) -> Iter
     return (pa.Table.from_batches([batch]) for batch in batches)
 
 
-def _gather(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+def gathered(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Yield tables of about as many rows as the map side combines at once."""
     held: list[pa.Table] = []
     rows = 0
     for table in tables:
@@ -217,7 +222,8 @@ def _gather(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
         yield pa.concat_tables(held)
 
 
-def _task() -> int:
+def task_here() -> int:
+    """Return the number of this task."""
     context = TaskContext.get()
     return 0 if context is None else context.partitionId()
 

@@ -124,6 +124,9 @@ class ShardState:
     def buckets(self, table: str) -> Sequence[int]:
         return [bucket for name, bucket in self.head.parts if name == table]
 
+    def tables(self) -> Sequence[str]:
+        return list(dict.fromkeys(name for name, _ in self.head.parts))
+
     def read(self, table: str, bucket: int) -> pa.Table:
         payload = bytearray()
         for part in range(self.head.parts[table, bucket]):

@@ -41,7 +41,7 @@ from muntin.spark.exchange.messages import (
     of_kind,
     refused_counts,
 )
-from muntin.spark.exchange.routing import InputRoute, StoredInput
+from muntin.spark.exchange.routing import InputRoute, ShardRoute, StoredInput
 from muntin.spark.exchange.shard_state import ChunkState, HeadState, ShardState
 from muntin.spark.exchange.shards import shard_label, shards_here
 from muntin.spark.exchange.shipping import shipped, shipped_processor
@@ -112,9 +112,9 @@ def run_shard(
         for stored in task.stored_inputs
         for message in stored.due(shard, shards, state.head.progress_of(stored.route.source))
     ]
-    messages = in_order([*_messages(shard, frames), *stored_messages])
+    messages = in_order([*messages_of(shard, frames), *stored_messages])
     advanced = [
-        _advanced(route, state, state.head.progress_of(route.source), messages)
+        advanced_shard(route, state, state.head.progress_of(route.source), messages)
         for route in task.routes
     ]
     step = _among(shards, task.operator).step(
@@ -126,7 +126,7 @@ def run_shard(
     )
     changes = dict(step.changes)
     for route, shard_progress in zip(task.routes, advanced, strict=True):
-        changes |= _scoped(state, route.source).named(dict(shard_progress.changes))
+        changes |= scoped_to(state, route.source).named(dict(shard_progress.changes))
     written = state.write(
         changes, [shard_progress.progress for shard_progress in advanced], step.open_counts
     )
@@ -144,13 +144,13 @@ def _gauges(state: ShardState, advanced: Sequence[AdvancedShard]) -> dict[str, i
     return {"open": held, "largest": first.largest, "reached": first.after}
 
 
-def _scoped(state: State, source: int) -> ScopedState:
+def scoped_to(state: State, source: int) -> ScopedState:
     """Return the part of the state in which the punctuator of an input keeps its tables."""
     return ScopedState(state, f"{source}:" if source else "")
 
 
-def _advanced(
-    route: InputRoute, state: State, progress: Progress, messages: Sequence[Message]
+def advanced_shard(
+    route: ShardRoute, state: State, progress: Progress, messages: Sequence[Message]
 ) -> AdvancedShard:
     """Return the progress and punctuation of an input after a micro-batch."""
     control = of_input(messages, control_of(route.source))
@@ -164,7 +164,7 @@ def _advanced(
         keyed=of_kind(data, KEYED),
         announced_keys=of_kind(control, KEYED),
     )
-    return route.punctuator.advance(_scoped(state, route.source), progress, heard)
+    return route.punctuator.advance(scoped_to(state, route.source), progress, heard)
 
 
 def _arrived(
@@ -175,7 +175,8 @@ def _arrived(
     return InputBatch(partials, advanced.punctuation, rows, counted)
 
 
-def _messages(shard: int, frames: Iterator[pd.DataFrame]) -> Iterator[Message]:
+def messages_of(shard: int, frames: Iterator[pd.DataFrame]) -> Iterator[Message]:
+    """Yield the messages of a shard from what Spark hands to it."""
     # Columns as lists, because pandas takes longer for a row than all else does for a small one.
     names = ("input", "task", "seq", "kind", "progress", "n", "payload")
     for frame in frames:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -30,7 +30,7 @@ from muntin.spark.columns import (
 from muntin.spark.exchange.shards import PER_PARTITION
 from muntin.spark.requirements import check_stream, partitions, setting
 from muntin.spark.scan.choose import InputRows, input_rows
-from muntin.spark.scan.file_source import FileSource
+from muntin.spark.scan.worker_rows import WorkerRows
 from muntin.specs.axis import Axis
 from muntin.specs.disorder import CHOICES, Disorder, Each, Punctuated
 from muntin.specs.frames.schemes import Schedule
@@ -57,10 +57,10 @@ class StreamInput:
     functions: Mapping[str, OwnAggregate] = field(default_factory=dict, metadata=MAY_CHANGE)
     schedule: Schedule | None = None
     #: The files that the DataFrame is made of, if workers may read them themselves.
-    files: FileSource | None = field(default=None, metadata=MAY_CHANGE)
+    files: WorkerRows | None = field(default=None, metadata=MAY_CHANGE)
 
     @property
-    def scannable(self) -> FileSource | None:
+    def scannable(self) -> WorkerRows | None:
         """The files, unless the rows are no longer those of the files: filtered, or with more."""
         return self.files if self.files is not None and self.files.df is self.df else None
 
@@ -120,23 +120,43 @@ class StreamInput:
 class PlanInput:
     """One input of a plan: what Spark needs to know of it, next to the operator.
 
-    ``prepared`` makes the columns that travel, with the original ones if its argument is true, and
-    ``rows`` returns who reads them; ``name`` is the name of the input in refused rows, and
-    ``schema`` has its columns. A streaming plan may have inputs that are ``stored``: batches that
-    are complete when it starts.
+    ``name`` is the name of the input in refused rows, and ``typed`` has its rows. A streaming plan
+    may have inputs that are ``stored``: batches that are complete when it starts.
     """
 
     name: str
-    prepared: Callable[[bool], DataFrame]
-    rows: Callable[[bool], InputRows]
-    schema: spark_types.StructType
-    lateness_type: pa.DataType
-    punctuator: Punctuator
-    axis: Axis
-    control: DataFrame | None = None
+    typed: TypedInput
     everywhere: bool = False
     stored: bool = False
     may_refuse: bool = False
+
+    def prepared(self, originals: bool) -> DataFrame:
+        """Return the columns that travel; with ``originals`` all columns as well."""
+        return self.typed.prepared(originals=originals)
+
+    def rows(self, originals: bool) -> InputRows:
+        """Return the rows as the map side gets them."""
+        return self.typed.rows(originals=originals)
+
+    @property
+    def schema(self) -> spark_types.StructType:
+        return self.typed.schema
+
+    @property
+    def lateness_type(self) -> pa.DataType:
+        return self.typed.lateness_type
+
+    @property
+    def punctuator(self) -> Punctuator:
+        return self.typed.punctuator
+
+    @property
+    def axis(self) -> Axis:
+        return self.typed.axis
+
+    @property
+    def control(self) -> DataFrame | None:
+        return self.typed.source.control
 
     @property
     def refused_schema(self) -> spark_types.StructType:

@@ -22,6 +22,7 @@ from muntin.spark.exchange.shipping import shipped
 from muntin.spark.plan.inputs import PlanInput, StreamInput
 from muntin.spark.plan.plan_arguments import arguments
 from muntin.spark.plan.results import Finisher, RefusedColumns, TaggedOutput
+from muntin.spark.scan.file_source import FileSource
 
 
 class PlanParts:
@@ -138,7 +139,11 @@ class PlanParts:
         """Raise if an input is a stream that cannot be run."""
 
     def batch_results(self) -> DataFrame:
-        """Return the results of a batch."""
+        """Return the results of a batch; of rows that only workers have there are none here."""
+        files = self.stream.files
+        if files is not None and not isinstance(files, FileSource):
+            empty = self.stream.df.sparkSession.createDataFrame([], self.flat_schema)
+            return self.finisher.apply(empty)
         operator = self.batch_operator
         messages = self._messages(self._routes(operator, in_batch=True), originals=False)
         return self.finisher.apply(batch_driver.run(messages, operator, self.flat_schema))

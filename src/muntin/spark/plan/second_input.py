@@ -15,7 +15,7 @@ from muntin.expressions.spark_expressions import CastTo, Expression
 from muntin.spark.columns import progressing, to_arrow
 from muntin.spark.plan.inputs import PlanInput, StreamInput, TypedInput
 from muntin.spark.requirements import setting
-from muntin.spark.scan.file_source import FileSource
+from muntin.spark.scan.worker_rows import WorkerRows
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.disorder import PerKey, Punctuated
 from muntin.specs.lengths import Length
@@ -61,16 +61,7 @@ class SecondInput(TypedInput):
 
     def plan_input(self, name: str) -> PlanInput:
         """Return the rows as an input with a name."""
-        return PlanInput(
-            name=name,
-            prepared=lambda originals: self.prepared(originals=originals),
-            rows=lambda originals: self.rows(originals=originals),
-            schema=self.schema,
-            lateness_type=self.lateness_type,
-            punctuator=self.punctuator,
-            axis=self.axis,
-            control=self.source.control,
-        )
+        return PlanInput(name, self)
 
 
 def shared_axis(sources: Sequence[StreamInput], lengths: Sequence[Length]) -> Axis:
@@ -107,7 +98,7 @@ def other_source(
         return other, other.by
     if not hasattr(other, "isStreaming"):
         raise ArgumentError("other", other, "it is a Spark DataFrame or what mt.stream returns")
-    files = other if isinstance(other, FileSource) else None
+    files = other if isinstance(other, WorkerRows) else None
     rows = other if files is None else files.df
     name = own.on if on is None else column_name("on", on)
     if name not in other.columns:

@@ -252,17 +252,7 @@ class WindowPlan(TypedInput, PlanParts):
 
     def plan_input(self, name: str) -> PlanInput:
         """Return the stream as an input with a name."""
-        return PlanInput(
-            name=name,
-            prepared=lambda originals: self.prepared(originals=originals),
-            rows=lambda originals: self.rows(originals=originals),
-            schema=self.schema,
-            lateness_type=self.lateness_type,
-            punctuator=self.punctuator,
-            axis=self.axis,
-            control=self.source.control,
-            may_refuse=self.operator.may_refuse,
-        )
+        return PlanInput(name, self, may_refuse=self.operator.may_refuse)
 
     @property
     def batch_operator(self) -> Operator:

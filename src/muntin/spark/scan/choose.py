@@ -15,18 +15,19 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as spark_types
 
-from muntin.errors import ScanError, UnsupportedTypeError
+from muntin.errors import CannotEvaluate, ScanError, UnsupportedTypeError
+from muntin.expressions.arrow_columns import ArrowColumns
 from muntin.expressions.spark_expressions import Travelling
 from muntin.spark.columns import to_arrow
 from muntin.spark.requirements import setting
-from muntin.spark.scan.arrow_columns import ArrowColumns
 from muntin.spark.scan.file_source import FileSource
 from muntin.spark.scan.listing import SHARED_BYTES, FileListing, footers_of
 from muntin.spark.scan.named_files import PATH, NamedFiles, is_pattern, parts_of
 from muntin.spark.scan.parquet_files import ParquetReader, Piece, system_of
 from muntin.spark.scan.parquet_types import Calendar, CannotScan
-from muntin.spark.scan.pruning import ColumnLimit
+from muntin.spark.scan.pruning import ColumnLimit, limits_of
 from muntin.spark.scan.scan import ArrowScan, PlannedPieces
+from muntin.spark.scan.worker_rows import WorkerRows
 
 #: Settings under which Spark's reader returns something else, and the values that are understood.
 _UNDERSTOOD = {
@@ -71,7 +72,7 @@ class InputRows:
 
 
 def input_rows(
-    files: FileSource | None, prepared: DataFrame, travelling: Sequence[Travelling]
+    files: WorkerRows | None, prepared: DataFrame, travelling: Sequence[Travelling]
 ) -> InputRows:
     """Return who reads the rows of an input.
 
@@ -80,11 +81,11 @@ def input_rows(
         prepared: The columns that travel, read and evaluated by Spark.
         travelling: The same columns as expressions.
     """
-    if files is None:
+    if not isinstance(files, FileSource):
         return InputRows(prepared)
     try:
         return _scanned(files, prepared, travelling)
-    except (CannotScan, ScanError) as reason:
+    except (CannotScan, CannotEvaluate, ScanError) as reason:
         return InputRows(prepared, why=str(reason))
 
 
@@ -93,12 +94,12 @@ def _scanned(files: FileSource, prepared: DataFrame, travelling: Sequence[Travel
     _check(files)
     zone = setting(spark, "spark.sql.session.timeZone", "UTC")
     given = _known_types(files.schema, zone)
-    wanted = pa.schema([_field(column, zone) for column in prepared.schema.fields])
+    wanted = pa.schema([arrow_field(column, zone) for column in prepared.schema.fields])
     ansi = setting(spark, "spark.sql.ansi.enabled", "true") == "true"
     evaluated = zone if ansi else None
     columns = ArrowColumns.of(travelling, given, wanted, evaluated, files.conditions)
     read = pa.schema([given.field(name) for name in columns.names])
-    reader = _reader(spark, read, columns.limits)
+    reader = _reader(spark, read, limits_of(columns.compiled_conditions))
     for name in columns.names:
         if files.schema[name].metadata.keys() & set(_CHANGES_VALUES):
             raise CannotScan(f"the schema changes values of {name}")
@@ -167,13 +168,13 @@ def _known_types(schema: spark_types.StructType, zone: str) -> pa.Schema:
     fields = []
     for column in schema.fields:
         try:
-            fields.append(_field(column, zone))
+            fields.append(arrow_field(column, zone))
         except UnsupportedTypeError:
             continue
     return pa.schema(fields)
 
 
-def _field(column: spark_types.StructField, zone: str) -> pa.Field:
+def arrow_field(column: spark_types.StructField, zone: str) -> pa.Field:
     """Return a column in the type in which Spark hands it to Python."""
     if isinstance(column.dataType, spark_types.TimestampType):
         return pa.field(column.name, pa.timestamp("us", tz=zone))

@@ -59,9 +59,9 @@ class ColumnLimit:
         return lowest <= value <= highest  # type: ignore[operator]
 
 
-def limits_of(condition: RowExpression) -> tuple[ColumnLimit, ...]:
-    """Return the limits that a condition demands of every row."""
-    return tuple(_limits(condition.node, condition))
+def limits_of(conditions: Sequence[RowExpression]) -> tuple[ColumnLimit, ...]:
+    """Return the limits that conditions demand of every row."""
+    return tuple(limit for one in conditions for limit in _limits(one.node, one))
 
 
 def _limits(node: Node, condition: RowExpression) -> Iterator[ColumnLimit]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from muntin.errors import ScanError
-from muntin.spark.scan.arrow_columns import ArrowColumns
+from muntin.expressions.arrow_columns import ArrowColumns
 from muntin.spark.scan.named_files import NamedFiles
 from muntin.spark.scan.parquet_files import ParquetReader, Piece
 from muntin.spark.scan.parquet_types import CannotScan

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.errors import CannotEvaluate
-from muntin.expressions.row_expression import RowExpression, compile_row_expression
+from muntin.expressions.row_expression import Errors, RowExpression, compile_row_expression
 from muntin.expressions.spark_expressions import (
     AsDouble,
     Both,
@@ -27,8 +28,6 @@ from muntin.expressions.spark_expressions import (
     Travelling,
     Where,
 )
-from muntin.spark.scan.parquet_types import CannotScan
-from muntin.spark.scan.pruning import ColumnLimit, limits_of
 
 _WIDENED = {"tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64()}
 _ONE = pa.scalar(1, pa.int32())
@@ -60,8 +59,9 @@ class ArrowColumns:
         wanted: pa.Schema,
         zone: str | None,
         conditions: Sequence[str] = (),
+        errors: Errors = "raise",
     ) -> ArrowColumns:
-        """Check that the columns can be evaluated on rows of some schema; raise CannotScan if not.
+        """Check that the columns can be evaluated on rows of some schema; else CannotEvaluate.
 
         Args:
             travelling: The columns.
@@ -70,19 +70,18 @@ class ArrowColumns:
             zone: The time zone of the session; None if arithmetic does not follow ANSI SQL, so that
                 only Spark evaluates expressions.
             conditions: The conditions that rows must meet, in SQL.
+            errors: Whether an expression that Spark's ANSI mode refuses raises, or is null.
         """
-        bound = tuple(
-            (name, _bound(expression, lambda text: _compiled(text, given, zone)))
-            for name, expression in travelling
-        )
-        chosen = tuple(_compiled(text, given, zone) for text in conditions)
+        compiled = partial(_compiled, given=given, zone=zone, errors=errors)
+        bound = tuple((name, _bound(expression, compiled)) for name, expression in travelling)
+        chosen = tuple(compiled(text) for text in conditions)
         columns = cls(bound, wanted, chosen)
         for condition in chosen:
             if not pa.types.is_boolean(_evaluate(condition, given.empty_table()).type):
-                raise CannotScan(f"{condition} is no condition on Arrow")
+                raise CannotEvaluate(f"{condition} is no condition on Arrow")
         for name, found in zip(wanted.names, columns._evaluated(given.empty_table()), strict=True):
             if found.type != wanted.field(name).type:
-                raise CannotScan(
+                raise CannotEvaluate(
                     f"{dict(bound)[name]} is {found.type} on Arrow and "
                     f"{wanted.field(name).type} in Spark"
                 )
@@ -95,10 +94,9 @@ class ArrowColumns:
         return tuple(dict.fromkeys(name for part in parts for name in _names(part)))
 
     @property
-    def limits(self) -> tuple[ColumnLimit, ...]:
-        """What the conditions demand of every row, as far as statistics of files can tell."""
-        compiled = [part.compiled for part in self.conditions if isinstance(part, CompiledSql)]
-        return tuple(limit for condition in compiled for limit in limits_of(condition))
+    def compiled_conditions(self) -> tuple[RowExpression, ...]:
+        """The conditions that are more than a plain column."""
+        return tuple(part.compiled for part in self.conditions if isinstance(part, CompiledSql))
 
     def evaluate(self, rows: pa.Table) -> pa.Table:
         """Return the columns that travel of some rows."""
@@ -113,19 +111,16 @@ class ArrowColumns:
         ]
 
 
-def _compiled(text: str, given: pa.Schema, zone: str | None) -> Expression:
-    """Return a text as a plain column, or compiled; raise CannotScan if only Spark evaluates it."""
+def _compiled(text: str, given: pa.Schema, zone: str | None, errors: Errors) -> Expression:
+    """Return a text as a plain column, or compiled; raise CannotEvaluate if only Spark can."""
     plain = text.strip().strip("`").lower()
     names = [name for name in given.names if name.lower() == plain]
     if names:
         return Name(names[-1])
     if zone is None:
-        raise CannotScan(f"{text} is not a plain column, and spark.sql.ansi.enabled is false")
+        raise CannotEvaluate(f"{text} is not a plain column, and spark.sql.ansi.enabled is false")
     columns = dict(zip(given.names, given.types, strict=True))
-    try:
-        compiled = compile_row_expression(text, columns, zone=zone, errors="raise")
-    except CannotEvaluate as reason:
-        raise CannotScan(str(reason)) from reason
+    compiled = compile_row_expression(text, columns, zone=zone, errors=errors)
     return CompiledSql(text, compiled)
 
 
@@ -137,7 +132,7 @@ def _bound(expression: Expression, compiled: Callable[[str], Expression]) -> Exp
         case Sql(text):
             return compiled(text)
         case Native():
-            raise CannotScan(f"{expression} is a PySpark column, which only Spark evaluates")
+            raise CannotEvaluate(f"{expression} is a PySpark column, which only Spark evaluates")
         case Where(condition, value):
             inner = None if value is None else _bound(value, compiled)
             return Where(_bound(condition, compiled), inner)
@@ -155,7 +150,7 @@ def _bound(expression: Expression, compiled: Callable[[str], Expression]) -> Exp
         case CastTo(operand, type_) if type_ in _WIDENED:
             return CastTo(_bound(operand, compiled), type_)
         case CastTo() | Hashed():
-            raise CannotScan(f"{expression} is evaluated only by Spark")
+            raise CannotEvaluate(f"{expression} is evaluated only by Spark")
 
 
 def _names(expression: Expression) -> list[str]:
@@ -247,16 +242,16 @@ def _lacking(
 
 def _as_double(value: pa.Array) -> pa.Array:
     if pa.types.is_decimal(value.type):
-        raise CannotScan("a decimal as a double is rounded only by Spark")
+        raise CannotEvaluate("a decimal as a double is rounded only by Spark")
     if not (pa.types.is_integer(value.type) or pa.types.is_floating(value.type)):
-        raise CannotScan(f"{value.type} becomes a double only in Spark")
+        raise CannotEvaluate(f"{value.type} becomes a double only in Spark")
     # A bigint above 2**53 is rounded to the nearest double, as in Spark.
     return value.cast(pa.float64(), safe=False)
 
 
 def _widened(value: pa.Array, wanted: pa.DataType) -> pa.Array:
     if not pa.types.is_signed_integer(value.type) or value.type.bit_width > wanted.bit_width:
-        raise CannotScan(f"{value.type} becomes {wanted} only in Spark")
+        raise CannotEvaluate(f"{value.type} becomes {wanted} only in Spark")
     return value.cast(wanted)
 
 

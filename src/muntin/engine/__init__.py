@@ -1,0 +1,1 @@
+"""Many continuous queries over one stream, added, changed, asked and dropped while it runs."""

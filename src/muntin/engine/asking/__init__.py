@@ -1,0 +1,1 @@
+"""Asking: what a query answers now, however its answers are made."""

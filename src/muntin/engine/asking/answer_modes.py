@@ -1,0 +1,62 @@
+"""When the answers of a query are made, and which queries can have which way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import get_args
+
+from muntin.engine.engine_stream import EngineStream
+from muntin.engine.plan_query import PlannedQuery
+from muntin.engine.registry_records import QueryRecord
+from muntin.errors import ArgumentError
+from muntin.operators.shared.as_json import from_json
+from muntin.operators.shared.program import AnswerMode
+from muntin.specs.lengths import Duration, parse_length
+
+ABOUT: Mapping[AnswerMode, str] = {
+    "eager": "made in every micro-batch, and read from the result log",
+    "partial": "kept in the shards, and logged by the micro-batch after somebody asks",
+    "lazy": "computed from kept rows when somebody asks",
+}
+_MICROSECONDS = 1_000_000
+
+
+def check_answer(
+    answer: str, stream: EngineStream, planned: PlannedQuery, start: str, into: str | None
+) -> AnswerMode:
+    """Return when answers are made; raise if this query cannot have them so."""
+    modes: Mapping[str, AnswerMode] = {mode: mode for mode in get_args(AnswerMode)}
+    if answer == "auto":
+        reason = "the engine does not choose yet; eager for many questions, partial for few"
+        raise ArgumentError("answer", answer, reason)
+    if answer not in modes:
+        raise ArgumentError("answer", answer, "it is eager, partial or lazy")
+    mode = modes[answer]
+    if mode == "eager":
+        return mode
+    if planned.finish is not None:
+        reason = f"Spark evaluates its select list, because {planned.why_spark}; it can be eager"
+        raise ArgumentError("answer", answer, reason)
+    if into is not None:
+        raise ArgumentError("answer", answer, "a sink gets answers when they are made: eager")
+    if mode == "partial" and start != "now":
+        reason = "it begins with start='now'; eager and lazy queries can begin with history"
+        raise ArgumentError("answer", answer, reason)
+    if mode == "lazy" and stream.keep is None:
+        reason = f"{stream.name} keeps no rows; declare it with keep='2 hours'"
+        raise ArgumentError("answer", answer, reason)
+    return mode
+
+
+def mode_of(record: QueryRecord) -> AnswerMode:
+    """Return when the answers of a query are made."""
+    mode: AnswerMode = from_json(record.program).answer
+    return mode
+
+
+def ttl_seconds(ttl: str) -> float:
+    """Return the seconds of a length of time."""
+    length = parse_length("ttl", ttl)
+    if not isinstance(length, Duration) or not length.positive:
+        raise ArgumentError("ttl", ttl, "it is a length of time, such as '10 minutes'")
+    return length.micros / _MICROSECONDS

@@ -1,0 +1,381 @@
+"""``mt.connect``: an engine that runs in another process, used as if it ran in this one.
+
+Every method is a call over the Unix socket in the engine's home. Nothing is kept between calls, so
+that a client goes on when its engine was stopped and started again.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from muntin.engine.channel import MOST_TABLE, Channel, error_of
+from muntin.engine.local_server import DOOR, SOCKET, short_address
+from muntin.engine.registry_records import QueryRecord
+from muntin.errors import ArgumentError, EngineError, UnknownQueryError
+
+if TYPE_CHECKING:  # they import Spark, for which a client need not wait
+    from muntin.engine.commit import MemberCounts
+    from muntin.engine.handle import Activation
+    from muntin.engine.sinks.deliveries import SinkStatus
+    from muntin.engine.sinks.delivery_ledger import DeadLetter
+
+#: How long the engine may be silent before a call fails, in seconds.
+TIMEOUT = 60.0
+#: How long the rows in the sources may take, in seconds.
+_WORK = 3600.0
+_CONNECT = 5.0
+
+
+def connect(home: str | PathLike[str], *, timeout: float = TIMEOUT) -> EngineClient:
+    """Return the engine that runs in a home, for use from this process.
+
+    Args:
+        home: The folder of the engine, on this machine.
+        timeout: How many seconds the engine may take to answer a call.
+
+    Raises:
+        EngineError: No engine runs there.
+    """
+    client = EngineClient(home, timeout=timeout)
+    client.pid  # noqa: B018  (raises if no engine answers)
+    return client
+
+
+class EngineClient:
+    """An engine of another process; :func:`connect` returns one."""
+
+    def __init__(
+        self, home: str | PathLike[str], *, timeout: float = TIMEOUT, most_bytes: int = MOST_TABLE
+    ) -> None:
+        if not timeout > 0:
+            raise ArgumentError("timeout", timeout, "it is a number of seconds above 0")
+        self.home = Path(home)
+        self._timeout = timeout
+        self._most_bytes = most_bytes
+
+    @property
+    def pid(self) -> int:
+        """The process of the engine."""
+        return int(self.call("hello")["pid"])
+
+    # Queries
+
+    def register(
+        self,
+        name: str,
+        text: str,
+        *,
+        start: object = "now",
+        until: object = None,
+        owner: str | None = None,
+        description: str = "",
+        tags: Sequence[str] = (),
+        **options: object,
+    ) -> RemoteQuery:
+        """Add a query, as :meth:`muntin.Engine.register` does."""
+        given = {"start": start, "until": until, "owner": owner, "description": description}
+        given |= {"tags": [*tags], **options}
+        return self._handle(self.call("register", {"name": name, "text": text, "options": given}))
+
+    def queries(
+        self,
+        *,
+        name: str | None = None,
+        owner: str | None = None,
+        tag: str | None = None,
+        text: str | None = None,
+    ) -> list[QueryRecord]:
+        """Return the live queries, all of them or those that fit, without their programs."""
+        options = {"name": name, "owner": owner, "tag": tag, "text": text}
+        return [_record(fields) for fields in self.call("queries", {"options": options})]
+
+    def __getitem__(self, name: str) -> RemoteQuery:
+        return RemoteQuery(self, self.record(name).id)
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            self.record(str(name))
+        except UnknownQueryError:
+            return False
+        return True
+
+    def record(self, name: str, generation: int | None = None) -> QueryRecord:
+        """Return what the registry knows of a query, by its name or id."""
+        return _record(self.call("record", {"name": name, "generation": generation}))
+
+    def change(self, name: str, text: str, **options: object) -> RemoteQuery:
+        """Let another query take the place of one, as its next generation."""
+        arguments = {"id": self.record(name).id, "text": text, "options": options}
+        return self._handle(self.call("change", arguments))
+
+    def command(self, kind: str, name: str) -> RemoteQuery:
+        """Pause, resume or drop a query."""
+        return self._handle(self.call("command", {"kind": kind, "id": name}))
+
+    def preview(self, text: str, *, ttl: str = "10 minutes") -> RemoteQuery:
+        """Add a query to look at, which drops itself when its time is over."""
+        return self._handle(self.call("preview", {"text": text, "ttl": ttl}))
+
+    def stage(self, name: str, text: str) -> RemoteQuery:
+        """Run the next generation of a query beside the current one."""
+        return self._handle(self.call("stage", {"id": name, "text": text}))
+
+    def settle(self, name: str, *, apply: bool) -> RemoteQuery:
+        """Let the staged generation of a query take its place, or drop it."""
+        return self._handle(self.call("settle", {"id": name, "apply": apply}))
+
+    def explain(self, name: str) -> str:
+        """Return how a query runs."""
+        return str(self.call("explain", {"name": name}))
+
+    def network(self) -> dict[str, list[dict[str, object]]]:
+        """Return what runs for each stream, as data: every part with the queries that share it."""
+        found: dict[str, list[dict[str, object]]] = self.call("network")
+        return found
+
+    def sql(self, text: str) -> pa.Table:
+        """Run statements of SQL; return the answer of the last one."""
+        return self.call("sql", {"text": text})
+
+    # Running
+
+    def process_available(self, timeout: float = _WORK) -> None:
+        """Wait until all rows in the sources, and all commands given so far, are committed."""
+        self.call("process_available", wait=timeout)
+
+    def end(self, name: str) -> None:
+        """End a stream: its next micro-batch reports everything, and later rows are late."""
+        self.call("end", {"name": name})
+
+    def stop(self) -> None:
+        """Let the process of the engine come to its end, between two micro-batches."""
+        self.call("stop")
+
+    def _handle(self, reference: Mapping[str, Any]) -> RemoteQuery:
+        return RemoteQuery(self, str(reference["id"]), int(reference["seq"]))
+
+    # Calls
+
+    def call(
+        self, name: str, arguments: Mapping[str, object] | None = None, wait: float = 0.0
+    ) -> Any:
+        """Return the value of a call; ``wait`` is how much longer than others it may take."""
+        with self._connected() as connection:
+            channel = Channel(connection)
+            try:
+                connection.settimeout(self._timeout + wait)
+                channel.send({"call": name, "arguments": arguments or {}})
+                answer = channel.receive()
+                if answer.get("table"):
+                    return channel.receive_table(self._most_bytes)
+            except TimeoutError:
+                raise EngineError(
+                    f"the engine in {self.home} has not answered {name} within "
+                    f"{self._timeout + wait:g} seconds; timeout= gives it more"
+                ) from None
+            except ConnectionError as error:
+                raise EngineError(f"the engine in {self.home} has gone away: {error}") from None
+            finally:
+                channel.close()
+        if "error" in answer:
+            raise error_of(answer)
+        return answer.get("value")
+
+    def _connected(self) -> socket.socket:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.settimeout(min(_CONNECT, self._timeout))
+        try:
+            with short_address(self.home / DOOR / SOCKET) as address:
+                connection.connect(address)
+        except PermissionError:
+            connection.close()
+            raise EngineError(
+                f"the engine in {self.home} belongs to another user; only its owner can use it"
+            ) from None
+        except OSError:
+            connection.close()
+            raise EngineError(
+                f"no engine runs in {self.home}; start one with: muntin engine start {self.home}"
+            ) from None
+        return connection
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteQuery:
+    """A query of an engine in another process, with the methods of :class:`muntin.QueryHandle`.
+
+    Args:
+        engine: The client of the engine.
+        id: The id of the query, which a dropped one keeps.
+        seq: The command that :meth:`wait` waits for.
+    """
+
+    engine: EngineClient
+    id: str
+    seq: int | None = None
+
+    @property
+    def record(self) -> QueryRecord:
+        """What the registry knows of the query, without its program."""
+        return self.engine.record(self.id)
+
+    @property
+    def name(self) -> str:
+        return self.record.name or self.id
+
+    @property
+    def status(self) -> str:
+        """``registered``, ``active``, ``paused``, ``quarantined``, ``dropped`` or ``ended``."""
+        return self.record.status
+
+    @property
+    def generation(self) -> int:
+        """The number of the current generation; ``change`` makes the next one."""
+        return self.record.generation
+
+    @property
+    def reason(self) -> str | None:
+        """Why the query is quarantined, or has ended."""
+        return self.record.reason
+
+    @property
+    def counts(self) -> MemberCounts:
+        """Rows that the current generation used and refused since the engine started."""
+        from muntin.engine.commit import MemberCounts
+
+        return MemberCounts(**self.engine.call("counts", {"id": self.id}))
+
+    @property
+    def sinks(self) -> RemoteSinks:
+        """The sink and the triggers of the query: to add, drop, resume, and to see how far."""
+        return RemoteSinks(self.engine, self.id)
+
+    def wait(self, timeout: float = 60.0) -> Activation:
+        """Wait until the last command of this handle is in force; raise if it was refused."""
+        from muntin.engine.handle import Activation
+
+        if self.seq is None:
+            raise EngineError(f"no command of this handle of {self.name} is under way")
+        arguments = {"id": self.id, "seq": self.seq, "timeout": timeout}
+        (found,) = self.engine.call("wait", arguments, wait=timeout).to_pylist()
+        return Activation(**found)
+
+    def results(self, after: int = -1, *, generation: int | None = None) -> pa.Table:
+        """Return the answers of the micro-batches after one, as a ``pyarrow.Table``."""
+        arguments = {"id": self.id, "after": after, "generation": generation}
+        return self.engine.call("results", arguments)
+
+    def latest(self, *, generation: int | None = None) -> pa.Table:
+        """Return the answers of the last micro-batch that had any."""
+        return self.engine.call("latest", {"id": self.id, "generation": generation})
+
+    def invoke(self, timeout: float = 60.0) -> pa.Table:
+        """Return the answer now."""
+        return self.engine.call("invoke", {"id": self.id, "timeout": timeout}, wait=timeout)
+
+    def change(self, text: str, **options: object) -> RemoteQuery:
+        """Let another query take the place of this one, as its next generation."""
+        return self.engine.change(self.id, text, **options)
+
+    def stage(self, text: str) -> RemoteQuery:
+        """Run the next generation beside this one; ``results(generation=)`` reads its answers."""
+        return self.engine.stage(self.id, text)
+
+    def apply(self) -> RemoteQuery:
+        """Let the staged generation take the place of the current one."""
+        return self.engine.settle(self.id, apply=True)
+
+    def discard(self) -> RemoteQuery:
+        """Drop the staged generation."""
+        return self.engine.settle(self.id, apply=False)
+
+    def keep(self, name: str) -> RemoteQuery:
+        """Give a preview a name, so that it stays."""
+        self.engine.call("keep", {"id": self.id, "name": name})
+        return self
+
+    def pause(self) -> RemoteQuery:
+        """Stop making answers; the state goes on, and answers of that time are not made up."""
+        return self.engine.command("pause", self.id)
+
+    def resume(self) -> RemoteQuery:
+        """Make answers again; a quarantined query begins anew, as its next generation."""
+        return self.engine.command("resume", self.id)
+
+    def drop(self) -> RemoteQuery:
+        """End the query; its answers can still be read by its id for a day."""
+        return self.engine.command("drop", self.id)
+
+    def explain(self) -> str:
+        """Return what the query computes, what workers evaluate, and what it shares."""
+        return self.engine.explain(self.id)
+
+    def __repr__(self) -> str:
+        record = self.record
+        return f"<query {record.name or record.id} ({record.status}): {record.text}>"
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteSinks:
+    """The sinks and triggers of a query in another process, as the handle's ``sinks`` are.
+
+    Args:
+        engine: The client of the engine.
+        query_id: The query.
+    """
+
+    engine: EngineClient
+    query_id: str
+
+    def add(self, name: str, action: str, *, on_change: bool = False) -> None:
+        """Add a trigger: its action is done once for each row that is answered from now on."""
+        self._call("add", name=name, action=action, on_change=on_change)
+
+    def drop(self, name: str = "") -> None:
+        """Remove the sink or a trigger; what it wrote stays."""
+        self._call("drop", name=name)
+
+    def status(self) -> list[SinkStatus]:
+        """Return how far the sinks are, since their query was first answered in that process."""
+        from muntin.engine.sinks.deliveries import SinkStatus
+        from muntin.engine.sinks.delivery_ledger import LogPosition
+        from muntin.engine.sinks.sink_call import SinkCall, SinkRecord
+
+        found = []
+        for fields in self._call("status"):
+            record, position = fields["record"], LogPosition(**fields["position"])
+            call = SinkCall(**{**record["call"], "arguments": tuple(record["call"]["arguments"])})
+            whole = SinkRecord(**{**record, "call": call, "first": tuple(record["first"])})
+            found.append(SinkStatus(**{**fields, "record": whole, "position": position}))
+        return found
+
+    def resume(self, name: str = "") -> None:
+        """Let a sink that stopped itself go on where it was."""
+        self._call("resume", name=name)
+
+    def letters(self, name: str) -> list[DeadLetter]:
+        """Return the rows that a trigger could not deliver."""
+        from muntin.engine.sinks.delivery_ledger import DeadLetter
+
+        return [DeadLetter(**fields) for fields in self._call("letters", name=name)]
+
+    def redeliver(self, name: str) -> int:
+        """Try the rows again that a trigger could not deliver; return how many it could."""
+        return int(self._call("redeliver", name=name))
+
+    def _call(self, method: str, **arguments: object) -> Any:
+        asked = {"id": self.query_id, "method": method, "arguments": arguments}
+        return self.engine.call("sinks", asked)
+
+
+def _record(fields: Mapping[str, Any]) -> QueryRecord:
+    since = fields["since"]
+    pair = None if since is None else (int(since[0]), int(since[1]))
+    return QueryRecord(**{**fields, "tags": tuple(fields["tags"]), "since": pair})

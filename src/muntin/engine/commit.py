@@ -1,0 +1,136 @@
+"""Committing a micro-batch of a stream: what its shards report becomes answers for everybody.
+
+Everything here may happen twice, because Spark repeats a micro-batch that it did not see committed.
+So each step leaves what is there: the file of answers is written once, an acknowledgement is noted
+once, and the next micro-batch is pinned once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from muntin.engine.kept_rows import KeptProgress
+from muntin.operators.shared.program import COMPLETE
+from muntin.operators.shared.row_filters import by_member
+from muntin.spark.exchange.messages import decode
+from muntin.spark.exchange.network_driver import CHOSEN, STREAM
+
+
+@dataclass(frozen=True)
+class StreamProgress:
+    """How far a stream is after a micro-batch, in ticks, and which version it ran."""
+
+    version: int = 0
+    largest: int | None = None
+    reached: int | None = None
+    ended: bool = False
+    rows: int = 0
+
+
+@dataclass
+class MemberCounts:
+    """Rows of a member: those it used and refused, and those of its answers."""
+
+    used: int = 0
+    refused: int = 0
+    late: int = 0
+    between: int = 0
+    answers: int = 0
+
+    def add(self, row: Mapping[str, int | None]) -> None:
+        """Add what a shard reports."""
+        self.used += row["used"] or 0
+        self.late += row["late"] or 0
+        self.refused += (row["refused"] or 0) + (row["late"] or 0)
+        self.between += row["between"] or 0
+        self.answers += row["rows"] or 0
+
+
+@dataclass(frozen=True)
+class BatchReport:
+    """What all shards report about a micro-batch."""
+
+    progress: StreamProgress
+    answers: Mapping[int, pa.Table]
+    counts: Mapping[int, MemberCounts]
+    failed: Mapping[int, str] = field(default_factory=dict)
+    kept: KeptProgress = field(default_factory=lambda: KeptProgress(None, None, None, None))
+    shards: int = 1
+
+
+def read_reports(reports: Sequence[pa.Table]) -> BatchReport:
+    """Bring the reports of the shards of a micro-batch together."""
+    tables: dict[int, list[pa.Table]] = {}
+    counts: dict[int, MemberCounts] = {}
+    failed: dict[int, str] = {}
+    streams: list[Mapping[str, int | None]] = []
+    for report in reports:
+        for row in report.to_pylist():
+            member = row["member"]
+            if member == STREAM:
+                streams.append(row)
+                continue
+            if member == CHOSEN:
+                for own, answer in by_member(decode(row["payload"])):
+                    tables.setdefault(own, []).append(answer)
+                    chosen = counts.setdefault(own, MemberCounts())
+                    chosen.used += answer.num_rows
+                    chosen.answers += answer.num_rows
+                continue
+            counts.setdefault(member, MemberCounts()).add(row)
+            if row["failed"] is not None:
+                failed.setdefault(member, row["failed"])
+            elif row["payload"] is not None:
+                tables.setdefault(member, []).append(decode(row["payload"]))
+    answers = {
+        member: pa.concat_tables(parts) for member, parts in tables.items() if member not in failed
+    }
+    progress = _progress(streams)
+    shards = int(streams[0]["shards"] or 1) if streams else 1
+    return BatchReport(progress, answers, counts, failed, _kept(streams, progress), shards)
+
+
+def _kept(streams: Sequence[Mapping[str, int | None]], now: StreamProgress) -> KeptProgress:
+    """Return what history must know of the progress of the stream."""
+    first = streams[0] if streams else {}
+    return KeptProgress(
+        before=first.get("before"),
+        after=now.reached,
+        largest_before=first.get("largest_before"),
+        largest=now.largest,
+        over=bool(first.get("over")),
+        ended=now.ended,
+        rows=now.rows,
+    )
+
+
+def _progress(streams: Sequence[Mapping[str, int | None]]) -> StreamProgress:
+    """Return the progress of the stream, which every shard has; together they read all rows."""
+    if not streams:
+        return StreamProgress()
+    first = streams[0]
+    return StreamProgress(
+        version=int(first["rows"] or 0),
+        largest=first["largest"],
+        reached=first["reached"],
+        ended=bool(first["ended"]),
+        rows=sum(int(row["used"] or 0) for row in streams),
+    )
+
+
+def with_complete(answers: pa.Table, flat: pa.Table) -> pa.Table:
+    """Return answers that Spark made, with ``complete`` if each of them is one row of ``flat``.
+
+    If Spark chose among the rows, an answer is complete only if all of them are.
+    """
+    if COMPLETE in answers.column_names:
+        return answers
+    if answers.num_rows == flat.num_rows:
+        return answers.append_column(COMPLETE, flat[COMPLETE])
+    all_complete = bool(pc.all(flat[COMPLETE]).as_py())
+    column = pa.repeat(pa.scalar(all_complete), answers.num_rows)
+    return answers.append_column(COMPLETE, column)

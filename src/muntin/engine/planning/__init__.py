@@ -1,0 +1,1 @@
+"""Planning queries that are like others."""

@@ -1,0 +1,124 @@
+"""What a running engine does for clients of other processes: calls by name, over plain values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from muntin.engine.local_server import Served
+from muntin.engine.registry import Registry
+from muntin.engine.registry_records import QueryRecord
+from muntin.errors import EngineError
+
+#: What can be done with the sinks of a query.
+SINK_METHODS = ("add", "drop", "status", "resume", "letters", "redeliver")
+
+
+class ServedEngine(Protocol):
+    """What clients need of an engine."""
+
+    @property
+    def registry(self) -> Registry: ...
+    @property
+    def register(self) -> Callable[..., Any]: ...
+    @property
+    def change(self) -> Callable[..., Any]: ...
+    @property
+    def preview(self) -> Callable[..., Any]: ...
+    @property
+    def settle(self) -> Callable[..., Any]: ...
+    def stage(self, name: str, text: str) -> Any: ...
+    @property
+    def queries(self) -> Callable[..., list[QueryRecord]]: ...
+    def command(self, kind: str, name: str) -> Any: ...
+    def explain(self, name: str) -> str: ...
+    def network(self) -> object: ...
+    def sql(self, text: str) -> pa.Table: ...
+    def process_available(self) -> None: ...
+    def end(self, name: str) -> None: ...
+    def handle(self, id: str, seq: int | None = None) -> Any: ...
+
+
+def served_calls(engine: ServedEngine, stop: Callable[[], None]) -> Mapping[str, Served]:
+    """Return the calls of an engine; ``stop`` lets the process that runs it come to its end."""
+
+    def register(name: str, text: str, options: Mapping[str, object]) -> object:
+        return _reference(engine.register(name, text, **options))
+
+    def change(id: str, text: str, options: Mapping[str, object]) -> object:
+        return _reference(engine.change(id, text, **options))
+
+    def command(kind: str, id: str) -> object:
+        return _reference(engine.command(kind, id))
+
+    def preview(text: str, ttl: str) -> object:
+        return _reference(engine.preview(text, ttl=ttl))
+
+    def stage(id: str, text: str) -> object:
+        return _reference(engine.stage(id, text))
+
+    def settle(id: str, apply: bool) -> object:
+        return _reference(engine.settle(id, apply=apply))
+
+    def keep(id: str, name: str) -> object:
+        return _reference(engine.handle(id).keep(name))
+
+    def record(name: str, generation: int | None = None) -> object:
+        return _record(engine.registry.get(name, generation))
+
+    def queries(options: Mapping[str, object]) -> object:
+        return [_record(query) for query in engine.queries(**options)]
+
+    def wait(id: str, seq: int, timeout: float) -> pa.Table:
+        # As a table, in which a punctuation has its own type.
+        return pa.Table.from_pylist([asdict(engine.handle(id, seq).wait(timeout))])
+
+    def results(id: str, after: int, generation: int | None) -> object:
+        return engine.handle(id).results(after, generation=generation)
+
+    def latest(id: str, generation: int | None) -> object:
+        return engine.handle(id).latest(generation=generation)
+
+    def sinks(id: str, method: str, arguments: Mapping[str, object]) -> object:
+        if method not in SINK_METHODS:
+            raise EngineError(f"sinks have no method {method!r}")
+        value = getattr(engine.handle(id).sinks, method)(**arguments)
+        return [asdict(part) for part in value] if isinstance(value, list) else value
+
+    return {
+        "hello": lambda: {"pid": os.getpid()},
+        "register": register,
+        "change": change,
+        "command": command,
+        "preview": preview,
+        "stage": stage,
+        "settle": settle,
+        "keep": keep,
+        "record": record,
+        "queries": queries,
+        "wait": wait,
+        "results": results,
+        "latest": latest,
+        "invoke": lambda id, timeout=60.0: engine.handle(id).invoke(timeout),
+        "sinks": sinks,
+        "counts": lambda id: asdict(engine.handle(id).counts),
+        "explain": engine.explain,
+        "network": engine.network,
+        "sql": engine.sql,
+        "process_available": engine.process_available,
+        "end": engine.end,
+        "stop": stop,
+    }
+
+
+def _reference(handle: Any) -> dict[str, object]:
+    return {"id": handle.id, "seq": handle.seq}
+
+
+def _record(query: QueryRecord) -> dict[str, object]:
+    """Return a query without its program, which only workers read."""
+    return {**asdict(query), "program": ""}

@@ -1,0 +1,78 @@
+"""A query with an operator and a state of its own: a group with one member."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import pyarrow as pa
+
+from muntin.operators.protocol import InputBatch, LimitedOperator, Operator, State
+from muntin.operators.shared.program import QueryProgram
+from muntin.operators.shared.query_group import (
+    Birth,
+    GroupInput,
+    GroupStep,
+    MemberAnswer,
+    RoutedInput,
+    WantedRows,
+)
+
+
+@dataclass(frozen=True)
+class SingleQuery:
+    """A query that shares nothing but the rows of the stream."""
+
+    program: QueryProgram
+
+    @property
+    def name(self) -> str:
+        return f"q{self.program.member}"
+
+    @property
+    def members(self) -> Sequence[int]:
+        return (self.program.member,)
+
+    @property
+    def operator(self) -> Operator:
+        assert self.program.operator is not None  # filters are in a group of their own
+        return self.program.operator
+
+    @cached_property
+    def inputs(self) -> Sequence[GroupInput]:
+        keys = self.operator.shard_keys
+        return [
+            GroupInput(tuple(names), own.everywhere)
+            for names, own in zip(keys, self.program.inputs, strict=True)
+        ]
+
+    def route(self, rows: pa.Table, wanted: WantedRows) -> Sequence[RoutedInput]:
+        return [self._routed(rows, wanted, source) for source in range(len(self.inputs))]
+
+    def _routed(self, rows: pa.Table, wanted: WantedRows, source: int) -> RoutedInput:
+        mask = wanted.of(self.program.member, source)
+        taken = rows if mask is None else rows.filter(mask)
+        travelling = self.program.inputs[source].columns.evaluate(taken)
+        routed = self.operator.map_sides[source].route(travelling)
+        return RoutedInput(source, routed, {self.program.member: routed.refused})
+
+    def merge(self, source: int, partials: Sequence[pa.Table]) -> pa.Table:
+        return self.operator.map_sides[source].merge(partials)
+
+    def step(
+        self, state: State, inputs: Sequence[InputBatch], births: Mapping[int, Birth], shards: int
+    ) -> GroupStep:
+        operator = self.operator
+        if isinstance(operator, LimitedOperator):
+            operator = operator.among(shards)
+        if not self.program.keyed:
+            inputs = [_of_stream(batch) for batch in inputs]
+        step = operator.step(state, inputs)
+        answer = MemberAnswer(step.results, step.rows)
+        return GroupStep({self.program.member: answer}, step.changes)
+
+
+def _of_stream(batch: InputBatch) -> InputBatch:
+    """Return the input with the punctuation of the whole stream, without that of keys."""
+    return replace(batch, punctuation=replace(batch.punctuation, by_key=None))
