@@ -81,7 +81,7 @@ def windows(source: FileSource | object) -> mt.Plan:
 def test_row_groups_that_are_left_out(tmp_path: Path, condition: str, groups: set[int]) -> None:
     footer = footer_of(written(tmp_path))
     compiled = compile_row_expression(condition, TYPES, zone="UTC", errors="raise")
-    reader = ParquetReader(pa.schema(TYPES.items()), limits=limits_of(compiled))
+    reader = ParquetReader(pa.schema(TYPES.items()), limits=limits_of([compiled]))
     wanted = set(reader.wanted(footer, {}))
     assert wanted == groups
     kept = {group for group in range(4) if any(_kept(compiled, group))}

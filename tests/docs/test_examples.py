@@ -15,12 +15,14 @@ from tests.docs.scripts import ROOT
 
 DOCS = ROOT / "docs"
 PAGES = [
+    DOCS / "concepts" / "engine.md",
     DOCS / "concepts" / "exactness.md",
     DOCS / "concepts" / "filling.md",
     DOCS / "concepts" / "frames.md",
     DOCS / "concepts" / "row-windows.md",
     DOCS / "concepts" / "synopses.md",
     DOCS / "concepts" / "windows.md",
+    DOCS / "how-to" / "engine.md",
     DOCS / "how-to" / "files.md",
     DOCS / "how-to" / "own-framing.md",
     *sorted((DOCS / "concepts" / "frames").glob("*.md")),

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
+from muntin.kernels.hashing import shard_of
 from muntin.operators.progress.progress import Progress
 from muntin.spark.exchange import shards
 from muntin.spark.exchange.messages import Message, decode, encode
-from muntin.spark.exchange.routing import InputRoute, StoredInput
+from muntin.spark.exchange.routing import ShardRoute, StoredInput
 from muntin.spark.exchange.shards import (
     MOST_SHARDS,
     PER_PARTITION,
@@ -19,6 +21,7 @@ from muntin.spark.exchange.shards import (
     shard_labels,
     shards_here,
 )
+from muntin.spark.exchange.split_rows import split
 
 OF_SESSION = "spark.sql.shuffle.partitions"
 OF_CHECKPOINT = "spark.sql.streaming.internal.stateStore.partitions"
@@ -58,7 +61,7 @@ def test_a_stream_has_a_shard_for_each_partition(
 @pytest.mark.parametrize("everywhere", [False, True])
 def test_each_shard_takes_its_rows_of_a_stored_input(everywhere: bool) -> None:
     unused: Any = None
-    route = InputRoute(0, unused, ("k0",), unused, PER_PARTITION, everywhere)
+    route = ShardRoute(0, ("k0",), unused, PER_PARTITION, everywhere)
     table = pa.table({"k0": pa.array([*"abcdefgh"])})
     sent = [
         Message(0, -1, 0, 0, "end"),
@@ -84,3 +87,26 @@ def test_each_shard_takes_its_rows_of_a_stored_input(everywhere: bool) -> None:
     assert len(keys) == 3
     refused = [m.n for messages in got.values() for m in messages if m.kind == "refused:late"]
     assert refused == [2]
+
+
+@pytest.mark.parametrize("run", [1, 3, 200])
+@pytest.mark.parametrize(
+    "keys",
+    [
+        [pa.array([3, None, 1, 2, 5, 4], pa.int32())],
+        [pa.array(["a", "", None, "b", "c", "d"])],
+        [pa.array([0.0, -0.0, float("nan"), None, 1.0, 2.0])],
+        [pa.array([1, 1, 2, 2, None, 3]), pa.array(["a", "b", "a", "b", "b", "a"])],
+    ],
+)
+def test_runs_of_a_key_go_where_its_rows_go_one_by_one(keys: list[pa.Array], run: int) -> None:
+    """Keys come again in later runs, and rows of a shard stay in their order."""
+    rows = np.tile(np.repeat(np.arange(6), run), 2)
+    table = pa.table({f"k{at}": key.take(pa.array(rows)) for at, key in enumerate(keys)})
+    names = table.column_names
+    table = table.append_column("row", pa.array(np.arange(len(rows))))
+    shard = shard_of([table[name].combine_chunks() for name in names], len(rows), 3)
+    parts = dict(split(table, names, 3))
+    assert list(parts) == sorted(set(shard.tolist()))
+    for number, part in parts.items():
+        assert part["row"].to_pylist() == np.flatnonzero(shard == number).tolist()

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-NAMES = ("freeway", "freezer", "nexmark", "router")
+NAMES = ("freeway", "freezer", "nexmark", "router", "traffic_desk")
 
 
 def test_every_example_has_a_short_and_a_full_version() -> None:
@@ -27,6 +27,7 @@ def test_every_example_has_a_short_and_a_full_version() -> None:
         ("freezer", "warmest"),
         ("nexmark", "average"),
         ("router", "updates"),
+        ("traffic_desk", "slowest"),
     ],
 )
 def test_a_short_version_shows_results(

@@ -24,7 +24,7 @@ FOLDERS = ("src", "tests", "docs", "examples", "benchmarks")
 MISSING = re.compile(
     r"\b(?P<name>(?:frames|window-ids?|panes|prior-art|promising-tuples)\.txt|"
     r"prior-art-spec-\d\.md|(?:design|findings|engine|house|style)\.md)\b"
-    r"|(?:\.\./|/)shared/(?!data\b)"
+    r"|(?:\.\./|(?<!operators)/)shared/(?!data\b)"
 )
 CODE = r"(?<![\w-])(FJ|AU|CQ|EH|PS|AV|CA|CL|RW)-(\d+)\b"
 RANGE = re.compile(rf"{CODE}\s+to\s+{CODE}")

@@ -24,7 +24,10 @@ def test_every_error_is_ours_and_also_what_a_caller_would_catch() -> None:
         errors.CannotEvaluate: ValueError,
         errors.RowError: ArithmeticError,
         errors.ActionError: RuntimeError,
+        errors.SpoolError: OSError,
         errors.QueryFailedError: RuntimeError,
+        errors.EngineError: RuntimeError,
+        errors.UnknownQueryError: LookupError,
     }
     ours = {
         kind

@@ -47,7 +47,7 @@ def plan(case: Case, left: mt.Stream, right: mt.Stream) -> mt.Plan:
             key=key,
             tiebreak=["s", "n"],
         ).plan()
-    where = None if case.sign is None else f"right.v {case.sign} left.v"
+    where = None if case.sign is None else f"left.v {case.sign} right.v"
     if isinstance(case.spec, Distance):
         within, direction = case.spec.within, case.spec.direction
         given_ = {"how": case.spec.how, "direction": direction, "key": key, "where": where}

@@ -1,12 +1,16 @@
-"""A specification, which prints itself as the papers write it, is what its text is read as."""
+"""A specification, which prints itself as the papers write it, is what its text is read as.
+
+So are the clauses that are for an engine.
+"""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muntin.parser.parse import parse_query
-from muntin.parser.statements import Windowing
+from muntin.parser.engine_statements import EngineQueryClause, EngineStreamClause
+from muntin.parser.parse import parse, parse_query
+from muntin.parser.statements import CreateQuery, CreateStream, Windowing
 from muntin.specs.lengths import Duration, Length, Number, parse_length
 from muntin.specs.row_windows import Landmarks, RowWindow, Session, SlideOnWindow, TupleWindow
 from muntin.specs.windows import Landmark, Window
@@ -108,3 +112,45 @@ def test_every_relation_has_a_name_of_its_own() -> None:
     part = "SELECT 'w1 w3' AS a, count(*) AS n FROM t [TUMBLING 5 WATTR x]"
     query = parse_query(" UNION ALL ".join([part] * 5))
     assert list(query.windowings) == ["w0", "w2", "w4", "w5", "w6"]
+
+
+texts = st.text(st.characters(exclude_categories=["C"]), max_size=20)
+values = st.one_of(texts, st.integers(), st.floats(allow_nan=False, allow_infinity=False))
+queries_of_engines = st.builds(
+    EngineQueryClause,
+    start=st.one_of(st.none(), st.sampled_from(["now", "history"]), values),
+    until=st.one_of(st.none(), values),
+    owner=st.one_of(st.none(), texts),
+    tags=st.lists(texts, max_size=3).map(tuple),
+    every=st.one_of(st.none(), durations.map(str)),
+    emit=st.sampled_from([None, "final", "early"]),
+    description=st.one_of(st.none(), texts),
+)
+streams_of_engines = st.builds(
+    EngineStreamClause,
+    keep=st.one_of(st.none(), durations.map(str), counts.map(str)),
+    grain=st.one_of(st.none(), durations.map(str), counts.map(str)),
+    carry=st.one_of(st.none(), st.lists(names, min_size=1, max_size=3).map(tuple)),
+)
+
+
+@given(queries_of_engines)
+def test_what_an_engine_is_to_do_with_a_query(clause: EngineQueryClause) -> None:
+    (created,) = parse(f"CREATE QUERY q {clause} AS SELECT 1")
+    assert isinstance(created, CreateQuery)
+    assert created.engine == clause
+    (again,) = parse(str(created))
+    assert again == created
+    given = {name: value for name, value in vars(clause).items() if value and name != "places"}
+    assert {name: value for name, value in created.engine.arguments.items() if value} == given
+
+
+@given(streams_of_engines)
+def test_what_an_engine_is_to_do_with_a_stream(clause: EngineStreamClause) -> None:
+    (created,) = parse(f"CREATE STREAM t FROM csv('x') ON ts {clause}")
+    assert isinstance(created, CreateStream)
+    assert created.engine == clause
+    assert parse(str(created)) == (created,)
+    assert set(created.engine.arguments) == {
+        name for name in ("keep", "grain", "carry") if getattr(clause, name) is not None
+    }

@@ -150,3 +150,30 @@ def test_what_is_refused(name: str, argument: str, says: str) -> None:
 def test_attempts() -> None:
     with pytest.raises(ArgumentError, match="attempts=0 cannot be used"):
         action_of("webhook", ["http://x"], {"attempts": 0})
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'sh -c "echo {x}"',
+        "sh -c {x}",
+        "/bin/sh -ec 'echo {x}'",
+        "env A=1 bash --command 'echo {x}'",
+        "timeout 5 python3 -c 'print({x})'",
+        "perl -e '{x}'",
+        "awk '{x}'",
+        "sh -c -x 'echo {x}'",
+        "python3.11 -W ignore -c 'print({x})'",
+    ],
+)
+def test_a_value_never_becomes_code(line: str) -> None:
+    with pytest.raises(ArgumentError, match=r"would read the value of .* as code"):
+        action_of("command", [line], {})
+
+
+def test_a_value_is_a_word_after_the_code(tmp_path: Path) -> None:
+    """The advice of the message works, with a value that would be code."""
+    written = tmp_path / "out"
+    run = action_of("command", [f"sh -c 'echo \"$1\" > {written}' sh {{x}}"], {})
+    run(json.dumps({"x": "$(touch /never); `id`"}))
+    assert written.read_text() == "$(touch /never); `id`\n"

@@ -1,0 +1,138 @@
+"""A stream of the engine in memory: the network of queries without Spark, with several shards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from muntin.operators.progress.progress import Progress, ProgressMessages
+from muntin.operators.protocol import MemoryState, ScopedState
+from muntin.operators.shared.network import QueryNetwork, Seed, StreamRule
+from muntin.operators.shared.program import QueryProgram
+from muntin.operators.shared.row_filters import by_member
+from muntin.spark.exchange.network_driver import shard_of_group
+from muntin.spark.exchange.routing import split_by_shard
+
+
+@dataclass
+class Answered:
+    """The answers, failures and row counts of a micro-batch, by member."""
+
+    answers: dict[int, pa.Table]
+    failed: dict[int, str]
+    used: dict[int, int]
+    refused: dict[int, int]
+
+
+@dataclass
+class MemoryStream:
+    """Runs micro-batches of rows on the programs of a version.
+
+    ``seeds`` returns the state with which a query begins in a shard.
+    """
+
+    rule: StreamRule
+    shards: int
+    states: list[MemoryState] = field(default_factory=list)
+    seeds: Callable[[int, str], Seed] | None = None
+    progress: list[Progress] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.states = self.states or [MemoryState() for _ in range(self.shards)]
+        self.progress = self.progress or [Progress() for _ in range(self.shards)]
+
+    def run(
+        self,
+        tasks: Sequence[pa.Table],
+        programs: Sequence[QueryProgram],
+        *,
+        ended: bool = False,
+        micro_batch: int = 0,
+    ) -> Answered:
+        """Run a micro-batch whose rows are read by several tasks."""
+        network = QueryNetwork(self.rule, tuple(programs))
+        arrived: list[dict[tuple[str, int], list[pa.Table]]] = [{} for _ in range(self.shards)]
+        seen: list[int | None] = []
+        everywhere: list[pa.Table] = []
+        keyed: list[list[pa.Table]] = [[] for _ in range(self.shards)]
+        chosen: list[list[pa.Table]] = [[] for _ in range(self.shards)]
+        done = Answered({}, {}, {}, {})
+        for rows in tasks:
+            routed = network.route(rows)
+            seen.append(routed.progress)
+            if routed.observed.everywhere is not None:
+                everywhere.append(routed.observed.everywhere)
+            if routed.observed.keyed is not None:
+                for shard, table in self._split("", routed.observed.keyed, ("k0",), False):
+                    keyed[shard].append(table)
+            for group, part in routed.parts:
+                own = network.groups[group].inputs[part.source]
+                split = self._split(group, part.routed.partial, own.shard_keys, own.everywhere)
+                for shard, table in split:
+                    arrived[shard].setdefault((group, part.source), []).append(table)
+                for member, refused in part.refused.items():
+                    _add(done.refused, member, sum(refused.values()))
+            chosen[len(seen) % self.shards] += routed.answers
+            done.failed |= routed.failed
+        for shard in range(self.shards):
+            heard = ProgressMessages(
+                seen=seen, ended=ended, everywhere=everywhere, keyed=keyed[shard]
+            )
+            brought = (arrived[shard], chosen[shard])
+            self._step(network, shard, brought, heard, done, micro_batch)
+        done.answers = {m: t for m, t in done.answers.items() if m not in done.failed}
+        return done
+
+    def _split(
+        self, group: str, table: pa.Table, keys: Sequence[str], everywhere: bool
+    ) -> list[tuple[int, pa.Table]]:
+        if keys or everywhere or not table.num_rows:
+            return [*split_by_shard(table, keys, self.shards, everywhere)]
+        return [(shard_of_group(group, self.shards), table)]
+
+    def _step(
+        self,
+        network: QueryNetwork,
+        shard: int,
+        brought: tuple[Mapping[tuple[str, int], Sequence[pa.Table]], Sequence[pa.Table]],
+        heard: ProgressMessages,
+        done: Answered,
+        micro_batch: int,
+    ) -> None:
+        state, before = self.states[shard], self.progress[shard]
+        advanced = self.rule.punctuator.advance(ScopedState(state, ""), before, heard)
+        planted = self.seeds
+        arrived, chosen = brought
+        step = network.step(
+            state,
+            arrived,
+            advanced.punctuation,
+            before.largest,
+            shard,
+            self.shards,
+            None if planted is None else lambda name: planted(shard, name),
+            chosen,
+            micro_batch,
+        )
+        state.apply({**step.changes, **advanced.changes})
+        self.progress[shard] = advanced.progress
+        done.failed |= step.failed
+        for table in step.chosen:
+            for member, own in by_member(table):
+                _append(done.answers, member, own)
+                _add(done.used, member, own.num_rows)
+        for member, table in step.answers.items():
+            _append(done.answers, member, table)
+        for member, counts in step.counts.items():
+            _add(done.used, member, sum(part.used for part in counts))
+            _add(done.refused, member, sum(part.late for part in counts))
+
+
+def _add(totals: dict[int, int], member: int, count: int) -> None:
+    totals[member] = totals.get(member, 0) + count
+
+
+def _append(tables: dict[int, pa.Table], member: int, table: pa.Table) -> None:
+    tables[member] = pa.concat_tables([tables[member], table]) if member in tables else table
