@@ -10,6 +10,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from benchmarks.cold import short_questions
+from benchmarks.engine import on_spark, predicates, result_log
+from benchmarks.engines import in_one_process
 from benchmarks.frames import (
     figure10,
     fill,
@@ -34,6 +36,8 @@ ROOT = Path(__file__).resolve().parents[1]
 BENCHMARKS: Mapping[str, Callable[[SparkSession, bool], Report]] = {
     "arrow_scan": arrow_scan.run,
     "asof": asof.run,
+    "engine": on_spark.run,
+    "engines": in_one_process.run,
     "batch_overlap": batch_overlap.run,
     "by_tuple": by_tuple.run,
     "correlated": correlated.run,
@@ -58,6 +62,8 @@ WITHOUT_SPARK: Mapping[str, Callable[[bool], Report]] = {
     "frame_kernels": kernels.run,
     "frame_overlap": overlap.run,
     "frame_reduction": reduction.run,
+    "predicates": predicates.run,
+    "result_log": result_log.run,
     "short_questions": short_questions.run,
 }
 #: Benchmarks of growth take long, and run only with ``--growth`` or by name.

@@ -6,6 +6,7 @@ from drawing import BLUE, GREEN, GREY, ORANGE, PLAIN, TEAL, Canvas, write
 
 #: From the top: a room may import those below it.
 ROOMS = [
+    ("engine", "many queries over one stream, registered while it runs", BLUE),
     ("session", "names, running a text of SQL, outputs, triggers", BLUE),
     ("planner", "statements become plans; EXPLAIN; what is bounded", BLUE),
     ("spark", "drives operators; knows PySpark, as no room below does", GREEN),
@@ -19,10 +20,10 @@ ROOMS = [
 #: Rooms beside the others, what they hold and what they import: at the height of which room.
 BESIDE = [
     ("cli", "the commands; every room", 0, PLAIN),
-    ("parser", "SQL text to statements; specs, errors", 1, BLUE),
-    ("testing", "replay and assertions; spark and below", 2, PLAIN),
-    ("simulate", "freeways, routers, stores ...; errors", 3, PLAIN),
-    ("reference", "slow and obvious: the oracle; specs, errors", 4, TEAL),
+    ("parser", "SQL text to statements; specs, errors", 2, BLUE),
+    ("testing", "replay and assertions; spark and below", 3, PLAIN),
+    ("simulate", "freeways, routers, stores ...; errors", 4, PLAIN),
+    ("reference", "slow and obvious: the oracle; specs, errors", 5, TEAL),
 ]
 OPERATORS = [
     "protocol",
@@ -35,6 +36,7 @@ OPERATORS = [
     "join",
     "resample",
     "build",
+    "shared",
 ]
 SPARK = [
     "columns",
@@ -57,7 +59,7 @@ def rooms() -> str:
         "The rooms of src/muntin in layers, each above the rooms that it may import, and the "
         "sub-rooms of operators and spark in the same order.",
         860,
-        660,
+        706,
     )
     canvas.head("src/muntin: a room imports those below it", mono=False)
     for place, (name, words, colours) in enumerate(ROOMS):
@@ -70,10 +72,10 @@ def rooms() -> str:
         canvas.box(496, y, 340, TALL, colours)
         canvas.text(510, y + 23, name, size=14, bold=True, mono=True)
         canvas.text(592, y + 22, words)
-    canvas.line((480, TOP), (480, TOP + 8 * STEP + TALL), tip=True)
-    canvas.text(496, TOP + 5 * STEP + 23, "imports point down", fill=GREY)
-    canvas.text(496, TOP + 6 * STEP + 10, "beside: what a room holds; what it imports", fill=GREY)
-    strips = ((520, "operators/", OPERATORS, ORANGE), (592, "spark/", SPARK, GREEN))
+    canvas.line((480, TOP), (480, TOP + 9 * STEP + TALL), tip=True)
+    canvas.text(496, TOP + 6 * STEP + 23, "imports point down", fill=GREY)
+    canvas.text(496, TOP + 7 * STEP + 10, "beside: what a room holds; what it imports", fill=GREY)
+    strips = ((566, "operators/", OPERATORS, ORANGE), (638, "spark/", SPARK, GREEN))
     for y, name, parts, colours in strips:
         canvas.text(24, y, f"{name}  from the left: each imports those before it", bold=True)
         x = 24.0

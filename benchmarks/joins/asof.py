@@ -17,7 +17,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import muntin as mt
 from benchmarks.measure import MUNTIN, RUNS, Report, Table, Target, medians, printed, turns
@@ -102,29 +102,42 @@ def _rows(chance: np.random.Generator, count: int) -> dict[str, object]:
     }
 
 
-def with_muntin(spark: SparkSession, files: Files) -> None:
+def joined_by_muntin(spark: SparkSession, files: Files) -> DataFrame:
     trades, quotes = (
         mt.stream(mt.parquet(spark, path), on="ts", by="symbol")
         for path in (files.trades, files.quotes)
     )
-    trades.asof(quotes).df.write.mode("overwrite").parquet(str(files.fresh(MUNTIN)))
+    return trades.asof(quotes).df
+
+
+def joined_by_polars(files: Files) -> pl.LazyFrame:
+    trades, quotes = (pl.scan_parquet(path) for path in (files.trades, files.quotes))
+    quotes = quotes.with_columns(right_ts=pl.col("ts"))
+    return trades.join_asof(quotes, on="ts", by="symbol", check_sortedness=False)
+
+
+def joined_by_duckdb(files: Files) -> str:
+    """Return the query."""
+    return (
+        "SELECT t.*, q.ts AS right_ts, q.bid, q.ask "
+        f"FROM '{files.trades}' t ASOF LEFT JOIN '{files.quotes}' q "
+        "ON t.symbol = q.symbol AND t.ts >= q.ts"
+    )
+
+
+def with_muntin(spark: SparkSession, files: Files) -> None:
+    joined = joined_by_muntin(spark, files)
+    joined.write.mode("overwrite").parquet(str(files.fresh(MUNTIN)))
 
 
 def with_polars(files: Files) -> None:
-    trades, quotes = (pl.scan_parquet(path) for path in (files.trades, files.quotes))
-    quotes = quotes.with_columns(right_ts=pl.col("ts"))
-    joined = trades.join_asof(quotes, on="ts", by="symbol", check_sortedness=False)
-    joined.collect().write_parquet(files.fresh(POLARS) / "part.parquet")
+    joined_by_polars(files).collect().write_parquet(files.fresh(POLARS) / "part.parquet")
 
 
 def with_duckdb(files: Files) -> None:
     with duckdb.connect(config={"threads": os.cpu_count() or 1}) as connection:
-        connection.execute(
-            "COPY (SELECT t.*, q.ts AS right_ts, q.bid, q.ask "
-            f"FROM '{files.trades}' t ASOF LEFT JOIN '{files.quotes}' q "
-            "ON t.symbol = q.symbol AND t.ts >= q.ts) "
-            f"TO '{files.fresh(DUCKDB) / 'part.parquet'}' (FORMAT parquet)"
-        )
+        place = files.fresh(DUCKDB) / "part.parquet"
+        connection.execute(f"COPY ({joined_by_duckdb(files)}) TO '{place}' (FORMAT parquet)")
 
 
 def must_agree(files: Files, names: list[str]) -> None:

@@ -1,0 +1,1 @@
+"""Benchmarks of the engine: many continuous queries over one stream."""

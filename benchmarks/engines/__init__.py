@@ -1,0 +1,1 @@
+"""Muntin beside engines that run in one process: Polars and DuckDB."""
