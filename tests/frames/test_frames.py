@@ -342,7 +342,9 @@ def test_refused_rows_say_why(spark: SparkSession) -> None:
 
 def test_rows_that_tie_end_the_query(spark: SparkSession) -> None:
     tied = rows((1, 1), (2, 1), (2, 7))
-    says = r"TieError: key 'a' has more than one row at 2, .*ties='first' or ties='last'"
+    says = (
+        r"TieError: key 'a' has more than one row at 2, .*ties='refuse', .*ties='first' or 'last'"
+    )
     framed = mt.stream(spark.createDataFrame(tied, SCHEMA), "x", "k").frames(mt.threshold("v < 5"))
     with pytest.raises(PythonException, match=says):
         framed.df.collect()
@@ -596,7 +598,11 @@ def of(kind: Any, **properties: Any) -> Callable[[DataFrame], Any]:
         ),
         (of(mt.aggregate("max(x) - min(name) > 3")), TypeError, "needs a number .* type string"),
         # Expressions that are not conditions.
-        (of(mt.threshold(7)), mt.ArgumentError, "where=7 .*SQL text or a PySpark column"),
+        (
+            lambda df: of(mt.threshold(7))(df),
+            mt.ArgumentError,
+            "where=7 .*SQL text or a PySpark column",
+        ),
         (of(mt.threshold("max(x) > 1")), mt.ExpressionError, "aggregate cannot stand in a cond"),
         (of(mt.threshold("x > ")), mt.ExpressionError, r"not SQL that can be read.*\^"),
         (of(FLAG, missing="satisfies"), mt.ArgumentError, "'break', 'satisfy', 'carry', or a cond"),
