@@ -208,7 +208,7 @@ ONE = "write one expression, such as 'max(speed) AS hi'"
 QUERY = "write an expression, not a query"
 SUBQUERY = "a subquery cannot stand in an aggregate"
 OVER = "OVER has no place here: the window is the one this is aggregated over"
-DISTINCT = "DISTINCT stands in count(DISTINCT x) and in no other aggregate"
+DISTINCT = "DISTINCT stands in count(DISTINCT x), sum and avg, and in no other aggregate"
 ORDER = "ORDER BY has no place here: first and last go by the stream's `on`"
 NESTED = "an aggregate cannot stand inside another"
 NULLS = "IGNORE NULLS and RESPECT NULLS belong to first and last"
@@ -236,10 +236,11 @@ RESERVED = "column '{}' has a name that Muntin uses for itself; rename it"
         ("sum(a) FILTER (WHERE a IN (SELECT 1))", SUBQUERY),
         ("max(a) OVER ()", OVER),
         ("max(a) OVER (PARTITION BY b ORDER BY c)", OVER),
-        ("sum(DISTINCT a) + 1", DISTINCT),
+        ("max(DISTINCT a) + 1", DISTINCT),
+        ("sum(DISTINCT a, b)", "sum(DISTINCT ...) takes 1 argument"),
         ("median(DISTINCT a)", DISTINCT),
         ("collect_list(DISTINCT a)", DISTINCT),
-        ("count(DISTINCT sum(DISTINCT a))", DISTINCT),
+        ("count(DISTINCT max(DISTINCT a))", DISTINCT),
         ("count(DISTINCT (SELECT 1))", SUBQUERY),
         ("count(DISTINCT a, b)", "count(DISTINCT ...) takes 1 argument"),
         ("count(DISTINCT max(a))", NESTED),
@@ -278,7 +279,7 @@ RESERVED = "column '{}' has a name that Muntin uses for itself; rename it"
         ("*", NONE),
         ("abs(speed)", NONE),
         ("'max(a)'", NONE),
-        ("max_by(a, b)", f"{NONE} (did you mean 'max'?)"),
+        ("regr_slope(a, b)", NONE),
         (
             "mex(speed)",
             f"{NONE}: mex is not an aggregate Muntin knows (did you mean 'max'?)",

@@ -33,6 +33,13 @@ READ: dict[str, tuple[Callable[[], Column], str]] = {
     "median(v)": (lambda: F.median(V), "median(v)"),
     "bool_or((v > 2))": (lambda: F.bool_or(F.col(V) > 2), "bool_or(v > 2)"),
     "max((v * 0.5))": (lambda: F.max(F.col(V) * 0.5), "max(v * 0.5D)"),
+    "sum(DISTINCT v)": (lambda: F.sum_distinct(V), "sum(DISTINCT v)"),
+    "max_by(v, s)": (lambda: F.max_by(V, "s"), "max_by(v, s)"),
+    "corr(v, v)": (lambda: F.corr(V, V), "corr(v, v)"),
+    "kurtosis(v)": (lambda: F.kurtosis(V), "kurtosis(v)"),
+    "bit_xor(v)": (lambda: F.bit_xor(V), "bit_xor(v)"),
+    "any_value(v)": (lambda: F.any_value(V), "any_value(v)"),
+    "texts": (lambda: F.listagg("s", F.lit("; ")).alias("texts"), "listagg(s, '; ')"),
     "max(upper(s))": (lambda: F.max(F.upper("s")), "max(upper(s))"),
     "a b": (lambda: F.sum(V).alias("a b"), "sum(v)"),
     "(max(v) - min(v))": (lambda: F.max(V) - F.min(V), "max(v) - min(v)"),
@@ -46,14 +53,13 @@ READ: dict[str, tuple[Callable[[], Column], str]] = {
     ),
 }
 REFUSED: dict[str, tuple[Callable[[], Column], str]] = {
-    "sum distinct": (lambda: F.sum_distinct(V), r"sum\(DISTINCT v\): DISTINCT stands in count"),
     "two columns": (lambda: F.countDistinct(V, "s"), r"count\(DISTINCT v, s\): .* 1 argument"),
-    "unknown": (lambda: F.max_by(V, "s"), "max_by"),
+    "unknown": (lambda: F.regr_slope(V, V), "regr_slope"),
     "no such column": (lambda: F.max("speed"), "Spark says: .*speed"),
     "no aggregate": (lambda: F.col(V) + 1, "Spark says: .*"),
     "a column with a blank": (lambda: F.max("a b"), "does not say all"),
     "a share": (lambda: F.percentile(V, 0.5), r"mt\.quantile\(\.\.\.\)"),
-    "a moment": (lambda: F.skewness(V), "skewness"),
+    "a histogram": (lambda: F.histogram_numeric(V, F.lit(3)), "histogram_numeric"),
 }
 
 

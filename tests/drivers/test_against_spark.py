@@ -171,6 +171,61 @@ def test_variance_agrees_with_spark_to_sparks_own_rounding(rows: DataFrame) -> N
                 assert muntin == other
 
 
+def test_moments_agree_with_spark_to_sparks_own_rounding(rows: DataFrame) -> None:
+    texts = [
+        *(f"{f}(double, whole) AS {f}" for f in ("covar_pop", "covar_samp", "corr")),
+        *(f"{f}(double) AS {f}" for f in ("skewness", "kurtosis")),
+    ]
+    ours = by_muntin(rows, "ts", 120, 30, *texts).orderBy("k", "window_start").collect()
+    theirs = by_spark(rows, "ts", 120, 30, *texts).orderBy("k", "window_start").collect()
+    assert len(ours) == len(theirs) > 50
+    for our, their in zip(ours, theirs, strict=True):
+        for name in our.asDict():
+            if isinstance(our[name], float) and isinstance(their[name], float):
+                assert our[name] == pytest.approx(their[name], rel=1e-9, abs=1e-9)
+            else:
+                assert our[name] == their[name]
+
+
+def test_bits_distinct_sums_and_values_by_another_are_sparks(spark: SparkSession) -> None:
+    data = [(x, x * 37 % 11, x * x % 7, None if x % 5 == 0 else f"s{x % 3}") for x in range(40)]
+    df = spark.createDataFrame(data, "x INT, v INT, w TINYINT, s STRING")
+    texts = ["bit_and(v) AS a", "bit_or(w) AS o", "bit_xor(v) AS e", "sum(DISTINCT w) AS s"]
+    texts += ["avg(DISTINCT v) AS m", "max_by(x, v * 100 + x) AS hi", "min_by(s, x) AS lo"]
+    ours = mt.stream(df, on="x").tumbling(8).agg(*texts)
+    theirs = df.groupBy(F.expr("x div 8")).agg(*map(F.expr, texts)).drop("(x div 8)")
+    assert ours.drop("window_start", "window_end").schema.simpleString() == (
+        theirs.schema.simpleString()
+    )
+    assert_same_rows(ours.drop("window_start", "window_end").collect(), theirs.collect())
+    joined = mt.stream(df, on="x").tumbling(8).agg("listagg(s, ', ') AS texts").first()
+    assert joined is not None and joined.texts == "s1, s2, s0, s1, s0, s1"
+
+
+def test_nothing_varies_and_what_is_not_finite_as_in_spark(spark: SparkSession) -> None:
+    nan, infinite = float("nan"), float("inf")
+    pairs = [
+        *[(0, 1.0, 2.0)],
+        *[(10, 1.0, 2.0), (11, 1.0, 3.0)],
+        *[(20, None, 2.0), (21, 3.0, None)],
+        *[(30, nan, 2.0), (31, 1.0, 3.0), (32, 2.0, 5.0)],
+        *[(40, infinite, 2.0), (41, 1.0, 3.0), (42, 2.0, 5.0)],
+        *[(50, 1.0, 1.0), (51, 2.0, 3.0), (52, 4.0, 4.0), (53, 9.0, None)],
+    ]
+    df = spark.createDataFrame(pairs, "at INT, x DOUBLE, y DOUBLE")
+    texts = [f"{f}(x, y) AS {f}" for f in ("covar_pop", "covar_samp", "corr")]
+    texts += [f"{f}(x) AS {f}" for f in ("skewness", "kurtosis")]
+    ours = mt.stream(df, on="at").tumbling(10).agg(*texts).orderBy("window_start").collect()
+    theirs = df.groupBy(F.expr("at div 10 AS ten")).agg(*map(F.expr, texts)).orderBy("ten")
+    for our, their in zip(ours, theirs.collect(), strict=True):
+        for text in texts:
+            name = text.split(" AS ")[1]
+            if their[name] is None:
+                assert our[name] is None, name
+            else:
+                assert our[name] == pytest.approx(their[name], rel=1e-12, nan_ok=True), name
+
+
 def test_nan_and_infinity_follow_spark(spark: SparkSession) -> None:
     start = datetime(2026, 1, 1)
     values = [1.0, float("nan"), float("inf"), -float("inf"), None, -0.0]

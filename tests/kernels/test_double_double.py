@@ -187,4 +187,4 @@ def test_a_pair_minus_a_square(high: float, root: float, part: float, root_part:
     of = array(root), array(root_part * root * 2.0**-53)
     exact = fraction(pair) - fraction(of) ** 2
     size = abs(fraction(pair)) + fraction(of) ** 2
-    assert abs(fraction(dd.minus_square(pair, of)) - exact) <= 20 * U**2 * size
+    assert abs(fraction(dd.minus_product(pair, of, of)) - exact) <= 20 * U**2 * size

@@ -138,6 +138,10 @@ def _edge(name: str, function: Callable[[list[Any]], Any]) -> Meaning:
     return lambda rows: function([(row["on"], row[name]) for row in rows])
 
 
+def _pairs(function: str, *names: str) -> Meaning:
+    return lambda rows: aggregates.OF_PAIRS[function]([(r[names[0]], r[names[1]]) for r in rows])
+
+
 def _known(rows: Sequence[Row], name: str = "v") -> list[Any]:
     return [row[name] for row in rows if row[name] is not None]
 
@@ -307,6 +311,41 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
             text="top_k(s, 2)",
         ),
     ),
+    "any_value": (Example(mt.any_value("s"), _edge("s", aggregates.first), text="any_value(s)"),),
+    "max_by": (Example(mt.max_by("s", "v"), _pairs("max_by", "s", "v"), text="max_by(s, v)"),),
+    "min_by": (Example(mt.min_by("v", "s"), _pairs("min_by", "v", "s"), text="min_by(v, s)"),),
+    "listagg": (
+        Example(
+            mt.listagg("s", ", "),
+            _edge("s", lambda places: aggregates.listagg(places, ", ")),
+            text="string_agg(s, ', ')",
+        ),
+    ),
+    "covar_pop": (
+        Example(mt.covar_pop("v", "i"), _pairs("covar_pop", "v", "i"), text="covar_pop(v, i)"),
+    ),
+    "covar_samp": (
+        Example(mt.covar_samp("i", "v"), _pairs("covar_samp", "i", "v"), text="covar_samp(i, v)"),
+    ),
+    "corr": (Example(mt.corr("v", "i"), _pairs("corr", "v", "i"), text="corr(v, i)"),),
+    **{
+        name: (
+            Example(
+                getattr(mt, name)(column),
+                _column(column, aggregates.FUNCTIONS[name]),
+                text=f"{name.replace('_distinct', '')}({distinct}{column})",
+            ),
+        )
+        for name, column, distinct in (
+            ("skewness", "v", ""),
+            ("kurtosis", "i", ""),
+            ("bit_and", "i", ""),
+            ("bit_or", "i", ""),
+            ("bit_xor", "i", ""),
+            ("sum_distinct", "i", "DISTINCT "),
+            ("avg_distinct", "v", "DISTINCT "),
+        )
+    },
     "any": (Example(mt.any("b"), _column("b", aggregates.any_true), text="any(b)"),),
     "all": (Example(mt.all("b"), _column("b", aggregates.all_true), text="every(b)"),),
     "count_if": (

@@ -112,5 +112,7 @@ DECIDE = {
     *("count", "count_if", "sum", "avg", "max", "last", "any", "all"),
     *("var_samp", "var_pop", "stddev_samp", "stddev_pop", "weighted_avg"),
     *("approx_count_distinct", "approx_percentile", "Squares"),
-    *("median", "quantile", "count_distinct", "count(*) FILTER"),
+    *("median", "quantile", "count_distinct", "count(*) FILTER", "sum_distinct", "avg_distinct"),
+    *("min_by", "covar_pop", "covar_samp", "corr", "skewness", "kurtosis"),
+    *("bit_and", "bit_or", "bit_xor"),
 }

@@ -96,6 +96,21 @@ CALLS: tuple[Called, ...] = (
     ("collect_set", (0,), ()),
     ("heavy_hitters", (2,), (0.4,)),
     ("top_k", (2,), (2,)),
+    ("any_value", (2,), ()),
+    ("max_by", (2, 0), ()),
+    ("min_by", (4, 2), ()),
+    ("listagg", (2,), (", ",)),
+    ("sum_distinct", (1,), ()),
+    ("sum_distinct", (0,), ()),
+    ("avg_distinct", (4,), ()),
+    ("bit_and", (1,), ()),
+    ("bit_or", (1,), ()),
+    ("bit_xor", (1,), ()),
+    ("covar_pop", (0, 0), ()),
+    ("covar_samp", (0, 0), ()),
+    ("corr", (0, 0), ()),
+    ("skewness", (0,), ()),
+    ("kurtosis", (0,), ()),
 )
 #: Calls that together read every slot.
 EVERY_SLOT: tuple[Called, ...] = tuple(
@@ -120,21 +135,29 @@ def evaluators(calls: Sequence[Called] = CALLS) -> dict[str, Evaluate]:
     """Return the reference function of each call, over the rows of a window."""
     by_name: dict[str, Evaluate] = {}
     for place, (function, slots, options) in enumerate(calls):
-        by_name[f"r{place}"] = _evaluator(function, SLOTS[slots[0]] if slots else None, options)
+        by_name[f"r{place}"] = _evaluator(function, [SLOTS[slot] for slot in slots], options)
     return by_name
 
 
-def _evaluator(function: str, slot: str | None, options: tuple[Any, ...]) -> Evaluate:
+def _evaluator(function: str, slots: Sequence[str], options: tuple[Any, ...]) -> Evaluate:
     def evaluate(rows: Sequence[Any]) -> Any:
-        if slot is None:
+        if not slots:
             return len(rows)
-        if function in ("first", "last", "collect"):
-            return getattr(aggregates, function)([(row["on"], row[slot]) for row in rows])
+        if function in aggregates.OF_PAIRS:
+            return aggregates.OF_PAIRS[function]([tuple(row[s] for s in slots) for row in rows])
+        (slot,) = slots
+        places = [(row["on"], row[slot]) for row in rows]
+        if function in ("first", "last", "collect", "listagg"):
+            return getattr(aggregates, function)(places, *options)
+        if function == "any_value":
+            return aggregates.first(places)
         values = [row[slot] for row in rows]
         if function == "any":
             return aggregates.any_true(values)
         if function == "avg" and slot == "d":
             return aggregates.mean(values, scale=6)
+        if function == "avg_distinct" and slot == "d":
+            return aggregates.mean(aggregates.distinct(values), scale=6)
         if options:
             return _with_constant(function, values, options[0])
         return aggregates.FUNCTIONS[function](values)

@@ -160,6 +160,28 @@ class DoubleSum(Accumulator):
 
 
 @dataclass(frozen=True)
+class ProductSum(Accumulator):
+    """The sum of the products of the slots, in double-double; a slot may stand twice."""
+
+    @property
+    def kind(self) -> AccumulatorKind:
+        return AccumulatorKind.ADD_EXACTLY
+
+    @property
+    def columns(self) -> list[pa.DataType]:
+        return [pa.float64(), pa.float64()]
+
+    def lift(self, slots: Sequence[pa.Array], order: Ints) -> list[pa.Array]:
+        first, second, *others = (
+            slots[slot].fill_null(0.0).to_numpy(zero_copy_only=False) for slot in self.slots
+        )
+        pair = double_double.two_product(first, second)
+        for other in others:
+            pair = double_double.times(pair, other)
+        return [pa.array(part) for part in pair]
+
+
+@dataclass(frozen=True)
 class Extreme(Accumulator):
     """The least or the greatest value."""
 
@@ -201,6 +223,30 @@ class FirstOrLast(Accumulator):
             counts = slots[self.slots[1]].fill_null(False)
             absent = pc.invert(counts).to_numpy(zero_copy_only=False)
         return [pa.array(order, pa.int64(), mask=absent), slots[self.slots[0]]]
+
+
+@dataclass(frozen=True)
+class ValueAtExtreme(Accumulator):
+    """The value of the first slot where the second has its least or its greatest value.
+
+    Rows whose second slot is null do not count. Of rows that are equal there, the least or the
+    greatest value is taken. ``by`` is the type of the second slot.
+    """
+
+    by: pa.DataType | None = None
+    greatest: bool = False
+
+    @property
+    def kind(self) -> AccumulatorKind:
+        return AccumulatorKind.LATEST if self.greatest else AccumulatorKind.EARLIEST
+
+    @property
+    def columns(self) -> list[pa.DataType]:
+        return [self.by, self.type]
+
+    def lift(self, slots: Sequence[pa.Array], order: Ints) -> list[pa.Array]:
+        value, by = self.slots
+        return [slots[by], slots[value]]
 
 
 @dataclass(frozen=True)

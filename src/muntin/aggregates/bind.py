@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from muntin.aggregates import holistic, order, sums
+from muntin.aggregates import bits, distinct_values, holistic, moments, order, sums
 from muntin.aggregates.accumulators import KeptRows, OwnAccumulator
 from muntin.aggregates.definition import AggregateCall, BoundAggregate, Definition, SqlNode
 from muntin.aggregates.own_aggregate import OwnAggregate, checked
@@ -68,8 +68,11 @@ DEFINITIONS: Mapping[str, Definition] = {
     definition.name: definition
     for definition in (
         *sums.DEFINITIONS,
+        *moments.DEFINITIONS,
         *order.DEFINITIONS,
+        *bits.DEFINITIONS,
         *holistic.DEFINITIONS,
+        *distinct_values.DEFINITIONS,
         OwnDefinition("own"),
         CorrelatedDefinition("correlated"),
     )

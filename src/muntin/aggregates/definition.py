@@ -83,10 +83,16 @@ class SqlNode:
 
 @dataclass(frozen=True)
 class ConstantArgument:
-    """A constant after the columns: its name in messages, and the check that it must pass."""
+    """A constant after the columns: its name in messages, and the check that it must pass.
+
+    ``default`` is the constant if none is written; without one it must be. With ``text`` the
+    constant is a string, else a number or a list of them.
+    """
 
     name: str
     check: Callable[[str, object], object]
+    default: object = None
+    text: bool = False
 
 
 @dataclass(frozen=True)

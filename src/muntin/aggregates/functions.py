@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from muntin.aggregates.bind import definition_of, parse_condition
 from muntin.aggregates.holistic import positive_count, positive_share, quantile_shares
+from muntin.aggregates.order import delimiter_text
 from muntin.aggregates.own_aggregate import OwnAggregate, described
 from muntin.errors import ArgumentError
 from muntin.expressions.nodes import Correlation
@@ -56,7 +57,9 @@ class Aggregate:
     def __str__(self) -> str:
         # An option that is not set is not shown.
         options = [option for option in self.options if option is not None and option is not False]
-        constants = map(_shown, options)
+        constant = definition_of(self.function).constant
+        is_text = constant is not None and constant.text
+        constants = [f"'{option}'" if is_text else _shown(option) for option in options]
         inside = ", ".join([*(map(str, self.arguments or ("*",))), *constants])
         suffix = "" if self.condition is None else f" FILTER (WHERE {self.condition})"
         if self.options and isinstance(self.options[0], OwnAggregate):
@@ -238,6 +241,104 @@ def count_if(condition: object) -> Aggregate:
     return Aggregate("count_if", (_condition_expression("condition", condition),))
 
 
+def any_value(column: Column, *, ignore_nulls: bool = False) -> Aggregate:
+    """Some value: the first along ``on``, so that every run returns the same one."""
+    return _edge("any_value", column, ignore_nulls)
+
+
+def max_by(column: Column, by: Column) -> Aggregate:
+    """The value of ``column`` in the row where ``by`` is greatest.
+
+    Rows without ``by`` do not count. Of rows that are equal in ``by``, the one with the greatest
+    value counts.
+
+    >>> print(max_by("plate", "speed"))
+    max_by(plate, speed)
+    """
+    return _of_two("max_by", column, by)
+
+
+def min_by(column: Column, by: Column) -> Aggregate:
+    """The value of ``column`` in the row where ``by`` is least; see :func:`max_by`.
+
+    Of rows that are equal in ``by`` the one with the least value counts, null first.
+    """
+    return _of_two("min_by", column, by)
+
+
+def listagg(column: Column, delimiter: str = "") -> Aggregate:
+    """The texts of a window as one, in order of ``on``; texts with equal ``on`` are sorted.
+
+    Nulls are left out. Without any text the result is null.
+
+    >>> print(listagg("plate", ", "))
+    listagg(plate, ', ')
+    """
+    return replace(_of("listagg", column), options=(delimiter_text("delimiter", delimiter),))
+
+
+def sum_distinct(column: Column) -> Aggregate:
+    """The sum of the different values: ``sum(DISTINCT x)`` in SQL."""
+    return _of("sum_distinct", column)
+
+
+def avg_distinct(column: Column) -> Aggregate:
+    """The mean of the different values: ``avg(DISTINCT x)`` in SQL."""
+    return _of("avg_distinct", column)
+
+
+def bit_and(column: Column) -> Aggregate:
+    """The bits that all integers of a window have."""
+    return _of("bit_and", column)
+
+
+def bit_or(column: Column) -> Aggregate:
+    """The bits that some integer of a window has."""
+    return _of("bit_or", column)
+
+
+def bit_xor(column: Column) -> Aggregate:
+    """The bits that an odd number of the integers of a window have."""
+    return _of("bit_xor", column)
+
+
+def covar_pop(x: Column, y: Column) -> Aggregate:
+    """The covariance of a population, over rows that have both values."""
+    return _of_two("covar_pop", x, y)
+
+
+def covar_samp(x: Column, y: Column) -> Aggregate:
+    """The covariance of a sample (divided by n - 1); null for a single row."""
+    return _of_two("covar_samp", x, y)
+
+
+def corr(x: Column, y: Column) -> Aggregate:
+    """Pearson's correlation, from -1 to 1; null where one of the two does not vary.
+
+    >>> print(corr("speed", "volume"))
+    corr(speed, volume)
+    """
+    return _of_two("corr", x, y)
+
+
+def skewness(column: Column) -> Aggregate:
+    """How far a population leans to one side; null where all values are equal.
+
+    It is made of sums of cubes with about 106 bits. Where the mean is a million times the
+    deviation, 18 decimal digits of these cancel, and about 13 remain.
+    """
+    return _of("skewness", column)
+
+
+def kurtosis(column: Column) -> Aggregate:
+    """How heavy the tails of a population are, less the 3 of a normal one; null as `skewness`.
+
+    It is made of sums of fourth powers with about 106 bits. Where the mean is ten thousand times
+    the deviation, 16 decimal digits of these cancel, and about 15 remain.
+    """
+    return _of("kurtosis", column)
+
+
 def own(aggregate: OwnAggregate, *columns: Column) -> Aggregate:
     """A user's own aggregate over its arguments: ``mt.own(GeometricMean(), "price")``."""
     candidate: object = aggregate
@@ -327,6 +428,11 @@ def _edge(function: str, column: Column, ignore_nulls: bool) -> Aggregate:
 
 def _of(function: str, column: Column) -> Aggregate:
     return Aggregate(function, (column_expression("column", column),))
+
+
+def _of_two(function: str, first: Column, second: Column) -> Aggregate:
+    given = zip(("first", "second"), (first, second), strict=True)
+    return Aggregate(function, tuple(column_expression(name, each) for name, each in given))
 
 
 def column_expression(argument: str, given: Column) -> Expression:

@@ -33,7 +33,7 @@ from muntin.errors import ArgumentError, ExpressionError, did_you_mean
 from muntin.expressions.dialect import (
     SPARK,
     constant,
-    is_distinct_count,
+    is_of_distinct,
     nesting_limit,
     parse_expression,
     refuse_parts,
@@ -54,6 +54,8 @@ from muntin.expressions.read import (
 )
 from muntin.expressions.spark_expressions import Expression, Name, Sql
 
+#: The aggregates that return the value of one row, which may be null.
+AT_EDGES = ("first", "last", "any_value")
 #: A user's own aggregates by their names in SQL text.
 Own = Mapping[str, OwnAggregate]
 NO_FUNCTIONS: Own = MappingProxyType({})
@@ -264,17 +266,18 @@ def aggregate_of(node: exp.Expr, text: str, own: Own) -> Aggregate | None:
         return inner.filter_by(Sql(written(node.expression.this)))
     if isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
         inner = aggregate_of(node.this, text, own)
-        if inner is None or inner.function not in ("first", "last"):
+        if inner is None or inner.function not in AT_EDGES:
             raise ExpressionError("IGNORE NULLS and RESPECT NULLS belong to first and last", text)
         return ignoring_nulls(inner) if isinstance(node, exp.IgnoreNulls) else inner
     name = aggregate_name(node, own)
     if name is None:
         _refuse_synopsis(node, text)
         return None
-    if is_distinct_count(node):
-        name, arguments = "count_distinct", _unnested(node.this.expressions)
+    if is_of_distinct(node):
+        arguments = _unnested(node.this.expressions)
         if len(arguments) != 1:
-            raise ExpressionError("count(DISTINCT ...) takes 1 argument", text)
+            raise ExpressionError(f"{name}(DISTINCT ...) takes 1 argument", text)
+        name = f"{name}_distinct"
     else:
         arguments = _arguments(node)
     for argument in arguments:
@@ -309,6 +312,8 @@ def _built(definition: Definition, name: str, arguments: list[exp.Expr], text: s
     if definition.constant is not None and len(arguments) == 2:
         options = (_constant(definition, arguments[1], text),)
         arguments = arguments[:1]
+    elif definition.constant is not None and definition.constant.default is not None:
+        options = (definition.constant.default,)
     wanted = definition.columns + (definition.constant is not None)
     if len(arguments) + len(options) != wanted:
         plural = "" if wanted == 1 else "s"
@@ -317,17 +322,23 @@ def _built(definition: Definition, name: str, arguments: list[exp.Expr], text: s
         raise ExpressionError(f"{name} takes a column; count(*) counts rows", text, text.find("*"))
     expressions: tuple[Expression, ...] = tuple(Sql(written(part)) for part in arguments)
     aggregate = Aggregate(definition.name, expressions, options=options)
-    ignores_nulls = definition.name in ("first", "last") and flag == exp.true()
+    ignores_nulls = definition.name in AT_EDGES and flag == exp.true()
     return ignoring_nulls(aggregate) if ignores_nulls else aggregate
 
 
 def _constant(definition: Definition, tree: exp.Expr, text: str) -> object:
     assert definition.constant is not None
+    given = _text(tree) if definition.constant.text else constant(tree)
     try:
-        return definition.constant.check(definition.constant.name, constant(tree))
+        return definition.constant.check(definition.constant.name, given)
     except ArgumentError as error:
         place = text.find(written(tree))
         raise ExpressionError(str(error), text, place if place >= 0 else None) from None
+
+
+def _text(tree: exp.Expr) -> str | None:
+    """Return what a literal text says; None for anything else."""
+    return str(tree.this) if isinstance(tree, exp.Literal) and tree.is_string else None
 
 
 def _own(name: str, arguments: list[exp.Expr], text: str, own: OwnAggregate) -> Aggregate:

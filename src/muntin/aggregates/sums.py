@@ -136,7 +136,7 @@ class Variance(Definition):
     ) -> Floats:
         n = counts.astype(np.float64)
         # n * sum(x^2) - sum(x)^2 in double-double, so that a large mean does not cost precision.
-        spread = double_double.minus_square(double_double.times(squares, n), sums)
+        spread = double_double.minus_product(double_double.times(squares, n), sums, sums)
         free = n * (n - 1) if self.sample else n * n
         return np.maximum(double_double.divide(spread, free), 0.0)
 

@@ -49,7 +49,7 @@ _REFUSED: dict[type[exp.Expr], str] = {
     exp.Subquery: "a subquery cannot stand in an aggregate",
     exp.Select: "a subquery cannot stand in an aggregate",
     exp.Window: "OVER has no place here: the window is the one this is aggregated over",
-    exp.Distinct: "DISTINCT stands in count(DISTINCT x) and in no other aggregate",
+    exp.Distinct: "DISTINCT stands in count(DISTINCT x), sum and avg, and in no other aggregate",
     exp.Order: "ORDER BY has no place here: first and last go by the stream's `on`",
     exp.Aliases: "a result column has one name",
     exp.Parameter: "a parameter cannot stand in an aggregate",
@@ -165,15 +165,16 @@ def constant(node: exp.Expr) -> object:
         return text
 
 
-def is_distinct_count(node: exp.Expr | None) -> bool:
-    """True for ``count(DISTINCT ...)``."""
-    return isinstance(node, exp.Count) and isinstance(node.this, exp.Distinct)
+def is_of_distinct(node: exp.Expr | None) -> bool:
+    """True for ``count(DISTINCT ...)``, ``sum(DISTINCT ...)`` and ``avg(DISTINCT ...)``."""
+    able = isinstance(node, exp.Count | exp.Sum | exp.Avg)
+    return able and node is not None and isinstance(node.this, exp.Distinct)
 
 
 def refuse_parts(tree: exp.Expr, text: str) -> None:
     """Raise if an expression has a part that no aggregate and no condition can have."""
     for node in tree.walk():
-        if is_distinct_count(node.parent):
+        if is_of_distinct(node.parent):
             continue
         for kind, why in _REFUSED.items():
             if isinstance(node, kind):

@@ -8,9 +8,11 @@ same. A result does not depend on the order of rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 Values = Sequence[Any]
@@ -101,6 +103,81 @@ def weighted_mean(pairs: Sequence[tuple[float | None, float | None]]) -> float |
     if weights == 0:
         return None
     return _float_sum([value * weight for value, weight in kept]) / weights
+
+
+def value_by(pairs: Sequence[tuple[Any, Any]], extreme: Callable[..., tuple[Any, Any]]) -> Any:
+    """MAX_BY, MIN_BY: the first of the pair whose second is ``extreme``, by ``max`` or ``min``."""
+    kept = [pair for pair in pairs if pair[1] is not None]
+    best = extreme(kept, key=lambda pair: (order(pair[1]), order(pair[0])), default=(None, None))
+    return best[0]
+
+
+def listagg(pairs: Sequence[tuple[Any, Any]], delimiter: str = "") -> str | None:
+    """The texts in order of ``on``, joined."""
+    texts = collect(pairs)
+    return delimiter.join(texts) if texts else None
+
+
+def bits(values: Values, combined: Callable[[int, int], int]) -> int | None:
+    """BIT_AND, BIT_OR, BIT_XOR: the operator between all values."""
+    kept = present(values)
+    return reduce(combined, kept) if kept else None
+
+
+def covariance(pairs: Sequence[tuple[Any, Any]], *, sample: bool) -> float | None:
+    """The mean product of the distances from both means, over rows that have both."""
+    kept = [(x, y) for x, y in pairs if x is not None and y is not None]
+    free = len(kept) - 1 if sample else len(kept)
+    if free <= 0:
+        return None
+    if not _all_finite(value for pair in kept for value in pair):
+        return math.nan
+    return _nearest(_products(kept) / free)
+
+
+def correlation(pairs: Sequence[tuple[Any, Any]]) -> float | None:
+    """CORR: the covariance over the product of both deviations; null if one of them is zero."""
+    kept = [(x, y) for x, y in pairs if x is not None and y is not None]
+    if not kept:
+        return None
+    if not _all_finite(value for pair in kept for value in pair):
+        return math.nan
+    spreads = [_products([(pair[side], pair[side]) for pair in kept]) for side in (0, 1)]
+    if not all(spreads):
+        return None
+    squared = Fraction(_products(kept)) ** 2 / (spreads[0] * spreads[1])
+    return math.copysign(math.sqrt(squared), _products(kept))
+
+
+def shape(values: Values, power: int) -> float | None:
+    """SKEWNESS (power 3) and KURTOSIS (power 4, less 3) of a population; null if nothing varies."""
+    kept = present(values)
+    if not kept:
+        return None
+    if not _all_finite(kept):
+        return math.nan
+    exact = [Fraction(value) for value in kept]
+    middle = sum(exact, Fraction()) / len(exact)
+    moments = {
+        p: sum(((value - middle) ** p for value in exact), Fraction()) / len(exact)
+        for p in (2, power)
+    }
+    if not moments[2]:
+        return None
+    if power == 4:
+        return float(moments[4] / moments[2] ** 2 - 3)
+    return math.copysign(math.sqrt(moments[3] ** 2 / moments[2] ** 3), moments[3])
+
+
+def _all_finite(values: Iterable[Any]) -> bool:
+    return all(math.isfinite(value) for value in values)
+
+
+def _products(pairs: Sequence[tuple[Any, Any]]) -> Fraction:
+    """Return the exact sum of the products of the distances from both means."""
+    exact = [(Fraction(x), Fraction(y)) for x, y in pairs]
+    means = [sum((pair[side] for pair in exact), Fraction()) / len(exact) for side in (0, 1)]
+    return sum(((x - means[0]) * (y - means[1]) for x, y in exact), Fraction())
 
 
 def any_true(values: Values) -> bool | None:
@@ -211,4 +288,19 @@ FUNCTIONS: dict[str, Callable[[Values], Any]] = {
     "mode": mode,
     "count_distinct": count_distinct,
     "collect_set": distinct,
+    "sum_distinct": lambda values: total(distinct(values)),
+    "avg_distinct": lambda values: mean(distinct(values)),
+    "bit_and": lambda values: bits(values, operator.and_),
+    "bit_or": lambda values: bits(values, operator.or_),
+    "bit_xor": lambda values: bits(values, operator.xor),
+    "skewness": lambda values: shape(values, 3),
+    "kurtosis": lambda values: shape(values, 4),
+}
+#: The aggregates of pairs: of two columns, or of ``on`` and a column.
+OF_PAIRS: dict[str, Callable[[Sequence[tuple[Any, Any]]], Any]] = {
+    "covar_pop": lambda pairs: covariance(pairs, sample=False),
+    "covar_samp": lambda pairs: covariance(pairs, sample=True),
+    "corr": correlation,
+    "max_by": lambda pairs: value_by(pairs, max),
+    "min_by": lambda pairs: value_by(pairs, min),
 }

@@ -6,10 +6,12 @@ in which rows, panes and tasks are added; so batch, stream and reference agree t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
-from muntin.kernels.arrays import Floats
+from muntin.kernels.arrays import Floats, Ints
 from muntin.kernels.compile import FLOATS, NONE, OUT_FLOATS, inline, kernel
 
 Pair = tuple[Floats, Floats]
@@ -97,13 +99,53 @@ def times(pair: Pair, factor: Floats) -> Pair:
         return two_sum(high, error + pair[1] * factor)
 
 
-def minus_square(pair: Pair, root: Pair) -> Pair:
-    """Return ``pair - root**2``; this subtraction is the only one, at the very end."""
+def product(left: Pair, right: Pair) -> Pair:
+    """Return products of pairs."""
+    high, error = two_product(left[0], right[0])
     with np.errstate(invalid="ignore", over="ignore"):
-        square_high, square_low = square(root[0])
-        square_low = square_low + 2 * root[0] * root[1] + root[1] * root[1]
-        high, error = two_sum(pair[0], -square_high)
-        return two_sum(high, error + (pair[1] - square_low))
+        return two_sum(high, error + (left[0] * right[1] + left[1] * right[0]))
+
+
+def quotient(dividend: Pair, divisor: Pair) -> Pair:
+    """Return quotients of pairs, by two steps of correction; not finite where a divisor is 0."""
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        first = dividend[0] / divisor[0]
+        rest = total([dividend, negative(times(divisor, first))])
+        second = rest[0] / divisor[0]
+        rest = total([rest, negative(times(divisor, second))])
+        return total([two_sum(first, second), (rest[0] / divisor[0], np.zeros(len(first)))])
+
+
+def scaled(pair: Pair) -> tuple[Pair, Ints]:
+    """Return pairs of about 1 and the powers of two that were taken out, so nothing overflows."""
+    _, exponent = np.frexp(pair[0])
+    taken = exponent.astype(np.int64)
+    return (np.ldexp(pair[0], -taken), np.ldexp(pair[1], -taken)), taken
+
+
+def negative(pair: Pair) -> Pair:
+    """Return pairs with the other sign."""
+    return -pair[0], -pair[1]
+
+
+def total(pairs: Sequence[Pair]) -> Pair:
+    """Return the sums of pairs."""
+    first, *others = pairs
+    for other in others:
+        high, error = two_sum(first[0], other[0])
+        with np.errstate(invalid="ignore", over="ignore"):
+            first = two_sum(high, error + (first[1] + other[1]))
+    return first
+
+
+def minus_product(pair: Pair, left: Pair, right: Pair) -> Pair:
+    """Return ``pair - left * right``; this subtraction is the only one, at the very end."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        product_high, product_low = two_product(left[0], right[0])
+        product_low = product_low + (left[0] * right[1] + left[1] * right[0])
+        product_low = product_low + left[1] * right[1]
+        high, error = two_sum(pair[0], -product_high)
+        return two_sum(high, error + (pair[1] - product_low))
 
 
 def of_integers(high: npt.NDArray[np.int64], low: npt.NDArray[np.int64]) -> Pair:

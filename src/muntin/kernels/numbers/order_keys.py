@@ -82,6 +82,18 @@ def tie_ranks(column: pa.Array) -> Ints:
     return ranks
 
 
+def pair_ranks(by: pa.Array, value: pa.Array) -> tuple[Ints, Ints, Mask]:
+    """Return rows in order of a pair of columns, the rank of each row, and where ``by`` is valid.
+
+    Rows with equal ``by`` are in order of ``value``, null first.
+    """
+    keys = order_keys(value)
+    order: Ints = np.lexsort((keys.key, keys.valid, tie_ranks(by))).astype(np.int64)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return order, rank, _valid(by)
+
+
 def maps_directly(type_: pa.DataType) -> bool:
     """Return True if the keys of a type do not depend on the other values at hand."""
     return _is_whole(type_) or bool(pa.types.is_floating(type_))

@@ -14,7 +14,7 @@ from muntin.expressions.nodes import KeptRowsType
 from muntin.kernels.arrays import Ints
 from muntin.kernels.grouping import Groups, add_by_group, add_exactly_by_group, least_by_group
 from muntin.kernels.numbers.decimals import settle
-from muntin.kernels.numbers.order_keys import NOTHING, order_keys
+from muntin.kernels.numbers.order_keys import NOTHING, order_keys, pair_ranks, tie_ranks
 from muntin.kernels.sliding import slide_add, slide_add_exactly, slide_least
 from muntin.operators.aggregation.correlated import KeptRowWindows, keep
 from muntin.operators.aggregation.own_aggregate import slide_own
@@ -151,13 +151,9 @@ def _rises(column: pa.Array, low: Ints, high: Ints) -> bool:
 def _edge(kind: AccumulatorKind, columns: Columns, least: Reduce) -> list[pa.Array]:
     """Return the first or last pair (tick, value); a pair with a null tick is ignored."""
     tick, value = columns
-    keys = order_keys(value)
-    present = order_keys(tick)
-    order = np.lexsort((keys.key, keys.valid, present.key))
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
+    order, rank, present = pair_ranks(tick, value)
     rank = ~rank if kind is AccumulatorKind.LATEST else rank
-    edge_rank = least(np.where(present.valid, rank, NOTHING))
+    edge_rank = least(np.where(present, rank, NOTHING))
     absent = edge_rank == NOTHING
     place = np.where(absent, 0, ~edge_rank if kind is AccumulatorKind.LATEST else edge_rank)
     if not len(order):
@@ -170,9 +166,8 @@ def _edge_of_groups(
     kind: AccumulatorKind, columns: Columns, groups: Groups, least: Reduce
 ) -> list[pa.Array]:
     """Return the same as :func:`_edge` for groups, ranking only the rows with the edge tick."""
-    keys = order_keys(columns[0])
-    ticks = ~keys.key if kind is AccumulatorKind.LATEST else keys.key
-    ticks = np.where(keys.valid, ticks, NOTHING)
+    ranks, present = tie_ranks(columns[0]), columns[0].is_valid().to_numpy(zero_copy_only=False)
+    ticks = np.where(present, ~ranks if kind is AccumulatorKind.LATEST else ranks, NOTHING)
     edge = least(ticks)
     candidates = np.flatnonzero(ticks == edge[groups.number])
     few = Groups(np.ascontiguousarray(groups.number[candidates]), groups.member)

@@ -16,7 +16,12 @@ import pyarrow as pa
 from muntin.aggregates.accumulators import Accumulator, AccumulatorKind
 from muntin.kernels.arrays import Floats, Ints, Mask
 from muntin.kernels.numbers.decimals import settle
-from muntin.kernels.numbers.order_keys import NOTHING, maps_directly, order_keys
+from muntin.kernels.numbers.order_keys import (
+    NOTHING,
+    maps_directly,
+    order_keys,
+    pair_ranks,
+)
 from muntin.kernels.set_sweeps import sweep_add, sweep_add_exactly, sweep_least
 from muntin.operators.protocol import ints
 
@@ -131,11 +136,8 @@ def _extreme(columns: Columns, greatest: bool) -> SweptValues:
 def _edge(columns: Columns, latest: bool) -> SweptValues:
     """Return ranks by tick and value; a cell without a tick has none."""
     tick, value = (pa.concat_arrays([chunk[part] for chunk in columns]) for part in (0, 1))
-    keys, present = order_keys(value), order_keys(tick)
-    order = np.lexsort((keys.key, keys.valid, present.key))
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    own = np.where(present.valid, ~rank if latest else rank, NOTHING)
+    order, rank, present = pair_ranks(tick, value)
+    own = np.where(present, ~rank if latest else rank, NOTHING)
 
     def restore(reduced: Sequence[Reduced]) -> list[pa.Array]:
         least = np.asarray(reduced[0][0], np.int64)
