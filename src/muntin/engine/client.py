@@ -22,6 +22,9 @@ from muntin.errors import ArgumentError, EngineError, UnknownQueryError
 
 if TYPE_CHECKING:  # they import Spark, for which a client need not wait
     from muntin.engine.commit import MemberCounts
+    from muntin.engine.costs.demand import StreamDemand
+    from muntin.engine.costs.network_graph import StreamNetwork
+    from muntin.engine.costs.query_cost import QueryCost
     from muntin.engine.handle import Activation
     from muntin.engine.sinks.deliveries import SinkStatus
     from muntin.engine.sinks.delivery_ledger import DeadLetter
@@ -131,14 +134,43 @@ class EngineClient:
         """Let the staged generation of a query take its place, or drop it."""
         return self._handle(self.call("settle", {"id": name, "apply": apply}))
 
-    def explain(self, name: str) -> str:
-        """Return how a query runs."""
-        return str(self.call("explain", {"name": name}))
+    def explain(self, query: str, *, start: str = "now", until: object = None) -> str:
+        """Return how a query runs, or what a SELECT would share and add."""
+        options = {"start": start, "until": until}
+        return str(self.call("explain", {"query": query, "options": options}))
 
-    def network(self) -> dict[str, list[dict[str, object]]]:
-        """Return what runs for each stream, as data: every part with the queries that share it."""
-        found: dict[str, list[dict[str, object]]] = self.call("network")
-        return found
+    def costs(self) -> pa.Table:
+        """Return what the live queries have cost since the engine started, a row for each."""
+        return self.call("costs")
+
+    def network(self) -> dict[str, StreamNetwork]:
+        """Return what runs for each stream: its parts with the queries that share them."""
+        from muntin.engine.costs.network_graph import StreamNetwork
+
+        return {name: StreamNetwork.of_json(data) for name, data in self.call("network").items()}
+
+    def demand(self, stream: str) -> StreamDemand:
+        """Return what the live queries need of a stream."""
+        from muntin.engine.costs.demand import StreamDemand
+
+        return StreamDemand.of_json(self.call("demand", {"stream": stream}))
+
+    def tap(
+        self,
+        on: str,
+        *,
+        at: str = "rows",
+        rows: int = 20,
+        where: str | None = None,
+        ttl: str = "10 minutes",
+    ) -> RemoteTap:
+        """Copy some rows on their way, as :meth:`muntin.Engine.tap` does."""
+        options = {"at": at, "rows": rows, "where": where, "ttl": ttl}
+        return RemoteTap(self, **self.call("tap", {"on": on, "options": options}))
+
+    def taps(self) -> list[RemoteTap]:
+        """Return the taps that are open."""
+        return [RemoteTap(self, **found) for found in self.call("taps")]
 
     def sql(self, text: str) -> pa.Table:
         """Run statements of SQL; return the answer of the last one."""
@@ -253,6 +285,14 @@ class RemoteQuery:
         return MemberCounts(**self.engine.call("counts", {"id": self.id}))
 
     @property
+    def cost(self) -> QueryCost:
+        """What the current generation has cost since the engine started, and what it shares."""
+        from muntin.engine.costs.query_cost import QueryCost
+
+        found = self.engine.call("cost", {"id": self.id})
+        return QueryCost(**{**found, "shared_with": tuple(found["shared_with"])})
+
+    @property
     def sinks(self) -> RemoteSinks:
         """The sink and the triggers of the query: to add, drop, resume, and to see how far."""
         return RemoteSinks(self.engine, self.id)
@@ -320,6 +360,36 @@ class RemoteQuery:
     def __repr__(self) -> str:
         record = self.record
         return f"<query {record.name or record.id} ({record.status}): {record.text}>"
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteTap:
+    """A tap of an engine in another process, with the methods of a tap of this one.
+
+    Args:
+        engine: The client of the engine.
+        id: The id of the tap.
+        most: How many rows it copies at most.
+        about: What it copies, in words.
+    """
+
+    engine: EngineClient
+    id: str
+    most: int
+    about: str
+
+    @property
+    def open(self) -> bool:
+        """True until the tap has copied its rows, its time is over, or it was removed."""
+        return bool(self.engine.call("tap_open", {"id": self.id}))
+
+    def rows(self) -> pa.Table:
+        """Return the rows that were copied; the last column is the micro-batch of each."""
+        return self.engine.call("tap_rows", {"id": self.id})
+
+    def remove(self) -> None:
+        """Remove the tap; its rows can still be read for a day."""
+        self.engine.call("tap_remove", {"id": self.id})
 
 
 @dataclass(frozen=True, eq=False)

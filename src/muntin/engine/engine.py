@@ -16,9 +16,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin.engine.asking.answer_modes import ABOUT, check_answer, mode_of, ttl_seconds
+from muntin.engine.asking.answer_modes import check_answer, mode_of, ttl_seconds
 from muntin.engine.asking.ask import Asker
-from muntin.engine.engine_stream import EngineStream, SharedPart
+from muntin.engine.costs.engine_costs import EngineCosts
+from muntin.engine.costs.state_estimate import expected_sizes
+from muntin.engine.engine_stream import EngineStream
 from muntin.engine.handle import QueryHandle
 from muntin.engine.home import Home
 from muntin.engine.local_server import LocalServer
@@ -42,6 +44,7 @@ from muntin.spark.api.stream import stream as declare_stream
 from muntin.spark.columns import DataFrame, SparkSession
 from muntin.spark.queries.many_queries import NetworkStream, check_session
 from muntin.spark.scan.worker_rows import WorkerRows
+from muntin.specs.byte_sizes import size_in_bytes
 from muntin.specs.disorder import Disorder, Each, PerKey, Punctuated
 from muntin.specs.lengths import parse_length
 
@@ -51,17 +54,22 @@ _TOGETHER = 0.1
 _DELIVER = 10.0
 
 
-class Engine:
+class Engine(EngineCosts):
     """Runs continuous queries over streams, in one pass for all of them.
 
     Args:
         spark: The session. It cannot be one of Spark Connect.
         home: A folder for queries, answers and checkpoints, which workers must be able to read. An
             engine on a home that exists goes on where it was.
+        memory: How much state the queries may come to keep, such as ``"512 MB"``, by estimate; a
+            query that does not fit is refused. No limit by default.
     """
 
-    def __init__(self, spark: SparkSession, home: str | Path) -> None:
+    def __init__(
+        self, spark: SparkSession, home: str | Path, *, memory: str | int | None = None
+    ) -> None:
         check_session(spark)
+        self.memory = size_in_bytes("memory", memory)
         self._spark = spark
         self._home = Home(home)
         self.registry = Registry(home)
@@ -105,6 +113,8 @@ class Engine:
         grain: str | int | None = None,
         shards: int | None = None,
         schedule: object = None,
+        expect_keys: int = 1_000,
+        expect_rows: int = 100,
         statement: str | None = None,
     ) -> EngineStream:
         """Declare a stream; it is declared again, in the same way, before every start.
@@ -125,6 +135,9 @@ class Engine:
                 decimals are fine enough for later queries.
             shards: How many parts the state has, as in :func:`muntin.stream`.
             schedule: When rows are due, as in :func:`muntin.stream`.
+            expect_keys: How many different keys are there at a time, for estimates of state.
+            expect_rows: How many rows of a key an operator has to hold that keeps rows, for these
+                estimates.
             statement: The ``CREATE STREAM`` that made it, if one did.
         """
         if name in self._streams:
@@ -145,9 +158,9 @@ class Engine:
             self.registry.log(name, "create_stream", None, {**identity, **by_whom})
         elif {**known, STATEMENT: None} != {**identity, STATEMENT: None}:
             raise EngineError(_differences(name, known, identity))
-        declared = EngineStream(
-            name, network, self._home.stream(name), self.registry, reach, self.deliveries.deliver
-        )
+        sizes = expected_sizes(expect_keys, expect_rows)
+        folder, deliver = self._home.stream(name), self.deliveries.deliver
+        declared = EngineStream(name, network, folder, self.registry, reach, deliver, sizes=sizes)
         declared.network.rule  # noqa: B018  (raises if workers cannot evaluate the rule)
         self._streams[name] = declared
         if self._started:
@@ -211,12 +224,13 @@ class Engine:
         sinks = [] if into is None else [read_call("into", INTO, into)]
         for call in sinks:
             self.deliveries.check(call, name)
-        stream, planned = self._planned(text, until)
+        stream, planned = self.planned(text, until)
         if stream.progress.ended:
             raise EngineError(f"the stream {stream.name} has ended, so nothing could answer")
         if start != "now":
             planned = _with_history(stream, planned, start)
         mode = check_answer(answer, stream, planned, start, into)
+        self.check_memory(stream, replace(planned.program, answer=mode), name)
         with stream.publishing:
             registration = self.registry.add(
                 stream.name,
@@ -232,7 +246,7 @@ class Engine:
             )
             if start != "now" and mode != "lazy":
                 self._fill(stream, registration.query)
-        self._commanded(stream)
+        self.commanded(stream)
         return QueryHandle(self, registration.query.id, registration.seq)
 
     def _fill(self, stream: EngineStream, record: QueryRecord) -> None:
@@ -247,7 +261,7 @@ class Engine:
         If the stream keeps rows, the next generation is filled from them before it takes over.
         """
         record = self.registry.get(name)
-        stream, planned = self._planned(text, until if until is not None else record.until)
+        stream, planned = self.planned(text, until if until is not None else record.until)
         if stream.name != record.stream:
             raise EngineError(
                 f"{record.name or record.id} reads {record.stream}, and a change must read it too; "
@@ -257,6 +271,9 @@ class Engine:
         self._check_nothing_staged(record)
         mode = mode_of(record)
         check_answer(mode, stream, planned, "now", None)
+        self.check_memory(
+            stream, replace(planned.program, answer=mode), name, replaced=record.number
+        )
         keeps = stream.keep is not None and mode == "eager"
         filled = keeps and record.status != "quarantined"
         with stream.publishing:
@@ -270,7 +287,7 @@ class Engine:
             )
             if filled:
                 self._fill(stream, registration.query)
-        self._commanded(stream)
+        self.commanded(stream)
         return QueryHandle(self, record.id, registration.seq)
 
     def preview(self, text: str, *, ttl: str = "10 minutes") -> QueryHandle:
@@ -284,13 +301,14 @@ class Engine:
             ttl: A length of time, such as ``"10 minutes"``.
         """
         seconds = ttl_seconds(ttl)
-        stream, planned = self._planned(text, None)
+        stream, planned = self.planned(text, None)
         if stream.progress.ended:
             raise EngineError(f"the stream {stream.name} has ended, so nothing could answer")
+        self.check_memory(stream, planned.program, "a preview")
         with stream.publishing:
             added = self.registry.add(stream.name, None, text, to_json(planned.program))
             self.registry.set_end(added.query.id, time.time() + seconds)
-        self._commanded(stream)
+        self.commanded(stream)
         timer = threading.Timer(seconds, stream.awake)  # an idle stream must commit to drop it
         timer.daemon = True
         timer.start()
@@ -299,7 +317,7 @@ class Engine:
     def stage(self, name: str, text: str) -> QueryHandle:
         """Run the next generation of a query beside the current one, to apply it or discard it."""
         record = self.registry.get(name)
-        stream, planned = self._planned(text, record.until)
+        stream, planned = self.planned(text, record.until)
         if stream.name != record.stream:
             raise EngineError(
                 f"{record.name or record.id} reads {record.stream}, not {stream.name}"
@@ -308,6 +326,7 @@ class Engine:
             raise EngineError("only queries with answer='eager' are staged; use change(sql)")
         self._check_not_filling(record, "staged")
         self._check_nothing_staged(record)
+        self.check_memory(stream, planned.program, name)
         filled = stream.keep is not None and planned.finish is None
         with stream.publishing:
             registration = self.registry.add_generation(
@@ -320,7 +339,7 @@ class Engine:
             )
             if filled:
                 self._fill(stream, registration.query)
-        self._commanded(stream)
+        self.commanded(stream)
         return QueryHandle(self, record.id, registration.seq)
 
     def settle(self, name: str, *, apply: bool) -> QueryHandle:
@@ -330,7 +349,7 @@ class Engine:
             self._check_not_filling(record, "applied")
         settled = self.registry.apply if apply else self.registry.discard
         seq = settled(record.id)
-        self._commanded(self.stream_of(record.stream))
+        self.commanded(self.stream_of(record.stream))
         return QueryHandle(self, record.id, seq)
 
     def _check_nothing_staged(self, record: QueryRecord) -> None:
@@ -363,7 +382,7 @@ class Engine:
             self._check_not_filling(record, "paused")
         with self._lock:
             seq = self.registry.log(record.stream, kind, record.id, {})  # type: ignore[arg-type]
-        self._commanded(stream)
+        self.commanded(stream)
         return QueryHandle(self, record.id, seq)
 
     def queries(
@@ -390,32 +409,8 @@ class Engine:
     def __contains__(self, name: object) -> bool:
         return self.registry.find(str(name)) is not None
 
-    def explain(self, name: str) -> str:
-        """Return how a query runs."""
-        record = self.registry.get(name)
-        stream = self.stream_of(record.stream)
-        planned = stream.plan(record.text)
-        name = record.name or record.id
-        own = [part for part in stream.shared() if name in part.queries]
-        evaluated = "workers" if planned.finish is None else f"Spark, because {planned.why_spark}"
-        lines = [
-            f"query {name}, generation {record.generation} ({record.status})",
-            f"  over {record.stream}: {record.text}",
-            *(f"  runs as: {part.kind}{_with_others(part, name)}" for part in own),
-            f"  select list: evaluated by {evaluated}",
-            f"  answers: {ABOUT[mode_of(record)]}",
-        ]
-        return "\n".join(lines)
-
-    def network(self) -> dict[str, list[dict[str, object]]]:
-        """Return what runs for each stream, as data: every part with the queries that share it."""
-        return {
-            name: [{"kind": part.kind, "queries": list(part.queries)} for part in stream.shared()]
-            for name, stream in self._streams.items()
-        }
-
-    def _planned(self, text: str, until: object) -> tuple[EngineStream, PlannedQuery]:
-        """Plan a query over the stream that it reads."""
+    def planned(self, text: str, until: object = None) -> tuple[EngineStream, PlannedQuery]:
+        """Plan a query over the stream that it reads; return the stream and the plan."""
         read = {name.casefold() for name in tables_of(parse_query(text))}
         streams = [s for name, s in self._streams.items() if name.casefold() in read]
         if not streams:
@@ -427,7 +422,7 @@ class Engine:
             planned = replace(planned, program=streams[0].ending(planned.program, until))
         return streams[0], planned
 
-    def _commanded(self, stream: EngineStream) -> None:
+    def commanded(self, stream: EngineStream) -> None:
         """Let commands of the next moments become one version, and wake the stream for it."""
         if not self._started:
             return
@@ -539,11 +534,6 @@ class Engine:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-
-
-def _with_others(part: SharedPart, name: str) -> str:
-    others = [query for query in part.queries if query != name]
-    return f", shared with {', '.join(others)}" if others else ""
 
 
 def _check_history(keep: object, source: Stream) -> None:
