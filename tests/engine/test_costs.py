@@ -28,13 +28,35 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def content(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table.combine_chunks())
+    written: bytes = sink.getvalue().to_pybytes()
+    return written
+
+
+def declared(engine: mt.Engine, folder: Path) -> None:
+    engine.sql(CREATE.format(rows=folder / "rows"))
+    for name, text in QUERIES.items():
+        engine.register(name, text)
+
+
 @pytest.fixture(scope="module")
-def engine(spark: SparkSession, folder: Path) -> Iterator[mt.Engine]:
+def answers(spark: SparkSession, folder: Path) -> dict[str, bytes]:
+    """The answers of an engine without taps."""
+    with mt.Engine(spark, folder / "plain") as engine:
+        declared(engine, folder)
+        engine.start()
+        engine.process_available()
+        return {name: content(engine[name].results()) for name in QUERIES}
+
+
+@pytest.fixture(scope="module")
+def engine(spark: SparkSession, folder: Path, answers: dict[str, bytes]) -> Iterator[mt.Engine]:
     """An engine that has read twelve rows with three queries, and has taps on them."""
     with mt.Engine(spark, folder / "home", memory="100 MB") as engine:
-        engine.sql(CREATE.format(rows=folder / "rows"))
-        for name, text in QUERIES.items():
-            engine.register(name, text)
+        declared(engine, folder)
         engine.tap("low", rows=3)
         engine.tap("line", where="v > 4 AND k = 'a'", rows=4)
         engine.tap("low", at="cells", rows=50)
@@ -135,11 +157,6 @@ def test_the_network_is_boxes_and_arrows(engine: mt.Engine) -> None:
         assert f">{name}</text>" in network.svg
 
 
-def taps(engine: mt.Engine) -> dict[str, list[mt.TapHandle]]:
-    records = [record for record in engine.registry.live("line") if record.emit == "tap"]
-    return {record.description: [engine.tap_by_id(record.id)] for record in records}
-
-
 def test_taps_copy_some_rows_and_go(engine: mt.Engine) -> None:
     ids = [f"q{number}" for number in range(4, 9)]
     rows, stream, cells, answers, chosen = (engine.tap_by_id(id) for id in ids)
@@ -193,23 +210,6 @@ def test_demand_is_what_somebody_needs(engine: mt.Engine) -> None:
     assert (demand.granularity, demand.until, demand.asleep) == (None, None, False)
 
 
-def test_costs_and_taps_change_no_answer(
-    spark: SparkSession, engine: mt.Engine, folder: Path
-) -> None:
-    """The same rows in an engine without taps: the files of answers have the same tables."""
-    with mt.Engine(spark, folder / "plain") as plain:
-        plain.sql(CREATE.format(rows=folder / "rows"))
-        for name, text in QUERIES.items():
-            plain.register(name, text)
-        plain.start()
-        plain.process_available()
-        for name in QUERIES:
-            assert _bytes(plain[name].results()) == _bytes(engine[name].results())
-
-
-def _bytes(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table.combine_chunks())
-    content: bytes = sink.getvalue().to_pybytes()
-    return content
+def test_costs_and_taps_change_no_answer(engine: mt.Engine, answers: dict[str, bytes]) -> None:
+    for name in QUERIES:
+        assert content(engine[name].results()) == answers[name]

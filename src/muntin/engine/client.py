@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # they import Spark, for which a client need not wait
     from muntin.engine.costs.demand import StreamDemand
     from muntin.engine.costs.network_graph import StreamNetwork
     from muntin.engine.costs.query_cost import QueryCost
+    from muntin.engine.costs.would_add import Addition
     from muntin.engine.handle import Activation
     from muntin.engine.sinks.deliveries import SinkStatus
     from muntin.engine.sinks.delivery_ledger import DeadLetter
@@ -34,6 +35,8 @@ TIMEOUT = 60.0
 #: How long the rows in the sources may take, in seconds.
 _WORK = 3600.0
 _CONNECT = 5.0
+#: What JSON has as lists, of what a query would add.
+_LISTS = ("shared_with", "same_predicate", "new_edges")
 
 
 def connect(home: str | PathLike[str], *, timeout: float = TIMEOUT) -> EngineClient:
@@ -139,6 +142,24 @@ class EngineClient:
         options = {"start": start, "until": until}
         return str(self.call("explain", {"query": query, "options": options}))
 
+    def would_add(self, text: str, *, start: str = "now", until: object = None) -> Addition:
+        """Return what a SELECT would share and add if it were registered; nothing is."""
+        from muntin.engine.costs.state_estimate import ExpectedSizes
+        from muntin.engine.costs.would_add import Addition
+
+        options = {"start": start, "until": until}
+        found = self.call("would_add", {"text": text, "options": options})
+        lists = {
+            name: None if value is None else tuple(value)
+            for name, value in found.items()
+            if name in _LISTS
+        }
+        return Addition(**{**found, **lists, "expected": ExpectedSizes(**found["expected"])})
+
+    def estimated_bytes(self, stream: str | None = None) -> int:
+        """Return the bytes that the live queries may come to keep, of a stream or of all."""
+        return int(self.call("estimated_bytes", {"stream": stream}))
+
     def costs(self) -> pa.Table:
         """Return what the live queries have cost since the engine started, a row for each."""
         return self.call("costs")
@@ -167,6 +188,10 @@ class EngineClient:
         """Copy some rows on their way, as :meth:`muntin.Engine.tap` does."""
         options = {"at": at, "rows": rows, "where": where, "ttl": ttl}
         return RemoteTap(self, **self.call("tap", {"on": on, "options": options}))
+
+    def tap_by_id(self, id: str) -> RemoteTap:
+        """Return a tap by its id, also one that has gone."""
+        return RemoteTap(self, **self.call("tap_by_id", {"id": id}))
 
     def taps(self) -> list[RemoteTap]:
         """Return the taps that are open."""
@@ -386,6 +411,10 @@ class RemoteTap:
     def rows(self) -> pa.Table:
         """Return the rows that were copied; the last column is the micro-batch of each."""
         return self.engine.call("tap_rows", {"id": self.id})
+
+    def wait(self, timeout: float = 60.0) -> pa.Table:
+        """Wait until the tap is no longer open, and return its rows."""
+        return self.engine.call("tap_wait", {"id": self.id, "timeout": timeout}, wait=timeout)
 
     def remove(self) -> None:
         """Remove the tap; its rows can still be read for a day."""

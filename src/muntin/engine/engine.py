@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin.engine.asking.answer_modes import check_answer, mode_of, ttl_seconds
+from muntin.engine.asking.answer_modes import check_answer, length_of_time, mode_of
 from muntin.engine.asking.ask import Asker
 from muntin.engine.costs.engine_costs import EngineCosts
 from muntin.engine.costs.state_estimate import expected_sizes
@@ -28,9 +28,11 @@ from muntin.engine.plan_query import PlannedQuery
 from muntin.engine.query_table import LIVE
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import QueryRecord
+from muntin.engine.result_log import ResultLog
 from muntin.engine.served_calls import served_calls
 from muntin.engine.sinks.deliveries import Deliveries
 from muntin.engine.sinks.query_sinks import read_call
+from muntin.engine.sinks.retention import Retention
 from muntin.engine.sinks.sink_call import INTO
 from muntin.engine.sinks.targets import open_target, session_zone
 from muntin.engine.sql import STATEMENT, run_statements
@@ -63,13 +65,21 @@ class Engine(EngineCosts):
             engine on a home that exists goes on where it was.
         memory: How much state the queries may come to keep, such as ``"512 MB"``, by estimate; a
             query that does not fit is refused. No limit by default.
+        retain: How long the answers of live queries and dead letters are kept, such as
+            ``"7 days"``, except what a sink has not got yet. All of them by default.
     """
 
     def __init__(
-        self, spark: SparkSession, home: str | Path, *, memory: str | int | None = None
+        self,
+        spark: SparkSession,
+        home: str | Path,
+        *,
+        memory: str | int | None = None,
+        retain: str | None = None,
     ) -> None:
         check_session(spark)
-        self.memory = size_in_bytes("memory", memory)
+        self._memory = size_in_bytes("memory", memory)
+        seconds = None if retain is None else length_of_time("retain", retain)
         self._spark = spark
         self._home = Home(home)
         self.registry = Registry(home)
@@ -77,8 +87,11 @@ class Engine(EngineCosts):
             self.registry,
             self._home.folder,
             lambda call, query: open_target(spark, call, query),
-            lambda stream, epoch: self.stream_of(stream).answers_of(epoch),
+            self._log_of,
             zone=session_zone(spark),
+        )
+        self._retention = (
+            None if seconds is None else Retention(seconds, self.deliveries, self._log_of)
         )
         self.asker = Asker(self.registry)
         self._streams: dict[str, EngineStream] = {}
@@ -159,13 +172,22 @@ class Engine(EngineCosts):
         elif {**known, STATEMENT: None} != {**identity, STATEMENT: None}:
             raise EngineError(_differences(name, known, identity))
         sizes = expected_sizes(expect_keys, expect_rows)
-        folder, deliver = self._home.stream(name), self.deliveries.deliver
+        folder, deliver = self._home.stream(name), self._committed
         declared = EngineStream(name, network, folder, self.registry, reach, deliver, sizes=sizes)
         declared.network.rule  # noqa: B018  (raises if workers cannot evaluate the rule)
         self._streams[name] = declared
         if self._started:
             declared.start(self._trigger)
         return declared
+
+    def _log_of(self, stream: str, epoch: int) -> ResultLog | None:
+        return self.stream_of(stream).answers_of(epoch)
+
+    def _committed(self, stream: str, epoch: int, micro_batch: int) -> None:
+        """Let sinks deliver what is committed, and forget what is too old."""
+        self.deliveries.deliver(stream, epoch, micro_batch)
+        if self._retention is not None:
+            self._retention.after_commit(stream, epoch)
 
     def _carried(
         self, columns: Sequence[str], on: str, by: Sequence[str], carry: Sequence[str] | None
@@ -224,13 +246,13 @@ class Engine(EngineCosts):
         sinks = [] if into is None else [read_call("into", INTO, into)]
         for call in sinks:
             self.deliveries.check(call, name)
-        stream, planned = self.planned(text, until)
+        stream, planned = self._planned(text, until)
         if stream.progress.ended:
             raise EngineError(f"the stream {stream.name} has ended, so nothing could answer")
         if start != "now":
             planned = _with_history(stream, planned, start)
         mode = check_answer(answer, stream, planned, start, into)
-        self.check_memory(stream, replace(planned.program, answer=mode), name)
+        self._check_memory(stream, replace(planned.program, answer=mode), name)
         with stream.publishing:
             registration = self.registry.add(
                 stream.name,
@@ -246,7 +268,7 @@ class Engine(EngineCosts):
             )
             if start != "now" and mode != "lazy":
                 self._fill(stream, registration.query)
-        self.commanded(stream)
+        self._commanded(stream)
         return QueryHandle(self, registration.query.id, registration.seq)
 
     def _fill(self, stream: EngineStream, record: QueryRecord) -> None:
@@ -261,7 +283,7 @@ class Engine(EngineCosts):
         If the stream keeps rows, the next generation is filled from them before it takes over.
         """
         record = self.registry.get(name)
-        stream, planned = self.planned(text, until if until is not None else record.until)
+        stream, planned = self._planned(text, until if until is not None else record.until)
         if stream.name != record.stream:
             raise EngineError(
                 f"{record.name or record.id} reads {record.stream}, and a change must read it too; "
@@ -271,7 +293,7 @@ class Engine(EngineCosts):
         self._check_nothing_staged(record)
         mode = mode_of(record)
         check_answer(mode, stream, planned, "now", None)
-        self.check_memory(
+        self._check_memory(
             stream, replace(planned.program, answer=mode), name, replaced=record.number
         )
         keeps = stream.keep is not None and mode == "eager"
@@ -287,7 +309,7 @@ class Engine(EngineCosts):
             )
             if filled:
                 self._fill(stream, registration.query)
-        self.commanded(stream)
+        self._commanded(stream)
         return QueryHandle(self, record.id, registration.seq)
 
     def preview(self, text: str, *, ttl: str = "10 minutes") -> QueryHandle:
@@ -300,15 +322,15 @@ class Engine(EngineCosts):
             text: A SELECT over a stream of the engine.
             ttl: A length of time, such as ``"10 minutes"``.
         """
-        seconds = ttl_seconds(ttl)
-        stream, planned = self.planned(text, None)
+        seconds = length_of_time("ttl", ttl)
+        stream, planned = self._planned(text, None)
         if stream.progress.ended:
             raise EngineError(f"the stream {stream.name} has ended, so nothing could answer")
-        self.check_memory(stream, planned.program, "a preview")
+        self._check_memory(stream, planned.program, "a preview")
         with stream.publishing:
             added = self.registry.add(stream.name, None, text, to_json(planned.program))
             self.registry.set_end(added.query.id, time.time() + seconds)
-        self.commanded(stream)
+        self._commanded(stream)
         timer = threading.Timer(seconds, stream.awake)  # an idle stream must commit to drop it
         timer.daemon = True
         timer.start()
@@ -317,7 +339,7 @@ class Engine(EngineCosts):
     def stage(self, name: str, text: str) -> QueryHandle:
         """Run the next generation of a query beside the current one, to apply it or discard it."""
         record = self.registry.get(name)
-        stream, planned = self.planned(text, record.until)
+        stream, planned = self._planned(text, record.until)
         if stream.name != record.stream:
             raise EngineError(
                 f"{record.name or record.id} reads {record.stream}, not {stream.name}"
@@ -326,7 +348,7 @@ class Engine(EngineCosts):
             raise EngineError("only queries with answer='eager' are staged; use change(sql)")
         self._check_not_filling(record, "staged")
         self._check_nothing_staged(record)
-        self.check_memory(stream, planned.program, name)
+        self._check_memory(stream, planned.program, name)
         filled = stream.keep is not None and planned.finish is None
         with stream.publishing:
             registration = self.registry.add_generation(
@@ -339,7 +361,7 @@ class Engine(EngineCosts):
             )
             if filled:
                 self._fill(stream, registration.query)
-        self.commanded(stream)
+        self._commanded(stream)
         return QueryHandle(self, record.id, registration.seq)
 
     def settle(self, name: str, *, apply: bool) -> QueryHandle:
@@ -349,7 +371,7 @@ class Engine(EngineCosts):
             self._check_not_filling(record, "applied")
         settled = self.registry.apply if apply else self.registry.discard
         seq = settled(record.id)
-        self.commanded(self.stream_of(record.stream))
+        self._commanded(self.stream_of(record.stream))
         return QueryHandle(self, record.id, seq)
 
     def _check_nothing_staged(self, record: QueryRecord) -> None:
@@ -382,7 +404,7 @@ class Engine(EngineCosts):
             self._check_not_filling(record, "paused")
         with self._lock:
             seq = self.registry.log(record.stream, kind, record.id, {})  # type: ignore[arg-type]
-        self.commanded(stream)
+        self._commanded(stream)
         return QueryHandle(self, record.id, seq)
 
     def queries(
@@ -409,7 +431,7 @@ class Engine(EngineCosts):
     def __contains__(self, name: object) -> bool:
         return self.registry.find(str(name)) is not None
 
-    def planned(self, text: str, until: object = None) -> tuple[EngineStream, PlannedQuery]:
+    def _planned(self, text: str, until: object = None) -> tuple[EngineStream, PlannedQuery]:
         """Plan a query over the stream that it reads; return the stream and the plan."""
         read = {name.casefold() for name in tables_of(parse_query(text))}
         streams = [s for name, s in self._streams.items() if name.casefold() in read]
@@ -422,7 +444,7 @@ class Engine(EngineCosts):
             planned = replace(planned, program=streams[0].ending(planned.program, until))
         return streams[0], planned
 
-    def commanded(self, stream: EngineStream) -> None:
+    def _commanded(self, stream: EngineStream) -> None:
         """Let commands of the next moments become one version, and wake the stream for it."""
         if not self._started:
             return

@@ -42,6 +42,9 @@ class ServedEngine(Protocol):
     def tap_by_id(self, id: str) -> Any: ...
     def taps(self) -> list[Any]: ...
     def costs(self) -> pa.Table: ...
+    def estimated_bytes(self, stream: str | None = None) -> int: ...
+    @property
+    def would_add(self) -> Callable[..., Any]: ...
     def demand(self, stream: str) -> Any: ...
     def network(self) -> Mapping[str, Any]: ...
     def sql(self, text: str) -> pa.Table: ...
@@ -121,13 +124,17 @@ def served_calls(engine: ServedEngine, stop: Callable[[], None]) -> Mapping[str,
         "counts": lambda id: asdict(engine.handle(id).counts),
         "cost": lambda id: asdict(engine.handle(id).cost),
         "explain": explain,
+        "would_add": lambda text, options: asdict(engine.would_add(text, **options)),
         "costs": engine.costs,
+        "estimated_bytes": engine.estimated_bytes,
         "demand": lambda stream: engine.demand(stream).json,
         "network": lambda: {name: found.json for name, found in engine.network().items()},
         "tap": tap,
         "taps": lambda: [_tap(found) for found in engine.taps()],
+        "tap_by_id": lambda id: _tap(engine.tap_by_id(id)),
         "tap_open": lambda id: engine.tap_by_id(id).open,
         "tap_rows": lambda id: engine.tap_by_id(id).rows(),
+        "tap_wait": lambda id, timeout: engine.tap_by_id(id).wait(timeout),
         "tap_remove": lambda id: engine.tap_by_id(id).remove(),
         "sql": engine.sql,
         "process_available": engine.process_available,

@@ -26,6 +26,8 @@ _FILLS = {
 MOST_QUERIES = 24
 _CHARS, _LETTER, _LINE, _PAD = 34, 6.3, 15, 9
 _WIDTH, _BETWEEN, _ABOVE = _CHARS * _LETTER + 2 * _PAD, 96, 12
+#: What differs between two runs over the same rows, or is the same in every box.
+_NOT_DRAWN = ("cpu_seconds", "rows")
 #: The colour of frames and arrows, and that of letters.
 _INK, _DARK = "#607d8b", "#263238"
 
@@ -133,7 +135,8 @@ def _middle(placed: Mapping[str, _Placed], ids: Sequence[str]) -> float | None:
 
 
 def _lines(box: NetworkBox) -> tuple[str, ...]:
-    figures = [f"{name.replace('_', ' ')} {_written(v)}" for name, v in box.figures.items()]
+    shown = [(name, value) for name, value in box.figures.items() if name not in _NOT_DRAWN]
+    figures = [f"{name.replace('_', ' ')} {_written(value)}" for name, value in shown]
     lines = [box.title, *figures]
     return tuple(line if len(line) <= _CHARS else line[: _CHARS - 3] + "..." for line in lines)
 

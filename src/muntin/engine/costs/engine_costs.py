@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from muntin.engine.asking.answer_modes import ABOUT, mode_of, ttl_seconds
+from muntin.engine.asking.answer_modes import ABOUT, length_of_time, mode_of
 from muntin.engine.costs.demand import StreamDemand, demand_of
 from muntin.engine.costs.full_taps import tap_in
 from muntin.engine.costs.network_graph import SOURCE, NetworkDrawing, SinkFigures, StreamNetwork
 from muntin.engine.costs.query_cost import RunningPart, in_words, table_of
 from muntin.engine.costs.state_estimate import total_bytes
-from muntin.engine.costs.taps import TapHandle, check_rows, query_tap, stream_tap, with_condition
+from muntin.engine.costs.tap_handle import (
+    TapHandle,
+    check_rows,
+    query_tap,
+    stream_tap,
+    with_condition,
+)
 from muntin.engine.costs.would_add import Addition, addition
 from muntin.engine.engine_stream import EngineStream
 from muntin.engine.registry import Registry
@@ -33,14 +39,16 @@ class EngineCosts:
 
     registry: Registry
     deliveries: Deliveries
-    memory: int | None
+    _memory: int | None
     _streams: dict[str, EngineStream]
 
     if TYPE_CHECKING:
 
         def stream_of(self, name: str) -> EngineStream: ...
-        def planned(self, text: str, until: object = None) -> tuple[EngineStream, PlannedQuery]: ...
-        def commanded(self, stream: EngineStream) -> None: ...
+        def _planned(
+            self, text: str, until: object = None
+        ) -> tuple[EngineStream, PlannedQuery]: ...
+        def _commanded(self, stream: EngineStream) -> None: ...
 
     def costs(self) -> pa.Table:
         """Return what the live queries have cost since the engine started, a row for each.
@@ -123,7 +131,7 @@ class EngineCosts:
             where: A condition on rows that are copied, in SQL.
             ttl: How long the tap waits for its rows, such as ``"10 minutes"``.
         """
-        most, seconds = check_rows(rows), ttl_seconds(ttl)
+        most, seconds = check_rows(rows), length_of_time("ttl", ttl)
         record = self.registry.find(on)
         if record is None and on in self._streams:
             if at != "rows":
@@ -140,7 +148,7 @@ class EngineCosts:
                 stream.name, None, text, to_json(program), description=about, emit=TAP
             )
             self.registry.set_end(added.query.id, time.time() + seconds)
-        self.commanded(stream)
+        self._commanded(stream)
         return TapHandle(self, added.query.id, most, about)
 
     def taps(self) -> list[TapHandle]:
@@ -162,7 +170,7 @@ class EngineCosts:
         """Log that a tap is removed."""
         record = self.registry.get(id)
         self.registry.log(record.stream, "drop", record.id, {"reason": "the tap was removed"})
-        self.commanded(self.stream_of(record.stream))
+        self._commanded(self.stream_of(record.stream))
 
     def _taps(self, stream: EngineStream) -> list[QueryRecord]:
         return [record for record in self.registry.live(stream.name) if record.emit == TAP]
@@ -208,8 +216,8 @@ class EngineCosts:
 
     def would_add(self, text: str, *, start: str = "now", until: object = None) -> Addition:
         """Return what a SELECT would share and add if it were registered; nothing is."""
-        stream, planned = self.planned(text, until)
-        return addition(stream, planned, start, self.memory, self.estimated_bytes())
+        stream, planned = self._planned(text, until)
+        return addition(stream, planned, start, self._memory, self.estimated_bytes())
 
     def demand(self, stream: str) -> StreamDemand:
         """Return what the live queries need of a stream: columns, values, and granularity.
@@ -236,7 +244,7 @@ class EngineCosts:
         streams = self._streams.values() if stream is None else [self.stream_of(stream)]
         return sum(map(self._estimate, streams))
 
-    def check_memory(
+    def _check_memory(
         self, stream: EngineStream, program: QueryProgram, name: str, replaced: int | None = None
     ) -> None:
         """Raise if the state of a query does not fit into the budget.
@@ -247,15 +255,15 @@ class EngineCosts:
             name: What to call it.
             replaced: The member that goes when it comes.
         """
-        if self.memory is None:
+        if self._memory is None:
             return
         others = [own for own in self._streams.values() if own is not stream]
         before = total_bytes(stream.planned_network(), stream.sizes)
         after = total_bytes(stream.planned_network(program, without=replaced), stream.sizes)
         used = before + sum(map(self._estimate, others))
-        if after > before and used - before + after > self.memory:
+        if after > before and used - before + after > self._memory:
             raise EngineError(
-                f"the state of {name} does not fit into memory={written_bytes(self.memory)}: the "
+                f"the state of {name} does not fit into memory={written_bytes(self._memory)}: the "
                 f"queries that are there may come to keep {written_bytes(used)}, and it would add "
                 f"{written_bytes(after - before)} (estimates for {stream.sizes.keys:,} keys and "
                 f"{stream.sizes.rows:,} rows a key); drop a query, choose a shorter window, or "

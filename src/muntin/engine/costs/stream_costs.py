@@ -1,4 +1,4 @@
-"""What a stream's queries have cost since the engine started, by part and by member.
+"""What a stream's queries have cost since the engine started, by part and by member [AV-28].
 
 A part is a group of queries, or what all of them share: reading rows, and choosing rows. Nothing
 is decided by these figures, and they are not kept: another start begins from zero.
