@@ -84,6 +84,7 @@ class EngineStream:
     history: History | None = None
     _planned: dict[str, PlannedQuery] = field(default_factory=dict)
     _read_commands: list[set[Path]] = field(default_factory=list)
+    _live_programs: dict[int, tuple[str, QueryProgram]] = field(default_factory=dict)
     _running: tuple[Sequence[VersionMember], QueryNetwork] | None = None
     _past_logs: dict[int, ResultLog] = field(default_factory=dict)
     publishing: threading.RLock = field(default_factory=threading.RLock)
@@ -166,11 +167,15 @@ class EngineStream:
             program: One more query, which would get the next number.
             without: A member that is left out.
         """
-        programs = [
-            from_json(record.program).numbered(record.number)
-            for record in self.registry.live(self.name)
-            if record.number != without
-        ]
+        live = [own for own in self.registry.live(self.name) if own.number != without]
+        known, read = self._live_programs, {}
+        for own in live:
+            text, parsed = known.get(own.number, ("", None))
+            if parsed is None or text != own.program:
+                parsed = from_json(own.program).numbered(own.number)
+            read[own.number] = own.program, parsed
+        self._live_programs = read
+        programs = [parsed for _, parsed in read.values()]
         if program is not None:
             number = max((own.member for own in programs), default=0) + 1
             programs.append(program.numbered(number))

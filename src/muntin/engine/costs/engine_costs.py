@@ -143,6 +143,7 @@ class EngineCosts:
             about = f"{at} of {record.name or record.id}"
         program = with_condition(program, stream, where)
         text = f"SELECT * FROM `{stream.name}`"
+        stream.plan(text)  # now, and not in the thread that commits
         with stream.publishing:
             added = self.registry.add(
                 stream.name, None, text, to_json(program), description=about, emit=TAP
