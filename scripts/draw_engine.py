@@ -1,8 +1,14 @@
-"""Draws the pictures of docs/concepts/engine.md and asking.md."""
+"""Draws the pictures of docs/concepts/engine.md, asking.md and engine-cost.md."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from drawing import BLUE, GREEN, GREY, ORANGE, PLAIN, RED, TEAL, Canvas, write
+
+from muntin.engine.costs.network_graph import NetworkDrawing, SinkFigures, StreamNetwork
+from muntin.engine.costs.query_cost import QueryCost, RunningPart
+from muntin.engine.costs.stream_costs import PartCost
 
 #: What the queries of a stream become: name, an example, what is done for all of them, colours.
 PARTS = [
@@ -25,6 +31,8 @@ WAYS = [
     ),
     ("lazy", "rows are kept,", "nothing is computed", "the query runs over", "the kept rows", BLUE),
 ]
+#: A query that has not run.
+NO_COST = QueryCost("", "field", "", (), 0, 0, None, 0, 0, 0, 0, 0, 0.0, 0, 0)
 
 
 def asking() -> str:
@@ -123,9 +131,36 @@ def cut() -> str:
     return canvas.svg()
 
 
+def network() -> str:
+    """A network as ``engine.network()`` draws it, of a stream with four queries."""
+    shared = RunningPart("w1", "windows over shared panes", ("hot", "warm"))
+    chosen = RunningPart("chosen", "rows chosen", ("alarm",))
+    own = RunningPart("q4", "an operator of its own", ("spells",))
+    drawing = NetworkDrawing()
+    drawing.source("field", 24_000, kept_batches=12)
+    drawing.part(shared, PartCost(0.0, 480, 61_440, 20_480), 24_000)
+    drawing.part(chosen, PartCost(0.0, 310, 9_920, 0), 24_000)
+    drawing.part(own, PartCost(0.0, 24_000, 576_000, 4_096), 24_000)
+    figures = [
+        ("warm", 11_250, 48),
+        ("hot", 2_680, 31),
+        ("alarm", 310, 310),
+        ("spells", 24_000, 17),
+    ]
+    for name, used, answers in figures:
+        part = next(part for part in (shared, chosen, own) if name in part.queries)
+        cost = replace(NO_COST, query=name, rows=24_000, used=used, answers=answers)
+        drawing.query(cost, part.name, "active", from_kept=name == "spells")
+    drawing.sink(SinkFigures("hot", "", "parquet", 31))
+    drawing.sink(SinkFigures("alarm", "page", "webhook", 310))
+    drawing.tap("q9", "query:hot", 3, 20)
+    return StreamNetwork("field", (), drawing.boxes, drawing.arrows).svg
+
+
 def pictures() -> dict[str, str]:
     """Every picture by its name."""
-    return {"engine": way(), "engine-history": cut(), "asking": asking()}
+    drawn = {"engine": way(), "engine-history": cut(), "asking": asking()}
+    return {**drawn, "engine-network": network()}
 
 
 if __name__ == "__main__":

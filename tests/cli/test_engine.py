@@ -60,6 +60,12 @@ def test_an_engine_as_a_process(tmp_path: Path) -> None:
         assert "big, generation 1: active since micro-batch" in registered.stderr
         assert [row["name"] for row in asked("list", home)] == ["sums", "big"]
         assert [row["name"] for row in asked("list", home, "--owner", "ada")] == ["sums"]
+        assert [row["name"] for row in asked("list", home, "--name", "um")] == ["sums"]
+        plan = ran(["engine", "explain", home, SUMS.replace("sum(v)", "max(v)")])
+        assert "shared with sums" in plan.stdout
+        drawn = tmp_path / "line.svg"
+        assert ran(["engine", "network", home, "--output", drawn]).returncode == 0
+        assert drawn.read_text().startswith("<svg")
         assert asked("sql", home, "PAUSE QUERY big") == [{"done": "paused query big"}]
         unknown = ran(["engine", "ask", home, "sms"])
         assert unknown.returncode == Exit.TEXT
@@ -75,7 +81,16 @@ def test_an_engine_as_a_process(tmp_path: Path) -> None:
     assert none.returncode == Exit.FAILED
     assert f"no engine runs in {home}; start one with: muntin engine start {home}" in none.stderr
     with running(home, file) as process:
-        write_rows(rows, "second", range(12, 17))
+        words = [*WORDS, "engine", "tap", str(home), "line", "--most", "1", "--where", "x > 15"]
+        with subprocess.Popen(
+            words, env=environment(), stdout=subprocess.PIPE, text=True
+        ) as tapping:
+            until = time.monotonic() + 120
+            while "tap:" not in str(asked("network", home)):
+                assert time.monotonic() < until
+            write_rows(rows, "second", range(12, 17))
+            copied, _ = tapping.communicate(timeout=120)
+        assert [json.loads(line)["x"] for line in copied.splitlines()] == [16]
         assert sums(eventually("sums", home, 6))[-1] == ("b", 15, 24)
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0

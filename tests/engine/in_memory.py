@@ -74,8 +74,9 @@ class MemoryStream:
                     arrived[shard].setdefault((group, part.source), []).append(table)
                 for member, refused in part.refused.items():
                     _add(done.refused, member, sum(refused.values()))
-            chosen[len(seen) % self.shards] += routed.answers
-            done.failed |= routed.failed
+            tapped, failed = network.row_taps().take(rows)
+            chosen[len(seen) % self.shards] += [*routed.answers, *tapped]
+            done.failed |= {**routed.failed, **failed}
         for shard in range(self.shards):
             heard = ProgressMessages(
                 seen=seen, ended=ended, everywhere=everywhere, keyed=keyed[shard]

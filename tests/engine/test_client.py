@@ -11,7 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import muntin as mt
-from muntin.engine.client import EngineClient, RemoteQuery, RemoteSinks
+from muntin.engine.client import EngineClient, RemoteQuery, RemoteSinks, RemoteTap
+from muntin.engine.costs.tap_handle import TapHandle
 from muntin.engine.handle import QueryHandle
 from muntin.engine.sinks.query_sinks import QuerySinks
 from muntin.errors import EngineError
@@ -27,6 +28,7 @@ def say(value):
     print(json.dumps(value, default=str), flush=True)
 
 engine = mt.connect(sys.argv[1])
+tap = engine.tap("line", rows=2)
 say(engine.pid)
 query = engine.register("big", "SELECT x FROM line WHERE v > 9", owner="bob", tags=["t"])
 active = query.wait()
@@ -41,7 +43,8 @@ seen = engine.preview("SELECT x FROM line WHERE x > 3").keep("seen")
 staged = engine["seen"].stage("SELECT x FROM line WHERE x > 4")
 say([seen.name, staged.wait().generation, engine["seen"].discard().id == seen.id])
 engine["seen"].drop()
-say([part["queries"] for part in engine.network()["line"]])
+network = engine.network()["line"]
+say([part["queries"] for part in network])
 query.sinks.add("note", "command('true')")
 say([(status.record.call.name, status.stopped) for status in query.sinks.status()])
 say(query.sinks.letters("note"))
@@ -59,6 +62,11 @@ for ask in (lambda: engine["nix"], lambda: engine.sql("PAUSE QUERY bg"), engine.
 query.drop().wait()
 say(query.status)
 say(engine.sql("SHOW QUERIES")["name"].to_pylist())
+cost, text = engine["sums"].cost, engine["sums"].record.text
+say([cost.used, network.svg[:4], engine.costs()["query"].to_pylist(), tap.rows().num_rows])
+added = engine.would_add(text)
+say([list(added.shared_with), added.state_bytes, str(added) == engine.explain(text)])
+say([engine.demand("line").queries, engine.tap_by_id(tap.id).about, engine.taps() == []])
 """
 
 
@@ -102,6 +110,9 @@ def test_a_second_process_uses_an_engine(spark: SparkSession, tmp_path: Path) ->
         ],
         "dropped",
         ["sums"],
+        [15, "<svg", ["sums"], 2],
+        [["sums"], 0, True],
+        [["sums"], "rows of line", True],
     ]
 
 
@@ -114,8 +125,12 @@ def test_a_remote_query_has_the_methods_of_a_handle() -> None:
     assert public(QuerySinks) - {"registry", "deliveries", "next"} <= public(RemoteSinks)
 
 
+def test_a_remote_tap_has_the_methods_of_a_tap() -> None:
+    assert public(TapHandle) <= public(RemoteTap)
+
+
 def test_a_client_has_the_methods_of_an_engine() -> None:
     """Except those that need the session of Spark, or the engine's own objects."""
     here = {"check", "folder", "handle", "registry", "serve", "spark", "start", "stream"}
-    here |= {"stream_of", "restore_streams", "deliveries"}
+    here |= {"stream_of", "restore_streams", "deliveries", "remove_tap"}
     assert public(mt.Engine) - public(EngineClient) <= here

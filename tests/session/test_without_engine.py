@@ -33,6 +33,7 @@ TEXTS = {
     "PAUSE": STREAM + QUERY + "; PAUSE QUERY q",
     "RESUME": STREAM + QUERY + "; RESUME QUERY q",
     "INVOKE": STREAM + QUERY + "; INVOKE QUERY q",
+    "START HISTORY": STREAM + "EXPLAIN CREATE QUERY q START HISTORY AS SELECT x FROM line",
     "AS OF": STREAM + "SELECT count(*) AS n FROM line AS OF 5 [TUMBLING 5]",
 }
 
@@ -63,7 +64,7 @@ def test_words_for_an_engine_are_refused(
     assert callable(run)
     with pytest.raises(mt.SqlError) as caught:
         run(spark, text, tmp_path / "run")
-    assert caught.value.problem.startswith(f"{word} says ")
+    assert caught.value.problem.startswith(f"{word.removesuffix(' HISTORY')} says ")
     assert caught.value.problem.endswith(", and there is no engine here")
     assert caught.value.expected == "mt.Engine in Python, or muntin engine on the command line"
     assert text[caught.value.place.offset :].startswith(word)

@@ -22,6 +22,10 @@ from muntin.errors import ArgumentError, EngineError, UnknownQueryError
 
 if TYPE_CHECKING:  # they import Spark, for which a client need not wait
     from muntin.engine.commit import MemberCounts
+    from muntin.engine.costs.demand import StreamDemand
+    from muntin.engine.costs.network_graph import StreamNetwork
+    from muntin.engine.costs.query_cost import QueryCost
+    from muntin.engine.costs.would_add import Addition
     from muntin.engine.handle import Activation
     from muntin.engine.sinks.deliveries import SinkStatus
     from muntin.engine.sinks.delivery_ledger import DeadLetter
@@ -31,6 +35,8 @@ TIMEOUT = 60.0
 #: How long the rows in the sources may take, in seconds.
 _WORK = 3600.0
 _CONNECT = 5.0
+#: What JSON has as lists, of what a query would add.
+_LISTS = ("shared_with", "same_predicate", "new_edges")
 
 
 def connect(home: str | PathLike[str], *, timeout: float = TIMEOUT) -> EngineClient:
@@ -131,14 +137,65 @@ class EngineClient:
         """Let the staged generation of a query take its place, or drop it."""
         return self._handle(self.call("settle", {"id": name, "apply": apply}))
 
-    def explain(self, name: str) -> str:
-        """Return how a query runs."""
-        return str(self.call("explain", {"name": name}))
+    def explain(self, query: str, *, start: str = "now", until: object = None) -> str:
+        """Return how a query runs, or what a SELECT would share and add."""
+        options = {"start": start, "until": until}
+        return str(self.call("explain", {"query": query, "options": options}))
 
-    def network(self) -> dict[str, list[dict[str, object]]]:
-        """Return what runs for each stream, as data: every part with the queries that share it."""
-        found: dict[str, list[dict[str, object]]] = self.call("network")
-        return found
+    def would_add(self, text: str, *, start: str = "now", until: object = None) -> Addition:
+        """Return what a SELECT would share and add if it were registered; nothing is."""
+        from muntin.engine.costs.state_estimate import ExpectedSizes
+        from muntin.engine.costs.would_add import Addition
+
+        options = {"start": start, "until": until}
+        found = self.call("would_add", {"text": text, "options": options})
+        lists = {
+            name: None if value is None else tuple(value)
+            for name, value in found.items()
+            if name in _LISTS
+        }
+        return Addition(**{**found, **lists, "expected": ExpectedSizes(**found["expected"])})
+
+    def estimated_bytes(self, stream: str | None = None) -> int:
+        """Return the bytes that the live queries may come to keep, of a stream or of all."""
+        return int(self.call("estimated_bytes", {"stream": stream}))
+
+    def costs(self) -> pa.Table:
+        """Return what the live queries have cost since the engine started, a row for each."""
+        return self.call("costs")
+
+    def network(self) -> dict[str, StreamNetwork]:
+        """Return what runs for each stream: its parts with the queries that share them."""
+        from muntin.engine.costs.network_graph import StreamNetwork
+
+        return {name: StreamNetwork.of_json(data) for name, data in self.call("network").items()}
+
+    def demand(self, stream: str) -> StreamDemand:
+        """Return what the live queries need of a stream."""
+        from muntin.engine.costs.demand import StreamDemand
+
+        return StreamDemand.of_json(self.call("demand", {"stream": stream}))
+
+    def tap(
+        self,
+        on: str,
+        *,
+        at: str = "rows",
+        rows: int = 20,
+        where: str | None = None,
+        ttl: str = "10 minutes",
+    ) -> RemoteTap:
+        """Copy some rows on their way, as :meth:`muntin.Engine.tap` does."""
+        options = {"at": at, "rows": rows, "where": where, "ttl": ttl}
+        return RemoteTap(self, **self.call("tap", {"on": on, "options": options}))
+
+    def tap_by_id(self, id: str) -> RemoteTap:
+        """Return a tap by its id, also one that has gone."""
+        return RemoteTap(self, **self.call("tap_by_id", {"id": id}))
+
+    def taps(self) -> list[RemoteTap]:
+        """Return the taps that are open."""
+        return [RemoteTap(self, **found) for found in self.call("taps")]
 
     def sql(self, text: str) -> pa.Table:
         """Run statements of SQL; return the answer of the last one."""
@@ -253,6 +310,14 @@ class RemoteQuery:
         return MemberCounts(**self.engine.call("counts", {"id": self.id}))
 
     @property
+    def cost(self) -> QueryCost:
+        """What the current generation has cost since the engine started, and what it shares."""
+        from muntin.engine.costs.query_cost import QueryCost
+
+        found = self.engine.call("cost", {"id": self.id})
+        return QueryCost(**{**found, "shared_with": tuple(found["shared_with"])})
+
+    @property
     def sinks(self) -> RemoteSinks:
         """The sink and the triggers of the query: to add, drop, resume, and to see how far."""
         return RemoteSinks(self.engine, self.id)
@@ -320,6 +385,40 @@ class RemoteQuery:
     def __repr__(self) -> str:
         record = self.record
         return f"<query {record.name or record.id} ({record.status}): {record.text}>"
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteTap:
+    """A tap of an engine in another process, with the methods of a tap of this one.
+
+    Args:
+        engine: The client of the engine.
+        id: The id of the tap.
+        most: How many rows it copies at most.
+        about: What it copies, in words.
+    """
+
+    engine: EngineClient
+    id: str
+    most: int
+    about: str
+
+    @property
+    def open(self) -> bool:
+        """True until the tap has copied its rows, its time is over, or it was removed."""
+        return bool(self.engine.call("tap_open", {"id": self.id}))
+
+    def rows(self) -> pa.Table:
+        """Return the rows that were copied; the last column is the micro-batch of each."""
+        return self.engine.call("tap_rows", {"id": self.id})
+
+    def wait(self, timeout: float = 60.0) -> pa.Table:
+        """Wait until the tap is no longer open, and return its rows."""
+        return self.engine.call("tap_wait", {"id": self.id, "timeout": timeout}, wait=timeout)
+
+    def remove(self) -> None:
+        """Remove the tap; its rows can still be read for a day."""
+        self.engine.call("tap_remove", {"id": self.id})
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from muntin.engine.kept_rows import KeptProgress
 from muntin.operators.shared.program import COMPLETE
 from muntin.operators.shared.row_filters import by_member
 from muntin.spark.exchange.messages import decode
-from muntin.spark.exchange.network_driver import CHOSEN, STREAM
+from muntin.spark.exchange.network_driver import CHOSEN, COSTS, STREAM
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,7 @@ class BatchReport:
     failed: Mapping[int, str] = field(default_factory=dict)
     kept: KeptProgress = field(default_factory=lambda: KeptProgress(None, None, None, None))
     shards: int = 1
+    costs: Sequence[pa.Table] = ()
 
 
 def read_reports(reports: Sequence[pa.Table]) -> BatchReport:
@@ -68,11 +69,15 @@ def read_reports(reports: Sequence[pa.Table]) -> BatchReport:
     counts: dict[int, MemberCounts] = {}
     failed: dict[int, str] = {}
     streams: list[Mapping[str, int | None]] = []
+    costs: list[pa.Table] = []
     for report in reports:
         for row in report.to_pylist():
             member = row["member"]
             if member == STREAM:
                 streams.append(row)
+                continue
+            if member == COSTS:
+                costs.append(decode(row["payload"]))
                 continue
             if member == CHOSEN:
                 for own, answer in by_member(decode(row["payload"])):
@@ -91,7 +96,7 @@ def read_reports(reports: Sequence[pa.Table]) -> BatchReport:
     }
     progress = _progress(streams)
     shards = int(streams[0]["shards"] or 1) if streams else 1
-    return BatchReport(progress, answers, counts, failed, _kept(streams, progress), shards)
+    return BatchReport(progress, answers, counts, failed, _kept(streams, progress), shards, costs)
 
 
 def _kept(streams: Sequence[Mapping[str, int | None]], now: StreamProgress) -> KeptProgress:

@@ -16,9 +16,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin.engine.asking.answer_modes import ABOUT, check_answer, mode_of, ttl_seconds
+from muntin.engine.asking.answer_modes import check_answer, length_of_time, mode_of
 from muntin.engine.asking.ask import Asker
-from muntin.engine.engine_stream import EngineStream, SharedPart
+from muntin.engine.costs.engine_costs import EngineCosts
+from muntin.engine.costs.state_estimate import expected_sizes
+from muntin.engine.engine_stream import EngineStream
 from muntin.engine.handle import QueryHandle
 from muntin.engine.home import Home
 from muntin.engine.local_server import LocalServer
@@ -26,9 +28,11 @@ from muntin.engine.plan_query import PlannedQuery
 from muntin.engine.query_table import LIVE
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import QueryRecord
+from muntin.engine.result_log import ResultLog
 from muntin.engine.served_calls import served_calls
 from muntin.engine.sinks.deliveries import Deliveries
 from muntin.engine.sinks.query_sinks import read_call
+from muntin.engine.sinks.retention import Retention
 from muntin.engine.sinks.sink_call import INTO
 from muntin.engine.sinks.targets import open_target, session_zone
 from muntin.engine.sql import STATEMENT, run_statements
@@ -42,6 +46,7 @@ from muntin.spark.api.stream import stream as declare_stream
 from muntin.spark.columns import DataFrame, SparkSession
 from muntin.spark.queries.many_queries import NetworkStream, check_session
 from muntin.spark.scan.worker_rows import WorkerRows
+from muntin.specs.byte_sizes import size_in_bytes
 from muntin.specs.disorder import Disorder, Each, PerKey, Punctuated
 from muntin.specs.lengths import parse_length
 
@@ -51,17 +56,30 @@ _TOGETHER = 0.1
 _DELIVER = 10.0
 
 
-class Engine:
+class Engine(EngineCosts):
     """Runs continuous queries over streams, in one pass for all of them.
 
     Args:
         spark: The session. It cannot be one of Spark Connect.
         home: A folder for queries, answers and checkpoints, which workers must be able to read. An
             engine on a home that exists goes on where it was.
+        memory: How much state the queries may come to keep, such as ``"512 MB"``, by estimate; a
+            query that does not fit is refused. No limit by default.
+        retain: How long the answers of live queries and dead letters are kept, such as
+            ``"7 days"``, except what a sink has not got yet. All of them by default.
     """
 
-    def __init__(self, spark: SparkSession, home: str | Path) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        home: str | Path,
+        *,
+        memory: str | int | None = None,
+        retain: str | None = None,
+    ) -> None:
         check_session(spark)
+        self._memory = size_in_bytes("memory", memory)
+        seconds = None if retain is None else length_of_time("retain", retain)
         self._spark = spark
         self._home = Home(home)
         self.registry = Registry(home)
@@ -69,8 +87,11 @@ class Engine:
             self.registry,
             self._home.folder,
             lambda call, query: open_target(spark, call, query),
-            lambda stream, epoch: self.stream_of(stream).answers_of(epoch),
+            self._log_of,
             zone=session_zone(spark),
+        )
+        self._retention = (
+            None if seconds is None else Retention(seconds, self.deliveries, self._log_of)
         )
         self.asker = Asker(self.registry)
         self._streams: dict[str, EngineStream] = {}
@@ -105,6 +126,8 @@ class Engine:
         grain: str | int | None = None,
         shards: int | None = None,
         schedule: object = None,
+        expect_keys: int = 1_000,
+        expect_rows: int = 100,
         statement: str | None = None,
     ) -> EngineStream:
         """Declare a stream; it is declared again, in the same way, before every start.
@@ -125,6 +148,9 @@ class Engine:
                 decimals are fine enough for later queries.
             shards: How many parts the state has, as in :func:`muntin.stream`.
             schedule: When rows are due, as in :func:`muntin.stream`.
+            expect_keys: How many different keys are there at a time, for estimates of state.
+            expect_rows: How many rows of a key an operator has to hold that keeps rows, for these
+                estimates.
             statement: The ``CREATE STREAM`` that made it, if one did.
         """
         if name in self._streams:
@@ -145,14 +171,23 @@ class Engine:
             self.registry.log(name, "create_stream", None, {**identity, **by_whom})
         elif {**known, STATEMENT: None} != {**identity, STATEMENT: None}:
             raise EngineError(_differences(name, known, identity))
-        declared = EngineStream(
-            name, network, self._home.stream(name), self.registry, reach, self.deliveries.deliver
-        )
+        sizes = expected_sizes(expect_keys, expect_rows)
+        folder, deliver = self._home.stream(name), self._committed
+        declared = EngineStream(name, network, folder, self.registry, reach, deliver, sizes=sizes)
         declared.network.rule  # noqa: B018  (raises if workers cannot evaluate the rule)
         self._streams[name] = declared
         if self._started:
             declared.start(self._trigger)
         return declared
+
+    def _log_of(self, stream: str, epoch: int) -> ResultLog | None:
+        return self.stream_of(stream).answers_of(epoch)
+
+    def _committed(self, stream: str, epoch: int, micro_batch: int) -> None:
+        """Let sinks deliver what is committed, and forget what is too old."""
+        self.deliveries.deliver(stream, epoch, micro_batch)
+        if self._retention is not None:
+            self._retention.after_commit(stream, epoch)
 
     def _carried(
         self, columns: Sequence[str], on: str, by: Sequence[str], carry: Sequence[str] | None
@@ -217,6 +252,7 @@ class Engine:
         if start != "now":
             planned = _with_history(stream, planned, start)
         mode = check_answer(answer, stream, planned, start, into)
+        self._check_memory(stream, replace(planned.program, answer=mode), name)
         with stream.publishing:
             registration = self.registry.add(
                 stream.name,
@@ -257,6 +293,9 @@ class Engine:
         self._check_nothing_staged(record)
         mode = mode_of(record)
         check_answer(mode, stream, planned, "now", None)
+        self._check_memory(
+            stream, replace(planned.program, answer=mode), name, replaced=record.number
+        )
         keeps = stream.keep is not None and mode == "eager"
         filled = keeps and record.status != "quarantined"
         with stream.publishing:
@@ -283,10 +322,11 @@ class Engine:
             text: A SELECT over a stream of the engine.
             ttl: A length of time, such as ``"10 minutes"``.
         """
-        seconds = ttl_seconds(ttl)
+        seconds = length_of_time("ttl", ttl)
         stream, planned = self._planned(text, None)
         if stream.progress.ended:
             raise EngineError(f"the stream {stream.name} has ended, so nothing could answer")
+        self._check_memory(stream, planned.program, "a preview")
         with stream.publishing:
             added = self.registry.add(stream.name, None, text, to_json(planned.program))
             self.registry.set_end(added.query.id, time.time() + seconds)
@@ -308,6 +348,7 @@ class Engine:
             raise EngineError("only queries with answer='eager' are staged; use change(sql)")
         self._check_not_filling(record, "staged")
         self._check_nothing_staged(record)
+        self._check_memory(stream, planned.program, name)
         filled = stream.keep is not None and planned.finish is None
         with stream.publishing:
             registration = self.registry.add_generation(
@@ -390,32 +431,8 @@ class Engine:
     def __contains__(self, name: object) -> bool:
         return self.registry.find(str(name)) is not None
 
-    def explain(self, name: str) -> str:
-        """Return how a query runs."""
-        record = self.registry.get(name)
-        stream = self.stream_of(record.stream)
-        planned = stream.plan(record.text)
-        name = record.name or record.id
-        own = [part for part in stream.shared() if name in part.queries]
-        evaluated = "workers" if planned.finish is None else f"Spark, because {planned.why_spark}"
-        lines = [
-            f"query {name}, generation {record.generation} ({record.status})",
-            f"  over {record.stream}: {record.text}",
-            *(f"  runs as: {part.kind}{_with_others(part, name)}" for part in own),
-            f"  select list: evaluated by {evaluated}",
-            f"  answers: {ABOUT[mode_of(record)]}",
-        ]
-        return "\n".join(lines)
-
-    def network(self) -> dict[str, list[dict[str, object]]]:
-        """Return what runs for each stream, as data: every part with the queries that share it."""
-        return {
-            name: [{"kind": part.kind, "queries": list(part.queries)} for part in stream.shared()]
-            for name, stream in self._streams.items()
-        }
-
-    def _planned(self, text: str, until: object) -> tuple[EngineStream, PlannedQuery]:
-        """Plan a query over the stream that it reads."""
+    def _planned(self, text: str, until: object = None) -> tuple[EngineStream, PlannedQuery]:
+        """Plan a query over the stream that it reads; return the stream and the plan."""
         read = {name.casefold() for name in tables_of(parse_query(text))}
         streams = [s for name, s in self._streams.items() if name.casefold() in read]
         if not streams:
@@ -539,11 +556,6 @@ class Engine:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-
-
-def _with_others(part: SharedPart, name: str) -> str:
-    others = [query for query in part.queries if query != name]
-    return f", shared with {', '.join(others)}" if others else ""
 
 
 def _check_history(keep: object, source: Stream) -> None:

@@ -13,16 +13,27 @@ import pyarrow as pa
 
 from muntin.engine.asking.standing import newest_answers
 from muntin.engine.commit import MemberCounts, StreamProgress, read_reports, with_complete
+from muntin.engine.costs.full_taps import without_surplus
+from muntin.engine.costs.query_cost import NOTHING, QueryCost, RunningPart, cost_of
+from muntin.engine.costs.state_estimate import ExpectedSizes
+from muntin.engine.costs.stream_costs import StreamCosts
 from muntin.engine.history import History, past_answers
 from muntin.engine.kept_rows import KeptProgress, KeptRowFiles
 from muntin.engine.plan_query import PlannedQuery, with_bound
 from muntin.engine.planning.similar_queries import SimilarQueries
 from muntin.engine.registry import Registry
-from muntin.engine.registry_records import RUNNING, LoggedCommand, QueryRecord, VersionChange
+from muntin.engine.registry_records import (
+    RUNNING,
+    LoggedCommand,
+    QueryRecord,
+    VersionChange,
+    VersionMember,
+)
 from muntin.engine.result_log import ResultLog
 from muntin.errors import EngineError
 from muntin.kernels.ticks import from_ticks
 from muntin.operators.shared.as_json import from_json, to_json
+from muntin.operators.shared.costs.meter import CHOSEN_ROWS
 from muntin.operators.shared.network import QueryNetwork
 from muntin.operators.shared.program import QueryProgram
 from muntin.operators.shared.single_query import SingleQuery
@@ -36,15 +47,6 @@ from muntin.spark.queries.stop import StreamingQuery, check, drain
 
 #: Pins and versions of this many committed micro-batches are kept.
 _KEPT_BATCHES = 100
-
-
-@dataclass(frozen=True)
-class SharedPart:
-    """A part of what a stream runs, and the queries that share it."""
-
-    kind: str
-    queries: tuple[str, ...]
-
 
 _KINDS: Mapping[type[object], str] = {
     WindowGroup: "windows over shared panes",
@@ -62,6 +64,7 @@ class EngineStream:
         folder: Where its versions, pins, answers and checkpoint are.
         registry: The commands and queries of the engine.
         keep: How far back along ``on`` rows are kept, in ticks; None if they are not.
+        sizes: What is expected of it, for estimates of state.
         committed: Called with the stream, the epoch and the micro-batch after answers are logged.
     """
 
@@ -74,11 +77,15 @@ class EngineStream:
     query: StreamingQuery | None = None
     progress: StreamProgress = field(default_factory=StreamProgress)
     counts: dict[int, MemberCounts] = field(default_factory=dict)
+    sizes: ExpectedSizes = field(default_factory=ExpectedSizes)
+    costs: StreamCosts = field(default_factory=StreamCosts)
     micro_batch: int = -1
     log: ResultLog | None = None
     history: History | None = None
     _planned: dict[str, PlannedQuery] = field(default_factory=dict)
     _read_commands: list[set[Path]] = field(default_factory=list)
+    _live_programs: dict[int, tuple[str, QueryProgram]] = field(default_factory=dict)
+    _running: tuple[Sequence[VersionMember], QueryNetwork] | None = None
     _past_logs: dict[int, ResultLog] = field(default_factory=dict)
     publishing: threading.RLock = field(default_factory=threading.RLock)
 
@@ -142,23 +149,60 @@ class EngineStream:
     def _similar(self) -> SimilarQueries:
         return SimilarQueries(self.name, self.network.planning, self.network.axis)
 
-    def shared(self) -> list[SharedPart]:
+    def running(self) -> QueryNetwork:
+        """Return the network of the newest version."""
+        members = self.registry.version_members(self.name)
+        if self._running is None or self._running[0] != members:
+            programs = [from_json(m.program).numbered(m.number) for m in members]
+            network = QueryNetwork(from_json(self.network.rule), tuple(programs))
+            self._running = members, network
+        return self._running[1]
+
+    def planned_network(
+        self, program: QueryProgram | None = None, without: int | None = None
+    ) -> QueryNetwork:
+        """Return the network of all live queries, also those that are not in a version yet.
+
+        Args:
+            program: One more query, which would get the next number.
+            without: A member that is left out.
+        """
+        live = [own for own in self.registry.live(self.name) if own.number != without]
+        known, read = self._live_programs, {}
+        for own in live:
+            text, parsed = known.get(own.number, ("", None))
+            if parsed is None or text != own.program:
+                parsed = from_json(own.program).numbered(own.number)
+            read[own.number] = own.program, parsed
+        self._live_programs = read
+        programs = [parsed for _, parsed in read.values()]
+        if program is not None:
+            number = max((own.member for own in programs), default=0) + 1
+            programs.append(program.numbered(number))
+        return QueryNetwork(from_json(self.network.rule), tuple(programs))
+
+    def shared(self) -> list[RunningPart]:
         """Return what runs for the newest version: each part with the queries that share it."""
-        programs = [
-            from_json(member.program).numbered(member.number)
-            for member in self.registry.version_members(self.name)
-        ]
-        network = QueryNetwork(from_json(self.network.rule), tuple(programs))
+        network = self.running()
         parts = [
-            SharedPart(_KINDS[type(group)], tuple(sorted(self._names(group.members))))
+            RunningPart(group.name, _KINDS[type(group)], tuple(sorted(self.names(group.members))))
             for group in network.groups.values()
         ]
         chosen = [program.member for program in network.filters.programs]
         if chosen:
-            parts.append(SharedPart("rows chosen", tuple(sorted(self._names(chosen)))))
+            names = tuple(sorted(self.names(chosen)))
+            parts.append(RunningPart(CHOSEN_ROWS, "rows chosen", names))
         return parts
 
-    def _names(self, members: Iterable[int]) -> Iterator[str]:
+    def cost(self, record: QueryRecord, parts: Sequence[RunningPart] | None = None) -> QueryCost:
+        """Return what a query has cost; ``parts`` are those of :meth:`shared`, if known."""
+        name = record.name or record.id
+        own = (part for part in parts or self.shared() if name in part.queries)
+        counts = self.counts.get(record.number, MemberCounts())
+        return cost_of(record, counts, self.costs, next(own, NOTHING))
+
+    def names(self, members: Iterable[int]) -> Iterator[str]:
+        """Yield the names of members, or the ids of those without one."""
         for number in members:
             record = self.registry.member(number)
             yield record.name or record.id
@@ -285,12 +329,16 @@ class EngineStream:
         held = {n for n, query in live.items() if query.status == "quarantined"} | {*report.failed}
         answers = {m: t for m, t in report.answers.items() if m not in held}
         answers = newest_answers(self._with_history(answers, live), live)
+        answers, full_taps = without_surplus(self.answers(), answers, live, self.registry.member)
         self.answers().write(micro_batch, self._finished(answers, live), self._order(answers, live))
         for member, counts in report.counts.items():
             total = self.counts.setdefault(member, MemberCounts())
             for name, value in vars(counts).items():
                 setattr(total, name, getattr(total, name) + value)
         self._acknowledge(pinned, micro_batch, report.kept.before)
+        self.costs.take(report.costs, report.progress.rows, answers, self._begun(live))
+        for tap in full_taps:
+            self.registry.log(self.name, "drop", tap.id, {"reason": "the tap has all its rows"})
         self._end_reached(live.values(), report.progress)
         self.registry.drop_ended_previews(self.name)
         if self.history is not None:
@@ -305,6 +353,12 @@ class EngineStream:
         self.committed(self.name, self.epoch, micro_batch)
         if following.version > pinned.version:
             wake(self.commands)
+
+    def _begun(self, live: Mapping[int, QueryRecord]) -> Iterable[QueryRecord]:
+        """Return the queries as the acknowledgements of this micro-batch leave them."""
+        if all(query.since is not None for query in live.values()):
+            return live.values()
+        return self.registry.live(self.name)
 
     def _forget_commands(self) -> None:
         """Remove files of control rows that a committed micro-batch has read.

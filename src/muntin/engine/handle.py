@@ -11,6 +11,7 @@ import pyarrow as pa
 from muntin.engine.asking.answer_modes import mode_of
 from muntin.engine.asking.ask import Asker
 from muntin.engine.commit import MemberCounts
+from muntin.engine.costs.query_cost import QueryCost
 from muntin.engine.engine_stream import EngineStream
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import QueryRecord
@@ -122,6 +123,12 @@ class QueryHandle:
         """Rows that the current generation used and refused since the engine started."""
         stream = self.engine.stream_of(self.record.stream)
         return stream.counts.get(self.record.number, MemberCounts())
+
+    @property
+    def cost(self) -> QueryCost:
+        """What the current generation has cost since the engine started, and what it shares."""
+        record = self.record
+        return self.engine.stream_of(record.stream).cost(record)
 
     @property
     def sinks(self) -> QuerySinks:

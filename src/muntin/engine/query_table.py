@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import cast
 
 from muntin.engine.registry_database import RegistryDatabase, Row
-from muntin.engine.registry_records import RUNNING, STATUSES, QueryRecord, Status
+from muntin.engine.registry_records import RUNNING, STATUSES, TAP, QueryRecord, Status
 from muntin.engine.sinks.sink_call import SinkCall, SinkRecord, from_text, to_text
 from muntin.errors import ArgumentError, EngineError, UnknownQueryError
 
@@ -87,7 +87,7 @@ class QueryTable:
             "AND (?2 IS NULL OR owner = ?2) "
             "AND (?3 IS NULL OR ?3 IN (SELECT value FROM json_each(tags))) "
             f"AND (?4 IS NULL OR instr(casefold({words}), casefold(?4))) "
-            "AND (?5 IS NULL OR stream = ?5) AND (?6 OR dropped IS NULL) "
+            "AND (?5 IS NULL OR stream = ?5) AND (?6 OR dropped IS NULL) AND emit <> 'tap' "
             "AND generation = (SELECT max(generation) FROM members AS others "
             f"WHERE others.ordinal = members.ordinal AND {CURRENT}) ORDER BY ordinal",
             (name, owner, tag, text, stream, dropped),
@@ -113,6 +113,7 @@ class QueryTable:
         """Give a query a name: a preview that is kept."""
         with self._database.transaction():
             query = self.get(query_id)
+            check_no_tap(query, "named")
             self._check_name(name)
             self._database.run(
                 "UPDATE queries SET name = ?, folded = casefold(?1) WHERE id = ?", (name, query.id)
@@ -192,6 +193,12 @@ class QueryTable:
             raise ArgumentError(
                 "name", name, f"it is {where} of query {taken.id}; change or drop that one first"
             )
+
+
+def check_no_tap(query: QueryRecord, done: str) -> None:
+    """Raise if what is to be done to a query is to be done to a tap."""
+    if query.emit == TAP:
+        raise EngineError(f"{query.id} is a tap and cannot be {done}; it can only be removed")
 
 
 def record_of(row: Row) -> QueryRecord:

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
-from muntin.engine.query_table import LIVE, RECORD, QueryTable
+from muntin.engine.query_table import LIVE, RECORD, QueryTable, check_no_tap
 from muntin.engine.registry_database import RegistryDatabase, Row
 from muntin.engine.registry_records import (
     KINDS,
@@ -226,6 +226,7 @@ class Registry(QueryTable):
         """
         with self._database.transaction():
             query = self.get(query_id)
+            check_no_tap(query, "changed")
             self._check_live(query, "changed")
             before = {} if staged else {str(query.number): query.status}
             details = {"before": before, "staged": staged, "beside": beside}

@@ -25,6 +25,8 @@ STATUSES: tuple[str, ...] = get_args(Status)
 RUNNING: tuple[Status, ...] = ("registered", "active", "paused")
 #: How long the answers of a dropped query are kept, in seconds, if nothing else is asked for.
 RETAIN = 86_400.0
+#: What ``emit`` is of a record that is no query but a tap: rows that are copied on their way.
+TAP = "tap"
 
 
 @dataclass(frozen=True)

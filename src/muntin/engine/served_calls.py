@@ -35,8 +35,18 @@ class ServedEngine(Protocol):
     @property
     def queries(self) -> Callable[..., list[QueryRecord]]: ...
     def command(self, kind: str, name: str) -> Any: ...
-    def explain(self, name: str) -> str: ...
-    def network(self) -> object: ...
+    @property
+    def explain(self) -> Callable[..., str]: ...
+    @property
+    def tap(self) -> Callable[..., Any]: ...
+    def tap_by_id(self, id: str) -> Any: ...
+    def taps(self) -> list[Any]: ...
+    def costs(self) -> pa.Table: ...
+    def estimated_bytes(self, stream: str | None = None) -> int: ...
+    @property
+    def would_add(self) -> Callable[..., Any]: ...
+    def demand(self, stream: str) -> Any: ...
+    def network(self) -> Mapping[str, Any]: ...
     def sql(self, text: str) -> pa.Table: ...
     def process_available(self) -> None: ...
     def end(self, name: str) -> None: ...
@@ -89,6 +99,12 @@ def served_calls(engine: ServedEngine, stop: Callable[[], None]) -> Mapping[str,
         value = getattr(engine.handle(id).sinks, method)(**arguments)
         return [asdict(part) for part in value] if isinstance(value, list) else value
 
+    def explain(query: str, options: Mapping[str, object]) -> object:
+        return engine.explain(query, **options)
+
+    def tap(on: str, options: Mapping[str, object]) -> object:
+        return _tap(engine.tap(on, **options))
+
     return {
         "hello": lambda: {"pid": os.getpid()},
         "register": register,
@@ -106,8 +122,20 @@ def served_calls(engine: ServedEngine, stop: Callable[[], None]) -> Mapping[str,
         "invoke": lambda id, timeout=60.0: engine.handle(id).invoke(timeout),
         "sinks": sinks,
         "counts": lambda id: asdict(engine.handle(id).counts),
-        "explain": engine.explain,
-        "network": engine.network,
+        "cost": lambda id: asdict(engine.handle(id).cost),
+        "explain": explain,
+        "would_add": lambda text, options: asdict(engine.would_add(text, **options)),
+        "costs": engine.costs,
+        "estimated_bytes": engine.estimated_bytes,
+        "demand": lambda stream: engine.demand(stream).json,
+        "network": lambda: {name: found.json for name, found in engine.network().items()},
+        "tap": tap,
+        "taps": lambda: [_tap(found) for found in engine.taps()],
+        "tap_by_id": lambda id: _tap(engine.tap_by_id(id)),
+        "tap_open": lambda id: engine.tap_by_id(id).open,
+        "tap_rows": lambda id: engine.tap_by_id(id).rows(),
+        "tap_wait": lambda id, timeout: engine.tap_by_id(id).wait(timeout),
+        "tap_remove": lambda id: engine.tap_by_id(id).remove(),
         "sql": engine.sql,
         "process_available": engine.process_available,
         "end": engine.end,
@@ -117,6 +145,10 @@ def served_calls(engine: ServedEngine, stop: Callable[[], None]) -> Mapping[str,
 
 def _reference(handle: Any) -> dict[str, object]:
     return {"id": handle.id, "seq": handle.seq}
+
+
+def _tap(tap: Any) -> dict[str, object]:
+    return {"id": tap.id, "most": tap.most, "about": tap.about}
 
 
 def _record(query: QueryRecord) -> dict[str, object]:

@@ -47,15 +47,18 @@ _QUERIES = pa.schema(
         *(("name", pa.string()), ("id", pa.string()), ("generation", pa.int64())),
         *(("status", pa.string()), ("stream", pa.string()), ("owner", pa.string())),
         *(("tags", pa.list_(pa.string())), ("description", pa.string())),
-        *(("since", pa.int64()), ("used", pa.int64()), ("refused", pa.int64())),
-        *(("answers", pa.int64()), ("runs_as", pa.string())),
+        *(("since", pa.int64()), ("rows", pa.int64()), ("used", pa.int64())),
+        *(("selectivity", pa.float64()), ("late", pa.int64()), ("refused", pa.int64())),
+        *(("answers", pa.int64()), ("cpu_seconds", pa.float64()), ("state_bytes", pa.int64())),
+        *(("message_bytes", pa.int64()), ("runs_as", pa.string())),
         *(("shared_with", pa.list_(pa.string())), ("reason", pa.string()), ("text", pa.string())),
     ]
 )
 _STREAMS = pa.schema(
     [
         *(("name", pa.string()), ("queries", pa.int64()), ("micro_batch", pa.int64())),
-        *(("punctuation", pa.string()), ("statement", pa.string())),
+        *(("punctuation", pa.string()), ("rows", pa.int64()), ("state_bytes", pa.int64())),
+        *(("estimated_bytes", pa.int64()), ("statement", pa.string())),
     ]
 )
 #: Where the detail of a stream that was created in SQL has its statement, in the registry.
@@ -78,8 +81,11 @@ class StatementEngine(Protocol):
     def change(self, name: str, text: str) -> Any: ...
     def command(self, kind: str, name: str) -> Any: ...
     def queries(self) -> Sequence[QueryRecord]: ...
-    def explain(self, name: str) -> str: ...
-    def network(self) -> Mapping[str, Sequence[Mapping[str, Any]]]: ...
+    @property
+    def explain(self) -> Callable[..., str]: ...
+    def network(self) -> Mapping[str, Any]: ...
+    def costs(self) -> pa.Table: ...
+    def estimated_bytes(self, stream: str | None = None) -> int: ...
     def stream_of(self, name: str) -> Any: ...
     def __getitem__(self, name: str) -> Any: ...
 
@@ -129,15 +135,40 @@ class _Run:
                 return self._command(statement)
             case Show():
                 return self._shown(statement)
-            case Explain(target=str(name)):
-                with self._about(statement.place):
-                    return _lines("plan", self.engine.explain(name))
+            case Explain():
+                return _lines("plan", self._explained(statement))
             case _:
                 raise self._refused(statement)
 
     @property
     def _triggers(self) -> SqlTriggers:
         return SqlTriggers(self.engine.registry, lambda id: self.engine[id].sinks, self.text)
+
+    def _explained(self, statement: Explain) -> str:
+        """Return how a query runs that the engine has, or how one would run."""
+        target = statement.target
+        if isinstance(target, str):
+            with self._about(statement.place):
+                if statement.format == "svg":
+                    return str(self.engine.network()[self.engine[target].record.stream].svg)
+                return str(self.engine.explain(target))
+        if statement.format == "svg":
+            problem = "FORMAT svg draws the network of a query that the engine has"
+            raise SqlError(problem, self.text, statement.place, expected="EXPLAIN QUERY name")
+        query, given = target, {}
+        if isinstance(target, CreateQuery):
+            query, clause = target.query, target.engine
+            given = {
+                word: clause.arguments[word]
+                for word in ("start", "until")
+                if word in clause.arguments
+            }
+        assert isinstance(query, Query)
+        if query.as_of is not None:
+            problem = "this engine cannot be asked about the past yet"
+            raise SqlError(problem, self.text, query.as_of.place)
+        with self._inside(query):
+            return str(self.engine.explain(_text(query), **given))
 
     # Streams
 
@@ -247,9 +278,9 @@ class _Run:
 
     def _shown(self, show: Show) -> pa.Table:
         if show.what == "QUERY":
-            parts = self._parts()
+            costs = {(row["stream"], row["query"]): row for row in self.engine.costs().to_pylist()}
             rows = [
-                {**self._query_row(record), **parts.get((record.stream, record.name), {})}
+                {**_query_row(record), **costs.get((record.stream, record.name or record.id), {})}
                 for record in self.engine.queries()
             ]
             return pa.Table.from_pylist(rows, _QUERIES)
@@ -263,24 +294,6 @@ class _Run:
         problem = f"an engine has no {show.what.lower()}s of its own"
         raise SqlError(problem, self.text, show.place, expected=expected)
 
-    def _parts(self) -> dict[tuple[str, str | None], dict[str, object]]:
-        """Return by stream and name what a query runs as, and which others share it."""
-        return {
-            (stream, name): {
-                "runs_as": part["kind"],
-                "shared_with": [other for other in part["queries"] if other != name],
-            }
-            for stream, parts in self.engine.network().items()
-            for part in parts
-            for name in part["queries"]
-        }
-
-    def _query_row(self, record: QueryRecord) -> dict[str, object]:
-        counts = self.engine[record.id].counts
-        since = None if record.since is None else record.since[0]
-        figures = {name: getattr(counts, name) for name in ("used", "refused", "answers")}
-        return {**vars(record), "tags": [*record.tags], "since": since, **figures}
-
     def _stream_row(self, name: str, details: Mapping[str, object]) -> dict[str, object]:
         queries = [query for query in self.engine.queries() if query.stream == name]
         row: dict[str, object] = {"name": name, "queries": len(queries)}
@@ -292,6 +305,8 @@ class _Run:
             stream = self.engine.stream_of(name)
             reached = stream.value_of(stream.progress.reached)
             row["punctuation"] = None if reached is None else str(reached)
+            row |= {"rows": stream.costs.rows, "state_bytes": stream.costs.state_bytes}
+            row["estimated_bytes"] = self.engine.estimated_bytes(name)
             row["micro_batch"] = None if stream.micro_batch < 0 else stream.micro_batch
         return row
 
@@ -305,9 +320,6 @@ class _Run:
             case Select():
                 problem = "an engine answers queries that it has"
                 expected = "CREATE QUERY name AS SELECT ..., then INVOKE QUERY name"
-            case Explain():
-                problem = "an engine explains queries that it has"
-                expected = "EXPLAIN QUERY name"
             case CreateTable():
                 problem = "queries of an engine read its streams, and no tables"
                 expected = "CREATE STREAM"
@@ -357,6 +369,12 @@ class _Run:
 
 def _text(query: Query) -> str:
     return query.text[query.start : query.end]
+
+
+def _query_row(record: QueryRecord) -> dict[str, object]:
+    """Return what the registry knows of a query."""
+    since = None if record.since is None else record.since[0]
+    return {**vars(record), "tags": [*record.tags], "since": since}
 
 
 def _lines(column: str, *lines: str) -> pa.Table:

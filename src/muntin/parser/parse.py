@@ -15,6 +15,7 @@ from muntin.parser.lexer import is_word, lex
 from muntin.parser.query import BEGINNINGS, check_continuous, read_query
 from muntin.parser.statements import (
     AlterQuery,
+    CreateQuery,
     Drop,
     Explain,
     Format,
@@ -119,6 +120,13 @@ def _explain(cursor: Cursor, hyphenated: frozenset[str]) -> Explain:
         name = cursor.name("the name of a query")
         cursor.finish("the end of the statement")
         return Explain(name, format_, place)
+    if cursor.accept("CREATE"):
+        created = read_create(cursor, hyphenated)
+        if not isinstance(created, CreateQuery):
+            problem = "EXPLAIN shows how a query runs"
+            expected = "a SELECT, QUERY name, or CREATE QUERY"
+            raise SqlError(problem, cursor.text, place, expected=expected)
+        return Explain(created, format_, place)
     return Explain(read_query(cursor, hyphenated), format_, place)
 
 

@@ -330,9 +330,9 @@ class CreateTrigger:
 
 @dataclass(frozen=True)
 class Explain:
-    """``EXPLAIN (FORMAT svg) SELECT ...``, or ``EXPLAIN QUERY name``."""
+    """``EXPLAIN SELECT ...``, ``EXPLAIN QUERY name`` or ``EXPLAIN CREATE QUERY ...``."""
 
-    target: Query | str
+    target: Query | str | CreateQuery
     format: Format
     place: Position = field(compare=False)
 

@@ -29,7 +29,7 @@ from muntin.session.outputs import Outputs, plan_with_late_rows
 from muntin.session.session import SqlSession
 from muntin.session.simulated_source import simulation
 from muntin.session.sources import Sources, at_call
-from muntin.session.without_engine import for_an_engine
+from muntin.session.without_engine import check_no_engine_words, for_an_engine
 from muntin.spark.columns import DataFrame, SparkSession
 from muntin.spark.connectors.signature import named
 from muntin.spark.connectors.sinks.registry import SINKS
@@ -90,6 +90,9 @@ class Check:
                 outputs.trigger(statement)
             case AlterQuery() | QueryCommand():
                 raise for_an_engine(statement, self.text)
+            case Explain(target=CreateQuery(query=query) as created):
+                check_no_engine_words(created, self.text)
+                self.session.answer(query)
             case Select(query=query) | Explain(target=Query() as query):
                 self.session.answer(query)
 

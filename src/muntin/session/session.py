@@ -205,8 +205,11 @@ class SqlSession:
                 seen.add(name)
                 self._check_not_reading(created, read.query, seen)
 
-    def _query(self, target: Query | str, text: str, statement: Explain) -> Query:
+    def _query(self, target: Query | str | CreateQuery, text: str, statement: Explain) -> Query:
         """Return the query that an EXPLAIN is about."""
+        if isinstance(target, CreateQuery):
+            check_no_engine_words(target, text)
+            return target.query
         if isinstance(target, Query):
             return target
         declared = self.catalog.find(target)

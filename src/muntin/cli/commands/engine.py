@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
@@ -185,6 +186,7 @@ def register(home: Path, name: str, **arguments: Any) -> None:
 
 @command.command("list")
 @_HOME
+@click.option("--name", help="Only queries with this in their name.")
 @click.option("--owner", help="Only queries of this owner.")
 @click.option("--tag", help="Only queries with this tag.")
 @click.option("--text", help="Only queries with this in their name, description or text.")
@@ -193,9 +195,9 @@ def register(home: Path, name: str, **arguments: Any) -> None:
 @_TIMEOUT
 @options.JSON
 def list_queries(home: Path, **arguments: Any) -> None:
-    """List the queries of a running engine."""
+    """List the queries of a running engine, what they cost, and what they share."""
     client = _connected(home, arguments["timeout"])
-    words = {word: arguments[word] for word in ("owner", "tag", "text")}
+    words = {word: arguments[word] for word in ("name", "owner", "tag", "text")}
     wanted = {query.id for query in client.queries(**words)}
     table = client.sql("SHOW QUERIES")
     chosen = [row in wanted for row in table["id"].to_pylist()]
@@ -244,6 +246,71 @@ def sql(home: Path, text: str | None, file: Path | None, **arguments: Any) -> No
     """Run statements of SQL in a running engine, and print the answer of the last one."""
     given = _given_text(text, file)
     _show(_connected(home, arguments["timeout"]).sql(given), arguments)
+
+
+@command.command()
+@_HOME
+@_TEXT
+@_FILE
+@_TIMEOUT
+@options.JSON
+def explain(home: Path, text: str | None, file: Path | None, **arguments: Any) -> None:
+    """Print how a query runs, or what one would share and add before it is there.
+
+    TEXT is the name of a query of the engine, or a SELECT over one of its streams.
+    """
+    plan = _connected(home, arguments["timeout"]).explain(_given_text(text, file))
+    click.echo(json.dumps({"plan": plan}) if arguments["as_json"] else plan)
+
+
+@command.command()
+@_HOME
+@click.option("--stream", help="One of the streams; all of them unless given.")
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A file for the network of one stream, drawn as SVG.",
+)
+@_TIMEOUT
+def network(home: Path, stream: str | None, output: Path | None, timeout: float) -> None:
+    """Print what runs for the streams of an engine, as JSON: boxes, arrows, and their rows."""
+    found = _connected(home, timeout).network()
+    unknown = stream is not None and stream not in found
+    if unknown or (output is not None and stream is None and len(found) != 1):
+        raise click.UsageError(f"--stream is one of: {', '.join(found) or 'none'}")
+    chosen = found if stream is None else {stream: found[stream]}
+    if output is not None:
+        (drawn,) = chosen.values()
+        output.write_text(drawn.svg)
+        click.echo(f"Picture: {output}", err=True)
+        return
+    for own in chosen.values():
+        click.echo(json.dumps(own.json))
+
+
+@command.command()
+@_HOME
+@click.argument("name")
+@click.option("--at", default="rows", show_default=True, help="rows, cells or answers.")
+@click.option("--most", default=20, show_default=True, help="How many rows are copied.")
+@click.option("--where", help="A condition on rows that are copied, in SQL.")
+@_FORMAT
+@_ROWS
+@_TIMEOUT
+@options.JSON
+def tap(home: Path, name: str, at: str, most: int, where: str | None, **arguments: Any) -> None:
+    """Copy some rows of a query or a stream on their way, and print them.
+
+    It waits until there are enough rows, or --timeout is over, and prints what there is.
+    """
+    timeout = arguments["timeout"]
+    client = _connected(home, timeout)
+    copied = client.tap(name, at=at, rows=most, where=where)
+    until = time.monotonic() + timeout
+    while copied.open and time.monotonic() < until:
+        time.sleep(_LOOK)
+    copied.remove()
+    _show(copied.rows(), arguments)
 
 
 def _given_text(text: str | None, file: Path | None) -> str:

@@ -54,9 +54,9 @@ def mode_of(record: QueryRecord) -> AnswerMode:
     return mode
 
 
-def ttl_seconds(ttl: str) -> float:
+def length_of_time(argument: str, given: str) -> float:
     """Return the seconds of a length of time."""
-    length = parse_length("ttl", ttl)
+    length = parse_length(argument, given)
     if not isinstance(length, Duration) or not length.positive:
-        raise ArgumentError("ttl", ttl, "it is a length of time, such as '10 minutes'")
+        raise ArgumentError(argument, given, "it is a length of time, such as '10 minutes'")
     return length.micros / _MICROSECONDS

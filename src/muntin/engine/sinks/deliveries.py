@@ -124,11 +124,14 @@ class Deliveries:
 
     def needed_from(self, stream: str) -> LogPosition | None:
         """Return the position of the sink that is farthest behind; None without sinks."""
-        positions = [
-            delivery.position
-            for delivery in self._deliveries.values()
-            if delivery.record.stream == stream
-        ]
+        positions = []
+        for record in self._registry.sinks(stream):
+            delivery = self._deliveries.get(record.number)
+            if delivery is not None:
+                positions.append(delivery.position)
+            else:  # it has delivered nothing in this process yet
+                kept = self._ledger.position(record.number)
+                positions.append(kept or LogPosition(*record.first))
         return min(positions, default=None)
 
     def forget_letters(self, before: float) -> None:

@@ -34,11 +34,13 @@ from muntin.operators.protocol import (
     forget,
 )
 from muntin.operators.shared.asking.standing_answers import StandingAnswers
+from muntin.operators.shared.costs.meter import CHOSEN_ROWS, NO_METER, READING, Meter
 from muntin.operators.shared.predicates import WantedSets, input_predicates
 from muntin.operators.shared.program import COMPLETE, QueryProgram
 from muntin.operators.shared.query_group import Birth, QueryGroup, RoutedInput, failure
 from muntin.operators.shared.row_filters import MEMBER, RowFilters, by_member
 from muntin.operators.shared.single_query import SingleQuery
+from muntin.operators.shared.taps import RowTaps, tap_of, tapped_answers, tapped_cells
 from muntin.operators.shared.window_group import WindowGroup, can_share, sharing_key
 from muntin.specs.axis import Axis
 
@@ -113,7 +115,16 @@ class QueryNetwork:
     @cached_property
     def by_member(self) -> Mapping[int, QueryProgram]:
         # Of a lazy query nothing is computed here.
-        return {p.member: p for p in self.programs if p.answer != "lazy"}
+        return {p.member: p for p in self.programs if p.answer != "lazy" and p.tap is None}
+
+    @cached_property
+    def taps(self) -> tuple[QueryProgram, ...]:
+        """What copies rows that pass here."""
+        return tuple(program for program in self.programs if program.tap is not None)
+
+    def row_taps(self) -> RowTaps:
+        """Return the taps on rows, for one task."""
+        return RowTaps([p for p in self.taps if tap_of(p).place == "rows"])
 
     @cached_property
     def filters(self) -> RowFilters:
@@ -140,21 +151,24 @@ class QueryNetwork:
         singles = [g.program for g in self.groups.values() if isinstance(g, SingleQuery)]
         return input_predicates(singles)
 
-    def route(self, rows: pa.Table) -> RoutedRows:
+    def route(self, rows: pa.Table, meter: Meter = NO_METER) -> RoutedRows:
         """Map side: hand rows to every query that wants them."""
-        ruled = self.rule.columns.evaluate(rows)
-        observed = self.rule.punctuator.observe(ruled)
-        ticks = valid_ticks(observed.rows["on"], self.rule.axis)
-        progress = int(ticks.max()) if len(ticks) else None
-        wanted = WantedSets(self._predicates.evaluate(rows))
+        with meter.work(READING):
+            ruled = self.rule.columns.evaluate(rows)
+            observed = self.rule.punctuator.observe(ruled)
+            ticks = valid_ticks(observed.rows["on"], self.rule.axis)
+            progress = int(ticks.max()) if len(ticks) else None
+            wanted = WantedSets(self._predicates.evaluate(rows))
         parts: list[tuple[str, RoutedInput]] = []
         failed: dict[int, str] = {}
         for group in self.groups.values():
             try:
-                parts += [(group.name, routed) for routed in group.route(rows, wanted)]
+                with meter.work(group.name):
+                    parts += [(group.name, routed) for routed in group.route(rows, wanted)]
             except Exception as error:  # whatever a query raises stops that query only
                 failed |= dict.fromkeys(group.members, failure(error))
-        answers = list(self.filters.choose(rows))
+        with meter.work(CHOSEN_ROWS):
+            answers = list(self.filters.choose(rows))
         return RoutedRows(observed, progress, parts, answers, failed)
 
     def step(
@@ -168,6 +182,7 @@ class QueryNetwork:
         seeds: Seeds | None = None,
         chosen: Sequence[pa.Table] = (),
         micro_batch: int = 0,
+        meter: Meter = NO_METER,
     ) -> NetworkStep:
         """Run every group with what has arrived for each of its inputs in a shard.
 
@@ -181,6 +196,7 @@ class QueryNetwork:
             seeds: Returns the states with which queries begin that are filled from history.
             chosen: Chosen rows that have arrived in the shard, with the member of each.
             micro_batch: The number of the micro-batch.
+            meter: Measures how long the groups work.
         """
         now = Birth(punctuation.before, largest_before)
         births, planted, changes = self._births(state, now, seeds)
@@ -200,7 +216,8 @@ class QueryNetwork:
                 for source, own in enumerate(group.inputs)
             ]
             try:
-                step = group.step(scoped, batches, births, shards)
+                with meter.work(group.name):
+                    step = group.step(scoped, batches, births, shards)
             except Exception as error:
                 failed |= dict.fromkeys(group.members, failure(error))
                 continue
@@ -214,7 +231,31 @@ class QueryNetwork:
             changes |= {} if within is None else within.chunks
             changes |= scoped.named(step.changes)
         answers = {member: table for member, table in answers.items() if member not in failed}
-        return self._told(state, NetworkStep(answers, counts, failed, changes, chosen), micro_batch)
+        made = NetworkStep(answers, counts, failed, changes, chosen)
+        return self._tapped(made, self._told(state, made, micro_batch), arrived)
+
+    def _tapped(
+        self,
+        made: NetworkStep,
+        step: NetworkStep,
+        arrived: Mapping[tuple[str, int], Sequence[pa.Table]],
+    ) -> NetworkStep:
+        """Return a step with what taps copy of the answers that were made, and of cells."""
+        if not self.taps:
+            return step
+        answers, chosen, failed = dict(step.answers), [*step.chosen], dict(step.failed)
+        for tap in self.taps:
+            try:
+                cells = tapped_cells(tap, self.groups, arrived)
+                of_operator, rows = tapped_answers(tap, made.answers, made.chosen)
+            except Exception as error:  # whatever a tap raises stops that tap only
+                failed[tap.member] = failure(error)
+                continue
+            copied = of_operator if cells is None else cells
+            if copied is not None:
+                answers[tap.member] = copied
+            chosen += rows
+        return replace(step, answers=answers, chosen=chosen, failed=failed)
 
     def _told(self, state: State, step: NetworkStep, micro_batch: int) -> NetworkStep:
         """Return a step whose answers that wait for somebody who asks stay in the shard."""

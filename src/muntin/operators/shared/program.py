@@ -21,6 +21,21 @@ COMPLETE = "complete"
 #: When answers are made: in every micro-batch, kept until somebody asks, or only when asked.
 AnswerMode = Literal["eager", "partial", "lazy"]
 
+#: Where a tap copies rows: those that a query takes, what travels of them, or its answers.
+TapPlace = Literal["rows", "cells", "answers"]
+
+
+@dataclass(frozen=True)
+class Tap:
+    """A place of the network where rows are copied, at most so many.
+
+    ``member`` is the query that is tapped; -1 if rows of the stream are.
+    """
+
+    place: TapPlace
+    member: int
+    most: int
+
 
 @dataclass(frozen=True)
 class AnswerColumns:
@@ -83,6 +98,7 @@ class QueryProgram:
         answer: When answers are made.
         newest: Which of the answers made so far are the answer now.
         asked: The last command that asked for the answer, if answers are kept until then.
+        tap: What is copied, if this is no query but a tap.
     """
 
     member: int
@@ -96,6 +112,7 @@ class QueryProgram:
     answer: AnswerMode = "eager"
     newest: NewestOf = field(default_factory=NewestOf)
     asked: int = 0
+    tap: Tap | None = None
 
     def numbered(self, member: int) -> QueryProgram:
         """Return the same program as another member."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -21,12 +20,10 @@ from muntin.spark.plan.inputs import StreamInput
 from muntin.spark.plan.join import JoinPlan, JoinSpec
 from muntin.spark.plan.second_input import Key, matching, other_source, same_kind
 from muntin.spark.scan.worker_rows import WorkerRows
+from muntin.specs.byte_sizes import size_in_bytes
 from muntin.specs.join import Asof, Distance, Zipper
 from muntin.specs.resample import Resampling
 from muntin.specs.windows import column_names
-
-_UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*")
 
 
 class Joined(PlannedResult):
@@ -268,7 +265,9 @@ def joined(
             "it is SQL text such as 'left.price = right.price'; with an inner join any other "
             "condition can follow as .df.where(...)",
         )
-    parts = JoinPlan(spec, (left, right), prefix, where, _bytes(limit), _ties(tiebreak, right))
+    parts = JoinPlan(
+        spec, (left, right), prefix, where, size_in_bytes("limit", limit), _ties(tiebreak, right)
+    )
     parts.check()
     return Joined(parts)
 
@@ -279,21 +278,6 @@ def _keyed(
     """Return both sides by the keys that match; other keys of the left side are dropped."""
     by, matches = matching(own.by, own.df.schema, source, key, described)
     return replace(own, by=tuple(own.by[n] for n in matches)), replace(source, by=by)
-
-
-def _bytes(limit: object) -> int | None:
-    """Return the bytes of a size such as ``"100 MB"``."""
-    if limit is None:
-        return None
-    if isinstance(limit, str):
-        match = _SIZE.fullmatch(limit)
-        unit = "b" if match is None else (match.group(2).lower() or "b")
-        size = 0 if match is None else int(float(match.group(1)) * _UNITS.get(unit, 0))
-        if size > 0:
-            return size
-    elif type(limit) is int and limit > 0:
-        return limit
-    raise ArgumentError("limit", limit, "it is a size such as '100 MB', or a number of bytes")
 
 
 def _ties(tiebreak: str | Sequence[str] | None, right: StreamInput) -> tuple[str, ...]:

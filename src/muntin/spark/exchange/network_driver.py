@@ -20,6 +20,7 @@ from muntin.errors import CheckpointError
 from muntin.kernels.hashing import shard_of
 from muntin.operators.protocol import RowCounts
 from muntin.operators.shared.as_json import from_json
+from muntin.operators.shared.costs.meter import CHOSEN_ROWS
 from muntin.operators.shared.network import NetworkStep, QueryNetwork, RoutedRows, StreamRule
 from muntin.operators.shared.program import QueryProgram
 from muntin.operators.shared.query_group import GroupInput
@@ -37,6 +38,7 @@ from muntin.spark.exchange.messages import (
     in_order,
     of_input,
 )
+from muntin.spark.exchange.part_meter import PartMeter, bytes_by_part
 from muntin.spark.exchange.pinned_versions import Pin, VersionFiles, batch_here, programs_of
 from muntin.spark.exchange.routing import ShardRoute, gathered, split_by_shard, tables_of, task_here
 from muntin.spark.exchange.seeds import read_seed
@@ -93,6 +95,8 @@ REPORT = pa.schema(
 STREAM = -1
 #: Rows of a report that are chosen rows of several members.
 CHOSEN = -2
+#: The row of a report with what the parts of the network cost, which nothing is decided by.
+COSTS = -3
 
 
 @dataclass(frozen=True)
@@ -176,6 +180,8 @@ class _NetworkSender:
         self.labels = shard_labels(self.route.shards)
         self.task, self.seq = task_here(), 0
         self.keep = task.keep
+        self.meter = PartMeter()
+        self.taps = network.row_taps()
         self.progress: int | None = None
         self.rows = 0
         self.partials: dict[tuple[int, str, int], list[pa.Table]] = {}
@@ -183,7 +189,7 @@ class _NetworkSender:
         self.bytes = 0
 
     def take(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
-        routed = self.network.route(rows)
+        routed = self.network.route(rows, self.meter)
         self.rows += rows.num_rows
         self.progress = max(
             (tick for tick in (self.progress, routed.progress) if tick is not None), default=None
@@ -193,8 +199,12 @@ class _NetworkSender:
         if self.keep:
             self._part(self.task % len(self.labels), KEPT, rows)
         for answer in routed.answers:
-            self._part(self.task % len(self.labels), "answer", answer)
-        for member, reason in routed.failed.items():
+            size = self._part(self.task % len(self.labels), "answer", answer)
+            self.meter.sent(CHOSEN_ROWS, answer.num_rows, size)
+        tapped, failed = self.taps.take(rows)
+        for copied in tapped:
+            self._part(self.task % len(self.labels), "answer", copied)
+        for member, reason in {**routed.failed, **failed}.items():
             self._part(0, "failed", member=member, text=reason)
         if self.bytes > PAYLOAD_BYTES * len(self.labels):
             yield from self._flush()
@@ -233,19 +243,25 @@ class _NetworkSender:
         member: int | None = None,
         n: int = 0,
         text: str | None = None,
-    ) -> None:
+    ) -> int:
+        """Add a part to the message to a shard; return the bytes of its table."""
         payload = None if table is None else encode(table)
-        if payload is not None:
-            self.bytes += len(payload)
+        size = 0 if payload is None else len(payload)
+        self.bytes += size
         values = (kind, group, source, member, n, text, payload)
         self.parts[shard].append(dict(zip(_PARTS.names, values, strict=True)))
+        return size
 
-    def _flush(self) -> Iterator[pa.RecordBatch]:
+    def _flush(self, *, last: bool = False) -> Iterator[pa.RecordBatch]:
         for (shard, group, source), tables in self.partials.items():
             own = self.network.groups[group]
-            merged = tables[0] if len(tables) == 1 else own.merge(source, tables)
-            self._part(shard, "partial", merged, group=group, source=source)
+            with self.meter.work(group):
+                merged = tables[0] if len(tables) == 1 else own.merge(source, tables)
+                size = self._part(shard, "partial", merged, group=group, source=source)
+            self.meter.sent(group, merged.num_rows, size)
         self.partials = {}
+        if last:
+            self._part(self.task % len(self.labels), "costs", self.meter.table())
         for shard, parts in enumerate(self.parts):
             table = pa.Table.from_pylist(parts, schema=_PARTS)
             payload = encode(table, TRAVELLING)
@@ -254,7 +270,7 @@ class _NetworkSender:
 
     def finish(self) -> Iterator[pa.RecordBatch]:
         self._part(0, "read", n=self.rows)
-        yield from self._flush()
+        yield from self._flush(last=True)
 
     def _message(
         self, shard: int, kind: str, *, n: int = 0, payload: bytes | None = None
@@ -299,6 +315,7 @@ def run_shard(
     before = state.head.progress_of(0)
     advanced = advanced_shard(task.route, state, before, messages)
     number = shard_labels(shards).index(shard)
+    meter = PartMeter()
     step = network.step(
         state,
         arrived.partials,
@@ -309,6 +326,7 @@ def run_shard(
         lambda name: read_seed(task.versions.folder, name, number, shards),
         arrived.answers,
         batch_here(),
+        meter,
     )
     changes = {**step.changes, **scoped_to(state, 0).named(dict(advanced.changes))}
     if list(state.buckets(_VERSION)) != [pin.version]:
@@ -317,6 +335,9 @@ def run_shard(
     state.write(changes, [advanced.progress], {})
     after = advanced.progress
     report = _report(step, arrived)
+    kept = bytes_by_part(state.head.sizes)
+    costs = pa.concat_tables([*arrived.costs, meter.table(number, kept)])
+    report.append({"member": COSTS, "payload": encode(costs)})
     report.append(
         {
             "member": STREAM,
@@ -359,6 +380,7 @@ class _Arrived:
     passed: dict[int, int] = field(default_factory=dict)
     failed: dict[int, str] = field(default_factory=dict)
     kept: list[tuple[str, bytes]] = field(default_factory=list)
+    costs: list[pa.Table] = field(default_factory=list)
     read: int = 0
 
     @classmethod
@@ -400,6 +422,9 @@ class _Arrived:
             case "kept":
                 assert payload is not None
                 self.kept.append((place, payload))
+            case "costs":
+                assert payload is not None
+                self.costs.append(decode(payload))
             case "read":
                 self.read += n
 
