@@ -140,6 +140,10 @@ class EngineClient:
         found: dict[str, list[dict[str, object]]] = self.call("network")
         return found
 
+    def ask(self, text: str, timeout: float = _WORK) -> pa.Table:
+        """Ask once: answer a SELECT from the kept rows of a stream, without registering it."""
+        return self.call("ask", {"text": text}, wait=timeout)
+
     def sql(self, text: str) -> pa.Table:
         """Run statements of SQL; return the answer of the last one."""
         return self.call("sql", {"text": text})

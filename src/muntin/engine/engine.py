@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from muntin.engine.asking.answer_modes import ABOUT, check_answer, mode_of, ttl_seconds
 from muntin.engine.asking.ask import Asker
+from muntin.engine.asking.past import ask_history
 from muntin.engine.engine_stream import EngineStream, SharedPart
 from muntin.engine.handle import QueryHandle
 from muntin.engine.home import Home
@@ -35,6 +36,7 @@ from muntin.engine.sql import STATEMENT, run_statements
 from muntin.errors import ArgumentError, EngineError
 from muntin.operators.shared.as_json import to_json
 from muntin.parser.parse import parse_query
+from muntin.parser.statements import Query
 from muntin.planner.translate import tables_of
 from muntin.spark.api.control import end as write_end
 from muntin.spark.api.stream import Stream
@@ -416,16 +418,21 @@ class Engine:
 
     def _planned(self, text: str, until: object) -> tuple[EngineStream, PlannedQuery]:
         """Plan a query over the stream that it reads."""
-        read = {name.casefold() for name in tables_of(parse_query(text))}
+        stream = self._read_by(parse_query(text))
+        planned = stream.plan(text)
+        if until is not None:
+            planned = replace(planned, program=stream.ending(planned.program, until))
+        return stream, planned
+
+    def _read_by(self, query: Query) -> EngineStream:
+        """Return the stream that a query reads; raise if it reads none."""
+        read = {name.casefold() for name in tables_of(query)}
         streams = [s for name, s in self._streams.items() if name.casefold() in read]
         if not streams:
             there = ", ".join(self._streams) or "none"
             named = ", ".join(sorted(read)) or "nothing"
             raise EngineError(f"the query reads {named}; the streams of the engine are: {there}")
-        planned = streams[0].plan(text)
-        if until is not None:
-            planned = replace(planned, program=streams[0].ending(planned.program, until))
-        return streams[0], planned
+        return streams[0]
 
     def _commanded(self, stream: EngineStream) -> None:
         """Let commands of the next moments become one version, and wake the stream for it."""
@@ -446,6 +453,22 @@ class Engine:
     def handle(self, id: str, seq: int | None = None) -> QueryHandle:
         """Return the handle of a query by its id, to wait for a command of it."""
         return QueryHandle(self, id, seq)
+
+    def ask(self, text: str) -> pa.Table:
+        """Ask once: answer a SELECT from the kept rows of a stream, without registering it.
+
+        The answers are those that a query with ``start="history"`` would have, up to the last
+        committed micro-batch, which is their last column. ``FROM traffic AS OF value`` asks the
+        past: for each key the newest answer that was certain when the punctuation came to the
+        value. Rows that a query only chooses are all there, those below the value.
+
+        Args:
+            text: A SELECT over a stream that keeps rows (``keep=``). The stream may have ended.
+        """
+        query = parse_query(text)
+        stream = self._read_by(query)
+        planned = stream.plan_once(replace(query, as_of=None))
+        return ask_history(stream, planned, None if query.as_of is None else query.as_of.value)
 
     # Statements and other processes
 

@@ -27,6 +27,7 @@ from muntin.operators.shared.network import QueryNetwork
 from muntin.operators.shared.program import QueryProgram
 from muntin.operators.shared.single_query import SingleQuery
 from muntin.operators.shared.window_group import WindowGroup
+from muntin.parser.statements import Query
 from muntin.spark.api.control import wake
 from muntin.spark.columns import to_arrow
 from muntin.spark.exchange.pinned_versions import Pin, VersionFiles
@@ -137,6 +138,10 @@ class EngineStream:
         if text not in self._planned:
             self._planned[text] = self._similar.plan(text)
         return self._planned[text]
+
+    def plan_once(self, query: Query) -> PlannedQuery:
+        """Plan a query that is asked once; its plan is not kept."""
+        return self._similar.plan_parsed(query)
 
     @cached_property
     def _similar(self) -> SimilarQueries:

@@ -11,6 +11,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -40,6 +41,19 @@ class KeptProgress:
     @property
     def punctuation(self) -> Punctuation:
         return Punctuation(self.before, self.after, self.largest, self.ended, self.over)
+
+
+class KeptRows(Protocol):
+    """The rows of micro-batches that were kept, in order and without a gap."""
+
+    def batches(self, after: int = -1) -> list[int]:
+        """Return the micro-batches after one."""
+
+    def progress(self, micro_batch: int) -> KeptProgress:
+        """Return the progress of the stream in a micro-batch."""
+
+    def read(self, micro_batch: int) -> pa.Table:
+        """Return the rows of a micro-batch."""
 
 
 class KeptRowFiles:

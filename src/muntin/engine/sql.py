@@ -78,6 +78,7 @@ class StatementEngine(Protocol):
     def change(self, name: str, text: str) -> Any: ...
     def command(self, kind: str, name: str) -> Any: ...
     def queries(self) -> Sequence[QueryRecord]: ...
+    def ask(self, text: str) -> pa.Table: ...
     def explain(self, name: str) -> str: ...
     def network(self) -> Mapping[str, Sequence[Mapping[str, Any]]]: ...
     def stream_of(self, name: str) -> Any: ...
@@ -129,6 +130,8 @@ class _Run:
                 return self._command(statement)
             case Show():
                 return self._shown(statement)
+            case Select(query=query):
+                return self._asked(query)
             case Explain(target=str(name)):
                 with self._about(statement.place):
                     return _lines("plan", self.engine.explain(name))
@@ -295,16 +298,16 @@ class _Run:
             row["micro_batch"] = None if stream.micro_batch < 0 else stream.micro_batch
         return row
 
+    def _asked(self, query: Query) -> pa.Table:
+        """Return the answer of a query that is asked once."""
+        places = {} if query.as_of is None else {"AS OF": query.as_of.place}
+        with self._placed(places, query.place), self._inside(query):
+            return self.engine.ask(_text(query))
+
     # Errors
 
     def _refused(self, statement: Statement) -> SqlError:
         match statement:
-            case Select(query=query) if query.as_of is not None:
-                problem = "this engine cannot be asked about the past yet"
-                return SqlError(problem, self.text, query.as_of.place)
-            case Select():
-                problem = "an engine answers queries that it has"
-                expected = "CREATE QUERY name AS SELECT ..., then INVOKE QUERY name"
             case Explain():
                 problem = "an engine explains queries that it has"
                 expected = "EXPLAIN QUERY name"
