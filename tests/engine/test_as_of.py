@@ -19,7 +19,8 @@ from muntin.errors import ArgumentError
 from muntin.operators.shared.program import QueryProgram
 from muntin.spark.queries.many_queries import NetworkStream
 from tests.engine.in_memory import MemoryStream
-from tests.engine.pool import COLUMNS, TEXTS, ZERO, Pool, plain, planned, rows_of_a_task, table_of
+from tests.engine.pool import COLUMNS, TEXTS, ZERO, Pool, plain, planned, table_of
+from tests.engine.pool import row as pool_row
 from tests.engine.test_history import MemoryRows
 from tests.thorough import examples
 
@@ -56,22 +57,21 @@ def below(table: pa.Table, second: int) -> pa.Table:
     return table.filter(pc.less(table["ts"], moment))
 
 
-batch = st.lists(rows_of_a_task, min_size=1, max_size=2)
+batch = st.lists(st.lists(pool_row, min_size=3, max_size=8), min_size=1, max_size=2)
 
 
 @examples(600)
 @given(
     st.integers(0, len(TEXTS) - 1),
-    st.lists(batch, min_size=1, max_size=5),
-    st.integers(-8, 30),
+    st.lists(batch, min_size=2, max_size=5),
+    st.integers(-1, 15),
     st.sampled_from([1, 3]),
 )
 def test_as_of_answers_what_was_certain_then(
-    pool: Pool, network: NetworkStream, choice: int, batches: list, second: int, shards: int
+    pool: Pool, network: NetworkStream, choice: int, batches: list, ago: int, shards: int
 ) -> None:
+    """``ago`` is how many seconds before the last punctuation the question is about."""
     program = pool.programs[choice].numbered(1)
-    value = ZERO + timedelta(seconds=second)
-    tick = pool.rule.axis.point("as of", value.isoformat())
     live, kept = MemoryStream(pool.rule, shards), MemoryRows()
     for place, tasks in enumerate(batches):
         before = live.progress[0]
@@ -80,7 +80,12 @@ def test_as_of_answers_what_was_certain_then(
             return  # ties and sums that are too large stop the query, as they do over history
         kept.keep(rows, before, live.progress[0])
     reached = live.progress[0].reached
-    if reached is None or reached < tick:
+    if reached is None:
+        return
+    tick = reached - ago * 1_000_000
+    second = (tick - pool.rule.axis.point("as of", ZERO.isoformat())) // 1_000_000
+    value = ZERO + timedelta(seconds=second)
+    if ago < 0:
         with pytest.raises(ArgumentError, match="too new"):
             rows_as_of(kept, tick, REFUSAL)
         return

@@ -206,12 +206,15 @@ class TestSinks:
         assert desk.status(2).stopped is None
         assert [row["n"] for row in files_in(broken)] == [1]
         assert [row["n"] for row in files_in(fine)] == [1, 2, 3]
-        assert desk.deliveries.needed_from("traffic") == LogPosition(1, 1)
+        assert desk.deliveries.needed_from("traffic") == {
+            "q1": LogPosition(1, 1),
+            "q2": LogPosition(1, 3),
+        }
         (broken / "broken").unlink()
         desk.deliveries.resume(1)
         assert desk.deliveries.wait(20)
         assert [row["n"] for row in files_in(broken)] == [1, 2, 3]
-        assert desk.deliveries.needed_from("traffic") == LogPosition(1, 3)
+        assert desk.deliveries.needed_from("traffic")["q1"] == LogPosition(1, 3)
 
     def test_one_that_cannot_be_opened_stops_no_other(self, desk: Desk, tmp_path: Path) -> None:
         desk.query("slow", SinkCall("", "fils", (str(tmp_path),)))

@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin.engine.asking.answer_modes import ABOUT, check_answer, mode_of, ttl_seconds
+from muntin.engine.asking.answer_modes import ABOUT, check_answer, mode_of, seconds_of
 from muntin.engine.asking.ask import Asker
 from muntin.engine.asking.past import ask_history
 from muntin.engine.engine_stream import EngineStream, SharedPart
@@ -26,7 +26,7 @@ from muntin.engine.local_server import LocalServer
 from muntin.engine.plan_query import PlannedQuery
 from muntin.engine.query_table import LIVE
 from muntin.engine.registry import Registry
-from muntin.engine.registry_records import QueryRecord
+from muntin.engine.registry_records import RETAIN, QueryRecord
 from muntin.engine.served_calls import served_calls
 from muntin.engine.sinks.deliveries import Deliveries
 from muntin.engine.sinks.query_sinks import read_call
@@ -105,6 +105,7 @@ class Engine:
         carry: Sequence[str] | None = None,
         keep: str | int | None = None,
         grain: str | int | None = None,
+        retain: str | None = None,
         shards: int | None = None,
         schedule: object = None,
         statement: str | None = None,
@@ -125,6 +126,9 @@ class Engine:
                 can start with history; none are kept by default.
             grain: A length along ``on`` that must be a whole number of its smallest units, so that
                 decimals are fine enough for later queries.
+            retain: For how long answers can be read, such as ``"7 days"``: those of live queries
+                after they were written, those of dropped queries after the drop. By default for
+                ever, and for a day after the drop. A sink that is late holds back its query's.
             shards: How many parts the state has, as in :func:`muntin.stream`.
             schedule: When rows are due, as in :func:`muntin.stream`.
             statement: The ``CREATE STREAM`` that made it, if one did.
@@ -148,7 +152,10 @@ class Engine:
         elif {**known, STATEMENT: None} != {**identity, STATEMENT: None}:
             raise EngineError(_differences(name, known, identity))
         declared = EngineStream(
-            name, network, self._home.stream(name), self.registry, reach, self.deliveries.deliver
+            *(name, network, self._home.stream(name), self.registry, reach),
+            self.deliveries.deliver,
+            None if retain is None else seconds_of("retain", retain),
+            self.deliveries.needed_from,
         )
         declared.network.rule  # noqa: B018  (raises if workers cannot evaluate the rule)
         self._streams[name] = declared
@@ -230,6 +237,7 @@ class Engine:
                 tags=tags,
                 start=start,
                 until=None if until is None else str(until),
+                retain=RETAIN if stream.retain is None else stream.retain,
                 sinks=sinks,
             )
             if start != "now" and mode != "lazy":
@@ -285,12 +293,15 @@ class Engine:
             text: A SELECT over a stream of the engine.
             ttl: A length of time, such as ``"10 minutes"``.
         """
-        seconds = ttl_seconds(ttl)
+        seconds = seconds_of("ttl", ttl)
         stream, planned = self._planned(text, None)
         if stream.progress.ended:
             raise EngineError(f"the stream {stream.name} has ended, so nothing could answer")
         with stream.publishing:
-            added = self.registry.add(stream.name, None, text, to_json(planned.program))
+            retain = RETAIN if stream.retain is None else stream.retain
+            added = self.registry.add(
+                stream.name, None, text, to_json(planned.program), retain=retain
+            )
             self.registry.set_end(added.query.id, time.time() + seconds)
         self._commanded(stream)
         timer = threading.Timer(seconds, stream.awake)  # an idle stream must commit to drop it

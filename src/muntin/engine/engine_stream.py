@@ -20,6 +20,8 @@ from muntin.engine.planning.similar_queries import SimilarQueries
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import RUNNING, LoggedCommand, QueryRecord, VersionChange
 from muntin.engine.result_log import ResultLog
+from muntin.engine.retention.answers import AnswerRetention
+from muntin.engine.sinks.delivery_ledger import LogPosition
 from muntin.errors import EngineError
 from muntin.kernels.ticks import from_ticks
 from muntin.operators.shared.as_json import from_json, to_json
@@ -64,6 +66,8 @@ class EngineStream:
         registry: The commands and queries of the engine.
         keep: How far back along ``on`` rows are kept, in ticks; None if they are not.
         committed: Called with the stream, the epoch and the micro-batch after answers are logged.
+        retain: For how many seconds answers can be read; None for ever.
+        delivered_to: Returns what the sinks of the stream's queries are to get next.
     """
 
     name: str
@@ -72,6 +76,8 @@ class EngineStream:
     registry: Registry
     keep: int | None = None
     committed: Callable[[str, int, int], None] = lambda stream, epoch, micro_batch: None
+    retain: float | None = None
+    delivered_to: Callable[[str], Mapping[str, LogPosition]] = lambda stream: {}
     query: StreamingQuery | None = None
     progress: StreamProgress = field(default_factory=StreamProgress)
     counts: dict[int, MemberCounts] = field(default_factory=dict)
@@ -210,7 +216,7 @@ class EngineStream:
         versions = self.versions
         if versions.last_pinned() is None:
             versions.pin(0, newest)
-        self._forget_expired()
+        self._retention.forget_if_due(self.epoch)
         if self.keep is not None:
             kept = KeptRowFiles(self.folder / "kept" / str(self.epoch))
             self.history = History(self.network.rule, kept, self.folder, self.awake)
@@ -223,12 +229,11 @@ class EngineStream:
         )
         wake(self.commands)
 
-    def _forget_expired(self) -> None:
-        """Forget the answers of queries that were dropped longer ago than they are retained."""
-        expired = [record for record in self.registry.expired() if record.stream == self.name]
-        if expired:
-            self.answers().forget(members=[record.number for record in expired])
-            self.registry.set_forgotten({record.id for record in expired})
+    @cached_property
+    def _retention(self) -> AnswerRetention:
+        return AnswerRetention(
+            self.name, self.registry, self.retain, self.delivered_to, self.answers_of
+        )
 
     def _begin_epoch(self) -> None:
         """Begin an epoch if the checkpoint is new: micro-batches are numbered from 0 again."""
@@ -307,6 +312,7 @@ class EngineStream:
         self.progress = replace(report.progress, version=pinned.version)
         self.micro_batch = micro_batch
         self._forget_commands()
+        self._retention.forget_if_due(self.epoch)
         self.committed(self.name, self.epoch, micro_batch)
         if following.version > pinned.version:
             wake(self.commands)
@@ -407,6 +413,7 @@ class EngineStream:
         assert self.history is not None and self.keep is not None
         schema = carried_schema(self.network.planning)
         self.history.kept.write(micro_batch, rows, schema, kept)
+        self.history.kept.merge()
         for number, program in self.history.finished(micro_batch):
             with self.publishing:
                 record = self.registry.member(number)

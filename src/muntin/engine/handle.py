@@ -170,8 +170,11 @@ class QueryHandle:
         may be missing.
 
         Args:
-            after: The last micro-batch that was read; -1 returns all answers.
+            after: The last micro-batch that was read; -1 returns all answers that are there.
             generation: Another generation than the current one.
+
+        Raises:
+            EngineError: Answers after that micro-batch were there, and are not retained.
         """
         record = self.engine.registry.get(self.id, generation)
         stream = self.engine.stream_of(record.stream)
@@ -179,7 +182,14 @@ class QueryHandle:
             # What a staged generation answered before it was applied was beside the query.
             first, epoch = record.since
             after = max(after, first - 1) if epoch == stream.epoch else after
-        return stream.answers().read([record.number], after, schema=self._schema(record))
+        log = stream.answers()
+        if 0 <= after < (forgotten := log.forgotten(record.number)):
+            raise EngineError(
+                f"the answers of {self.name} up to micro-batch {forgotten} are not there any more: "
+                f"{stream.name} was declared with a shorter retain=; results() returns those that "
+                f"are, and results(after={forgotten}) begins after them"
+            )
+        return log.read([record.number], after, schema=self._schema(record))
 
     def latest(self, *, generation: int | None = None) -> pa.Table:
         """Return the answers of the last micro-batch that had any."""

@@ -54,9 +54,9 @@ def mode_of(record: QueryRecord) -> AnswerMode:
     return mode
 
 
-def ttl_seconds(ttl: str) -> float:
-    """Return the seconds of a length of time."""
-    length = parse_length("ttl", ttl)
-    if not isinstance(length, Duration) or not length.positive:
-        raise ArgumentError("ttl", ttl, "it is a length of time, such as '10 minutes'")
-    return length.micros / _MICROSECONDS
+def seconds_of(argument: str, length: str) -> float:
+    """Return the seconds of a length of time of the clock."""
+    read = parse_length(argument, length)
+    if not isinstance(read, Duration) or not read.positive:
+        raise ArgumentError(argument, length, "it is a length of time, such as '10 minutes'")
+    return read.micros / _MICROSECONDS

@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from muntin.engine.engine_stream import EngineStream
 from muntin.engine.history_run import HistoryRun
@@ -20,7 +21,7 @@ from muntin.engine.registry_records import QueryRecord
 from muntin.engine.result_log import MICRO_BATCH
 from muntin.errors import EngineError
 from muntin.operators.shared.as_json import from_json
-from muntin.operators.shared.asking.newest import certain_in
+from muntin.operators.shared.asking.newest import CERTAIN_IN, certain_in
 from muntin.operators.shared.program import COMPLETE, QueryProgram
 
 #: Seconds between two looks at whether an ask is answered.
@@ -77,7 +78,7 @@ class Asker:
         if upto > known.upto:
             known = LoggedNewest(upto, program.newest.of(pa.concat_tables(parts)))
             self._read[place] = known
-        return known.answers
+        return _retained(known.answers, stream.answers().forgotten(record.number))
 
     def _told(self, stream: EngineStream, record: QueryRecord, timeout: float) -> pa.Table | None:
         """Let the next micro-batch log the answers that stand in the shards; return them."""
@@ -103,6 +104,13 @@ class Asker:
         number = found.micro_batch
         answers = stream.answers().answers([record.number], number - 1, number)
         return next((answer.table for answer in answers), None)
+
+
+def _retained(answers: pa.Table | None, forgotten: int) -> pa.Table | None:
+    """Return answers without those that the log has forgotten: a new process answers the same."""
+    if answers is None or forgotten < 0:
+        return answers
+    return answers.filter(pc.greater(answers[CERTAIN_IN], forgotten))
 
 
 def _computed(stream: EngineStream, record: QueryRecord, program: QueryProgram) -> pa.Table | None:
