@@ -24,6 +24,7 @@ from muntin.engine.handle import QueryHandle
 from muntin.engine.home import Home
 from muntin.engine.local_server import LocalServer
 from muntin.engine.plan_query import PlannedQuery
+from muntin.engine.planning.views import readers_of
 from muntin.engine.query_table import LIVE
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import RETAIN, QueryRecord
@@ -36,6 +37,7 @@ from muntin.engine.sql import STATEMENT, run_statements
 from muntin.errors import ArgumentError, EngineError
 from muntin.operators.shared.as_json import to_json
 from muntin.parser.parse import parse_query
+from muntin.parser.query import check_continuous
 from muntin.parser.statements import Query
 from muntin.planner.translate import tables_of
 from muntin.spark.api.control import end as write_end
@@ -203,7 +205,7 @@ class Engine:
 
         Args:
             name: Its name, unique among live queries.
-            text: A SELECT over a stream of the engine.
+            text: A SELECT over a stream of the engine, or over a query that only chooses rows.
             start: ``"now"``: rows of the micro-batches from now on count. ``"history"``: the kept
                 rows count too, and are answered first. A value of ``on``: kept rows from it on.
             until: A value of ``on``: rows at or after it do not count, and the query ends when the
@@ -264,6 +266,7 @@ class Engine:
                 f"{text!r} reads {stream.name}"
             )
         self._check_not_filling(record, "changed")
+        self._check_not_read(record, "changed")
         self._check_nothing_staged(record)
         mode = mode_of(record)
         check_answer(mode, stream, planned, "now", None)
@@ -320,6 +323,7 @@ class Engine:
         if mode_of(record) != "eager":
             raise EngineError("only queries with answer='eager' are staged; use change(sql)")
         self._check_not_filling(record, "staged")
+        self._check_not_read(record, "changed")
         self._check_nothing_staged(record)
         filled = stream.keep is not None and planned.finish is None
         with stream.publishing:
@@ -341,6 +345,7 @@ class Engine:
         record = self.registry.get(name)
         if apply:
             self._check_not_filling(record, "applied")
+            self._check_not_read(record, "changed")
         settled = self.registry.apply if apply else self.registry.discard
         seq = settled(record.id)
         self._commanded(self.stream_of(record.stream))
@@ -374,6 +379,8 @@ class Engine:
             )
         if kind == "pause":
             self._check_not_filling(record, "paused")
+        if kind == "drop":
+            self._check_not_read(record, "dropped")
         with self._lock:
             seq = self.registry.log(record.stream, kind, record.id, {})  # type: ignore[arg-type]
         self._commanded(stream)
@@ -407,7 +414,7 @@ class Engine:
         """Return how a query runs."""
         record = self.registry.get(name)
         stream = self.stream_of(record.stream)
-        planned = stream.plan(record.text)
+        planned = stream.plan_of(record)
         name = record.name or record.id
         own = [part for part in stream.shared() if name in part.queries]
         evaluated = "workers" if planned.finish is None else f"Spark, because {planned.why_spark}"
@@ -429,21 +436,39 @@ class Engine:
 
     def _planned(self, text: str, until: object) -> tuple[EngineStream, PlannedQuery]:
         """Plan a query over the stream that it reads."""
-        stream = self._read_by(parse_query(text))
-        planned = stream.plan(text)
+        query = parse_query(text)
+        stream, view = self._read_by(query)
+        if view is None:
+            planned = stream.plan(text)
+        else:
+            check_continuous(query)
+            planned = stream.plan_parsed(query, view)
         if until is not None:
             planned = replace(planned, program=stream.ending(planned.program, until))
         return stream, planned
 
-    def _read_by(self, query: Query) -> EngineStream:
-        """Return the stream that a query reads; raise if it reads none."""
+    def _read_by(self, query: Query) -> tuple[EngineStream, QueryRecord | None]:
+        """Return the stream that a query reads, and the view of it if it reads one."""
         read = {name.casefold() for name in tables_of(query)}
         streams = [s for name, s in self._streams.items() if name.casefold() in read]
-        if not streams:
-            there = ", ".join(self._streams) or "none"
-            named = ", ".join(sorted(read)) or "nothing"
-            raise EngineError(f"the query reads {named}; the streams of the engine are: {there}")
-        return streams[0]
+        if streams:
+            return streams[0], None
+        views = [record for record in map(self.registry.find, sorted(read)) if record is not None]
+        named = [record for record in views if record.name and record.name.casefold() in read]
+        if named:
+            return self.stream_of(named[0].stream), named[0]
+        there = ", ".join(self._streams) or "none"
+        wanted = ", ".join(sorted(read)) or "nothing"
+        raise EngineError(f"the query reads {wanted}; the streams of the engine are: {there}")
+
+    def _check_not_read(self, record: QueryRecord, done: str) -> None:
+        """Raise if other queries read a query: they would go on with what it was."""
+        readers = readers_of(record, self.registry.live(record.stream))
+        if readers:
+            raise EngineError(
+                f"{record.name} cannot be {done} while other queries read it: "
+                f"{', '.join(readers)}; drop them first"
+            )
 
     def _commanded(self, stream: EngineStream) -> None:
         """Let commands of the next moments become one version, and wake the stream for it."""
@@ -477,8 +502,8 @@ class Engine:
             text: A SELECT over a stream that keeps rows (``keep=``). The stream may have ended.
         """
         query = parse_query(text)
-        stream = self._read_by(query)
-        planned = stream.plan_once(replace(query, as_of=None))
+        stream, view = self._read_by(query)
+        planned = stream.plan_parsed(replace(query, as_of=None), view)
         return ask_history(stream, planned, None if query.as_of is None else query.as_of.value)
 
     # Statements and other processes

@@ -17,6 +17,7 @@ from muntin.engine.history import History, past_answers
 from muntin.engine.kept_rows import KeptProgress, KeptRowFiles
 from muntin.engine.plan_query import PlannedQuery, with_bound
 from muntin.engine.planning.similar_queries import SimilarQueries
+from muntin.engine.planning.views import plan_reader, planned_reader, view_of, view_stream
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import RUNNING, LoggedCommand, QueryRecord, VersionChange
 from muntin.engine.result_log import ResultLog
@@ -31,6 +32,7 @@ from muntin.operators.shared.single_query import SingleQuery
 from muntin.operators.shared.window_group import WindowGroup
 from muntin.parser.statements import Query
 from muntin.spark.api.control import wake
+from muntin.spark.api.stream import Stream
 from muntin.spark.columns import to_arrow
 from muntin.spark.exchange.pinned_versions import Pin, VersionFiles
 from muntin.spark.plan.worker_program import carried_schema
@@ -85,6 +87,7 @@ class EngineStream:
     log: ResultLog | None = None
     history: History | None = None
     _planned: dict[str, PlannedQuery] = field(default_factory=dict)
+    _plans: dict[int, PlannedQuery] = field(default_factory=dict)
     _read_commands: list[set[Path]] = field(default_factory=list)
     _past_logs: dict[int, ResultLog] = field(default_factory=dict)
     publishing: threading.RLock = field(default_factory=threading.RLock)
@@ -133,11 +136,16 @@ class EngineStream:
 
     def ending(self, program: QueryProgram, until: object) -> QueryProgram:
         """Return the program of a query that takes only rows before a value of ``on``."""
-        return with_bound(program, self.network.planning, self.network.axis, "until", until)
+        return with_bound(program, self._read_by(program), self.network.axis, "until", until)
 
     def beginning(self, program: QueryProgram, start: object) -> QueryProgram:
         """Return the program of a query that takes only rows from a value of ``on`` on."""
-        return with_bound(program, self.network.planning, self.network.axis, "start", start)
+        return with_bound(program, self._read_by(program), self.network.axis, "start", start)
+
+    def _read_by(self, program: QueryProgram) -> Stream:
+        """Return what a query reads, over an empty table: the stream or a view."""
+        planning = self.network.planning
+        return planning if program.view is None else view_stream("it", program.view, planning)
 
     def plan(self, text: str) -> PlannedQuery:
         """Plan a query over this stream, or return the plan of the same text."""
@@ -145,9 +153,18 @@ class EngineStream:
             self._planned[text] = self._similar.plan(text)
         return self._planned[text]
 
-    def plan_once(self, query: Query) -> PlannedQuery:
-        """Plan a query that is asked once; its plan is not kept."""
-        return self._similar.plan_parsed(query)
+    def plan_parsed(self, query: Query, view: QueryRecord | None) -> PlannedQuery:
+        """Plan a query over this stream, or over a view of it; its plan is not kept."""
+        if view is None:
+            return self._similar.plan_parsed(query)
+        name, rows = view.name or view.id, view_of(view)
+        return plan_reader(query, name, rows, self.network.planning, self.network.axis)
+
+    def plan_of(self, record: QueryRecord) -> PlannedQuery:
+        """Return the plan of a query that is registered."""
+        if record.number not in self._plans:
+            self._plans[record.number] = planned_reader(record) or self.plan(record.text)
+        return self._plans[record.number]
 
     @cached_property
     def _similar(self) -> SimilarQueries:
@@ -360,7 +377,7 @@ class EngineStream:
 
     def _planned_of(self, member: int, live: Mapping[int, QueryRecord]) -> PlannedQuery:
         record = live.get(member) or self.registry.member(member)
-        return self.plan(record.text)
+        return self.plan_of(record)
 
     def _acknowledge(self, pinned: Pin, micro_batch: int, reached: int | None) -> None:
         for command in self.registry.unacknowledged(self.name, pinned.version):

@@ -210,7 +210,7 @@ class QueryHandle:
         return self.engine.asker.ask(self.engine.stream_of(record.stream), record, timeout)
 
     def _schema(self, record: QueryRecord) -> pa.Schema:
-        columns = self.engine.stream_of(record.stream).plan(record.text).columns
+        columns = self.engine.stream_of(record.stream).plan_of(record).columns
         if COMPLETE in columns.names:
             return columns
         return columns.append(pa.field(COMPLETE, pa.bool_()))

@@ -60,7 +60,7 @@ class Asker:
         if answers is None or not answers.num_rows:
             return _empty(stream, record)
         answers = program.newest.of(answers)
-        order = [(name, "ascending") for name in stream.plan(record.text).order]
+        order = [(name, "ascending") for name in stream.plan_of(record).order]
         answers = answers.sort_by(order) if order else answers
         return answers.rename_columns([*answers.column_names[:-1], MICRO_BATCH])
 
@@ -157,7 +157,7 @@ def _always(program: QueryProgram) -> QueryProgram:
 
 
 def _empty(stream: EngineStream, record: QueryRecord) -> pa.Table:
-    columns = stream.plan(record.text).columns
+    columns = stream.plan_of(record).columns
     if COMPLETE not in columns.names:
         columns = columns.append(pa.field(COMPLETE, pa.bool_()))
     return columns.append(pa.field(MICRO_BATCH, pa.int64())).empty_table()

@@ -39,6 +39,7 @@ from muntin.operators.shared.program import COMPLETE, QueryProgram
 from muntin.operators.shared.query_group import Birth, QueryGroup, RoutedInput, failure
 from muntin.operators.shared.row_filters import MEMBER, RowFilters, by_member
 from muntin.operators.shared.single_query import SingleQuery
+from muntin.operators.shared.view_rows import ViewRows
 from muntin.operators.shared.window_group import WindowGroup, can_share, sharing_key
 from muntin.specs.axis import Axis
 
@@ -104,6 +105,27 @@ class NetworkStep:
 
 
 @dataclass(frozen=True)
+class RowReaders:
+    """The queries that read the same rows: those of the stream, or of one view."""
+
+    view: ViewRows | None
+    filters: RowFilters
+    groups: tuple[QueryGroup, ...]
+
+    @cached_property
+    def predicates(self) -> PredicateSets:
+        """The predicates of queries that have a group of their own."""
+        singles = [group.program for group in self.groups if isinstance(group, SingleQuery)]
+        return input_predicates(singles)
+
+    @property
+    def members(self) -> list[int]:
+        """All queries that read these rows."""
+        chosen = [program.member for program in self.filters.programs]
+        return [*chosen, *(member for group in self.groups for member in group.members)]
+
+
+@dataclass(frozen=True)
 class QueryNetwork:
     """All queries of one version of a stream."""
 
@@ -135,10 +157,20 @@ class QueryNetwork:
         return {group.name: group for group in groups}
 
     @cached_property
-    def _predicates(self) -> PredicateSets:
-        """The predicates of queries that have a group of their own."""
-        singles = [g.program for g in self.groups.values() if isinstance(g, SingleQuery)]
-        return input_predicates(singles)
+    def _readers(self) -> list[RowReaders]:
+        """The queries by the rows that they read."""
+        views = {repr(program.view): program.view for program in self.by_member.values()}
+        places = {key: place for place, key in enumerate(views)}
+        chosen: list[list[QueryProgram]] = [[] for _ in views]
+        groups: list[list[QueryGroup]] = [[] for _ in views]
+        for program in self.filters.programs:
+            chosen[places[repr(program.view)]].append(program)
+        for group in self.groups.values():
+            groups[places[repr(self.by_member[group.members[0]].view)]].append(group)
+        return [
+            RowReaders(view, RowFilters(tuple(own_chosen)), tuple(own_groups))
+            for view, own_chosen, own_groups in zip(views.values(), chosen, groups, strict=True)
+        ]
 
     def route(self, rows: pa.Table) -> RoutedRows:
         """Map side: hand rows to every query that wants them."""
@@ -146,15 +178,24 @@ class QueryNetwork:
         observed = self.rule.punctuator.observe(ruled)
         ticks = valid_ticks(observed.rows["on"], self.rule.axis)
         progress = int(ticks.max()) if len(ticks) else None
-        wanted = WantedSets(self._predicates.evaluate(rows))
         parts: list[tuple[str, RoutedInput]] = []
         failed: dict[int, str] = {}
-        for group in self.groups.values():
+        answers: list[pa.Table] = []
+        for readers in self._readers:
             try:
-                parts += [(group.name, routed) for routed in group.route(rows, wanted)]
-            except Exception as error:  # whatever a query raises stops that query only
-                failed |= dict.fromkeys(group.members, failure(error))
-        answers = list(self.filters.choose(rows))
+                read = rows if readers.view is None else readers.view.rows(rows)
+                answers += readers.filters.choose(read)
+            except Exception as error:
+                if readers.view is None:
+                    raise  # no query of its own: what all queries share is broken
+                failed |= dict.fromkeys(readers.members, failure(error))
+                continue
+            wanted = WantedSets(readers.predicates.evaluate(read))
+            for group in readers.groups:
+                try:
+                    parts += [(group.name, routed) for routed in group.route(read, wanted)]
+                except Exception as error:  # whatever a query raises stops that query only
+                    failed |= dict.fromkeys(group.members, failure(error))
         return RoutedRows(observed, progress, parts, answers, failed)
 
     def step(

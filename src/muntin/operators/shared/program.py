@@ -15,6 +15,7 @@ from muntin.expressions.arrow_columns import ArrowColumns
 from muntin.expressions.row_expression import RowExpression
 from muntin.operators.protocol import Operator
 from muntin.operators.shared.asking.newest import NewestOf
+from muntin.operators.shared.view_rows import ViewRows
 
 #: The column of every answer that is false where rows of its extent may be missing.
 COMPLETE = "complete"
@@ -83,6 +84,7 @@ class QueryProgram:
         answer: When answers are made.
         newest: Which of the answers made so far are the answer now.
         asked: The last command that asked for the answer, if answers are kept until then.
+        view: The view whose rows the query reads; None if it reads those of the stream.
     """
 
     member: int
@@ -96,6 +98,7 @@ class QueryProgram:
     answer: AnswerMode = "eager"
     newest: NewestOf = field(default_factory=NewestOf)
     asked: int = 0
+    view: ViewRows | None = None
 
     def numbered(self, member: int) -> QueryProgram:
         """Return the same program as another member."""
