@@ -16,8 +16,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin.engine.asking.answer_modes import ABOUT, check_answer, mode_of, seconds_of
+from muntin.engine.asking.answer_modes import about_answers, check_answer, seconds_of
 from muntin.engine.asking.ask import Asker
+from muntin.engine.asking.chosen_modes import AUTO, is_auto, mode_of, with_mode
 from muntin.engine.asking.past import ask_history
 from muntin.engine.engine_stream import EngineStream, SharedPart
 from muntin.engine.handle import QueryHandle
@@ -217,7 +218,8 @@ class Engine:
                 ``sinks`` has it, and adds triggers.
             answer: When answers are made. ``"eager"``: in every micro-batch. ``"partial"``: they
                 stay in the shards until :meth:`muntin.QueryHandle.invoke` asks. ``"lazy"``: only
-                then, from kept rows.
+                then, from kept rows. ``"auto"``: eager or partial, as the engine chooses from how
+                often the query is asked.
         """
         sinks = [] if into is None else [read_call("into", INTO, into)]
         for call in sinks:
@@ -233,7 +235,7 @@ class Engine:
                 stream.name,
                 name,
                 text,
-                to_json(replace(planned.program, answer=mode)),
+                to_json(with_mode(planned.program, mode, answer)),
                 owner=owner,
                 description=description,
                 tags=tags,
@@ -268,15 +270,15 @@ class Engine:
         self._check_not_filling(record, "changed")
         self._check_not_read(record, "changed")
         self._check_nothing_staged(record)
-        mode = mode_of(record)
-        check_answer(mode, stream, planned, "now", None)
+        answer = AUTO if is_auto(record) else mode_of(record)
+        mode = check_answer(answer, stream, planned, "now", None)
         keeps = stream.keep is not None and mode == "eager"
         filled = keeps and record.status != "quarantined"
         with stream.publishing:
             registration = self.registry.add_generation(
                 record.id,
                 text,
-                to_json(replace(planned.program, answer=mode)),
+                to_json(with_mode(planned.program, mode, answer)),
                 start="history" if filled else "now",
                 until=None if until is None else str(until),
                 staged=filled,
@@ -320,7 +322,7 @@ class Engine:
             raise EngineError(
                 f"{record.name or record.id} reads {record.stream}, not {stream.name}"
             )
-        if mode_of(record) != "eager":
+        if mode_of(record) != "eager" or is_auto(record):
             raise EngineError("only queries with answer='eager' are staged; use change(sql)")
         self._check_not_filling(record, "staged")
         self._check_not_read(record, "changed")
@@ -423,7 +425,7 @@ class Engine:
             f"  over {record.stream}: {record.text}",
             *(f"  runs as: {part.kind}{_with_others(part, name)}" for part in own),
             f"  select list: evaluated by {evaluated}",
-            f"  answers: {ABOUT[mode_of(record)]}",
+            f"  answers: {about_answers(record)}",
         ]
         return "\n".join(lines)
 

@@ -11,8 +11,15 @@ from typing import Any
 
 import pyarrow as pa
 
+from muntin.engine.asking.chosen_modes import AnswerRates, is_auto, mode_of
 from muntin.engine.asking.standing import newest_answers
-from muntin.engine.commit import MemberCounts, StreamProgress, read_reports, with_complete
+from muntin.engine.commit import (
+    BatchReport,
+    MemberCounts,
+    StreamProgress,
+    read_reports,
+    with_complete,
+)
 from muntin.engine.history import History, past_answers
 from muntin.engine.kept_rows import KeptProgress, KeptRowFiles
 from muntin.engine.plan_query import PlannedQuery, with_bound
@@ -83,6 +90,7 @@ class EngineStream:
     query: StreamingQuery | None = None
     progress: StreamProgress = field(default_factory=StreamProgress)
     counts: dict[int, MemberCounts] = field(default_factory=dict)
+    rates: AnswerRates = field(default_factory=AnswerRates)
     micro_batch: int = -1
     log: ResultLog | None = None
     history: History | None = None
@@ -311,7 +319,7 @@ class EngineStream:
             self._quarantine(member, reason, live)
         held = {n for n, query in live.items() if query.status == "quarantined"} | {*report.failed}
         answers = {m: t for m, t in report.answers.items() if m not in held}
-        answers = newest_answers(self._with_history(answers, live), live)
+        answers = newest_answers(self._with_history(answers, live), live, micro_batch)
         self.answers().write(micro_batch, self._finished(answers, live), self._order(answers, live))
         for member, counts in report.counts.items():
             total = self.counts.setdefault(member, MemberCounts())
@@ -319,6 +327,7 @@ class EngineStream:
                 setattr(total, name, getattr(total, name) + value)
         self._acknowledge(pinned, micro_batch, report.kept.before)
         self._end_reached(live.values(), report.progress)
+        self._choose_answers(report, live.values())
         self.registry.drop_ended_previews(self.name)
         if self.history is not None:
             self.history.shards = report.shards
@@ -447,6 +456,22 @@ class EngineStream:
             self.registry.log(self.name, "quarantine", record.id, details)
         if progress.reached is not None and not self.history.filling:
             self.history.forget(progress.reached - self.keep)
+
+    def _choose_answers(self, report: BatchReport, live: Iterable[QueryRecord]) -> None:
+        """Let queries with ``answer="auto"`` answer in the way that fits how often they are asked.
+
+        The command is logged before the next micro-batch is pinned.
+        """
+        for query in live:
+            if query.status != "active" or not is_auto(query):
+                continue
+            if query.number in report.answered:
+                self.rates.answered(query.number)
+            mode = mode_of(query)
+            chosen = self.rates.choice(query.number, mode)
+            if chosen != mode:
+                with self.publishing:
+                    self.registry.choose(query.number, chosen)
 
     def _end_reached(self, live: Iterable[QueryRecord], progress: StreamProgress) -> None:
         """End the queries whose ``until`` the punctuation has passed."""

@@ -8,8 +8,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from muntin.engine.asking.answer_modes import mode_of
 from muntin.engine.asking.ask import Asker
+from muntin.engine.asking.chosen_modes import is_auto, mode_of
 from muntin.engine.commit import MemberCounts
 from muntin.engine.engine_stream import EngineStream
 from muntin.engine.registry import Registry
@@ -126,7 +126,8 @@ class QueryHandle:
     @property
     def sinks(self) -> QuerySinks:
         """The sink and the triggers of the query: to add, drop, resume, and to see how far."""
-        if mode_of(self.record) != "eager" or self.engine.registry.is_preview(self.id):
+        waits = mode_of(self.record) != "eager" or is_auto(self.record)
+        if waits or self.engine.registry.is_preview(self.id):
             raise EngineError(
                 f"{self.name} has no sinks: previews have none, and a sink needs answers in every "
                 "micro-batch, answer='eager'"

@@ -262,18 +262,25 @@ class QueryNetwork:
         standing = StandingAnswers.of(state, self.by_member)
         if not standing.programs and not standing.before:
             return step
+        waiting = {**standing.programs, **standing.leaving}
         made: dict[int, int] = {}
         chosen = []
-        kept = [(m, table) for m, table in step.answers.items() if m in standing.programs]
+        kept = [(m, table) for m, table in step.answers.items() if m in waiting]
         for table in step.chosen:
-            waits = pc.is_in(table[MEMBER], pa.array([*standing.programs], pa.int64()))
+            waits = pc.is_in(table[MEMBER], pa.array([*waiting], pa.int64()))
             kept += by_member(table.filter(waits)) if pc.any(waits).as_py() else ()
             chosen += [table.filter(pc.invert(waits))] if not pc.all(waits).as_py() else []
+        fresh: dict[int, list[pa.Table]] = {}
         for member, table in kept:
-            standing.add(member, table, micro_batch)
             made[member] = made.get(member, 0) + table.num_rows
-        answers = {m: table for m, table in step.answers.items() if m not in standing.programs}
+            if member in standing.programs:
+                standing.add(member, table, micro_batch)
+            else:
+                fresh.setdefault(member, []).append(table)
+        answers = {m: table for m, table in step.answers.items() if m not in waiting}
         answers |= standing.told()
+        together = {member: pa.concat_tables(tables) for member, tables in fresh.items()}
+        answers |= standing.left(together, micro_batch)
         changes = {**step.changes, **standing.changes()}
         return replace(step, answers=answers, changes=changes, chosen=chosen, made=made)
 

@@ -82,6 +82,7 @@ class QueryProgram:
         paused: Whether answers are not made, while the state goes on.
         seed: The name of the file with the state that history left, if the query begins with one.
         answer: When answers are made.
+        auto: Whether the engine chooses ``answer``, and may change it while the query runs.
         newest: Which of the answers made so far are the answer now.
         asked: The last command that asked for the answer, if answers are kept until then.
         view: The view whose rows the query reads; None if it reads those of the stream.
@@ -96,6 +97,7 @@ class QueryProgram:
     paused: bool = False
     seed: str | None = None
     answer: AnswerMode = "eager"
+    auto: bool = False
     newest: NewestOf = field(default_factory=NewestOf)
     asked: int = 0
     view: ViewRows | None = None
