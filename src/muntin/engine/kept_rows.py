@@ -52,7 +52,7 @@ class KeptProgress:
         return Punctuation(self.before, self.after, self.largest, self.ended, self.over)
 
 
-class KeptRows(Protocol):
+class HistoryRows(Protocol):
     """The rows of micro-batches that were kept, in order and without a gap."""
 
     def batches(self, after: int = -1) -> list[int]:

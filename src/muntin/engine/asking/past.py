@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from muntin.engine.engine_stream import EngineStream
 from muntin.engine.history_run import HistoryRun
-from muntin.engine.kept_rows import KeptProgress, KeptRows
+from muntin.engine.kept_rows import HistoryRows, KeptProgress
 from muntin.engine.plan_query import PlannedQuery
 from muntin.engine.result_log import MICRO_BATCH
 from muntin.errors import ArgumentError, EngineError
@@ -36,7 +36,7 @@ _HIDDEN = "\0newest "
 class RowsAsOf:
     """Kept rows up to the micro-batch in which the punctuation passed a tick, and only to there."""
 
-    kept: KeptRows
+    kept: HistoryRows
     tick: int
     last: int
 
@@ -82,7 +82,7 @@ def ask_history(stream: EngineStream, planned: PlannedQuery, as_of: object = Non
         )
     program = planned.program.numbered(0)
     with history.reading():
-        rows: KeptRows = history.kept
+        rows: HistoryRows = history.kept
         if as_of is not None:
             tick = stream.network.axis.point(AS_OF, as_of)
             rows = rows_as_of(history.kept, tick, _Refusal(stream, as_of))
@@ -111,7 +111,7 @@ class _Refusal:
         return ArgumentError(AS_OF, self.value, reason)
 
 
-def rows_as_of(kept: KeptRows, tick: int, refusal: _Refusal) -> RowsAsOf:
+def rows_as_of(kept: HistoryRows, tick: int, refusal: _Refusal) -> RowsAsOf:
     """Return the kept rows up to a tick of the punctuation; raise if they do not tell."""
     numbers = kept.batches()
     first = kept.progress(numbers[0]).before if numbers else None

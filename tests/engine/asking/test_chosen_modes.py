@@ -19,9 +19,9 @@ from muntin.engine.result_log import Answer
 from muntin.errors import ArgumentError, EngineError
 from muntin.operators.shared.as_json import to_json
 from muntin.operators.shared.asking.newest import certain_in
+from tests.engine.asking.test_asking_modes import newest
 from tests.engine.in_memory import MemoryStream
 from tests.engine.pool import TEXTS, Pool, plain, planned, rows_of_a_task, table_of
-from tests.engine.test_asking_modes import newest
 from tests.engine.test_engine import Readings, declared, windows
 from tests.thorough import examples
 
