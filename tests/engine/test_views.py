@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 import muntin as mt
 from muntin.engine.plan_query import plan_query
-from muntin.engine.planning.views import plan_reader
+from muntin.engine.planning.views import plan_reader, reader_planner
 from muntin.errors import EngineError
 from muntin.operators.shared.as_json import from_json, to_json
 from muntin.operators.shared.network import StreamRule
@@ -90,9 +90,9 @@ def read(spark: SparkSession) -> Read:
         return plan_query(text, {"s": (stream.planning, stream.axis)}).program
 
     def reading(text: str, name: str, view: QueryProgram) -> QueryProgram:
-        planned = plan_reader(
-            parse_query(text), name, as_view(view), stream.planning, stream.axis
-        ).program
+        rows = as_view(view)
+        planner = reader_planner(name, rows, stream.planning, stream.axis)
+        planned = plan_reader(parse_query(text), rows, planner).program
         again: QueryProgram = from_json(to_json(planned))
         assert again == planned
         return again

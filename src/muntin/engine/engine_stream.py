@@ -24,7 +24,13 @@ from muntin.engine.history import History, past_answers
 from muntin.engine.kept_rows import KeptProgress, KeptRowFiles
 from muntin.engine.plan_query import PlannedQuery, with_bound
 from muntin.engine.planning.similar_queries import SimilarQueries
-from muntin.engine.planning.views import plan_reader, planned_reader, view_of, view_stream
+from muntin.engine.planning.views import (
+    plan_reader,
+    planned_reader,
+    reader_planner,
+    view_of,
+    view_stream,
+)
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import RUNNING, LoggedCommand, QueryRecord, VersionChange
 from muntin.engine.result_log import ResultLog
@@ -96,6 +102,7 @@ class EngineStream:
     history: History | None = None
     _planned: dict[str, PlannedQuery] = field(default_factory=dict)
     _plans: dict[int, PlannedQuery] = field(default_factory=dict)
+    _views: dict[tuple[str, str], SimilarQueries] = field(default_factory=dict)
     _read_commands: list[set[Path]] = field(default_factory=list)
     _past_logs: dict[int, ResultLog] = field(default_factory=dict)
     publishing: threading.RLock = field(default_factory=threading.RLock)
@@ -166,7 +173,11 @@ class EngineStream:
         if view is None:
             return self._similar.plan_parsed(query)
         name, rows = view.name or view.id, view_of(view)
-        return plan_reader(query, name, rows, self.network.planning, self.network.axis)
+        key = (name, repr(rows))
+        if key not in self._views:
+            planning, axis = self.network.planning, self.network.axis
+            self._views[key] = reader_planner(name, rows, planning, axis)
+        return plan_reader(query, rows, self._views[key])
 
     def plan_of(self, record: QueryRecord) -> PlannedQuery:
         """Return the plan of a query that is registered."""

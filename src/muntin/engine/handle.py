@@ -179,10 +179,6 @@ class QueryHandle:
         """
         record = self.engine.registry.get(self.id, generation)
         stream = self.engine.stream_of(record.stream)
-        if generation is None and record.generation > 1 and record.since is not None:
-            # What a staged generation answered before it was applied was beside the query.
-            first, epoch = record.since
-            after = max(after, first - 1) if epoch == stream.epoch else after
         log = stream.answers()
         if 0 <= after < (forgotten := log.forgotten(record.number)):
             raise EngineError(
@@ -190,6 +186,10 @@ class QueryHandle:
                 f"{stream.name} was declared with a shorter retain=; results() returns those that "
                 f"are, and results(after={forgotten}) begins after them"
             )
+        if generation is None and record.generation > 1 and record.since is not None:
+            # What a staged generation answered before it was applied was beside the query.
+            first, epoch = record.since
+            after = max(after, first - 1) if epoch == stream.epoch else after
         return log.read([record.number], after, schema=self._schema(record))
 
     def latest(self, *, generation: int | None = None) -> pa.Table:

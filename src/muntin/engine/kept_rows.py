@@ -26,7 +26,7 @@ from muntin.engine.retention.merged_rows import (
     merged_places,
 )
 from muntin.operators.protocol import Punctuation
-from muntin.spark.exchange.whole_files import written_whole
+from muntin.spark.exchange.whole_files import UNFINISHED, written_whole
 
 _SUFFIX = ".arrow"
 
@@ -73,6 +73,8 @@ class KeptRowFiles:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._known: dict[int, KeptProgress] = {}
         self._places: dict[int, RowsPlace] = {}
+        for path in self._folder.glob(f".*{UNFINISHED}"):
+            path.unlink(missing_ok=True)
         for path in self._folder.glob(f"*-*{_SUFFIX}"):
             about = described(path)
             self._places |= merged_places(path, about)

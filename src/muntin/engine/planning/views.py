@@ -58,16 +58,18 @@ def view_stream(name: str, view: ViewRows, stream: Stream) -> Stream:
     return read
 
 
-def plan_reader(
-    query: Query, name: str, view: ViewRows, stream: Stream, axis: Axis
-) -> PlannedQuery:
+def reader_planner(name: str, view: ViewRows, stream: Stream, axis: Axis) -> SimilarQueries:
+    """Return what plans the readers of a view; it remembers their shapes."""
+    return SimilarQueries(name, view_stream(name, view, stream), axis)
+
+
+def plan_reader(query: Query, view: ViewRows, planner: SimilarQueries) -> PlannedQuery:
     """Plan a query that reads a view."""
-    read = view_stream(name, view, stream)
-    planned = SimilarQueries(name, read, axis).plan_parsed(query)
+    planned = planner.plan_parsed(query)
     if planned.finish is not None:
         raise EngineError(
             f"Spark evaluates the select list of this query, because {planned.why_spark}; a query "
-            f"that reads another one, {name}, is evaluated without Spark"
+            f"that reads another one, {planner.name}, is evaluated without Spark"
         )
     return replace(planned, program=replace(planned.program, view=view))
 
