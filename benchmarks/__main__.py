@@ -10,7 +10,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from benchmarks.cold import short_questions
-from benchmarks.engine import on_spark, predicates, result_log
+from benchmarks.engine import asking, on_spark, predicates, result_log
 from benchmarks.engines import in_one_process
 from benchmarks.frames import (
     figure10,
@@ -35,6 +35,7 @@ ROOT = Path(__file__).resolve().parents[1]
 #: Benchmarks that need Spark.
 BENCHMARKS: Mapping[str, Callable[[SparkSession, bool], Report]] = {
     "arrow_scan": arrow_scan.run,
+    "asking": asking.run,
     "asof": asof.run,
     "engine": on_spark.run,
     "engines": in_one_process.run,

@@ -15,6 +15,7 @@ from tests.docs.scripts import ROOT
 
 DOCS = ROOT / "docs"
 PAGES = [
+    DOCS / "concepts" / "asking.md",
     DOCS / "concepts" / "engine-cost.md",
     DOCS / "concepts" / "engine.md",
     DOCS / "concepts" / "exactness.md",

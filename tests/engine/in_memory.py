@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from muntin.engine.commit import of_all_shards
 from muntin.operators.progress.progress import Progress, ProgressMessages
 from muntin.operators.protocol import MemoryState, ScopedState
 from muntin.operators.shared.network import QueryNetwork, Seed, StreamRule
@@ -136,4 +137,4 @@ def _add(totals: dict[int, int], member: int, count: int) -> None:
 
 
 def _append(tables: dict[int, pa.Table], member: int, table: pa.Table) -> None:
-    tables[member] = pa.concat_tables([tables[member], table]) if member in tables else table
+    tables[member] = of_all_shards([tables[member], table]) if member in tables else table

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,6 @@ from muntin.engine.registry import Registry
 from muntin.engine.result_log import ResultLog
 from muntin.engine.sinks.deliveries import Deliveries, SinkStatus
 from muntin.engine.sinks.delivery_ledger import LogPosition
-from muntin.engine.sinks.retention import Retention
 from muntin.engine.sinks.sink_call import SinkCall
 from muntin.errors import ArgumentError, EngineError
 from tests.engine.dying import at_every_step, strides
@@ -163,7 +161,7 @@ class TestTriggers:
             assert again.deliveries.wait(20)
             assert [row["n"] for _, row in web.got[10:]] == [*range(10, 26)]
             assert again.status().letters == 10
-            again.deliveries.forget_letters(before=4e9)
+            again.deliveries.forget_letters("traffic", before=4e9)
             assert again.status().letters == 0
             again.close()
 
@@ -208,33 +206,15 @@ class TestSinks:
         assert desk.status(2).stopped is None
         assert [row["n"] for row in files_in(broken)] == [1]
         assert [row["n"] for row in files_in(fine)] == [1, 2, 3]
-        assert desk.deliveries.needed_from("traffic") == LogPosition(1, 1)
+        assert desk.deliveries.needed_from("traffic") == {
+            "q1": LogPosition(1, 1),
+            "q2": LogPosition(1, 3),
+        }
         (broken / "broken").unlink()
         desk.deliveries.resume(1)
         assert desk.deliveries.wait(20)
         assert [row["n"] for row in files_in(broken)] == [1, 2, 3]
-        assert desk.deliveries.needed_from("traffic") == LogPosition(1, 3)
-
-    def test_old_answers_are_forgotten_but_not_what_a_sink_needs(
-        self, desk: Desk, tmp_path: Path
-    ) -> None:
-        broken = tmp_path / "broken"
-        desk.query("slow", files(broken))
-        retention = Retention(100, desk.deliveries, lambda stream, epoch: desk.logs.get(epoch))
-        desk.commit(0, {1: [1]})
-        (broken / "broken").touch()
-        desk.commit(1, {1: [2]})
-        later = time.time() + 1000
-        retention.after_commit("traffic", desk.epoch, now=later - 990)
-        assert desk.log(desk.epoch).batches() == [0, 1], "they are young"
-        retention.after_commit("traffic", desk.epoch, now=later - 940)
-        assert desk.log(desk.epoch).batches() == [0, 1], "nobody looks twice in a minute"
-        retention.after_commit("traffic", desk.epoch, now=later)
-        assert desk.log(desk.epoch).batches() == [1]
-        again = desk.again()  # its sinks have not been opened
-        needed = again.deliveries.needed_from("traffic")
-        assert needed is not None and needed <= LogPosition(1, 1)
-        again.close()
+        assert desk.deliveries.needed_from("traffic")["q1"] == LogPosition(1, 3)
 
     def test_one_that_cannot_be_opened_stops_no_other(self, desk: Desk, tmp_path: Path) -> None:
         desk.query("slow", SinkCall("", "fils", (str(tmp_path),)))

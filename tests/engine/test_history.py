@@ -68,12 +68,12 @@ def test_a_query_with_history_answers_as_one_that_was_always_there(
         done = stream.run(rows, [program])
         kept.keep(rows, progress, stream.progress[0])
         if done.failed:  # over history it fails as well
-            run = HistoryRun(pool.rule, program.numbered(2), kept, shards)  # type: ignore[arg-type]
+            run = HistoryRun(pool.rule, program.numbered(2), kept, shards)
             with pytest.raises(EngineError, match="over history it raises TieError"):
                 run.advance(place)
             return
         past += done.answers.values()
-    run = HistoryRun(pool.rule, program.numbered(2), kept, shards)  # type: ignore[arg-type]
+    run = HistoryRun(pool.rule, program.numbered(2), kept, shards)
     run.advance(len(before) - 1)
     assert run.behind(len(before) - 1) == 0
     assert _rows(run.answers) == _rows(past)

@@ -24,6 +24,7 @@ WORDS = {
     "DESCRIPTION": "DESCRIPTION 'all'",
     "KEEP": "KEEP 10",
     "GRAIN": "GRAIN 5",
+    "RETAIN": "RETAIN '7 days'",
     "CARRY": "CARRY (x)",
 }
 TEXTS = {

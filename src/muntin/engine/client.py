@@ -197,6 +197,10 @@ class EngineClient:
         """Return the taps that are open."""
         return [RemoteTap(self, **found) for found in self.call("taps")]
 
+    def ask(self, text: str, timeout: float = _WORK) -> pa.Table:
+        """Ask once: answer a SELECT from the kept rows of a stream, without registering it."""
+        return self.call("ask", {"text": text}, wait=timeout)
+
     def sql(self, text: str) -> pa.Table:
         """Run statements of SQL; return the answer of the last one."""
         return self.call("sql", {"text": text})

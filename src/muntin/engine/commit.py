@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.engine.kept_rows import KeptProgress
+from muntin.operators.shared.asking.newest import CERTAIN_IN
 from muntin.operators.shared.program import COMPLETE
 from muntin.operators.shared.row_filters import by_member
 from muntin.spark.exchange.messages import decode
@@ -52,7 +53,10 @@ class MemberCounts:
 
 @dataclass(frozen=True)
 class BatchReport:
-    """What all shards report about a micro-batch."""
+    """What all shards report about a micro-batch.
+
+    ``answered`` are the queries that made answers, also those whose answers stay in the shards.
+    """
 
     progress: StreamProgress
     answers: Mapping[int, pa.Table]
@@ -61,6 +65,7 @@ class BatchReport:
     kept: KeptProgress = field(default_factory=lambda: KeptProgress(None, None, None, None))
     shards: int = 1
     costs: Sequence[pa.Table] = ()
+    answered: frozenset[int] = frozenset()
 
 
 def read_reports(reports: Sequence[pa.Table]) -> BatchReport:
@@ -70,6 +75,7 @@ def read_reports(reports: Sequence[pa.Table]) -> BatchReport:
     failed: dict[int, str] = {}
     streams: list[Mapping[str, int | None]] = []
     costs: list[pa.Table] = []
+    answered: set[int] = set()
     for report in reports:
         for row in report.to_pylist():
             member = row["member"]
@@ -87,16 +93,34 @@ def read_reports(reports: Sequence[pa.Table]) -> BatchReport:
                     chosen.answers += answer.num_rows
                 continue
             counts.setdefault(member, MemberCounts()).add(row)
+            if row["made"]:
+                answered.add(member)
             if row["failed"] is not None:
                 failed.setdefault(member, row["failed"])
             elif row["payload"] is not None:
                 tables.setdefault(member, []).append(decode(row["payload"]))
     answers = {
-        member: pa.concat_tables(parts) for member, parts in tables.items() if member not in failed
+        member: of_all_shards(parts) for member, parts in tables.items() if member not in failed
     }
     progress = _progress(streams)
     shards = int(streams[0]["shards"] or 1) if streams else 1
-    return BatchReport(progress, answers, counts, failed, _kept(streams, progress), shards, costs)
+    kept = _kept(streams, progress)
+    # What stood in the shards and was asked for now is no new answer.
+    answered |= {
+        member for member, table in answers.items() if CERTAIN_IN not in table.schema.names
+    }
+    return BatchReport(
+        progress, answers, counts, failed, kept, shards, costs, answered=frozenset(answered)
+    )
+
+
+def of_all_shards(parts: Sequence[pa.Table]) -> pa.Table:
+    """Return the answers of a query from all shards.
+
+    Only those that stood in a shard until now say in which micro-batch they became certain.
+    """
+    alike = all(part.schema.equals(parts[0].schema) for part in parts)
+    return pa.concat_tables(parts, promote_options="none" if alike else "default")
 
 
 def _kept(streams: Sequence[Mapping[str, int | None]], now: StreamProgress) -> KeptProgress:

@@ -16,8 +16,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin.engine.asking.answer_modes import check_answer, length_of_time, mode_of
+from muntin.engine.asking.answer_modes import check_answer, seconds_of
 from muntin.engine.asking.ask import Asker
+from muntin.engine.asking.chosen_modes import AUTO, is_auto, mode_of, with_mode
+from muntin.engine.asking.past import ask_history
 from muntin.engine.costs.engine_costs import EngineCosts
 from muntin.engine.costs.state_estimate import expected_sizes
 from muntin.engine.engine_stream import EngineStream
@@ -25,20 +27,22 @@ from muntin.engine.handle import QueryHandle
 from muntin.engine.home import Home
 from muntin.engine.local_server import LocalServer
 from muntin.engine.plan_query import PlannedQuery
+from muntin.engine.planning.views import readers_of
 from muntin.engine.query_table import LIVE
 from muntin.engine.registry import Registry
-from muntin.engine.registry_records import QueryRecord
+from muntin.engine.registry_records import RETAIN, QueryRecord
 from muntin.engine.result_log import ResultLog
 from muntin.engine.served_calls import served_calls
 from muntin.engine.sinks.deliveries import Deliveries
 from muntin.engine.sinks.query_sinks import read_call
-from muntin.engine.sinks.retention import Retention
 from muntin.engine.sinks.sink_call import INTO
 from muntin.engine.sinks.targets import open_target, session_zone
 from muntin.engine.sql import STATEMENT, run_statements
 from muntin.errors import ArgumentError, EngineError
 from muntin.operators.shared.as_json import to_json
 from muntin.parser.parse import parse_query
+from muntin.parser.query import check_continuous
+from muntin.parser.statements import Query
 from muntin.planner.translate import tables_of
 from muntin.spark.api.control import end as write_end
 from muntin.spark.api.stream import Stream
@@ -65,8 +69,8 @@ class Engine(EngineCosts):
             engine on a home that exists goes on where it was.
         memory: How much state the queries may come to keep, such as ``"512 MB"``, by estimate; a
             query that does not fit is refused. No limit by default.
-        retain: How long the answers of live queries and dead letters are kept, such as
-            ``"7 days"``, except what a sink has not got yet. All of them by default.
+        retain: For how long answers and dead letters can be read, such as ``"7 days"``, for
+            streams that do not state it themselves; see :meth:`stream`.
     """
 
     def __init__(
@@ -79,7 +83,7 @@ class Engine(EngineCosts):
     ) -> None:
         check_session(spark)
         self._memory = size_in_bytes("memory", memory)
-        seconds = None if retain is None else length_of_time("retain", retain)
+        self._retain = None if retain is None else seconds_of("retain", retain)
         self._spark = spark
         self._home = Home(home)
         self.registry = Registry(home)
@@ -89,9 +93,6 @@ class Engine(EngineCosts):
             lambda call, query: open_target(spark, call, query),
             self._log_of,
             zone=session_zone(spark),
-        )
-        self._retention = (
-            None if seconds is None else Retention(seconds, self.deliveries, self._log_of)
         )
         self.asker = Asker(self.registry)
         self._streams: dict[str, EngineStream] = {}
@@ -124,6 +125,7 @@ class Engine(EngineCosts):
         carry: Sequence[str] | None = None,
         keep: str | int | None = None,
         grain: str | int | None = None,
+        retain: str | None = None,
         shards: int | None = None,
         schedule: object = None,
         expect_keys: int = 1_000,
@@ -146,6 +148,10 @@ class Engine(EngineCosts):
                 can start with history; none are kept by default.
             grain: A length along ``on`` that must be a whole number of its smallest units, so that
                 decimals are fine enough for later queries.
+            retain: For how long answers can be read, such as ``"7 days"``: those of live queries
+                after they were written, those of dropped queries after the drop. By default for
+                ever, and for a day after the drop. A sink that is late holds back its query's.
+                Dead letters go after the same time.
             shards: How many parts the state has, as in :func:`muntin.stream`.
             schedule: When rows are due, as in :func:`muntin.stream`.
             expect_keys: How many different keys are there at a time, for estimates of state.
@@ -171,9 +177,14 @@ class Engine(EngineCosts):
             self.registry.log(name, "create_stream", None, {**identity, **by_whom})
         elif {**known, STATEMENT: None} != {**identity, STATEMENT: None}:
             raise EngineError(_differences(name, known, identity))
-        sizes = expected_sizes(expect_keys, expect_rows)
-        folder, deliver = self._home.stream(name), self._committed
-        declared = EngineStream(name, network, folder, self.registry, reach, deliver, sizes=sizes)
+        declared = EngineStream(
+            *(name, network, self._home.stream(name), self.registry, reach),
+            self.deliveries.deliver,
+            self._retain if retain is None else seconds_of("retain", retain),
+            self.deliveries.needed_from,
+            self.deliveries.forget_letters,
+            sizes=expected_sizes(expect_keys, expect_rows),
+        )
         declared.network.rule  # noqa: B018  (raises if workers cannot evaluate the rule)
         self._streams[name] = declared
         if self._started:
@@ -182,12 +193,6 @@ class Engine(EngineCosts):
 
     def _log_of(self, stream: str, epoch: int) -> ResultLog | None:
         return self.stream_of(stream).answers_of(epoch)
-
-    def _committed(self, stream: str, epoch: int, micro_batch: int) -> None:
-        """Let sinks deliver what is committed, and forget what is too old."""
-        self.deliveries.deliver(stream, epoch, micro_batch)
-        if self._retention is not None:
-            self._retention.after_commit(stream, epoch)
 
     def _carried(
         self, columns: Sequence[str], on: str, by: Sequence[str], carry: Sequence[str] | None
@@ -229,7 +234,7 @@ class Engine(EngineCosts):
 
         Args:
             name: Its name, unique among live queries.
-            text: A SELECT over a stream of the engine.
+            text: A SELECT over a stream of the engine, or over a query that only chooses rows.
             start: ``"now"``: rows of the micro-batches from now on count. ``"history"``: the kept
                 rows count too, and are answered first. A value of ``on``: kept rows from it on.
             until: A value of ``on``: rows at or after it do not count, and the query ends when the
@@ -241,7 +246,8 @@ class Engine(EngineCosts):
                 ``sinks`` has it, and adds triggers.
             answer: When answers are made. ``"eager"``: in every micro-batch. ``"partial"``: they
                 stay in the shards until :meth:`muntin.QueryHandle.invoke` asks. ``"lazy"``: only
-                then, from kept rows.
+                then, from kept rows. ``"auto"``: eager or partial, as the engine chooses from how
+                often the query is asked.
         """
         sinks = [] if into is None else [read_call("into", INTO, into)]
         for call in sinks:
@@ -258,12 +264,13 @@ class Engine(EngineCosts):
                 stream.name,
                 name,
                 text,
-                to_json(replace(planned.program, answer=mode)),
+                to_json(with_mode(planned.program, mode, answer)),
                 owner=owner,
                 description=description,
                 tags=tags,
                 start=start,
                 until=None if until is None else str(until),
+                retain=RETAIN if stream.retain is None else stream.retain,
                 sinks=sinks,
             )
             if start != "now" and mode != "lazy":
@@ -290,9 +297,10 @@ class Engine(EngineCosts):
                 f"{text!r} reads {stream.name}"
             )
         self._check_not_filling(record, "changed")
+        self._check_not_read(record, "changed")
         self._check_nothing_staged(record)
-        mode = mode_of(record)
-        check_answer(mode, stream, planned, "now", None)
+        answer = AUTO if is_auto(record) else mode_of(record)
+        mode = check_answer(answer, stream, planned, "now", None)
         self._check_memory(
             stream, replace(planned.program, answer=mode), name, replaced=record.number
         )
@@ -302,7 +310,7 @@ class Engine(EngineCosts):
             registration = self.registry.add_generation(
                 record.id,
                 text,
-                to_json(replace(planned.program, answer=mode)),
+                to_json(with_mode(planned.program, mode, answer)),
                 start="history" if filled else "now",
                 until=None if until is None else str(until),
                 staged=filled,
@@ -322,13 +330,16 @@ class Engine(EngineCosts):
             text: A SELECT over a stream of the engine.
             ttl: A length of time, such as ``"10 minutes"``.
         """
-        seconds = length_of_time("ttl", ttl)
+        seconds = seconds_of("ttl", ttl)
         stream, planned = self._planned(text, None)
         if stream.progress.ended:
             raise EngineError(f"the stream {stream.name} has ended, so nothing could answer")
         self._check_memory(stream, planned.program, "a preview")
         with stream.publishing:
-            added = self.registry.add(stream.name, None, text, to_json(planned.program))
+            retain = RETAIN if stream.retain is None else stream.retain
+            added = self.registry.add(
+                stream.name, None, text, to_json(planned.program), retain=retain
+            )
             self.registry.set_end(added.query.id, time.time() + seconds)
         self._commanded(stream)
         timer = threading.Timer(seconds, stream.awake)  # an idle stream must commit to drop it
@@ -344,9 +355,10 @@ class Engine(EngineCosts):
             raise EngineError(
                 f"{record.name or record.id} reads {record.stream}, not {stream.name}"
             )
-        if mode_of(record) != "eager":
+        if mode_of(record) != "eager" or is_auto(record):
             raise EngineError("only queries with answer='eager' are staged; use change(sql)")
         self._check_not_filling(record, "staged")
+        self._check_not_read(record, "changed")
         self._check_nothing_staged(record)
         self._check_memory(stream, planned.program, name)
         filled = stream.keep is not None and planned.finish is None
@@ -369,6 +381,7 @@ class Engine(EngineCosts):
         record = self.registry.get(name)
         if apply:
             self._check_not_filling(record, "applied")
+            self._check_not_read(record, "changed")
         settled = self.registry.apply if apply else self.registry.discard
         seq = settled(record.id)
         self._commanded(self.stream_of(record.stream))
@@ -402,6 +415,8 @@ class Engine(EngineCosts):
             )
         if kind == "pause":
             self._check_not_filling(record, "paused")
+        if kind == "drop":
+            self._check_not_read(record, "dropped")
         with self._lock:
             seq = self.registry.log(record.stream, kind, record.id, {})  # type: ignore[arg-type]
         self._commanded(stream)
@@ -433,16 +448,39 @@ class Engine(EngineCosts):
 
     def _planned(self, text: str, until: object = None) -> tuple[EngineStream, PlannedQuery]:
         """Plan a query over the stream that it reads; return the stream and the plan."""
-        read = {name.casefold() for name in tables_of(parse_query(text))}
-        streams = [s for name, s in self._streams.items() if name.casefold() in read]
-        if not streams:
-            there = ", ".join(self._streams) or "none"
-            named = ", ".join(sorted(read)) or "nothing"
-            raise EngineError(f"the query reads {named}; the streams of the engine are: {there}")
-        planned = streams[0].plan(text)
+        query = parse_query(text)
+        stream, view = self._read_by(query)
+        if view is None:
+            planned = stream.plan(text)
+        else:
+            check_continuous(query)
+            planned = stream.plan_parsed(query, view)
         if until is not None:
-            planned = replace(planned, program=streams[0].ending(planned.program, until))
-        return streams[0], planned
+            planned = replace(planned, program=stream.ending(planned.program, until))
+        return stream, planned
+
+    def _read_by(self, query: Query) -> tuple[EngineStream, QueryRecord | None]:
+        """Return the stream that a query reads, and the view of it if it reads one."""
+        read = {name.casefold() for name in tables_of(query)}
+        streams = [s for name, s in self._streams.items() if name.casefold() in read]
+        if streams:
+            return streams[0], None
+        views = [record for record in map(self.registry.find, sorted(read)) if record is not None]
+        named = [record for record in views if record.name and record.name.casefold() in read]
+        if named:
+            return self.stream_of(named[0].stream), named[0]
+        there = ", ".join(self._streams) or "none"
+        wanted = ", ".join(sorted(read)) or "nothing"
+        raise EngineError(f"the query reads {wanted}; the streams of the engine are: {there}")
+
+    def _check_not_read(self, record: QueryRecord, done: str) -> None:
+        """Raise if other queries read a query: they would go on with what it was."""
+        readers = readers_of(record, self.registry.live(record.stream))
+        if readers:
+            raise EngineError(
+                f"{record.name} cannot be {done} while other queries read it: "
+                f"{', '.join(readers)}; drop them first"
+            )
 
     def _commanded(self, stream: EngineStream) -> None:
         """Let commands of the next moments become one version, and wake the stream for it."""
@@ -463,6 +501,22 @@ class Engine(EngineCosts):
     def handle(self, id: str, seq: int | None = None) -> QueryHandle:
         """Return the handle of a query by its id, to wait for a command of it."""
         return QueryHandle(self, id, seq)
+
+    def ask(self, text: str) -> pa.Table:
+        """Ask once: answer a SELECT from the kept rows of a stream, without registering it.
+
+        The answers are those that a query with ``start="history"`` would have, up to the last
+        committed micro-batch, which is their last column. ``FROM traffic AS OF value`` asks the
+        past: for each key the newest answer that was certain when the punctuation came to the
+        value. Rows that a query only chooses are all there, those below the value.
+
+        Args:
+            text: A SELECT over a stream that keeps rows (``keep=``). The stream may have ended.
+        """
+        query = parse_query(text)
+        stream, view = self._read_by(query)
+        planned = stream.plan_parsed(replace(query, as_of=None), view)
+        return ask_history(stream, planned, None if query.as_of is None else query.as_of.value)
 
     # Statements and other processes
 

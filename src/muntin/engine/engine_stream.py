@@ -11,8 +11,15 @@ from typing import Any
 
 import pyarrow as pa
 
+from muntin.engine.asking.chosen_modes import AnswerRates, is_auto, mode_of
 from muntin.engine.asking.standing import newest_answers
-from muntin.engine.commit import MemberCounts, StreamProgress, read_reports, with_complete
+from muntin.engine.commit import (
+    BatchReport,
+    MemberCounts,
+    StreamProgress,
+    read_reports,
+    with_complete,
+)
 from muntin.engine.costs.full_taps import without_surplus
 from muntin.engine.costs.query_cost import NOTHING, QueryCost, RunningPart, cost_of
 from muntin.engine.costs.state_estimate import ExpectedSizes
@@ -21,6 +28,13 @@ from muntin.engine.history import History, past_answers
 from muntin.engine.kept_rows import KeptProgress, KeptRowFiles
 from muntin.engine.plan_query import PlannedQuery, with_bound
 from muntin.engine.planning.similar_queries import SimilarQueries
+from muntin.engine.planning.views import (
+    plan_reader,
+    planned_reader,
+    reader_planner,
+    view_of,
+    view_stream,
+)
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import (
     RUNNING,
@@ -30,6 +44,8 @@ from muntin.engine.registry_records import (
     VersionMember,
 )
 from muntin.engine.result_log import ResultLog
+from muntin.engine.retention.answers import AnswerRetention
+from muntin.engine.sinks.delivery_ledger import LogPosition
 from muntin.errors import EngineError
 from muntin.kernels.ticks import from_ticks
 from muntin.operators.shared.as_json import from_json, to_json
@@ -38,7 +54,9 @@ from muntin.operators.shared.network import QueryNetwork
 from muntin.operators.shared.program import QueryProgram
 from muntin.operators.shared.single_query import SingleQuery
 from muntin.operators.shared.window_group import WindowGroup
+from muntin.parser.statements import Query
 from muntin.spark.api.control import wake
+from muntin.spark.api.stream import Stream
 from muntin.spark.columns import to_arrow
 from muntin.spark.exchange.pinned_versions import Pin, VersionFiles
 from muntin.spark.plan.worker_program import carried_schema
@@ -66,6 +84,9 @@ class EngineStream:
         keep: How far back along ``on`` rows are kept, in ticks; None if they are not.
         sizes: What is expected of it, for estimates of state.
         committed: Called with the stream, the epoch and the micro-batch after answers are logged.
+        retain: For how many seconds answers can be read; None for ever.
+        delivered_to: Returns what the sinks of the stream's queries are to get next.
+        forget_letters: Forgets the dead letters of the stream's sinks before a time.
     """
 
     name: str
@@ -74,15 +95,21 @@ class EngineStream:
     registry: Registry
     keep: int | None = None
     committed: Callable[[str, int, int], None] = lambda stream, epoch, micro_batch: None
+    retain: float | None = None
+    delivered_to: Callable[[str], Mapping[str, LogPosition]] = lambda stream: {}
+    forget_letters: Callable[[str, float], None] = lambda stream, before: None
     query: StreamingQuery | None = None
     progress: StreamProgress = field(default_factory=StreamProgress)
     counts: dict[int, MemberCounts] = field(default_factory=dict)
     sizes: ExpectedSizes = field(default_factory=ExpectedSizes)
     costs: StreamCosts = field(default_factory=StreamCosts)
+    rates: AnswerRates = field(default_factory=AnswerRates)
     micro_batch: int = -1
     log: ResultLog | None = None
     history: History | None = None
     _planned: dict[str, PlannedQuery] = field(default_factory=dict)
+    _plans: dict[int, PlannedQuery] = field(default_factory=dict)
+    _views: dict[tuple[str, str], SimilarQueries] = field(default_factory=dict)
     _read_commands: list[set[Path]] = field(default_factory=list)
     _live_programs: dict[int, tuple[str, QueryProgram]] = field(default_factory=dict)
     _running: tuple[Sequence[VersionMember], QueryNetwork] | None = None
@@ -133,17 +160,39 @@ class EngineStream:
 
     def ending(self, program: QueryProgram, until: object) -> QueryProgram:
         """Return the program of a query that takes only rows before a value of ``on``."""
-        return with_bound(program, self.network.planning, self.network.axis, "until", until)
+        return with_bound(program, self._read_by(program), self.network.axis, "until", until)
 
     def beginning(self, program: QueryProgram, start: object) -> QueryProgram:
         """Return the program of a query that takes only rows from a value of ``on`` on."""
-        return with_bound(program, self.network.planning, self.network.axis, "start", start)
+        return with_bound(program, self._read_by(program), self.network.axis, "start", start)
+
+    def _read_by(self, program: QueryProgram) -> Stream:
+        """Return what a query reads, over an empty table: the stream or a view."""
+        planning = self.network.planning
+        return planning if program.view is None else view_stream("it", program.view, planning)
 
     def plan(self, text: str) -> PlannedQuery:
         """Plan a query over this stream, or return the plan of the same text."""
         if text not in self._planned:
             self._planned[text] = self._similar.plan(text)
         return self._planned[text]
+
+    def plan_parsed(self, query: Query, view: QueryRecord | None) -> PlannedQuery:
+        """Plan a query over this stream, or over a view of it; its plan is not kept."""
+        if view is None:
+            return self._similar.plan_parsed(query)
+        name, rows = view.name or view.id, view_of(view)
+        key = (name, repr(rows))
+        if key not in self._views:
+            planning, axis = self.network.planning, self.network.axis
+            self._views[key] = reader_planner(name, rows, planning, axis)
+        return plan_reader(query, rows, self._views[key])
+
+    def plan_of(self, record: QueryRecord) -> PlannedQuery:
+        """Return the plan of a query that is registered."""
+        if record.number not in self._plans:
+            self._plans[record.number] = planned_reader(record) or self.plan(record.text)
+        return self._plans[record.number]
 
     @cached_property
     def _similar(self) -> SimilarQueries:
@@ -249,7 +298,7 @@ class EngineStream:
         versions = self.versions
         if versions.last_pinned() is None:
             versions.pin(0, newest)
-        self._forget_expired()
+        self._retention.forget_if_due(self.epoch)
         if self.keep is not None:
             kept = KeptRowFiles(self.folder / "kept" / str(self.epoch))
             self.history = History(self.network.rule, kept, self.folder, self.awake)
@@ -262,12 +311,12 @@ class EngineStream:
         )
         wake(self.commands)
 
-    def _forget_expired(self) -> None:
-        """Forget the answers of queries that were dropped longer ago than they are retained."""
-        expired = [record for record in self.registry.expired() if record.stream == self.name]
-        if expired:
-            self.answers().forget(members=[record.number for record in expired])
-            self.registry.set_forgotten({record.id for record in expired})
+    @cached_property
+    def _retention(self) -> AnswerRetention:
+        return AnswerRetention(
+            *(self.name, self.registry, self.retain),
+            *(self.delivered_to, self.answers_of, self.forget_letters),
+        )
 
     def _begin_epoch(self) -> None:
         """Begin an epoch if the checkpoint is new: micro-batches are numbered from 0 again."""
@@ -328,7 +377,7 @@ class EngineStream:
             self._quarantine(member, reason, live)
         held = {n for n, query in live.items() if query.status == "quarantined"} | {*report.failed}
         answers = {m: t for m, t in report.answers.items() if m not in held}
-        answers = newest_answers(self._with_history(answers, live), live)
+        answers = newest_answers(self._with_history(answers, live), live, micro_batch)
         answers, full_taps = without_surplus(self.answers(), answers, live, self.registry.member)
         self.answers().write(micro_batch, self._finished(answers, live), self._order(answers, live))
         for member, counts in report.counts.items():
@@ -340,6 +389,7 @@ class EngineStream:
         for tap in full_taps:
             self.registry.log(self.name, "drop", tap.id, {"reason": "the tap has all its rows"})
         self._end_reached(live.values(), report.progress)
+        self._choose_answers(report, live.values())
         self.registry.drop_ended_previews(self.name)
         if self.history is not None:
             self.history.shards = report.shards
@@ -350,6 +400,7 @@ class EngineStream:
         self.progress = replace(report.progress, version=pinned.version)
         self.micro_batch = micro_batch
         self._forget_commands()
+        self._retention.forget_if_due(self.epoch)
         self.committed(self.name, self.epoch, micro_batch)
         if following.version > pinned.version:
             wake(self.commands)
@@ -403,7 +454,7 @@ class EngineStream:
 
     def _planned_of(self, member: int, live: Mapping[int, QueryRecord]) -> PlannedQuery:
         record = live.get(member) or self.registry.member(member)
-        return self.plan(record.text)
+        return self.plan_of(record)
 
     def _acknowledge(self, pinned: Pin, micro_batch: int, reached: int | None) -> None:
         for command in self.registry.unacknowledged(self.name, pinned.version):
@@ -456,6 +507,7 @@ class EngineStream:
         assert self.history is not None and self.keep is not None
         schema = carried_schema(self.network.planning)
         self.history.kept.write(micro_batch, rows, schema, kept)
+        self.history.kept.merge()
         for number, program in self.history.finished(micro_batch):
             with self.publishing:
                 record = self.registry.member(number)
@@ -472,6 +524,22 @@ class EngineStream:
             self.registry.log(self.name, "quarantine", record.id, details)
         if progress.reached is not None and not self.history.filling:
             self.history.forget(progress.reached - self.keep)
+
+    def _choose_answers(self, report: BatchReport, live: Iterable[QueryRecord]) -> None:
+        """Let queries with ``answer="auto"`` answer in the way that fits how often they are asked.
+
+        The command is logged before the next micro-batch is pinned.
+        """
+        for query in live:
+            if query.status != "active" or not is_auto(query):
+                continue
+            if query.number in report.answered:
+                self.rates.answered(query.number)
+            mode = mode_of(query)
+            chosen = self.rates.choice(query.number, mode)
+            if chosen != mode:
+                with self.publishing:
+                    self.registry.choose(query.number, chosen)
 
     def _end_reached(self, live: Iterable[QueryRecord], progress: StreamProgress) -> None:
         """End the queries whose ``until`` the punctuation has passed."""

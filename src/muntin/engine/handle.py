@@ -8,8 +8,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from muntin.engine.asking.answer_modes import mode_of
 from muntin.engine.asking.ask import Asker
+from muntin.engine.asking.chosen_modes import is_auto, mode_of
 from muntin.engine.commit import MemberCounts
 from muntin.engine.costs.query_cost import QueryCost
 from muntin.engine.engine_stream import EngineStream
@@ -133,7 +133,8 @@ class QueryHandle:
     @property
     def sinks(self) -> QuerySinks:
         """The sink and the triggers of the query: to add, drop, resume, and to see how far."""
-        if mode_of(self.record) != "eager" or self.engine.registry.is_preview(self.id):
+        waits = mode_of(self.record) != "eager" or is_auto(self.record)
+        if waits or self.engine.registry.is_preview(self.id):
             raise EngineError(
                 f"{self.name} has no sinks: previews have none, and a sink needs answers in every "
                 "micro-batch, answer='eager'"
@@ -177,16 +178,26 @@ class QueryHandle:
         may be missing.
 
         Args:
-            after: The last micro-batch that was read; -1 returns all answers.
+            after: The last micro-batch that was read; -1 returns all answers that are there.
             generation: Another generation than the current one.
+
+        Raises:
+            EngineError: Answers after that micro-batch were there, and are not retained.
         """
         record = self.engine.registry.get(self.id, generation)
         stream = self.engine.stream_of(record.stream)
+        log = stream.answers()
+        if 0 <= after < (forgotten := log.forgotten(record.number)):
+            raise EngineError(
+                f"the answers of {self.name} up to micro-batch {forgotten} are not there any more: "
+                f"{stream.name} was declared with a shorter retain=; results() returns those that "
+                f"are, and results(after={forgotten}) begins after them"
+            )
         if generation is None and record.generation > 1 and record.since is not None:
             # What a staged generation answered before it was applied was beside the query.
             first, epoch = record.since
             after = max(after, first - 1) if epoch == stream.epoch else after
-        return stream.answers().read([record.number], after, schema=self._schema(record))
+        return log.read([record.number], after, schema=self._schema(record))
 
     def latest(self, *, generation: int | None = None) -> pa.Table:
         """Return the answers of the last micro-batch that had any."""
@@ -207,7 +218,7 @@ class QueryHandle:
         return self.engine.asker.ask(self.engine.stream_of(record.stream), record, timeout)
 
     def _schema(self, record: QueryRecord) -> pa.Schema:
-        columns = self.engine.stream_of(record.stream).plan(record.text).columns
+        columns = self.engine.stream_of(record.stream).plan_of(record).columns
         if COMPLETE in columns.names:
             return columns
         return columns.append(pa.field(COMPLETE, pa.bool_()))

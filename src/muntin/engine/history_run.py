@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from muntin.engine.kept_rows import KeptRowFiles
+from muntin.engine.kept_rows import HistoryRows
 from muntin.errors import EngineError
 from muntin.operators.protocol import ChunkKey, MemoryState
 from muntin.operators.shared.network import BIRTHS, QueryNetwork, StreamRule, births_table
@@ -30,7 +30,7 @@ class HistoryRun:
 
     rule: StreamRule
     program: QueryProgram
-    kept: KeptRowFiles
+    kept: HistoryRows
     shards: int
     cut: int | None = None
     done: int = -1

@@ -73,6 +73,11 @@ def plan_query(text: str, streams: Mapping[str, tuple[Stream, Axis]]) -> Planned
     """
     query = parse_query(text)
     check_continuous(query)
+    return plan_parsed(query, streams)
+
+
+def plan_parsed(query: Query, streams: Mapping[str, tuple[Stream, Axis]]) -> PlannedQuery:
+    """Plan a query that was parsed, without a look at when it is asked."""
     name = _stream_of(query, list(streams))
     stream, axis = streams[name]
     # The name of a stream is known in any case, and only this stream can be read.

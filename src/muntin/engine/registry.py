@@ -34,6 +34,7 @@ from muntin.engine.sinks.sink_call import SinkCall
 from muntin.engine.stream_versions import StreamVersions
 from muntin.errors import ArgumentError, EngineError
 from muntin.operators.shared.as_json import from_json, to_json
+from muntin.operators.shared.program import AnswerMode
 
 #: What a command does: it is called with its sequence number, the query and the details.
 Effect = Callable[[int, QueryRecord, Mapping[str, object]], None]
@@ -278,6 +279,16 @@ class Registry(QueryTable):
             self._check_live(query, "asked")
             seq = self._log(query.stream, "invoke", query.id, {"member": number})
             program = replace(from_json(query.program), asked=seq)
+            self.set_program(number, to_json(program))
+        return seq
+
+    def choose(self, number: int, answer: AnswerMode) -> int:
+        """Log that the answers of a member are made in another way from the next version on."""
+        with self._database.transaction():
+            query = self.member(number)
+            details = {"member": number, "answer": answer}
+            seq = self._log(query.stream, "answer", query.id, details)
+            program = replace(from_json(query.program), answer=answer)
             self.set_program(number, to_json(program))
         return seq
 

@@ -16,6 +16,7 @@ Kind = Literal[
     "end",
     "quarantine",
     "invoke",
+    "answer",
 ]
 #: A query that is ``filling`` is run over history before it comes into a version.
 Status = Literal["registered", "filling", "active", "paused", "quarantined", "dropped", "ended"]

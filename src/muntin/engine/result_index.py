@@ -10,6 +10,7 @@ import json
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from muntin.engine.sqlite_file import open_sqlite
@@ -22,6 +23,43 @@ _TABLES = (
 )
 #: Members are given as a JSON list, because a statement has a limit of values.
 _THESE = "member IN (SELECT value FROM json_each(?1))"
+
+
+@dataclass(frozen=True)
+class OldAnswers:
+    """Which answers are forgotten: of micro-batches before a number, or written before a time.
+
+    ``members`` are those whose answers go, all of them if it is None; those of ``besides`` stay.
+    """
+
+    before: int | None = None
+    written_before: float | None = None
+    members: Sequence[int] | None = None
+    besides: Sequence[int] = ()
+
+    @property
+    def where(self) -> str:
+        """The condition in SQL."""
+        parts = ["TRUE"]
+        if self.members is not None:
+            parts.append("member IN (SELECT value FROM json_each(:members))")
+        if self.before is not None:
+            parts.append("micro_batch < :before")
+        if self.written_before is not None:
+            parts.append("micro_batch IN (SELECT micro_batch FROM files WHERE written < :written)")
+        if self.besides:
+            parts.append("member NOT IN (SELECT value FROM json_each(:besides))")
+        return " AND ".join(parts)
+
+    @property
+    def values(self) -> dict[str, object]:
+        """The values of the condition."""
+        return {
+            "members": json.dumps([*(self.members or ())]),
+            "before": self.before,
+            "written": self.written_before,
+            "besides": json.dumps([*self.besides]),
+        }
 
 
 class ResultIndex:
@@ -54,23 +92,22 @@ class ResultIndex:
                     f"DELETE FROM {table} WHERE micro_batch = ?", (micro_batch,)
                 )
 
-    def forget(
-        self, before: int | None, written_before: float | None, members: Iterable[int] | None
-    ) -> list[int]:
-        """Remove answers; return the micro-batches whose files have forgotten answers now."""
-        which = (
-            "(?2 IS NULL OR micro_batch < ?2) AND (?3 IS NULL OR micro_batch IN "
-            "(SELECT micro_batch FROM files WHERE written < ?3))"
+    def last_of(self, which: OldAnswers) -> dict[int, int]:
+        """Return the last micro-batch of each member among some answers."""
+        statement = (
+            f"SELECT member, max(micro_batch) FROM answers WHERE {which.where} GROUP BY member"
         )
-        if members is not None:
-            which += f" AND {_THESE}"
-        values = (json.dumps([*(members or ())]), before, written_before)
+        with self._lock:
+            return dict(self._connection.execute(statement, which.values).fetchall())
+
+    def forget(self, which: OldAnswers) -> list[int]:
+        """Remove answers; return the micro-batches whose files have forgotten answers now."""
         with self._lock, self._connection:
             self._connection.execute("BEGIN")
             touched = self._connection.execute(
-                f"SELECT DISTINCT micro_batch FROM answers WHERE {which}", values
+                f"SELECT DISTINCT micro_batch FROM answers WHERE {which.where}", which.values
             ).fetchall()
-            self._connection.execute(f"DELETE FROM answers WHERE {which}", values)
+            self._connection.execute(f"DELETE FROM answers WHERE {which.where}", which.values)
         return sorted(micro_batch for (micro_batch,) in touched)
 
     def batches(self) -> list[int]:

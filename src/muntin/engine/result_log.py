@@ -21,7 +21,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin.engine.result_index import ResultIndex
+from muntin.engine.result_index import OldAnswers, ResultIndex
+from muntin.engine.retention.forgotten import ForgottenAnswers
 from muntin.errors import ArgumentError
 from muntin.spark.exchange.whole_files import UNFINISHED, written_whole
 
@@ -56,6 +57,7 @@ class ResultLog:
         for path in self._folder.glob(f".*{UNFINISHED}"):
             path.unlink(missing_ok=True)
         self._index = ResultIndex(self._folder / "index.db")
+        self._forgotten = ForgottenAnswers(self._folder / "forgotten.json")
         self._find_files()
 
     def close(self) -> None:
@@ -152,17 +154,33 @@ class ResultLog:
         before: int | None = None,
         written_before: float | None = None,
         members: Iterable[int] | None = None,
+        besides: Sequence[int] = (),
     ) -> None:
         """Forget the answers of micro-batches before a number or a time, of some members or all.
 
-        A file goes when all its answers are forgotten, and shrinks when half of it is.
+        A file goes when all its answers are forgotten, and shrinks when half of it is. Up to where
+        the answers of a member are forgotten is noted first.
+
+        Args:
+            before: Only micro-batches before this one.
+            written_before: Only micro-batches that were written before this time.
+            members: Only the answers of these members.
+            besides: Not the answers of these members.
         """
         if before is None and written_before is None and members is None:
             raise ArgumentError("before", None, "say what to forget: before=, members= or both")
+        which = OldAnswers(before, written_before, None if members is None else [*members], besides)
         with self._lock:
-            touched = self._index.forget(before, written_before, members)
-            for micro_batch in touched:
+            last = self._index.last_of(which)
+            if not last:
+                return
+            self._forgotten.note(last)
+            for micro_batch in self._index.forget(which):
                 self._shrink(micro_batch)
+
+    def forgotten(self, member: int) -> int:
+        """Return the last micro-batch whose answers of a member are forgotten; -1 if none are."""
+        return self._forgotten.of(member)
 
     def _shrink(self, micro_batch: int) -> None:
         path, kept = self._path(micro_batch), self._index.members_of(micro_batch)

@@ -81,6 +81,7 @@ class StatementEngine(Protocol):
     def change(self, name: str, text: str) -> Any: ...
     def command(self, kind: str, name: str) -> Any: ...
     def queries(self) -> Sequence[QueryRecord]: ...
+    def ask(self, text: str) -> pa.Table: ...
     @property
     def explain(self) -> Callable[..., str]: ...
     def network(self) -> Mapping[str, Any]: ...
@@ -135,6 +136,8 @@ class _Run:
                 return self._command(statement)
             case Show():
                 return self._shown(statement)
+            case Select(query=query):
+                return self._asked(query)
             case Explain():
                 return _lines("plan", self._explained(statement))
             case _:
@@ -310,16 +313,16 @@ class _Run:
             row["micro_batch"] = None if stream.micro_batch < 0 else stream.micro_batch
         return row
 
+    def _asked(self, query: Query) -> pa.Table:
+        """Return the answer of a query that is asked once."""
+        places = {} if query.as_of is None else {"AS OF": query.as_of.place}
+        with self._placed(places, query.place), self._inside(query):
+            return self.engine.ask(_text(query))
+
     # Errors
 
     def _refused(self, statement: Statement) -> SqlError:
         match statement:
-            case Select(query=query) if query.as_of is not None:
-                problem = "this engine cannot be asked about the past yet"
-                return SqlError(problem, self.text, query.as_of.place)
-            case Select():
-                problem = "an engine answers queries that it has"
-                expected = "CREATE QUERY name AS SELECT ..., then INVOKE QUERY name"
             case CreateTable():
                 problem = "queries of an engine read its streams, and no tables"
                 expected = "CREATE STREAM"

@@ -3,7 +3,7 @@
 CREATE STREAM name FROM source(...) [(column type, ...)] ON column [BY column, ...]
               [DISORDER ...] [HEARTBEAT [EVERY length] [BEHIND length]]
               [SCHEDULE length [ORIGIN constant]]
-              [KEEP length] [GRAIN length] [CARRY (column, ...)]
+              [KEEP length] [GRAIN length] [RETAIN length] [CARRY (column, ...)]
 CREATE TABLE name FROM source(...) [(column type, ...)]
 CREATE QUERY name [START ...] [UNTIL ...] [OWNER ...] [TAGS ...] [EVERY ...] [EMIT ...]
              [DESCRIPTION ...] AS query [INTO sink(...)] [LATE INTO sink(...)]

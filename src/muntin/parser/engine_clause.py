@@ -2,7 +2,7 @@
 
 CREATE QUERY name [START NOW | HISTORY | value] [UNTIL value] [OWNER 'name'] [TAGS ('a', ...)]
              [EVERY length] [EMIT FINAL | EARLY] [DESCRIPTION 'text'] AS query ...
-CREATE STREAM ... [KEEP length] [GRAIN length] [CARRY (column, ...)]
+CREATE STREAM ... [KEEP length] [GRAIN length] [RETAIN length] [CARRY (column, ...)]
 FROM relation AS OF value
 """
 
@@ -25,7 +25,7 @@ from muntin.parser.expressions import read_constant, read_length, read_text
 from muntin.parser.lexer import is_word
 
 QUERY_WORDS = ("START", "UNTIL", "OWNER", "TAGS", "EVERY", "EMIT", "DESCRIPTION")
-STREAM_WORDS = ("KEEP", "GRAIN", "CARRY")
+STREAM_WORDS = ("KEEP", "GRAIN", "RETAIN", "CARRY")
 _VALUE = "a value of the column that progresses, such as '2026-01-01' or 10"
 #: Words before AS OF with which Spark's SQL names a version of a table of its own.
 _SPARK_VERSIONS = ("VERSION", "TIMESTAMP", "SYSTEM_VERSION", "SYSTEM_TIME")
@@ -79,7 +79,7 @@ def _tags(cursor: Cursor) -> tuple[str, ...]:
 
 
 def read_engine_stream(cursor: Cursor, word: str) -> object:
-    """Read what follows one of the words KEEP, GRAIN and CARRY."""
+    """Read what follows one of the words KEEP, GRAIN, RETAIN and CARRY."""
     if word != "CARRY":
         return read_length(cursor)
     if not cursor.opens():

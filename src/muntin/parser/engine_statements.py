@@ -69,13 +69,14 @@ class EngineQueryClause:
 
 @dataclass(frozen=True)
 class EngineStreamClause:
-    """``KEEP '2 hours' GRAIN '10 seconds' CARRY (a, b)``: what an engine keeps of a stream.
+    """``KEEP '2 hours' GRAIN '10 s' RETAIN '7 days' CARRY (a, b)``: what an engine keeps.
 
     ``places`` has the place of every word that is given, in the order of the text.
     """
 
     keep: str | None = None
     grain: str | None = None
+    retain: str | None = None
     carry: tuple[str, ...] | None = None
     places: Mapping[str, Position] = field(default_factory=dict, compare=False)
 
@@ -87,6 +88,7 @@ class EngineStreamClause:
     def __str__(self) -> str:
         parts = [] if self.keep is None else [f"KEEP {self.keep}"]
         parts += [] if self.grain is None else [f"GRAIN {self.grain}"]
+        parts += [] if self.retain is None else [f"RETAIN {self.retain}"]
         parts += [] if self.carry is None else [f"CARRY ({', '.join(self.carry)})"]
         return " ".join(parts)
 

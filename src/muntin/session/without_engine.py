@@ -22,6 +22,7 @@ _SAYS: Mapping[str, str] = MappingProxyType(
         "EMIT": "whether an engine reports answers before they are final",
         "DESCRIPTION": "what a query is for in the registry of an engine",
         "KEEP": "how long an engine keeps the rows of a stream for queries that come later",
+        "RETAIN": "for how long the answers of an engine can be read",
         "GRAIN": "of which length the edges of all windows of an engine are multiples",
         "CARRY": "which columns an engine carries for queries that come later",
         "ALTER": "what a query of an engine answers from now on",

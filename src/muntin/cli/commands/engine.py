@@ -214,10 +214,20 @@ def list_queries(home: Path, **arguments: Any) -> None:
 @_TIMEOUT
 @options.JSON
 def ask(home: Path, name: str, after: int | None, generation: int | None, **arguments: Any) -> None:
-    """Print the answer of a query now, or all answers since a micro-batch."""
-    query = _connected(home, arguments["timeout"])[name]
+    """Print the answer of a query now, or all answers since a micro-batch.
+
+    NAME can be a SELECT instead: it is answered once, from the kept rows of a stream, and with
+    FROM stream AS OF value as it was then.
+    """
+    engine = _connected(home, arguments["timeout"])
     if after is None and generation is not None:
         raise click.UsageError("--generation needs --after; -1 is before the first micro-batch")
+    if _is_select(name):
+        if after is not None:
+            raise click.UsageError("--after is for a query of the engine, by its name")
+        _show(engine.ask(name, arguments["timeout"]), arguments)
+        return
+    query = engine[name]
     answer = query.invoke() if after is None else query.results(after, generation=generation)
     _show(answer, arguments)
 
@@ -246,6 +256,12 @@ def sql(home: Path, text: str | None, file: Path | None, **arguments: Any) -> No
     """Run statements of SQL in a running engine, and print the answer of the last one."""
     given = _given_text(text, file)
     _show(_connected(home, arguments["timeout"]).sql(given), arguments)
+
+
+def _is_select(text: str) -> bool:
+    """Return whether a text is a query and not the name of one."""
+    words = text.split(None, 1)
+    return len(words) > 1 and words[0].upper() in ("SELECT", "WITH")
 
 
 @command.command()

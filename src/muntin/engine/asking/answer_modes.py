@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import get_args
 
+from muntin.engine.asking.chosen_modes import AUTO, is_auto, mode_of
 from muntin.engine.engine_stream import EngineStream
 from muntin.engine.plan_query import PlannedQuery
 from muntin.engine.registry_records import QueryRecord
 from muntin.errors import ArgumentError
-from muntin.operators.shared.as_json import from_json
 from muntin.operators.shared.program import AnswerMode
 from muntin.specs.lengths import Duration, parse_length
 
@@ -24,14 +24,14 @@ _MICROSECONDS = 1_000_000
 def check_answer(
     answer: str, stream: EngineStream, planned: PlannedQuery, start: str, into: str | None
 ) -> AnswerMode:
-    """Return when answers are made; raise if this query cannot have them so."""
+    """Return when answers are made; raise if this query cannot have them so.
+
+    With ``"auto"`` a query begins eager, and must be one that can be partial.
+    """
     modes: Mapping[str, AnswerMode] = {mode: mode for mode in get_args(AnswerMode)}
-    if answer == "auto":
-        reason = "the engine does not choose yet; eager for many questions, partial for few"
-        raise ArgumentError("answer", answer, reason)
-    if answer not in modes:
-        raise ArgumentError("answer", answer, "it is eager, partial or lazy")
-    mode = modes[answer]
+    if answer not in (*modes, AUTO):
+        raise ArgumentError("answer", answer, "it is eager, partial, lazy or auto")
+    mode = modes.get(answer, "partial")
     if mode == "eager":
         return mode
     if planned.finish is not None:
@@ -45,18 +45,17 @@ def check_answer(
     if mode == "lazy" and stream.keep is None:
         reason = f"{stream.name} keeps no rows; declare it with keep='2 hours'"
         raise ArgumentError("answer", answer, reason)
-    return mode
+    return "eager" if answer == AUTO else mode
 
 
-def mode_of(record: QueryRecord) -> AnswerMode:
-    """Return when the answers of a query are made."""
-    mode: AnswerMode = from_json(record.program).answer
-    return mode
+def about_answers(record: QueryRecord) -> str:
+    """Return when the answers of a query are made, and who chose that."""
+    return ABOUT[mode_of(record)] + (" (chosen by the engine)" if is_auto(record) else "")
 
 
-def length_of_time(argument: str, given: str) -> float:
-    """Return the seconds of a length of time."""
-    length = parse_length(argument, given)
-    if not isinstance(length, Duration) or not length.positive:
-        raise ArgumentError(argument, given, "it is a length of time, such as '10 minutes'")
-    return length.micros / _MICROSECONDS
+def seconds_of(argument: str, length: str) -> float:
+    """Return the seconds of a length of time of the clock."""
+    read = parse_length(argument, length)
+    if not isinstance(read, Duration) or not read.positive:
+        raise ArgumentError(argument, length, "it is a length of time, such as '10 minutes'")
+    return read.micros / _MICROSECONDS

@@ -9,22 +9,26 @@ kept rows when somebody asks. [PSoup 4.3]
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from muntin.engine.engine_stream import EngineStream
 from muntin.engine.history_run import HistoryRun
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import QueryRecord
-from muntin.engine.result_log import MICRO_BATCH
+from muntin.engine.result_log import MICRO_BATCH, Answer
 from muntin.errors import EngineError
 from muntin.operators.shared.as_json import from_json
-from muntin.operators.shared.asking.newest import certain_in
+from muntin.operators.shared.asking.newest import CERTAIN_IN, certain_in
 from muntin.operators.shared.program import COMPLETE, QueryProgram
 
 #: Seconds between two looks at whether an ask is answered.
 _LOOK = 0.005
+#: The column with the micro-batch in whose log answers are.
+_TOLD_IN = "_told_in"
 
 
 @dataclass
@@ -33,6 +37,28 @@ class LoggedNewest:
 
     upto: int = -1
     answers: pa.Table | None = None
+
+    def after(self, logged: Iterable[Answer], program: QueryProgram) -> LoggedNewest:
+        """Return the newest answers when more have been read."""
+        parts = [] if self.answers is None else [self.answers]
+        upto = self.upto
+        for answer in logged:
+            parts.append(_noted(answer.table, answer.micro_batch, program.auto))
+            upto = max(upto, answer.micro_batch)
+        if upto == self.upto:
+            return self
+        newest = program.newest
+        if program.auto:
+            # What stands is told again by every question; the rows of one telling count.
+            newest = replace(newest, bounds=(*newest.bounds, _TOLD_IN))
+        return LoggedNewest(upto, newest.of(pa.concat_tables(parts)))
+
+    def shown(self) -> pa.Table | None:
+        """Return the answers without the column that tells tellings apart."""
+        answers = self.answers
+        if answers is None or _TOLD_IN not in answers.column_names:
+            return answers
+        return answers.drop_columns([_TOLD_IN])
 
 
 @dataclass
@@ -50,6 +76,8 @@ class Asker:
         """Return the answer of a query; the last column is the micro-batch of each row."""
         program: QueryProgram = from_json(record.program).numbered(record.number)
         match program.answer:
+            case _ if program.auto:
+                answers = self._chosen(stream, record, program, timeout)
             case "partial":
                 answers = self._told(stream, record, timeout)
             case "lazy":
@@ -59,7 +87,7 @@ class Asker:
         if answers is None or not answers.num_rows:
             return _empty(stream, record)
         answers = program.newest.of(answers)
-        order = [(name, "ascending") for name in stream.plan(record.text).order]
+        order = [(name, "ascending") for name in stream.plan_of(record).order]
         answers = answers.sort_by(order) if order else answers
         return answers.rename_columns([*answers.column_names[:-1], MICRO_BATCH])
 
@@ -69,15 +97,22 @@ class Asker:
         """Return the newest answers in the log."""
         place = (record.number, stream.epoch)
         known = self._read.get(place, LoggedNewest())
-        parts = [] if known.answers is None else [known.answers]
-        upto = known.upto
-        for answer in stream.answers().answers([record.number], known.upto):
-            parts.append(certain_in(answer.table, answer.micro_batch))
-            upto = max(upto, answer.micro_batch)
-        if upto > known.upto:
-            known = LoggedNewest(upto, program.newest.of(pa.concat_tables(parts)))
-            self._read[place] = known
-        return known.answers
+        found = known.after(stream.answers().answers([record.number], known.upto), program)
+        if found is not known:
+            self._read[place] = known = found
+        return _retained(known.shown(), stream.answers().forgotten(record.number))
+
+    def _chosen(
+        self, stream: EngineStream, record: QueryRecord, program: QueryProgram, timeout: float
+    ) -> pa.Table | None:
+        """Return the newest answers of a query that is eager at times and partial at others.
+
+        What it answered while it was eager is in the log, and so is what a question brings there.
+        """
+        stream.rates.asked(record.number)
+        if program.answer == "partial":
+            self._told(stream, record, timeout)
+        return self._logged(stream, record, program)
 
     def _told(self, stream: EngineStream, record: QueryRecord, timeout: float) -> pa.Table | None:
         """Let the next micro-batch log the answers that stand in the shards; return them."""
@@ -103,6 +138,27 @@ class Asker:
         number = found.micro_batch
         answers = stream.answers().answers([record.number], number - 1, number)
         return next((answer.table for answer in answers), None)
+
+
+def _noted(answers: pa.Table, micro_batch: int, auto: bool) -> pa.Table:
+    """Return answers of the log with the micro-batch in which they became certain.
+
+    Those that stood in a shard until somebody asked say so themselves. For a query that answers
+    both ways there is also the micro-batch in which they were logged, before it.
+    """
+    if CERTAIN_IN not in answers.column_names:
+        answers = certain_in(answers, micro_batch)
+    if not auto:
+        return answers
+    column = pa.repeat(pa.scalar(micro_batch, pa.int64()), answers.num_rows)
+    return answers.add_column(answers.num_columns - 1, _TOLD_IN, column)
+
+
+def _retained(answers: pa.Table | None, forgotten: int) -> pa.Table | None:
+    """Return answers without those that the log has forgotten: a new process answers the same."""
+    if answers is None or forgotten < 0:
+        return answers
+    return answers.filter(pc.greater(answers[CERTAIN_IN], forgotten))
 
 
 def _computed(stream: EngineStream, record: QueryRecord, program: QueryProgram) -> pa.Table | None:
@@ -149,7 +205,7 @@ def _always(program: QueryProgram) -> QueryProgram:
 
 
 def _empty(stream: EngineStream, record: QueryRecord) -> pa.Table:
-    columns = stream.plan(record.text).columns
+    columns = stream.plan_of(record).columns
     if COMPLETE not in columns.names:
         columns = columns.append(pa.field(COMPLETE, pa.bool_()))
     return columns.append(pa.field(MICRO_BATCH, pa.int64())).empty_table()

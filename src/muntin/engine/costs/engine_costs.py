@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from muntin.engine.asking.answer_modes import ABOUT, length_of_time, mode_of
+from muntin.engine.asking.answer_modes import about_answers, seconds_of
 from muntin.engine.costs.demand import StreamDemand, demand_of
 from muntin.engine.costs.full_taps import tap_in
 from muntin.engine.costs.network_graph import SOURCE, NetworkDrawing, SinkFigures, StreamNetwork
@@ -131,7 +131,7 @@ class EngineCosts:
             where: A condition on rows that are copied, in SQL.
             ttl: How long the tap waits for its rows, such as ``"10 minutes"``.
         """
-        most, seconds = check_rows(rows), length_of_time("ttl", ttl)
+        most, seconds = check_rows(rows), seconds_of("ttl", ttl)
         record = self.registry.find(on)
         if record is None and on in self._streams:
             if at != "rows":
@@ -200,7 +200,7 @@ class EngineCosts:
             return str(self.would_add(query, start=start, until=until))
         record = self.registry.get(query)
         stream = self.stream_of(record.stream)
-        planned = stream.plan(record.text)
+        planned = stream.plan_of(record)
         name = record.name or record.id
         own = [part for part in stream.shared() if name in part.queries]
         evaluated = "workers" if planned.finish is None else f"Spark, because {planned.why_spark}"
@@ -210,7 +210,7 @@ class EngineCosts:
                 f"  over {record.stream}: {record.text}",
                 *(f"  runs as: {part.kind}{_with_others(part, name)}" for part in own),
                 f"  select list: evaluated by {evaluated}",
-                f"  answers: {ABOUT[mode_of(record)]}",
+                f"  answers: {about_answers(record)}",
                 f"  cost: {in_words(stream.cost(record))}",
             ]
         )

@@ -9,7 +9,7 @@ from typing import Protocol, get_args
 
 import pyarrow as pa
 
-from muntin.engine.asking.answer_modes import mode_of
+from muntin.engine.asking.chosen_modes import mode_of
 from muntin.engine.costs.full_taps import tap_in
 from muntin.engine.engine_stream import EngineStream
 from muntin.engine.registry import Registry

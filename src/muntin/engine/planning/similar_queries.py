@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from muntin.engine.plan_query import PlannedQuery, plan_query
+from muntin.engine.plan_query import PlannedQuery, plan_parsed
 from muntin.errors import ArgumentError, CannotEvaluate
 from muntin.operators.build import WindowOperatorInputs, build
 from muntin.operators.protocol import Operator
@@ -50,6 +50,10 @@ class SimilarQueries:
         """Plan a query, with the help of one that has its shape if there was one."""
         query = parse_query(text)
         check_continuous(query)
+        return self.plan_parsed(query)
+
+    def plan_parsed(self, query: Query) -> PlannedQuery:
+        """Plan a query that was parsed, without a look at when it is asked."""
         shape = self._shape(query)
         known = None if shape is None else self._shapes.get(shape)
         if known is not None:
@@ -57,7 +61,7 @@ class SimilarQueries:
                 return self._like(query, known)
             except (ArgumentError, CannotEvaluate):
                 pass  # planned in full, it is refused with the place of the mistake
-        planned = plan_query(text, {self.name: (self.stream, self.axis)})
+        planned = plan_parsed(query, {self.name: (self.stream, self.axis)})
         if shape is not None and planned.finish is None and self._usual(planned.program, query):
             self._remember(shape, planned)
         return planned

@@ -122,21 +122,29 @@ class Deliveries:
         finally:
             self._ended(delivery)
 
-    def needed_from(self, stream: str) -> LogPosition | None:
-        """Return the position of the sink that is farthest behind; None without sinks."""
-        positions = []
+    def needed_from(self, stream: str) -> dict[str, LogPosition]:
+        """Return by query what its slowest sink gets next; queries without sinks are not there."""
+        needed: dict[str, LogPosition] = {}
         for record in self._registry.sinks(stream):
-            delivery = self._deliveries.get(record.number)
-            if delivery is not None:
-                positions.append(delivery.position)
-            else:  # it has delivered nothing in this process yet
-                kept = self._ledger.position(record.number)
-                positions.append(kept or LogPosition(*record.first))
-        return min(positions, default=None)
+            position = self._position(record)
+            if position is not None:
+                before = needed.get(record.query_id, position)
+                needed[record.query_id] = min(before, position)
+        return needed
 
-    def forget_letters(self, before: float) -> None:
-        """Forget the dead letters that are older than a time."""
-        self._ledger.forget_letters(before)
+    def _position(self, record: SinkRecord) -> LogPosition | None:
+        """Return what a sink gets next; None if it begins again with what is there then."""
+        delivery = self._deliveries.get(record.number)
+        if delivery is not None:
+            return delivery.position
+        if record.call.connector.lower() in _OF_THE_PROCESS:
+            return None
+        return self._ledger.position(record.number) or LogPosition(*record.first)
+
+    def forget_letters(self, stream: str, before: float) -> None:
+        """Forget the dead letters of a stream's sinks that are older than a time."""
+        for record in self._registry.sinks(stream):
+            self._ledger.forget_letters(record.number, before)
 
     def drop(self, number: int) -> None:
         """Forget a sink that was dropped from the registry."""

@@ -93,9 +93,9 @@ class DeliveryLedger:
         """Remove a dead letter: it was delivered after all, or nobody wants it."""
         self._run("DELETE FROM letters WHERE number = ?", (number,))
 
-    def forget_letters(self, before: float) -> None:
-        """Remove the dead letters that are older than a time."""
-        self._run("DELETE FROM letters WHERE at < ?", (before,))
+    def forget_letters(self, sink: int, before: float) -> None:
+        """Remove the dead letters of a sink that are older than a time."""
+        self._run("DELETE FROM letters WHERE sink = ? AND at < ?", (sink, before))
 
     def stop(self, sink: int, reason: str) -> None:
         """Note that a sink stopped itself, and why."""

@@ -41,6 +41,7 @@ from muntin.operators.shared.query_group import Birth, QueryGroup, RoutedInput, 
 from muntin.operators.shared.row_filters import MEMBER, RowFilters, by_member
 from muntin.operators.shared.single_query import SingleQuery
 from muntin.operators.shared.taps import RowTaps, tap_of, tapped_answers, tapped_cells
+from muntin.operators.shared.view_rows import ViewRows
 from muntin.operators.shared.window_group import WindowGroup, can_share, sharing_key
 from muntin.specs.axis import Axis
 
@@ -106,6 +107,27 @@ class NetworkStep:
 
 
 @dataclass(frozen=True)
+class RowReaders:
+    """The queries that read the same rows: those of the stream, or of one view."""
+
+    view: ViewRows | None
+    filters: RowFilters
+    groups: tuple[QueryGroup, ...]
+
+    @cached_property
+    def predicates(self) -> PredicateSets:
+        """The predicates of queries that have a group of their own."""
+        singles = [group.program for group in self.groups if isinstance(group, SingleQuery)]
+        return input_predicates(singles)
+
+    @property
+    def members(self) -> list[int]:
+        """All queries that read these rows."""
+        chosen = [program.member for program in self.filters.programs]
+        return [*chosen, *(member for group in self.groups for member in group.members)]
+
+
+@dataclass(frozen=True)
 class QueryNetwork:
     """All queries of one version of a stream."""
 
@@ -146,10 +168,20 @@ class QueryNetwork:
         return {group.name: group for group in groups}
 
     @cached_property
-    def _predicates(self) -> PredicateSets:
-        """The predicates of queries that have a group of their own."""
-        singles = [g.program for g in self.groups.values() if isinstance(g, SingleQuery)]
-        return input_predicates(singles)
+    def _readers(self) -> list[RowReaders]:
+        """The queries by the rows that they read."""
+        views = {repr(program.view): program.view for program in self.by_member.values()}
+        places = {key: place for place, key in enumerate(views)}
+        chosen: list[list[QueryProgram]] = [[] for _ in views]
+        groups: list[list[QueryGroup]] = [[] for _ in views]
+        for program in self.filters.programs:
+            chosen[places[repr(program.view)]].append(program)
+        for group in self.groups.values():
+            groups[places[repr(self.by_member[group.members[0]].view)]].append(group)
+        return [
+            RowReaders(view, RowFilters(tuple(own_chosen)), tuple(own_groups))
+            for view, own_chosen, own_groups in zip(views.values(), chosen, groups, strict=True)
+        ]
 
     def route(self, rows: pa.Table, meter: Meter = NO_METER) -> RoutedRows:
         """Map side: hand rows to every query that wants them."""
@@ -158,17 +190,27 @@ class QueryNetwork:
             observed = self.rule.punctuator.observe(ruled)
             ticks = valid_ticks(observed.rows["on"], self.rule.axis)
             progress = int(ticks.max()) if len(ticks) else None
-            wanted = WantedSets(self._predicates.evaluate(rows))
         parts: list[tuple[str, RoutedInput]] = []
         failed: dict[int, str] = {}
-        for group in self.groups.values():
+        answers: list[pa.Table] = []
+        for readers in self._readers:
             try:
-                with meter.work(group.name):
-                    parts += [(group.name, routed) for routed in group.route(rows, wanted)]
-            except Exception as error:  # whatever a query raises stops that query only
-                failed |= dict.fromkeys(group.members, failure(error))
-        with meter.work(CHOSEN_ROWS):
-            answers = list(self.filters.choose(rows))
+                read = rows if readers.view is None else readers.view.rows(rows)
+                with meter.work(CHOSEN_ROWS):
+                    answers += readers.filters.choose(read)
+            except Exception as error:
+                if readers.view is None:
+                    raise  # no query of its own: what all queries share is broken
+                failed |= dict.fromkeys(readers.members, failure(error))
+                continue
+            with meter.work(READING):
+                wanted = WantedSets(readers.predicates.evaluate(read))
+            for group in readers.groups:
+                try:
+                    with meter.work(group.name):
+                        parts += [(group.name, routed) for routed in group.route(read, wanted)]
+                except Exception as error:  # whatever a query raises stops that query only
+                    failed |= dict.fromkeys(group.members, failure(error))
         return RoutedRows(observed, progress, parts, answers, failed)
 
     def step(
@@ -262,18 +304,25 @@ class QueryNetwork:
         standing = StandingAnswers.of(state, self.by_member)
         if not standing.programs and not standing.before:
             return step
+        waiting = {**standing.programs, **standing.leaving}
         made: dict[int, int] = {}
         chosen = []
-        kept = [(m, table) for m, table in step.answers.items() if m in standing.programs]
+        kept = [(m, table) for m, table in step.answers.items() if m in waiting]
         for table in step.chosen:
-            waits = pc.is_in(table[MEMBER], pa.array([*standing.programs], pa.int64()))
+            waits = pc.is_in(table[MEMBER], pa.array([*waiting], pa.int64()))
             kept += by_member(table.filter(waits)) if pc.any(waits).as_py() else ()
             chosen += [table.filter(pc.invert(waits))] if not pc.all(waits).as_py() else []
+        fresh: dict[int, list[pa.Table]] = {}
         for member, table in kept:
-            standing.add(member, table, micro_batch)
             made[member] = made.get(member, 0) + table.num_rows
-        answers = {m: table for m, table in step.answers.items() if m not in standing.programs}
+            if member in standing.programs:
+                standing.add(member, table, micro_batch)
+            else:
+                fresh.setdefault(member, []).append(table)
+        answers = {m: table for m, table in step.answers.items() if m not in waiting}
         answers |= standing.told()
+        together = {member: pa.concat_tables(tables) for member, tables in fresh.items()}
+        answers |= standing.left(together, micro_batch)
         changes = {**step.changes, **standing.changes()}
         return replace(step, answers=answers, changes=changes, chosen=chosen, made=made)
 

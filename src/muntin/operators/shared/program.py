@@ -15,6 +15,7 @@ from muntin.expressions.arrow_columns import ArrowColumns
 from muntin.expressions.row_expression import RowExpression
 from muntin.operators.protocol import Operator
 from muntin.operators.shared.asking.newest import NewestOf
+from muntin.operators.shared.view_rows import ViewRows
 
 #: The column of every answer that is false where rows of its extent may be missing.
 COMPLETE = "complete"
@@ -96,9 +97,11 @@ class QueryProgram:
         paused: Whether answers are not made, while the state goes on.
         seed: The name of the file with the state that history left, if the query begins with one.
         answer: When answers are made.
+        auto: Whether the engine chooses ``answer``, and may change it while the query runs.
         newest: Which of the answers made so far are the answer now.
         asked: The last command that asked for the answer, if answers are kept until then.
         tap: What is copied, if this is no query but a tap.
+        view: The view whose rows the query reads; None if it reads those of the stream.
     """
 
     member: int
@@ -110,9 +113,11 @@ class QueryProgram:
     paused: bool = False
     seed: str | None = None
     answer: AnswerMode = "eager"
+    auto: bool = False
     newest: NewestOf = field(default_factory=NewestOf)
     asked: int = 0
     tap: Tap | None = None
+    view: ViewRows | None = None
 
     def numbered(self, member: int) -> QueryProgram:
         """Return the same program as another member."""

@@ -51,7 +51,9 @@ def sharing_key(program: QueryProgram) -> str:
     """Return a text that is equal for queries that can be in one group."""
     operator = _operator(program)
     keys = [part for name, part in program.inputs[0].columns.columns if name.startswith("k")]
-    return repr((keys, operator.keys, operator.axis, operator.bound_type, program.keyed))
+    key = (keys, operator.keys, operator.axis, operator.bound_type, program.keyed)
+    # Readers of a view have rows of their own; other groups keep the names that they had.
+    return repr(key) if program.view is None else repr((key, program.view))
 
 
 def _operator(program: QueryProgram) -> WindowOperator:

@@ -80,6 +80,7 @@ REPORT = pa.schema(
         ("refused", pa.int64()),
         ("between", pa.int64()),
         ("rows", pa.int64()),
+        ("made", pa.int64()),
         ("failed", pa.string()),
         ("payload", pa.large_binary()),
         ("largest", pa.int64()),
@@ -451,6 +452,7 @@ def _report(step: NetworkStep, arrived: _Arrived) -> list[dict[str, object]]:
                 "refused": arrived.refused.get(member, 0) + _fallen(counts),
                 "between": _total(counts, "between"),
                 "rows": rows,
+                "made": step.made.get(member, 0),
                 "failed": failed.get(member),
                 "payload": None if answer is None else encode(answer),
             }

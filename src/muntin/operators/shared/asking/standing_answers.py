@@ -2,7 +2,8 @@
 
 The operator of such a query runs as always. Its answers stay in the shard, for each key the newest,
 instead of going to the commit and into the result log. A program whose number of asks has risen
-lets the shard report them, in one micro-batch: the first that runs the program.
+lets the shard report them, in one micro-batch: the first that runs the program. So does a program
+that is not partial any more: what stands then is reported with the first answers that do not wait.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class StandingAnswers:
     programs: Mapping[int, QueryProgram]
     before: Mapping[int, Standing]
     now: dict[int, Standing] = field(default_factory=dict)
+    leaving: Mapping[int, QueryProgram] = field(default_factory=dict)
 
     @classmethod
     def of(cls, state: State, programs: Mapping[int, QueryProgram]) -> StandingAnswers:
@@ -53,7 +55,8 @@ class StandingAnswers:
         }
         partial = {m: p for m, p in programs.items() if p.answer == "partial"}
         kept = {member: before.get(member, Standing()) for member in partial}
-        return cls(partial, before, kept)
+        leaving = {m: p for m, p in programs.items() if m in before and p.answer == "eager"}
+        return cls(partial, before, kept, leaving)
 
     def add(self, member: int, answers: pa.Table, micro_batch: int) -> None:
         """Let answers stand that a micro-batch has made."""
@@ -70,6 +73,17 @@ class StandingAnswers:
                 if standing.answers is not None:
                     told[member] = standing.answers
         return told
+
+    def left(self, made: Mapping[int, pa.Table], micro_batch: int) -> dict[int, pa.Table]:
+        """Return the answers of queries that wait no more: what stood, and what is made now."""
+        left = {}
+        for member, program in self.leaving.items():
+            standing = self.before[member]
+            if member in made:
+                standing = standing.added(program, made[member], micro_batch)
+            if standing.answers is not None:
+                left[member] = standing.answers
+        return left
 
     def changes(self) -> Changes:
         """Return the change of the state, if there is one."""

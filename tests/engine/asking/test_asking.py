@@ -84,8 +84,7 @@ def test_what_cannot_be_asked_is_refused(spark: SparkSession, tmp_path: Path) ->
     with declared(spark, tmp_path, readings) as engine:
         for answer, reason in (
             ("lazy", "keep="),
-            ("auto", "does not choose"),
-            ("never", "eager, partial or lazy"),
+            ("never", "eager, partial, lazy or auto"),
         ):
             with pytest.raises(ArgumentError, match=reason):
                 engine.register("q", windows(), answer=answer)

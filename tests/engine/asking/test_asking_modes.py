@@ -90,7 +90,7 @@ def test_all_modes_answer_alike_whenever_asked(
                 if logged[member]:
                     folded = program.newest.of(pa.concat_tables(logged[member]))
                     assert plain(folded) == answer
-                run = HistoryRun(pool.rule, program, kept, shards)  # type: ignore[arg-type]
+                run = HistoryRun(pool.rule, program, kept, shards)
                 computed = newest_over(run, program, 0)
                 assert ([] if computed is None else plain(computed)) == answer
             used = (done.used.get(member, 0), done.used.get(member + 100, 0))

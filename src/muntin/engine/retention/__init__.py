@@ -1,0 +1,1 @@
+"""How long rows and answers are kept, and in how many files."""
