@@ -51,7 +51,10 @@ def sharing_key(program: QueryProgram) -> str:
     """Return a text that is equal for queries that can be in one group."""
     operator = _operator(program)
     keys = [part for name, part in program.inputs[0].columns.columns if name.startswith("k")]
-    return repr((keys, operator.keys, operator.axis, operator.bound_type, program.keyed))
+    parts = (keys, operator.keys, operator.axis, operator.bound_type, program.keyed)
+    of = program.inputs[0].of
+    # Without the number of the first input, as it was before streams had several.
+    return repr((*parts, of) if of else parts)
 
 
 def _operator(program: QueryProgram) -> WindowOperator:
@@ -76,7 +79,7 @@ class WindowGroup:
 
     @cached_property
     def inputs(self) -> Sequence[GroupInput]:
-        return [GroupInput(tuple(self.windows.shard_keys))]
+        return [GroupInput(tuple(self.windows.shard_keys), of=self.programs[0].inputs[0].of)]
 
     @cached_property
     def _slots(self) -> dict[str, tuple[Expression, pa.DataType]]:
@@ -131,7 +134,7 @@ class WindowGroup:
     def _predicates(self) -> PredicateSets:
         return member_predicates(self.programs)
 
-    def route(self, rows: pa.Table, wanted: WantedRows) -> Sequence[RoutedInput]:
+    def route(self, rows: pa.Table, wanted: WantedRows, of: int = 0) -> Sequence[RoutedInput]:
         sets = self._predicates.evaluate(rows)
         evaluated = self.columns.evaluate(rows)
         members = MemberSets(sets.offsets, sets.members)

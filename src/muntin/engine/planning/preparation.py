@@ -1,0 +1,148 @@
+"""What Spark has to prepare for a query of the engine, found while the query is planned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from sqlglot import exp
+
+from muntin.errors import CannotEvaluate
+from muntin.expressions.arrow_columns import ArrowColumns
+from muntin.expressions.row_expression import compile_row_expression
+from muntin.expressions.spark_expressions import (
+    AsDouble,
+    Both,
+    CastTo,
+    Expression,
+    Hashed,
+    Lacking,
+    NotNull,
+    Sql,
+    Times,
+    Travelling,
+    Where,
+)
+from muntin.operators.shared.prepared_column import PreparedColumn
+from muntin.parser.dialect import SQL, written
+from muntin.spark.plan.inputs import StreamInput
+from muntin.spark.plan.worker_program import type_in_spark
+from muntin.spark.scan.choose import arrow_field
+
+#: Spark's functions that are NULL where an operator or a cast raises an error.
+_TRIED: dict[type[exp.Expr], str] = {
+    exp.Add: "try_add",
+    exp.Sub: "try_subtract",
+    exp.Mul: "try_multiply",
+    exp.Div: "try_divide",
+    exp.Mod: "try_mod",
+}
+
+
+@dataclass
+class Preparation:
+    """Finds what workers cannot evaluate of a query, and lets Spark prepare it.
+
+    Args:
+        streams: The inputs of the stream, over empty tables with all columns that can be read.
+        carried: The columns that each input carries.
+        zone: The time zone of the session.
+    """
+
+    streams: Sequence[StreamInput]
+    carried: Sequence[Sequence[str]]
+    zone: str
+    found: dict[tuple[int, str], PreparedColumn] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> tuple[PreparedColumn, ...]:
+        """What Spark prepares, in an order that does not depend on the query's."""
+        return tuple(self.found[place] for place in sorted(self.found))
+
+    def schema(self, of: int) -> pa.Schema:
+        """Return the columns of an input, with what is prepared of it so far."""
+        known = [arrow_field(own, self.zone) for own in self.streams[of].df.schema.fields]
+        beside = [
+            pa.field(own.name, own.type)
+            for own in self.found.values()
+            if own.of == of and own.is_evaluated
+        ]
+        return pa.schema([*known, *beside])
+
+    def travelling(
+        self, of: int, columns: Sequence[Travelling], wanted: pa.Schema
+    ) -> list[Travelling]:
+        """Return columns that travel, with prepared ones in the place of what only Spark can."""
+        return [(name, self._column(of, part, wanted.field(name))) for name, part in columns]
+
+    def _column(self, of: int, part: Expression, wanted: pa.Field) -> Expression:
+        try:
+            own = pa.schema([wanted])
+            ArrowColumns.of([(wanted.name, part)], self.schema(of), own, self.zone, errors="null")
+        except CannotEvaluate:
+            return Sql(f"`{self._prepared(of, part, wanted.type).name}`")
+        return part
+
+    def text(self, of: int, text: str, *, where: bool = False) -> str:
+        """Return a text over the columns of an input, or a prepared column in its place."""
+        known = self.schema(of)
+        types = dict(zip(known.names, known.types, strict=True))
+        try:
+            compile_row_expression(text, types, zone=self.zone, errors="null")
+        except CannotEvaluate:
+            type_ = pa.bool_() if where else type_in_spark(self.streams[of], Sql(text))
+            return f"`{self._prepared(of, Sql(text), type_).name}`"
+        return text
+
+    def note_read(self, of: int, names: Sequence[str]) -> None:
+        """Note the columns that a query reads; those that are not carried are prepared."""
+        schema = self.schema(of)
+        evaluated = {own.name for own in self.found.values() if own.is_evaluated}
+        for name in names:
+            if name not in self.carried[of] and name not in evaluated:
+                self.found[of, name] = PreparedColumn.carried(of, name, schema.field(name).type)
+
+    def _prepared(self, of: int, part: Expression, type_: pa.DataType) -> PreparedColumn:
+        tried = _tried(part)
+        if (made := type_in_spark(self.streams[of], tried)) != type_:
+            raise CannotEvaluate(f"{part} is {type_}, and {made} where errors are NULL")
+        prepared = PreparedColumn.evaluated(of, tried, type_)
+        self.found[of, prepared.name] = prepared
+        return prepared
+
+
+def _tried(part: Expression) -> Expression:
+    """Return an expression that is NULL where the part raises an error, as far as SQL can tell."""
+    match part:
+        case Sql(text):
+            tree = SQL().parse(text)[0]
+            assert tree is not None  # it was read before
+            return Sql(written(tree.transform(_safe)))
+        case Where(condition, value):
+            return Where(_tried(condition), None if value is None else _tried(value))
+        case NotNull(operands):
+            return NotNull(tuple(map(_tried, operands)))
+        case Both(left, right):
+            return Both(_tried(left), _tried(right))
+        case Times(left, right):
+            return Times(_tried(left), _tried(right))
+        case AsDouble(operand):
+            return AsDouble(_tried(operand))
+        case Hashed(operand):
+            return Hashed(_tried(operand))
+        case CastTo(operand, type_):
+            return CastTo(_tried(operand), type_)
+        case Lacking(operands, floating):
+            tried = {operand: _tried(operand) for operand in operands}
+            return Lacking(tuple(tried.values()), tuple(tried[operand] for operand in floating))
+    return part
+
+
+def _safe(node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.Cast) and not isinstance(node, exp.TryCast):
+        return exp.TryCast(**node.args)
+    name = _TRIED.get(type(node))
+    if name is None:
+        return node
+    return exp.Anonymous(this=name, expressions=[node.this, node.expression])
