@@ -47,6 +47,8 @@ from muntin.specs.lengths import parse_length
 
 #: Commands within this many seconds become one version.
 _TOGETHER = 0.1
+#: A restart waits until no query was planned for so many seconds, and at most for so many.
+_QUIET, _GATHERED = 0.25, 5.0
 #: Seconds for sinks to deliver what is committed when the engine stops.
 _DELIVER = 10.0
 
@@ -78,6 +80,7 @@ class Engine:
         self._trigger: Mapping[str, Any] | None = None
         self._timer: threading.Timer | None = None
         self._unpublished = False
+        self._planning, self._last_planned = 0, 0.0
         self._lock = threading.RLock()
         self._server: LocalServer | None = None
 
@@ -438,6 +441,16 @@ class Engine:
 
     def _planned(self, text: str, until: object) -> tuple[EngineStream, PlannedQuery]:
         """Plan a query over the stream that it reads."""
+        with self._lock:
+            self._planning += 1
+        try:
+            return self._planned_of(text, until)
+        finally:
+            with self._lock:
+                self._planning -= 1
+                self._last_planned = time.monotonic()
+
+    def _planned_of(self, text: str, until: object) -> tuple[EngineStream, PlannedQuery]:
         read = {name.casefold() for name in tables_of(parse_query(text))}
         streams = [
             stream
@@ -482,10 +495,24 @@ class Engine:
         """Publish what was commanded, and what is commanded meanwhile: a restart takes seconds."""
         while self._has_unpublished():
             for stream in [*self._streams.values()]:
-                stream.restart()
+                if stream.needs_restart:
+                    self._gather_commands()
+                    stream.restart()
                 newest = stream.publish()
                 if newest is not None and newest.version > stream.progress.version:
                     stream.awake()
+
+    def _gather_commands(self) -> None:
+        """Wait until nobody commands any more, for some seconds at most: a restart is for all."""
+        until = time.monotonic() + _GATHERED
+        while time.monotonic() < min(until, self._commanding_until):
+            time.sleep(_TOGETHER / 4)
+
+    @property
+    def _commanding_until(self) -> float:
+        """The time up to which another command may still come."""
+        now = time.monotonic()
+        return now + _QUIET if self._planning else self._last_planned + _QUIET
 
     def _has_unpublished(self) -> bool:
         """Return whether something was commanded, once; if not, this timer is done."""

@@ -86,6 +86,7 @@ class EngineStream:
     prepared: PreparedColumns = field(default_factory=PreparedColumns)
     _restarting: threading.RLock = field(default_factory=threading.RLock)
     _trigger: Mapping[str, Any] | None = None
+    _not_restarted: Exception | None = None
 
     @property
     def checkpoint(self) -> Path:
@@ -280,7 +281,11 @@ class EngineStream:
             stop_between(self.query, lambda: False)
             with self.publishing:
                 self.prepared = self._renewed()
-                self._run()
+                try:
+                    self._run()
+                except Exception as error:
+                    self._not_restarted = error
+                    raise
 
     def _renewed(self) -> PreparedColumns:
         """Return what the next plan prepares, for all queries that may still be run."""
@@ -324,6 +329,7 @@ class EngineStream:
         if self.query is None:
             raise EngineError(f"the stream {self.name} is not started; call engine.start()")
         while True:
+            self.check()
             self.restart()
             newest = self.publish()
             query = self.query
@@ -340,7 +346,12 @@ class EngineStream:
             self.awake()
 
     def check(self) -> None:
-        """Raise if the streaming query failed."""
+        """Raise if the streaming query failed, or could not be restarted."""
+        if self._not_restarted is not None:
+            raise EngineError(
+                f"the stream {self.name} could not be restarted: {self._not_restarted}; stop the "
+                "engine and start it again"
+            ) from self._not_restarted
         if self.query is not None:
             check(self.query)
 

@@ -89,7 +89,8 @@ def plan_query(
             raise
         carried = [stream.df.columns for stream, _ in streams.values()]
         full = {name: (beyond[name], axis) for name, (_, axis) in streams.items()}
-        starred = any(parse_query(text).tree.find_all(exp.Star))
+        stars = parse_query(text).tree.find_all(exp.Star)
+        starred = any(star.find_ancestor(exp.Func) is None for star in stars)  # not count(*)
         # All columns, if one is needed that is not carried; a star is those that are.
         for own in (streams,) if starred else (streams, full):
             inputs = [stream for stream, _ in own.values()]

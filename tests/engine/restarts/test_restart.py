@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 import muntin as mt
 from muntin.engine.engine_stream import EngineStream
-from muntin.errors import ArgumentError, EngineError
+from muntin.errors import ArgumentError
 from tests.drivers.programs import kill, start, wait_for
 from tests.engine.program_desk import ALWAYS, desk
 from tests.engine.restarts import program_restart
@@ -77,9 +77,11 @@ def test_ten_registrations_make_one_restart_and_columns_go_when_nobody_reads_the
             "[TUMBLING 10 SECONDS] GROUP BY station",
             **{f"hashed {n}": HASHED.format(n) for n in range(5)},
         }
+        for text in texts.values():
+            stream.plan(text)  # on a slow machine this takes longer than commands are gathered
         handles = {name: engine.register(name, text) for name, text in texts.items()}
         engine.process_available()
-        acknowledged = {name: handle.wait() for name, handle in handles.items()}
+        acknowledged = {name: handle.wait(600) for name, handle in handles.items()}
         assert {found.how for found in acknowledged.values()} == {"restart"}
         assert len({found.micro_batch for found in acknowledged.values()}) == 1
         assert runs == ["traffic"] * 2
@@ -87,7 +89,7 @@ def test_ten_registrations_make_one_restart_and_columns_go_when_nobody_reads_the
         again = engine.register("again", own.replace("20", "40"))  # another predicate
         same = engine.register("same", "SELECT lane FROM traffic WHERE lane = 2 AND speed > 5")
         engine.process_available()
-        assert (again.wait().how, same.wait().how) == ("restart", "in place")
+        assert (again.wait(600).how, same.wait(600).how) == ("restart", "in place")
         assert runs == ["traffic"] * 3
         readings.put(20, 60)
         engine.process_available()
@@ -135,7 +137,7 @@ def test_what_kept_rows_lack_is_refused_with_history(
             engine.register("late", text, start="2026-01-01 00:00:10")
         with pytest.raises(ArgumentError, match="kept rows lack what Spark prepares"):
             engine.register("asked", "SELECT lane FROM traffic", answer="lazy")
-        with pytest.raises(EngineError, match="cannot run this query"):
+        with pytest.raises(mt.SqlError, match="there is no function no_such_function"):
             engine.register("none", "SELECT no_such_function(speed) AS x FROM traffic")
 
 
@@ -154,7 +156,7 @@ def test_restarts_under_load_lose_and_double_nothing(
             for part in range(3):  # rows go on coming, and wait in files during the restart
                 readings.put(10 + (3 * number + part) * 10, 10)
             handles.append(engine.register(f"hashed {number}", HASHED.format(number)))
-            assert handles[-1].wait(120).how == "restart"
+            assert handles[-1].wait(600).how == "restart"
             if number > 1:
                 handles[number - 2].drop()
         engine.process_available()

@@ -38,6 +38,11 @@ _TRIED: dict[type[exp.Expr], str] = {
     exp.Div: "try_divide",
     exp.Mod: "try_mod",
 }
+#: Functions that have a form with ``try_`` before their name.
+_TRIED_FUNCTIONS = {
+    *("to_timestamp", "to_date", "to_time", "to_number", "to_binary", "element_at"),
+    *("make_timestamp", "make_interval", "parse_json", "parse_url", "url_decode", "aes_decrypt"),
+}
 
 
 @dataclass
@@ -104,7 +109,7 @@ class Preparation:
                 self.found[of, name] = PreparedColumn.carried(of, name, schema.field(name).type)
 
     def _prepared(self, of: int, part: Expression, type_: pa.DataType) -> PreparedColumn:
-        tried = _tried(part)
+        tried = without_errors(part)
         if (made := type_in_spark(self.streams[of], tried)) != type_:
             raise CannotEvaluate(f"{part} is {type_}, and {made} where errors are NULL")
         prepared = PreparedColumn.evaluated(of, tried, type_)
@@ -112,7 +117,7 @@ class Preparation:
         return prepared
 
 
-def _tried(part: Expression) -> Expression:
+def without_errors(part: Expression) -> Expression:
     """Return an expression that is NULL where the part raises an error, as far as SQL can tell."""
     match part:
         case Sql(text):
@@ -120,28 +125,37 @@ def _tried(part: Expression) -> Expression:
             assert tree is not None  # it was read before
             return Sql(written(tree.transform(_safe)))
         case Where(condition, value):
-            return Where(_tried(condition), None if value is None else _tried(value))
+            return Where(
+                without_errors(condition), None if value is None else without_errors(value)
+            )
         case NotNull(operands):
-            return NotNull(tuple(map(_tried, operands)))
+            return NotNull(tuple(map(without_errors, operands)))
         case Both(left, right):
-            return Both(_tried(left), _tried(right))
+            return Both(without_errors(left), without_errors(right))
         case Times(left, right):
-            return Times(_tried(left), _tried(right))
+            return Times(without_errors(left), without_errors(right))
         case AsDouble(operand):
-            return AsDouble(_tried(operand))
+            return AsDouble(without_errors(operand))
         case Hashed(operand):
-            return Hashed(_tried(operand))
+            return Hashed(without_errors(operand))
         case CastTo(operand, type_):
-            return CastTo(_tried(operand), type_)
+            return CastTo(without_errors(operand), type_)
         case Lacking(operands, floating):
-            tried = {operand: _tried(operand) for operand in operands}
+            tried = {operand: without_errors(operand) for operand in operands}
             return Lacking(tuple(tried.values()), tuple(tried[operand] for operand in floating))
     return part
 
 
 def _safe(node: exp.Expr) -> exp.Expr:
-    if isinstance(node, exp.Cast) and not isinstance(node, exp.TryCast):
-        return exp.TryCast(**node.args)
+    """Return a node that is NULL where it would raise; functions without such a form stay."""
+    match node:
+        case exp.Cast():  # sqlglot reads CAST of Spark's SQL as TRY_CAST that is not safe
+            return exp.TryCast(**{**node.args, "safe": True})
+        case exp.IntDiv():
+            divisor = exp.Anonymous(this="nullif", expressions=[node.expression, exp.convert(0)])
+            return exp.IntDiv(this=node.this, expression=divisor)
+        case exp.Anonymous() if str(node.this).lower() in _TRIED_FUNCTIONS:
+            return exp.Anonymous(this=f"try_{node.this}".lower(), expressions=node.expressions)
     name = _TRIED.get(type(node))
     if name is None:
         return node
