@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -194,16 +196,71 @@ def test_an_engine_that_is_killed_in_a_restart_goes_on_exactly(
     with desk(spark, tmp_path) as engine:
         engine.start()
         engine.process_available()
+        readings.put(120, 60)
+        engine.process_available()
         engine.end("traffic")
         engine.process_available()
         batch = readings.batch(spark)
         for name, text in ALWAYS.items():
             answers = engine[name].results()
             assert plain(answers, "complete") == plain(mt.sql(text, traffic=batch).toArrow()), name
-        assert engine["sounds"].wait().how == "restart"
+        # The commands are those of the stream, of three queries, and the two that restart it.
+        found = [engine.registry.acknowledgement(seq) for seq in range(4, 7)]
+        assert [ack and ack.how for ack in found] == ["in place", "restart", "restart"]
+        assert found[1] is not None and found[1].micro_batch is not None
         chosen = plain(engine["sounds"].results(), "complete")
         since = engine["sounds"].results()["micro_batch"].to_pylist()
         everything = plain(mt.sql(program_restart.SOUNDS, traffic=batch).toArrow())
         assert len(chosen) == len(set(chosen)) and set(chosen) <= set(everything)
-        assert len(chosen) >= 30 and min(since) >= engine["sounds"].wait().micro_batch
+        assert len(chosen) >= 30 and min(since) >= found[1].micro_batch
         assert engine["coded"].results().num_rows > 0
+
+
+@pytest.mark.timeout(900)
+def test_files_that_workers_read_are_read_by_spark_for_a_while(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """An Arrow scan gives way to Spark's at a restart, and comes back at the next start."""
+    files = tmp_path / "files"
+    files.mkdir()
+
+    def arrive(number: int) -> None:
+        rows = pa.table({"x": [number * 2, number * 2 + 1], "word": ["Robert", "Ashcraft"]})
+        pq.write_table(rows, files / ".unfinished")
+        (files / ".unfinished").rename(files / f"{number}.parquet")
+
+    def opened() -> mt.Engine:
+        engine = mt.Engine(spark, tmp_path / "home")
+        rows = mt.parquet(spark, str(files), streaming=True)
+        engine.stream("words", rows, "x", disorder=mt.ordered())
+        return engine
+
+    def scanned(engine: mt.Engine) -> bool:
+        stream = engine.stream_of("words")
+        (own,) = stream.network.inputs
+        return own.rows(stream.prepared.running, stream.prepared.empty).scan is not None
+
+    arrive(0)
+    with opened() as engine:
+        engine.register("all", "SELECT x FROM words")
+        engine.start()
+        engine.process_available()
+        assert scanned(engine)
+        sounds = engine.register("sounds", "SELECT x FROM words WHERE soundex(word) = 'R163'")
+        engine.process_available()
+        assert not scanned(engine)
+        arrive(1)
+        engine.process_available()
+        assert sounds.results()["x"].to_pylist() == [2]
+        sounds.drop()
+        engine.process_available()
+    with opened() as engine:
+        engine.start()
+        arrive(2)
+        engine.process_available()
+    with opened() as engine:  # the versions with the query are not pinned any more
+        engine.start()
+        arrive(3)
+        engine.process_available()
+        assert scanned(engine)
+        assert sorted(engine["all"].results()["x"].to_pylist()) == list(range(8))

@@ -123,7 +123,7 @@ def without_errors(part: Expression) -> Expression:
         case Sql(text):
             tree = SQL().parse(text)[0]
             assert tree is not None  # it was read before
-            return Sql(written(tree.transform(_safe)))
+            return Sql(written(_all_safe(tree)))
         case Where(condition, value):
             return Where(
                 without_errors(condition), None if value is None else without_errors(value)
@@ -144,6 +144,17 @@ def without_errors(part: Expression) -> Expression:
             tried = {operand: without_errors(operand) for operand in operands}
             return Lacking(tuple(tried.values()), tuple(tried[operand] for operand in floating))
     return part
+
+
+def _all_safe(tree: exp.Expr) -> exp.Expr:
+    """Return a tree whose parts are NULL where they would raise, the innermost first."""
+    for node in reversed(list(tree.walk())):
+        made = _safe(node)
+        if node is tree:
+            return made
+        if made is not node:
+            node.replace(made)
+    raise AssertionError("a tree has a root")
 
 
 def _safe(node: exp.Expr) -> exp.Expr:
