@@ -71,7 +71,7 @@ def messages_of(axis: Axis, rule: Punctuator, *rows: tuple[Any, Any]) -> list[di
         schema=pa.schema([("kind", pa.string()), ("value", pa.string())]),
     )
     route = ShardRoute(DATA, ("k0",), rule, 2)
-    return [row for out in announce(axis, route, iter([batch])) for row in out.to_pylist()]
+    return [row for out in announce(axis, (route,), iter([batch])) for row in out.to_pylist()]
 
 
 def told(axis: Axis, *rows: tuple[Any, Any]) -> list[tuple[int, str, int | None, int]]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from muntin.engine.commit import of_all_shards
 from muntin.operators.progress.progress import Progress, ProgressMessages
 from muntin.operators.protocol import MemoryState, ScopedState
-from muntin.operators.shared.network import QueryNetwork, Seed, StreamRule
+from muntin.operators.shared.network import InputProgress, QueryNetwork, Seed, StreamRule
 from muntin.operators.shared.program import QueryProgram
 from muntin.operators.shared.row_filters import by_member
 from muntin.spark.exchange.network_driver import shard_of_group
@@ -31,7 +31,8 @@ class Answered:
 class MemoryStream:
     """Runs micro-batches of rows on the programs of a version.
 
-    ``seeds`` returns the state with which a query begins in a shard.
+    ``seeds`` returns the state with which a query begins in a shard. ``others`` has the progress of
+    the other inputs of the stream for each shard.
     """
 
     rule: StreamRule
@@ -39,10 +40,17 @@ class MemoryStream:
     states: list[MemoryState] = field(default_factory=list)
     seeds: Callable[[int, str], Seed] | None = None
     progress: list[Progress] = field(default_factory=list)
+    others: list[tuple[Progress, ...]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.states = self.states or [MemoryState() for _ in range(self.shards)]
         self.progress = self.progress or [Progress() for _ in range(self.shards)]
+        beside = (Progress(),) * (self.inputs - 1)
+        self.others = self.others or [beside for _ in range(self.shards)]
+
+    @property
+    def inputs(self) -> int:
+        return len(self.rule.inputs)
 
     def run(
         self,
@@ -51,23 +59,27 @@ class MemoryStream:
         *,
         ended: bool = False,
         micro_batch: int = 0,
+        of: Sequence[int] = (),
     ) -> Answered:
-        """Run a micro-batch whose rows are read by several tasks."""
+        """Run a micro-batch whose rows are read by several tasks; ``of`` has the input of each."""
         network = QueryNetwork(self.rule, tuple(programs))
         arrived: list[dict[tuple[str, int], list[pa.Table]]] = [{} for _ in range(self.shards)]
-        seen: list[int | None] = []
-        everywhere: list[pa.Table] = []
-        keyed: list[list[pa.Table]] = [[] for _ in range(self.shards)]
+        seen: list[list[int | None]] = [[] for _ in range(self.inputs)]
+        everywhere: list[list[pa.Table]] = [[] for _ in range(self.inputs)]
+        keyed: list[list[list[pa.Table]]] = [
+            [[] for _ in range(self.inputs)] for _ in range(self.shards)
+        ]
         chosen: list[list[pa.Table]] = [[] for _ in range(self.shards)]
         done = Answered({}, {}, {}, {})
-        for rows in tasks:
-            routed = network.route(rows)
-            seen.append(routed.progress)
+        for task, rows in enumerate(tasks, 1):
+            source = of[task - 1] if of else 0
+            routed = network.route(rows, source)
+            seen[source].append(routed.progress)
             if routed.observed.everywhere is not None:
-                everywhere.append(routed.observed.everywhere)
+                everywhere[source].append(routed.observed.everywhere)
             if routed.observed.keyed is not None:
                 for shard, table in self._split("", routed.observed.keyed, ("k0",), False):
-                    keyed[shard].append(table)
+                    keyed[shard][source].append(table)
             for group, part in routed.parts:
                 own = network.groups[group].inputs[part.source]
                 split = self._split(group, part.routed.partial, own.shard_keys, own.everywhere)
@@ -76,12 +88,18 @@ class MemoryStream:
                 for member, refused in part.refused.items():
                     _add(done.refused, member, sum(refused.values()))
             tapped, failed = network.row_taps().take(rows)
-            chosen[len(seen) % self.shards] += [*routed.answers, *tapped]
+            chosen[task % self.shards] += [*routed.answers, *tapped]
             done.failed |= {**routed.failed, **failed}
         for shard in range(self.shards):
-            heard = ProgressMessages(
-                seen=seen, ended=ended, everywhere=everywhere, keyed=keyed[shard]
-            )
+            heard = [
+                ProgressMessages(
+                    seen=seen[number],
+                    ended=ended,
+                    everywhere=everywhere[number],
+                    keyed=keyed[shard][number],
+                )
+                for number in range(self.inputs)
+            ]
             brought = (arrived[shard], chosen[shard])
             self._step(network, shard, brought, heard, done, micro_batch)
         done.answers = {m: t for m, t in done.answers.items() if m not in done.failed}
@@ -99,27 +117,39 @@ class MemoryStream:
         network: QueryNetwork,
         shard: int,
         brought: tuple[Mapping[tuple[str, int], Sequence[pa.Table]], Sequence[pa.Table]],
-        heard: ProgressMessages,
+        heard: Sequence[ProgressMessages],
         done: Answered,
         micro_batch: int,
     ) -> None:
-        state, before = self.states[shard], self.progress[shard]
-        advanced = self.rule.punctuator.advance(ScopedState(state, ""), before, heard)
+        state, before = self.states[shard], (self.progress[shard], *self.others[shard])
+        scopes = [ScopedState(state, f"{place}:" if place else "") for place in range(len(heard))]
+        advanced = [
+            rule.punctuator.advance(scope, old, told)
+            for rule, scope, old, told in zip(self.rule.inputs, scopes, before, heard, strict=True)
+        ]
+        progress = [
+            InputProgress(own.punctuation, old.largest)
+            for own, old in zip(advanced, before, strict=True)
+        ]
         planted = self.seeds
         arrived, chosen = brought
         step = network.step(
             state,
             arrived,
-            advanced.punctuation,
-            before.largest,
+            progress[0].punctuation,
+            progress[0].largest_before,
             shard,
             self.shards,
             None if planted is None else lambda name: planted(shard, name),
             chosen,
             micro_batch,
+            progress[1:],
         )
-        state.apply({**step.changes, **advanced.changes})
-        self.progress[shard] = advanced.progress
+        state.apply(step.changes)
+        for scope, own in zip(scopes, advanced, strict=True):
+            state.apply(scope.named(dict(own.changes)))
+        self.progress[shard], *others = (own.progress for own in advanced)
+        self.others[shard] = tuple(others)
         done.failed |= step.failed
         for table in step.chosen:
             for member, own in by_member(table):

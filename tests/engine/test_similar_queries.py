@@ -70,12 +70,12 @@ def test_plans_are_those_of_each_query_alone(
 ) -> None:
     in_full = []
 
-    def planned(text, streams):
+    def planned(text, streams, beyond=None):
         in_full.append(text)
-        return plan_query(text, streams)
+        return plan_query(text, streams, beyond)
 
     monkeypatch.setattr(similar_queries, "plan_query", planned)
-    similar = SimilarQueries("s", stream.planning, stream.axis)
+    similar = SimilarQueries({"s": stream.planning}, stream.axis)
     for text in ALIKE:
         found = similar.plan(text)
         expected = plan_query(text, {"s": (stream.planning, stream.axis)})
@@ -88,7 +88,7 @@ def test_plans_are_those_of_each_query_alone(
 
 
 def test_refusals_are_those_of_each_query_alone(stream: NetworkStream) -> None:
-    similar = SimilarQueries("s", stream.planning, stream.axis)
+    similar = SimilarQueries({"s": stream.planning}, stream.axis)
     for text in ALIKE[:9]:
         similar.plan(text)
     for text in REFUSED:
@@ -103,7 +103,7 @@ def test_the_oldest_shapes_are_forgotten(
     stream: NetworkStream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(similar_queries, "_MOST_SHAPES", 2)
-    similar = SimilarQueries("s", stream.planning, stream.axis)
+    similar = SimilarQueries({"s": stream.planning}, stream.axis)
     for name in ("lane", "speed", "volume"):
         similar.plan(f"SELECT {name} FROM s")
     assert len(similar._shapes) == 2

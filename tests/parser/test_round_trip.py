@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from muntin.parser.engine_statements import EngineQueryClause, EngineStreamClause
 from muntin.parser.parse import parse, parse_query
-from muntin.parser.statements import CreateQuery, CreateStream, Windowing
+from muntin.parser.statements import CreateInputs, CreateQuery, CreateStream, Windowing
 from muntin.specs.lengths import Duration, Length, Number, parse_length
 from muntin.specs.row_windows import Landmarks, RowWindow, Session, SlideOnWindow, TupleWindow
 from muntin.specs.windows import Landmark, Window
@@ -154,3 +154,22 @@ def test_what_an_engine_is_to_do_with_a_stream(clause: EngineStreamClause) -> No
     assert set(created.engine.arguments) == {
         name for name in ("keep", "grain", "carry") if getattr(clause, name) is not None
     }
+
+
+@given(st.lists(streams_of_engines, min_size=1, max_size=3), streams_of_engines)
+def test_what_an_engine_is_to_do_with_a_stream_of_several_inputs(
+    clauses: list[EngineStreamClause], shared: EngineStreamClause
+) -> None:
+    """Columns to carry are those of an input, or those of all; what is kept is kept of all."""
+    of_inputs = [EngineStreamClause(carry=c.carry, places={}) for c in clauses]
+    inputs = [f"i{n} AS csv('x') ON ts BY a, b {c}" for n, c in enumerate(of_inputs)]
+    (created,) = parse(f"CREATE STREAM t ({', '.join(inputs)}) DISORDER SLACK 1 SECOND {shared}")
+    assert isinstance(created, CreateInputs)
+    assert (created.engine.keep, created.engine.grain) == (shared.keep, shared.grain)
+    assert created.engine.carry is None
+    assert [own.name for own in created.inputs] == [f"i{n}" for n in range(len(clauses))]
+    for own, clause in zip(created.inputs, of_inputs, strict=True):
+        assert own.by == ("a", "b")
+        assert str(own.disorder) == "slack 1 second"
+        assert own.engine.carry == (clause.carry or shared.carry)
+    assert parse(str(created)) == (created,)

@@ -19,6 +19,7 @@ from muntin.cli.options import SparkOptions
 from muntin.cli.progress import CommandProgress
 from muntin.parser.statements import (
     ConnectorCall,
+    CreateInputs,
     CreateQuery,
     CreateStream,
     CreateTable,
@@ -105,7 +106,9 @@ def called(statements: Sequence[Statement]) -> set[str]:
 
 def streams(statements: Sequence[Statement]) -> bool:
     """Return whether a text reads a source that may never end."""
-    streams = (statement for statement in statements if isinstance(statement, CreateStream))
+    streams = [statement for statement in statements if isinstance(statement, CreateStream)]
+    several = (statement for statement in statements if isinstance(statement, CreateInputs))
+    streams += (own for statement in several for own in statement.inputs)
     return any(stream.source.name.lower() in _ENDLESS for stream in streams)
 
 
@@ -120,6 +123,8 @@ def _calls(statements: Sequence[Statement]) -> Iterator[ConnectorCall]:
         match statement:
             case CreateStream(source=call) | CreateTable(source=call):
                 yield call
+            case CreateInputs(inputs=inputs):
+                yield from (own.source for own in inputs)
             case CreateQuery(into=into, late=late):
                 yield from (call for call in (into, late) if call is not None)
             case CreateTrigger(action=call):

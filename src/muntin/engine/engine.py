@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from muntin.engine.handle import QueryHandle
 from muntin.engine.home import Home
 from muntin.engine.local_server import LocalServer
 from muntin.engine.plan_query import PlannedQuery
+from muntin.engine.planning.declared_inputs import DeclaredInputs
 from muntin.engine.planning.views import readers_of
 from muntin.engine.query_table import LIVE
 from muntin.engine.registry import Registry
@@ -46,7 +47,6 @@ from muntin.parser.statements import Query
 from muntin.planner.translate import tables_of
 from muntin.spark.api.control import end as write_end
 from muntin.spark.api.stream import Stream
-from muntin.spark.api.stream import stream as declare_stream
 from muntin.spark.columns import DataFrame, SparkSession
 from muntin.spark.queries.many_queries import NetworkStream, check_session
 from muntin.spark.scan.worker_rows import WorkerRows
@@ -56,6 +56,8 @@ from muntin.specs.lengths import parse_length
 
 #: Commands within this many seconds become one version.
 _TOGETHER = 0.1
+#: A restart waits until no query was planned for so many seconds, and at most for so many.
+_QUIET, _GATHERED = 0.25, 5.0
 #: Seconds for sinks to deliver what is committed when the engine stops.
 _DELIVER = 10.0
 
@@ -99,6 +101,8 @@ class Engine(EngineCosts):
         self._started = False
         self._trigger: Mapping[str, Any] | None = None
         self._timer: threading.Timer | None = None
+        self._unpublished = False
+        self._planning, self._last_planned = 0, 0.0
         self._lock = threading.RLock()
         self._server: LocalServer | None = None
 
@@ -116,13 +120,13 @@ class Engine(EngineCosts):
     def stream(
         self,
         name: str,
-        df: DataFrame | WorkerRows,
-        on: str,
-        by: str | Sequence[str] | None = None,
-        disorder: Disorder | None = None,
+        df: DataFrame | WorkerRows | Mapping[str, DataFrame | WorkerRows],
+        on: str | Mapping[str, str],
+        by: str | Sequence[str] | Mapping[str, str | Sequence[str]] | None = None,
+        disorder: Disorder | Mapping[str, Disorder] | None = None,
         *,
-        control: DataFrame | Sequence[DataFrame] | None = None,
-        carry: Sequence[str] | None = None,
+        control: DataFrame | Sequence[DataFrame] | Mapping[str, DataFrame] | None = None,
+        carry: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
         keep: str | int | None = None,
         grain: str | int | None = None,
         retain: str | None = None,
@@ -138,12 +142,15 @@ class Engine(EngineCosts):
 
         Args:
             name: The name by which queries read it.
-            df: A streaming DataFrame, or files: ``mt.parquet(spark, path, streaming=True)``.
+            df: A streaming DataFrame, or files: ``mt.parquet(spark, path, streaming=True)``. Or
+                several by name, the inputs of the stream: queries read and join them by these
+                names. Every other argument is then one for all, or a dict with one for each.
             on: The column that progresses.
             by: The columns that windows are made for separately, unless a query groups otherwise.
             disorder: How much disorder the stream has, as in :func:`muntin.stream`.
             control: Control rows, as in :func:`muntin.stream`.
-            carry: The columns that queries can read; all by default.
+            carry: The columns that travel; all by default. A query that names another one restarts
+                the stream, once.
             keep: How far back along ``on`` rows are kept, such as ``"2 hours"``, so that queries
                 can start with history; none are kept by default.
             grain: A length along ``on`` that must be a whole number of its smallest units, so that
@@ -161,15 +168,23 @@ class Engine(EngineCosts):
         """
         if name in self._streams:
             raise ArgumentError("name", name, "the engine has a stream of this name already")
-        source = declare_stream(
-            df, on, by, disorder, control=control, shards=shards, schedule=schedule
-        )
-        source.check_windowed()
-        carried = self._carried(source.df.columns, on, source.by, carry)
+        declared = DeclaredInputs(on, by, disorder, control, carry, schedule, shards)
+        first, *others = inputs = declared.of(name, df)
+        self._check_names(name, [own.name for own in inputs])
         lengths = () if grain is None else (parse_length("grain", grain),)
-        network = NetworkStream(source, carried, lengths, keep is not None)
+        kept = keep is not None
+        network = NetworkStream(
+            first.source, first.carried, lengths, kept, first.name, tuple(others)
+        )
         reach = None if keep is None else network.axis.length("keep", parse_length("keep", keep))
-        _check_history(keep, source)
+        if others and keep is not None:
+            raise ArgumentError(
+                "keep",
+                keep,
+                f"rows of a stream with several inputs ({', '.join(own.name for own in inputs)}) "
+                "are not kept yet: history replays one input; queries over it start with 'now'",
+            )
+        _check_history(keep, first.source)
         identity = {**network.identity, "grain": str(grain or "none")}
         known = self.registry.streams().get(name)
         if known is None:
@@ -177,7 +192,7 @@ class Engine(EngineCosts):
             self.registry.log(name, "create_stream", None, {**identity, **by_whom})
         elif {**known, STATEMENT: None} != {**identity, STATEMENT: None}:
             raise EngineError(_differences(name, known, identity))
-        declared = EngineStream(
+        stream = EngineStream(
             *(name, network, self._home.stream(name), self.registry, reach),
             self.deliveries.deliver,
             self._retain if retain is None else seconds_of("retain", retain),
@@ -185,25 +200,26 @@ class Engine(EngineCosts):
             self.deliveries.forget_letters,
             sizes=expected_sizes(expect_keys, expect_rows),
         )
-        declared.network.rule  # noqa: B018  (raises if workers cannot evaluate the rule)
-        self._streams[name] = declared
+        stream.network.rule  # noqa: B018  (raises if workers cannot evaluate the rule)
+        self._streams[name] = stream
         if self._started:
-            declared.start(self._trigger)
-        return declared
+            stream.start(self._trigger)
+        return stream
 
     def _log_of(self, stream: str, epoch: int) -> ResultLog | None:
         return self.stream_of(stream).answers_of(epoch)
 
-    def _carried(
-        self, columns: Sequence[str], on: str, by: Sequence[str], carry: Sequence[str] | None
-    ) -> tuple[str, ...]:
-        if carry is None:
-            return tuple(columns)
-        unknown = [name for name in carry if name not in columns]
-        if unknown:
-            raise ArgumentError("carry", unknown[0], f"the columns are {', '.join(columns)}")
-        wanted = {on, *by, *carry}
-        return tuple(name for name in columns if name in wanted)
+    def _check_names(self, name: str, inputs: Sequence[str]) -> None:
+        """Raise if queries could not tell the inputs of a stream from those of others."""
+        taken = {
+            word.casefold(): stream.name
+            for stream in self._streams.values()
+            for word in (stream.name, *stream.inputs)
+        }
+        for word in (name, *inputs):
+            if (other := taken.get(word.casefold())) is not None:
+                reason = f"the engine has a stream {other} that is read by this name"
+                raise ArgumentError("name", word, reason)
 
     def stream_of(self, name: str) -> EngineStream:
         """Return a stream by its name."""
@@ -259,12 +275,13 @@ class Engine(EngineCosts):
             planned = _with_history(stream, planned, start)
         mode = check_answer(answer, stream, planned, start, into)
         self._check_memory(stream, replace(planned.program, answer=mode), name)
+        program = stream.prepare(planned.program)
         with stream.publishing:
             registration = self.registry.add(
                 stream.name,
                 name,
                 text,
-                to_json(with_mode(planned.program, mode, answer)),
+                to_json(with_mode(program, mode, answer)),
                 owner=owner,
                 description=description,
                 tags=tags,
@@ -304,13 +321,14 @@ class Engine(EngineCosts):
         self._check_memory(
             stream, replace(planned.program, answer=mode), name, replaced=record.number
         )
-        keeps = stream.keep is not None and mode == "eager"
+        keeps = stream.keep is not None and mode == "eager" and not planned.program.prepared
         filled = keeps and record.status != "quarantined"
+        program = stream.prepare(planned.program)
         with stream.publishing:
             registration = self.registry.add_generation(
                 record.id,
                 text,
-                to_json(with_mode(planned.program, mode, answer)),
+                to_json(with_mode(program, mode, answer)),
                 start="history" if filled else "now",
                 until=None if until is None else str(until),
                 staged=filled,
@@ -335,11 +353,10 @@ class Engine(EngineCosts):
         if stream.progress.ended:
             raise EngineError(f"the stream {stream.name} has ended, so nothing could answer")
         self._check_memory(stream, planned.program, "a preview")
+        program = stream.prepare(planned.program)
         with stream.publishing:
             retain = RETAIN if stream.retain is None else stream.retain
-            added = self.registry.add(
-                stream.name, None, text, to_json(planned.program), retain=retain
-            )
+            added = self.registry.add(stream.name, None, text, to_json(program), retain=retain)
             self.registry.set_end(added.query.id, time.time() + seconds)
         self._commanded(stream)
         timer = threading.Timer(seconds, stream.awake)  # an idle stream must commit to drop it
@@ -361,12 +378,13 @@ class Engine(EngineCosts):
         self._check_not_read(record, "changed")
         self._check_nothing_staged(record)
         self._check_memory(stream, planned.program, name)
-        filled = stream.keep is not None and planned.finish is None
+        program = stream.prepare(planned.program)
+        filled = stream.keep is not None and planned.finish is None and not program.prepared
         with stream.publishing:
             registration = self.registry.add_generation(
                 record.id,
                 text,
-                to_json(planned.program),
+                to_json(program),
                 start="history" if filled else "now",
                 staged=True,
                 beside=True,
@@ -448,6 +466,16 @@ class Engine(EngineCosts):
 
     def _planned(self, text: str, until: object = None) -> tuple[EngineStream, PlannedQuery]:
         """Plan a query over the stream that it reads; return the stream and the plan."""
+        with self._lock:
+            self._planning += 1
+        try:
+            return self._planned_of(text, until)
+        finally:
+            with self._lock:
+                self._planning -= 1
+                self._last_planned = time.monotonic()
+
+    def _planned_of(self, text: str, until: object) -> tuple[EngineStream, PlannedQuery]:
         query = parse_query(text)
         stream, view = self._read_by(query)
         if view is None:
@@ -462,16 +490,24 @@ class Engine(EngineCosts):
     def _read_by(self, query: Query) -> tuple[EngineStream, QueryRecord | None]:
         """Return the stream that a query reads, and the view of it if it reads one."""
         read = {name.casefold() for name in tables_of(query)}
-        streams = [s for name, s in self._streams.items() if name.casefold() in read]
+        streams = [
+            stream
+            for stream in self._streams.values()
+            if read & {name.casefold() for name in stream.inputs}
+        ]
+        if len(streams) > 1:
+            raise EngineError(
+                f"the query reads {' and '.join(stream.name for stream in streams)}, which were "
+                "declared apart; a join needs a stream that is declared with both inputs: "
+                'engine.stream("both", {"a": df1, "b": df2}, on=..., by=...)'
+            )
         if streams:
             return streams[0], None
         views = [record for record in map(self.registry.find, sorted(read)) if record is not None]
         named = [record for record in views if record.name and record.name.casefold() in read]
         if named:
             return self.stream_of(named[0].stream), named[0]
-        there = ", ".join(self._streams) or "none"
-        wanted = ", ".join(sorted(read)) or "nothing"
-        raise EngineError(f"the query reads {wanted}; the streams of the engine are: {there}")
+        raise EngineError(self._reads_none(read))
 
     def _check_not_read(self, record: QueryRecord, done: str) -> None:
         """Raise if other queries read a query: they would go on with what it was."""
@@ -482,21 +518,57 @@ class Engine(EngineCosts):
                 f"{', '.join(readers)}; drop them first"
             )
 
+    def _reads_none(self, read: Set[str]) -> str:
+        """Return why a query that reads no input of a stream is refused."""
+        for stream in self._streams.values():
+            if stream.name.casefold() in read:
+                names = ", ".join(stream.inputs)
+                return f"{stream.name} has several inputs; a query reads them by name: {names}"
+        there = ", ".join(name for stream in self._streams.values() for name in stream.inputs)
+        named = ", ".join(sorted(read)) or "nothing"
+        return f"the query reads {named}; the streams of the engine are: {there or 'none'}"
+
     def _commanded(self, stream: EngineStream) -> None:
         """Let commands of the next moments become one version, and wake the stream for it."""
         if not self._started:
             return
         with self._lock:
+            self._unpublished = True
             if self._timer is None or not self._timer.is_alive():
                 self._timer = threading.Timer(_TOGETHER, self._publish)
                 self._timer.daemon = True
                 self._timer.start()
 
     def _publish(self) -> None:
-        for stream in [*self._streams.values()]:
-            newest = stream.publish()
-            if newest is not None and newest.version > stream.progress.version:
-                stream.awake()
+        """Publish what was commanded, and what is commanded meanwhile: a restart takes seconds."""
+        while self._has_unpublished():
+            for stream in [*self._streams.values()]:
+                if stream.needs_restart:
+                    self._gather_commands()
+                    stream.restart()
+                newest = stream.publish()
+                if newest is not None and newest.version > stream.progress.version:
+                    stream.awake()
+
+    def _gather_commands(self) -> None:
+        """Wait until nobody commands any more, for some seconds at most: a restart is for all."""
+        until = time.monotonic() + _GATHERED
+        while time.monotonic() < min(until, self._commanding_until):
+            time.sleep(_TOGETHER / 4)
+
+    @property
+    def _commanding_until(self) -> float:
+        """The time up to which another command may still come."""
+        now = time.monotonic()
+        return now + _QUIET if self._planning else self._last_planned + _QUIET
+
+    def _has_unpublished(self) -> bool:
+        """Return whether something was commanded, once; if not, this timer is done."""
+        with self._lock:
+            unpublished, self._unpublished = self._unpublished, False
+            if not unpublished:
+                self._timer = None
+            return unpublished
 
     def handle(self, id: str, seq: int | None = None) -> QueryHandle:
         """Return the handle of a query by its id, to wait for a command of it."""
@@ -590,10 +662,11 @@ class Engine(EngineCosts):
         if self._server is not None:
             self._server.close()
             self._server = None
-        if self._timer is not None:
+        timer = self._timer
+        if timer is not None:
             # What was commanded last stays logged, and is published at the next start.
-            self._timer.cancel()
-            self._timer.join()
+            timer.cancel()
+            timer.join()
         for stream in self._streams.values():
             if stream.query is not None:
                 stream.query.stop()
@@ -633,9 +706,18 @@ def _with_history(stream: EngineStream, planned: PlannedQuery, start: str) -> Pl
         raise ArgumentError(
             "start", start, f"Spark evaluates its select list, because {planned.why_spark}"
         )
+    if planned.program.prepared:
+        raise ArgumentError(
+            "start", start, f"kept rows lack what Spark prepares for it: {_prepared_of(planned)}"
+        )
     if start == "history":
         return planned
     return replace(planned, program=stream.beginning(planned.program, start))
+
+
+def _prepared_of(planned: PlannedQuery) -> str:
+    """Return what Spark prepares for a query, for people."""
+    return ", ".join(sorted({str(column.expression) for column in planned.program.prepared}))
 
 
 def _not_stopped() -> None:

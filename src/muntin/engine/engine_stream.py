@@ -27,6 +27,7 @@ from muntin.engine.costs.stream_costs import StreamCosts
 from muntin.engine.history import History, past_answers
 from muntin.engine.kept_rows import KeptProgress, KeptRowFiles
 from muntin.engine.plan_query import PlannedQuery, with_bound
+from muntin.engine.planning.prepared_columns import PreparedColumns
 from muntin.engine.planning.similar_queries import SimilarQueries
 from muntin.engine.planning.views import (
     plan_reader,
@@ -46,7 +47,7 @@ from muntin.engine.registry_records import (
 from muntin.engine.result_log import ResultLog
 from muntin.engine.retention.answers import AnswerRetention
 from muntin.engine.sinks.delivery_ledger import LogPosition
-from muntin.errors import EngineError
+from muntin.errors import EngineError, MuntinError
 from muntin.kernels.ticks import from_ticks
 from muntin.operators.shared.as_json import from_json, to_json
 from muntin.operators.shared.costs.meter import CHOSEN_ROWS
@@ -58,10 +59,10 @@ from muntin.parser.statements import Query
 from muntin.spark.api.control import wake
 from muntin.spark.api.stream import Stream
 from muntin.spark.columns import to_arrow
-from muntin.spark.exchange.pinned_versions import Pin, VersionFiles
+from muntin.spark.exchange.pinned_versions import Pin, VersionFiles, programs_of
 from muntin.spark.plan.worker_program import carried_schema
 from muntin.spark.queries.many_queries import NetworkStream, finished
-from muntin.spark.queries.stop import StreamingQuery, check, drain
+from muntin.spark.queries.stop import StreamingQuery, check, drain, stop_between
 
 #: Pins and versions of this many committed micro-batches are kept.
 _KEPT_BATCHES = 100
@@ -115,6 +116,10 @@ class EngineStream:
     _running: tuple[Sequence[VersionMember], QueryNetwork] | None = None
     _past_logs: dict[int, ResultLog] = field(default_factory=dict)
     publishing: threading.RLock = field(default_factory=threading.RLock)
+    prepared: PreparedColumns = field(default_factory=PreparedColumns)
+    _restarting: threading.RLock = field(default_factory=threading.RLock)
+    _trigger: Mapping[str, Any] | None = None
+    _not_restarted: Exception | None = None
 
     @property
     def checkpoint(self) -> Path:
@@ -166,10 +171,20 @@ class EngineStream:
         """Return the program of a query that takes only rows from a value of ``on`` on."""
         return with_bound(program, self._read_by(program), self.network.axis, "start", start)
 
-    def _read_by(self, program: QueryProgram) -> Stream:
-        """Return what a query reads, over an empty table: the stream or a view."""
-        planning = self.network.planning
-        return planning if program.view is None else view_stream("it", program.view, planning)
+    def _read_by(self, program: QueryProgram) -> list[Stream]:
+        """Return what a query reads, over empty tables: the inputs of the stream, or a view."""
+        if program.view is None:
+            return self._inputs
+        return [view_stream("it", program.view, self.network.planning)]
+
+    @property
+    def _inputs(self) -> list[Stream]:
+        return [own.planning for own in self.network.inputs]
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names by which queries read the inputs of the stream."""
+        return tuple(own.name for own in self.network.inputs)
 
     def plan(self, text: str) -> PlannedQuery:
         """Plan a query over this stream, or return the plan of the same text."""
@@ -182,6 +197,12 @@ class EngineStream:
         if view is None:
             return self._similar.plan_parsed(query)
         name, rows = view.name or view.id, view_of(view)
+        if len(self.inputs) > 1:
+            raise EngineError(
+                f"{name} reads the stream {self.name}, which has several inputs, and queries read "
+                "views of streams with one input only; read an input itself: "
+                f"{', '.join(self.inputs)}"
+            )
         key = (name, repr(rows))
         if key not in self._views:
             planning, axis = self.network.planning, self.network.axis
@@ -196,7 +217,9 @@ class EngineStream:
 
     @cached_property
     def _similar(self) -> SimilarQueries:
-        return SimilarQueries(self.name, self.network.planning, self.network.axis)
+        declared = dict(zip(self.inputs, self._inputs, strict=True))
+        beyond = {own.name: own.planning_beyond for own in self.network.inputs}
+        return SimilarQueries(declared, self.network.axis, beyond)
 
     def running(self) -> QueryNetwork:
         """Return the network of the newest version."""
@@ -259,9 +282,13 @@ class EngineStream:
     # Versions
 
     def publish(self) -> Pin | None:
-        """Write what was commanded as a new version; return the newest one, None before any."""
+        """Write what was commanded as a new version; return the newest one, None before any.
+
+        Commands that need a restart wait for it, and all others with them.
+        """
         with self.publishing:
-            change = self.registry.next_version(self.name)
+            waiting = self.needs_restart
+            change = None if waiting else self.registry.next_version(self.name)
             if change is not None:
                 self._write_version(change)
             newest = self.registry.newest_version(self.name)
@@ -291,7 +318,9 @@ class EngineStream:
         if self.query is not None and self.query.isActive:
             return
         self.network.check()
+        self._trigger = trigger
         self._begin_epoch()
+        self.prepared = self._renewed()
         newest = self.publish()
         if newest is None:
             newest = self.versions.write(0, None, {})
@@ -305,9 +334,19 @@ class EngineStream:
             for record in self.registry.live(self.name):
                 if record.status == "filling":
                     self.fill(record)
-        name = f"muntin engine: {self.name}"
+        self._run()
+
+    def _run(self) -> None:
+        """Let the streaming query begin, or go on where it was."""
         self.query = self.network.start(
-            versions, self.commands, self.checkpoint, self._commit, name, trigger
+            self.versions,
+            self.commands,
+            self.checkpoint,
+            self._commit,
+            f"muntin engine: {self.name}",
+            self._trigger,
+            self.prepared.running,
+            self.prepared.empty,
         )
         wake(self.commands)
 
@@ -317,6 +356,54 @@ class EngineStream:
             *(self.name, self.registry, self.retain),
             *(self.delivered_to, self.answers_of, self.forget_letters),
         )
+
+    # Restarts
+
+    @property
+    def needs_restart(self) -> bool:
+        """Whether the stream runs and lacks a column that Spark prepares for a query."""
+        return self.query is not None and self.prepared.lacking
+
+    def prepare(self, program: QueryProgram) -> QueryProgram:
+        """Note what Spark prepares for a query, before it is logged.
+
+        Returns:
+            The program, which says whether the stream must be restarted for it.
+        """
+        with self.publishing:
+            self.prepared.want(program.prepared)
+            restart = self.query is not None and self.prepared.lacks(program.prepared)
+        return replace(program, restart=restart)
+
+    def restart(self) -> None:
+        """Start the streaming query again between two micro-batches, if a query needs it.
+
+        It goes on from the same checkpoint. Its plan has the columns of the version that the next
+        micro-batch is pinned to, which may be one that is repeated, and those of the newest.
+        """
+        with self._restarting:
+            if self.query is None or not self.needs_restart or not self.query.isActive:
+                return
+            stop_between(self.query, lambda: False)
+            with self.publishing:
+                self.prepared = self._renewed()
+                try:
+                    self._run()
+                except Exception as error:
+                    self._not_restarted = error
+                    raise
+
+    def _renewed(self) -> PreparedColumns:
+        """Return what the next plan prepares, for all queries that may still be run."""
+        live = {record.number: record.program for record in self.registry.live(self.name)}
+        versions = self.versions
+        last = versions.last_pinned()
+        pins = () if last is None else (versions.pinned(last - 1), versions.pinned(last))
+        pinned = {m.number: m.program for m in self.registry.version_members(self.name)}
+        for pin in {pin for pin in pins if pin is not None}:
+            pinned |= programs_of(versions.folder, pin)
+        gone = {number: text for number, text in pinned.items() if number not in live}
+        return self.prepared.renewed(live.values(), gone)
 
     def _begin_epoch(self) -> None:
         """Begin an epoch if the checkpoint is new: micro-batches are numbered from 0 again."""
@@ -340,17 +427,30 @@ class EngineStream:
         """Wait until all rows and commands that are there are committed."""
         if self.query is None:
             raise EngineError(f"the stream {self.name} is not started; call engine.start()")
-        newest = self.publish()
         while True:
-            drain(self.query)
+            self.check()
+            self.restart()
+            newest = self.publish()
+            query = self.query
+            try:
+                drain(query)
+            except MuntinError:
+                with self._restarting:  # a restart that is under way ends first
+                    if self.query is query:
+                        raise
             filling = self.history is not None and self.history.filling
-            if not filling and (newest is None or self.progress.version >= newest.version):
+            there = newest is None or self.progress.version >= newest.version
+            if self.query is query and there and not filling and not self.needs_restart:
                 return
             self.awake()
-            newest = self.publish()
 
     def check(self) -> None:
-        """Raise if the streaming query failed."""
+        """Raise if the streaming query failed, or could not be restarted."""
+        if self._not_restarted is not None:
+            raise EngineError(
+                f"the stream {self.name} could not be restarted: {self._not_restarted}; stop the "
+                "engine and start it again"
+            ) from self._not_restarted
         if self.query is not None:
             check(self.query)
 
@@ -376,6 +476,7 @@ class EngineStream:
         for member, reason in report.failed.items():
             self._quarantine(member, reason, live)
         held = {n for n, query in live.items() if query.status == "quarantined"} | {*report.failed}
+        held |= self.prepared.withheld
         answers = {m: t for m, t in report.answers.items() if m not in held}
         answers = newest_answers(self._with_history(answers, live), live, micro_batch)
         answers, full_taps = without_surplus(self.answers(), answers, live, self.registry.member)
@@ -466,7 +567,7 @@ class EngineStream:
                 epoch=self.epoch,
                 punctuation=reached,
                 filled=self._filled(command),
-                how="in place",
+                how=self._how(command),
             )
 
     def _is_filling(self, command: LoggedCommand) -> bool:
@@ -475,6 +576,14 @@ class EngineStream:
             return False
         generations = self.registry.generations(command.query_id)
         return any(record.status == "filling" for record in generations)
+
+    def _how(self, command: LoggedCommand) -> str:
+        """Return whether a command came in force in the running query, or by a restart of it."""
+        if command.kind not in ("register", "change") or command.query_id is None:
+            return "in place"
+        record = self.registry.find(command.query_id)
+        restarted = record is not None and from_json(record.program).restart
+        return "restart" if restarted else "in place"
 
     def _filled(self, command: LoggedCommand) -> str:
         if command.kind not in ("register", "change") or command.query_id is None:
@@ -506,7 +615,8 @@ class EngineStream:
         """Keep the rows of a micro-batch, and let queries begin that have seen all before."""
         assert self.history is not None and self.keep is not None
         schema = carried_schema(self.network.planning)
-        self.history.kept.write(micro_batch, rows, schema, kept)
+        carried = [table.select(schema.names) for table in rows]
+        self.history.kept.write(micro_batch, carried, schema, kept)
         self.history.kept.merge()
         for number, program in self.history.finished(micro_batch):
             with self.publishing:

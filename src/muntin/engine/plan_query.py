@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from sqlglot import exp
 
-from muntin.errors import CannotEvaluate, EngineError
+from muntin.engine.planning.preparation import Preparation
+from muntin.errors import CannotEvaluate, EngineError, MuntinError
 from muntin.expressions.arrow_columns import ArrowColumns
 from muntin.expressions.row_expression import compile_row_expression
 from muntin.operators.shared.asking.newest import NewestOf, orderable
@@ -29,7 +30,10 @@ from muntin.planner.translate import TranslatedQuery, tables_of, translate
 from muntin.spark.api.plan import Plan
 from muntin.spark.api.stream import Stream
 from muntin.spark.columns import DataFrame, to_arrow
-from muntin.spark.plan.results import ResultNames
+from muntin.spark.explain.state_of_plan import state_on_streams
+from muntin.spark.plan.fill import FillPlan
+from muntin.spark.plan.join import JoinPlan
+from muntin.spark.plan.results import RenamedColumns, ResultNames
 from muntin.spark.plan.worker_program import carried_schema, condition_of, program_of, zone_of
 from muntin.specs.axis import Axis
 
@@ -47,7 +51,7 @@ class PlannedQuery:
 
     Args:
         text: The query.
-        stream: The name of the stream that it reads.
+        stream: The name of the stream that it reads, or of an input of it.
         program: What workers run.
         columns: The columns of its answers, without ``complete``.
         order: The columns of its answers to sort them by: keys and bounds.
@@ -64,52 +68,111 @@ class PlannedQuery:
     why_spark: str | None = None
 
 
-def plan_query(text: str, streams: Mapping[str, tuple[Stream, Axis]]) -> PlannedQuery:
-    """Plan a query over one of the streams of an engine.
+def plan_query(
+    text: str,
+    streams: Mapping[str, tuple[Stream, Axis]],
+    beyond: Mapping[str, Stream] | None = None,
+) -> PlannedQuery:
+    """Plan a query over a stream of an engine.
 
     Args:
         text: A SELECT.
-        streams: The streams by name, over empty tables, with the axis of each.
+        streams: The inputs of the stream by name, over empty tables, with their axis. A stream with
+            one input has its name.
+        beyond: The same inputs with all columns of their sources. What workers cannot evaluate, or
+            the stream does not carry, is then prepared by Spark. Without them it is refused.
     """
     query = parse_query(text)
     check_continuous(query)
-    return plan_parsed(query, streams)
+    return plan_parsed(query, streams, beyond)
 
 
-def plan_parsed(query: Query, streams: Mapping[str, tuple[Stream, Axis]]) -> PlannedQuery:
+def plan_parsed(
+    query: Query,
+    streams: Mapping[str, tuple[Stream, Axis]],
+    beyond: Mapping[str, Stream] | None = None,
+) -> PlannedQuery:
     """Plan a query that was parsed, without a look at when it is asked."""
-    name = _stream_of(query, list(streams))
-    stream, axis = streams[name]
-    # The name of a stream is known in any case, and only this stream can be read.
-    answer = translate(query, Scope.of(stream.df.sparkSession, {name: stream}, {}))
+    try:
+        return _plan(query, streams, None)
+    except MuntinError as refusal:
+        if beyond is None:
+            raise
+        carried = [stream.df.columns for stream, _ in streams.values()]
+        full = {name: (beyond[name], axis) for name, (_, axis) in streams.items()}
+        stars = query.tree.find_all(exp.Star)
+        starred = any(star.find_ancestor(exp.Func) is None for star in stars)  # not count(*)
+        # All columns, if one is needed that is not carried; a star is those that are.
+        for own in (streams,) if starred else (streams, full):
+            inputs = [stream for stream, _ in own.values()]
+            try:
+                return _plan(query, own, Preparation(inputs, carried, zone_of(inputs[0])))
+            except MuntinError:
+                continue
+        raise refusal
+
+
+def _plan(
+    query: Query, streams: Mapping[str, tuple[Stream, Axis]], preparing: Preparation | None
+) -> PlannedQuery:
+    read = read_inputs(query, list(streams))
+    declared = {name: stream for name, (stream, _) in streams.items()}
+    first, axis = streams[read[0]]
+    # The name of an input is known in any case, and only inputs of this stream can be read.
+    scope = Scope.of(first.df.sparkSession, {name: declared[name] for name in read}, {})
+    answer = translate(query, scope)
     check_bounded(answer)
+    inputs = tuple(declared.values())
     try:
         if not answer.plans:
-            return _filter(query, answer, name, stream)
-        return _computed(query, answer, name, stream, axis)
+            of = list(streams).index(read[0])
+            planned = _filter(query, answer, read[0], of, first, preparing)
+        else:
+            planned = _computed(query, answer, read[0], inputs, axis, preparing)
     except CannotEvaluate as reason:
         raise EngineError(
             f"the engine cannot run this query: {reason}; mt.sql and muntin run can"
         ) from reason
+    if preparing is None:
+        return planned
+    for own in planned.program.inputs:
+        preparing.note_read(own.of, sorted(_names_of(own, planned.program)))
+    return replace(planned, program=replace(planned.program, prepared=preparing.columns))
 
 
-def _stream_of(query: Query, names: Sequence[str]) -> str:
+def _names_of(own: ProgramInput, program: QueryProgram) -> set[str]:
+    """Return the columns of the stream that an input of a query reads."""
+    names = {*own.columns.names}
+    if own.predicate is not None:
+        names |= {*own.predicate.columns}
+    if program.operator is None and program.answers is not None:
+        for _, expression in program.answers.columns:
+            names |= {*expression.columns}
+    return names
+
+
+def read_inputs(query: Query, names: Sequence[str]) -> list[str]:
+    """Return the inputs of a stream that a query reads; raise if it reads something else."""
     read = list(dict.fromkeys(name.casefold() for name in tables_of(query)))
     known = {name.casefold(): name for name in names}
     others = [name for name in read if name not in known]
     if others:
         there = ", ".join(names) or "none"
         raise EngineError(f"the engine has no stream {others[0]}; its streams are: {there}")
-    if len(read) != 1:
-        raise EngineError(
-            "a query of the engine reads one stream; a join needs a stream that is declared with "
-            'both inputs: engine.stream("both", {"a": df1, "b": df2}, on=..., by=...)'
-        )
-    return known[read[0]]
+    if not read:
+        raise EngineError("a query of the engine reads a stream, and this one reads none")
+    return [known[name] for name in read]
 
 
-def _filter(query: Query, answer: TranslatedQuery, name: str, stream: Stream) -> PlannedQuery:
-    """Plan a query that only chooses rows."""
+def _filter(
+    query: Query,
+    answer: TranslatedQuery,
+    name: str,
+    of: int,
+    stream: Stream,
+    preparing: Preparation | None,
+) -> PlannedQuery:
+    """Plan a query that only chooses rows of an input."""
     tree = answer.rest
     select = _simple(tree)
     if select is None or query.windowings or any_aggregate(select, known_aggregates(())):
@@ -121,37 +184,77 @@ def _filter(query: Query, answer: TranslatedQuery, name: str, stream: Stream) ->
     where = select.args.get("where")
     predicate = None
     if where is not None:
-        predicate = condition_of(written(replaced(where.this, columns.bare)), carried, zone)
-    answers = _answer_columns(select, answer.df, columns, carried, zone, ())
+        text = written(replaced(where.this, columns.bare))
+        if preparing is not None:
+            text = preparing.text(of, text, where=True)
+            carried = preparing.schema(of)
+        predicate = condition_of(text, carried, zone)
+    texts = list(_texts(select, columns))
+    if preparing is not None:
+        texts = [preparing.text(of, text) for text in texts]
+        carried = preparing.schema(of)
+    answers = _answer_columns(texts, answer.df, carried, zone, ())
     # What travels is evaluated by the answers themselves.
-    nothing = ProgramInput(ArrowColumns((), pa.schema([])), predicate)
+    nothing = ProgramInput(ArrowColumns((), pa.schema([])), predicate, of=of)
     program = QueryProgram(0, (nothing,), None, answers)
     return PlannedQuery(query.text, name, program, answers.schema, ())
 
 
 def _computed(
-    query: Query, answer: TranslatedQuery, name: str, stream: Stream, axis: Axis
+    query: Query,
+    answer: TranslatedQuery,
+    name: str,
+    inputs: Sequence[Stream],
+    axis: Axis,
+    preparing: Preparation | None,
 ) -> PlannedQuery:
-    """Plan a query over windows or frames."""
+    """Plan a query over windows, frames or a join."""
     alone = answer.alone
     if alone is None:
         raise CannotEvaluate("it has several windows or joins, or Spark joins other rows to them")
     plan = alone.plan
-    program = program_of(plan.parts, stream, axis)
+    _check_longest(plan)
+    program = program_of(plan.parts, inputs, axis, preparing)
+    if isinstance(plan.parts, JoinPlan) and not query.unbounded:
+        _check_bounded_join(plan.parts)
     schema = _schema_of(answer.df)
     try:
-        answers = _answers(answer, plan, stream)
+        answers = _answers(answer, plan, zone_of(inputs[0]))
     except CannotEvaluate as reason:
         return PlannedQuery(
             query.text, name, program, schema, (), _with_spark(plan, alone.results), str(reason)
         )
-    names = plan.parts.finisher
-    assert isinstance(names, ResultNames)  # else its answers are left to Spark
-    first = [*names.by, *(names.prefix + bound for bound in names.bounds)]
+    first, newest = _identifying(plan, answers.schema)
     order = tuple(column for column in first if column in answers.schema.names)
-    newest = _newest(names, answers.schema)
     program = replace(program, answers=answers, newest=newest)
     return PlannedQuery(query.text, name, program, answers.schema, order)
+
+
+def _check_bounded_join(join: JoinPlan) -> None:
+    kept = state_on_streams(join)
+    if kept.grows_for_ever:
+        raise EngineError(
+            f"the state of this query would grow for ever: {kept.why}; {kept.remedy}, or WITH "
+            "UNBOUNDED STATE after the query"
+        )
+
+
+def _identifying(plan: Plan, schema: pa.Schema) -> tuple[list[str], NewestOf]:
+    """Return the columns to sort answers by, and which of the answers of a key is the newest."""
+    names = plan.parts.finisher
+    if isinstance(names, ResultNames):
+        first = [*names.by, *(names.prefix + bound for bound in names.bounds)]
+        return first, _newest(names, schema)
+    # A row that was joined is an answer for ever: the answer now are those of the last micro-batch.
+    assert isinstance(plan.parts, JoinPlan)  # else its answers are left to Spark
+    left = plan.parts.sources[0]
+    return [*left.by, left.on], NewestOf()
+
+
+def _check_longest(plan: Plan) -> None:
+    """Raise if only the longest frame is filled, for which all rows would be kept."""
+    if isinstance(plan.parts, FillPlan):
+        plan.parts.check_longest()
 
 
 def _newest(names: ResultNames, answers: pa.Schema) -> NewestOf:
@@ -171,12 +274,28 @@ def _with_spark(plan: Plan, results: SparkFinish) -> SparkFinish:
     return finish
 
 
-def _answers(answer: TranslatedQuery, plan: Plan, stream: Stream) -> AnswerColumns:
+def _answers(answer: TranslatedQuery, plan: Plan, zone: str) -> AnswerColumns:
     """Return the select list over the columns of an operator; raise if only Spark evaluates it."""
     select = _simple(answer.rest)
-    names = plan.parts.finisher
     if select is None:
         raise CannotEvaluate("Spark sorts, joins or chooses among the results")
+    own = _known_names(plan)
+    schema = plan.parts.operator.result_schema
+    known = pa.schema([(name, schema.field(letter).type) for letter, name in own])
+    columns = Columns(select.args["from_"].this.alias_or_name, known.names)
+    answers = _answer_columns(list(_texts(select, columns)), answer.df, known, zone, own)
+    where = select.args.get("where")
+    if where is None:
+        return answers
+    text = written(replaced(where.this, columns.bare))
+    return replace(answers, where=condition_of(text, known, zone))
+
+
+def _known_names(plan: Plan) -> tuple[tuple[str, str], ...]:
+    """Return the operator's columns with the names that a select list has for them."""
+    names = plan.parts.finisher
+    if isinstance(names, RenamedColumns) and isinstance(plan.parts, JoinPlan):
+        return names.columns
     if not isinstance(names, ResultNames) or names.shifts or names.instead or names.first:
         raise CannotEvaluate("Spark renames the results")
     if any(outer is not None or count != 1 for _, count, outer in names.results):
@@ -184,17 +303,7 @@ def _answers(answer: TranslatedQuery, plan: Plan, stream: Stream) -> AnswerColum
     own = {f"k{place}": name for place, name in enumerate(names.by)}
     own |= {name: names.prefix + name for name in names.bounds}
     own |= {f"r{place}": name for place, (name, _, _) in enumerate(names.results)}
-    schema = plan.parts.operator.result_schema
-    known = pa.schema([(name, schema.field(letter).type) for letter, name in own.items()])
-    columns = Columns(select.args["from_"].this.alias_or_name, known.names)
-    answers = _answer_columns(
-        select, answer.df, columns, known, zone_of(stream), tuple(own.items())
-    )
-    where = select.args.get("where")
-    if where is None:
-        return answers
-    text = written(replaced(where.this, columns.bare))
-    return replace(answers, where=condition_of(text, known, zone_of(stream)))
+    return tuple(own.items())
 
 
 def _simple(tree: exp.Expr) -> exp.Select | None:
@@ -207,16 +316,14 @@ def _simple(tree: exp.Expr) -> exp.Select | None:
 
 
 def _answer_columns(
-    select: exp.Select,
+    texts: Sequence[str],
     df: DataFrame,
-    columns: Columns,
     known: pa.Schema,
     zone: str,
     names: tuple[tuple[str, str], ...],
 ) -> AnswerColumns:
     """Compile a select list; every column must have the type that Spark finds for it."""
     types = dict(zip(known.names, known.types, strict=True))
-    texts = list(_texts(select, columns))
     compiled = []
     for text, field in zip(texts, _schema_of(df), strict=True):
         expression = compile_row_expression(text, types, zone=zone, errors="null")
@@ -241,18 +348,22 @@ def _texts(select: exp.Select, columns: Columns) -> list[str]:
 
 
 def with_bound(
-    program: QueryProgram, stream: Stream, axis: Axis, argument: str, bound: object
+    program: QueryProgram, streams: Sequence[Stream], axis: Axis, argument: str, bound: object
 ) -> QueryProgram:
     """Return the program of a query that takes only rows before ``until``, or from ``start`` on."""
     axis.point(argument, bound)  # raises if it is no value of the column
-    type_ = stream.df.schema[stream.on].dataType.simpleString()
-    # A number is a literal: workers do not evaluate the cast of a text to a number.
-    number = type_.startswith(_NUMBERS)
-    value = str(bound) if number else written(exp.cast(exp.convert(str(bound)), type_, dialect=SQL))
-    beside = f"`{stream.on}` {'<' if argument == 'until' else '>='} {value}"
-    carried, zone = carried_schema(stream), zone_of(stream)
 
     def bounded(own: ProgramInput) -> ProgramInput:
+        stream = streams[own.of]
+        type_ = stream.df.schema[stream.on].dataType.simpleString()
+        value = written(exp.cast(exp.convert(str(bound)), type_, dialect=SQL))
+        # A number is a literal: workers do not evaluate the cast of a text to a number.
+        value = str(bound) if type_.startswith(_NUMBERS) else value
+        beside = f"`{stream.on}` {'<' if argument == 'until' else '>='} {value}"
+        carried, zone = carried_schema(stream), zone_of(stream)
+        for prepared in program.prepared:
+            if prepared.of == own.of and prepared.name not in carried.names:
+                carried = carried.append(pa.field(prepared.name, prepared.type))
         text = beside if own.predicate is None else f"({own.predicate.text}) AND {beside}"
         return replace(own, predicate=condition_of(text, carried, zone))
 

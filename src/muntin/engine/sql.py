@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,6 +24,7 @@ from muntin.parser.errors import Position, SqlError, closest
 from muntin.parser.parse import parse, statement_texts
 from muntin.parser.statements import (
     AlterQuery,
+    CreateInputs,
     CreateQuery,
     CreateStream,
     CreateTable,
@@ -120,7 +121,7 @@ class _Run:
     def answer(self, statement: Statement, own_text: str) -> pa.Table:
         """Run one statement; one without results answers with a line about what it did."""
         match statement:
-            case CreateStream():
+            case CreateStream() | CreateInputs():
                 return _lines("done", self._create_stream(statement, own_text))
             case CreateQuery():
                 return _lines("done", self._create_query(statement))
@@ -175,7 +176,7 @@ class _Run:
 
     # Streams
 
-    def _create_stream(self, created: CreateStream, own_text: str) -> str:
+    def _create_stream(self, created: CreateStream | CreateInputs, own_text: str) -> str:
         problem = refusal("STREAM", created.name)
         if problem is not None:
             raise SqlError(problem, self.text, created.place)
@@ -186,20 +187,32 @@ class _Run:
             problem = f"there is a stream {created.name} already, by another statement"
             expected = "the same statement, or another name"
             raise SqlError(problem, self.text, created.place, expected=expected)
-        df = self._opened(created)
+        several = isinstance(created, CreateInputs)
+        inputs = created.inputs if isinstance(created, CreateInputs) else (created,)
+        given = [self._given(own) for own in inputs]
+        # Each argument has a value for every input, or the value of the only one.
+        arguments = {
+            argument: {own.name: one[argument] for own, one in zip(inputs, given, strict=True)}
+            if several
+            else given[0][argument]
+            for argument in given[0]
+        }
         with self._placed(created.engine.places, created.place):
-            self.engine.stream(
-                created.name,
-                df,
-                created.on,
-                created.by,
-                created.disorder,
-                control=self._heartbeat(created),
-                schedule=created.schedule,
-                statement=own_text,
-                **created.engine.arguments,
-            )
+            about = {"statement": own_text, **created.engine.arguments}
+            self.engine.stream(created.name, **{**arguments, **about})
         return f"created stream {created.name}"
+
+    def _given(self, created: CreateStream) -> dict[str, Any]:
+        """Return what is given for an input, by the arguments of ``mt.Engine.stream``."""
+        return {
+            "df": self._opened(created),
+            "on": created.on,
+            "by": created.by,
+            "disorder": created.disorder,
+            "control": self._heartbeat(created),
+            "schedule": created.schedule,
+            "carry": created.engine.carry,
+        }
 
     def _is_declared(self, name: str) -> bool:
         try:
@@ -302,8 +315,7 @@ class _Run:
         row: dict[str, object] = {"name": name, "queries": len(queries)}
         if STATEMENT in details:
             (created,) = parse(str(details[STATEMENT]))
-            assert isinstance(created, CreateStream)
-            row["statement"] = str(without_secrets(created))
+            row["statement"] = _shown_statement(created)
         if self._is_declared(name):
             stream = self.engine.stream_of(name)
             reached = stream.value_of(stream.progress.reached)
@@ -378,6 +390,16 @@ def _query_row(record: QueryRecord) -> dict[str, object]:
     """Return what the registry knows of a query."""
     since = None if record.since is None else record.since[0]
     return {**vars(record), "tags": [*record.tags], "since": since}
+
+
+def _shown_statement(created: Statement) -> str:
+    """Return the statement that made a stream, without its secrets."""
+    if isinstance(created, CreateInputs):
+        shown = [without_secrets(own) for own in created.inputs]
+        inputs = tuple(own for own in shown if isinstance(own, CreateStream))
+        return str(replace(created, inputs=inputs))
+    assert isinstance(created, CreateStream)
+    return str(without_secrets(created))
 
 
 def _lines(column: str, *lines: str) -> pa.Table:

@@ -4,6 +4,8 @@ CREATE STREAM name FROM source(...) [(column type, ...)] ON column [BY column, .
               [DISORDER ...] [HEARTBEAT [EVERY length] [BEHIND length]]
               [SCHEDULE length [ORIGIN constant]]
               [KEEP length] [GRAIN length] [RETAIN length] [CARRY (column, ...)]
+CREATE STREAM name (input AS source(...) [(column type, ...)] [ON column] ..., ...)
+              [ON column] [BY column, ...] ... [KEEP length] [GRAIN length] [RETAIN length]
 CREATE TABLE name FROM source(...) [(column type, ...)]
 CREATE QUERY name [START ...] [UNTIL ...] [OWNER ...] [TAGS ...] [EVERY ...] [EMIT ...]
              [DESCRIPTION ...] AS query [INTO sink(...)] [LATE INTO sink(...)]
@@ -12,7 +14,7 @@ CREATE TRIGGER name ON query DO action(...)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlglot import exp
@@ -36,6 +38,7 @@ from muntin.parser.query import check_continuous, read_query
 from muntin.parser.statements import (
     ConnectorCall,
     Constant,
+    CreateInputs,
     CreateQuery,
     CreateStream,
     CreateTable,
@@ -46,6 +49,10 @@ from muntin.specs.heartbeat import Heartbeat
 
 _VALUE = "a constant: a text, a number, TRUE, FALSE, NULL or ARRAY(...)"
 _STREAM_WORDS = ("ON", "BY", "DISORDER", "HEARTBEAT", "SCHEDULE", *STREAM_WORDS)
+#: These are for all inputs of a stream together.
+_TOGETHER = ("KEEP", "GRAIN", "RETAIN")
+_INPUT_WORDS = tuple(word for word in _STREAM_WORDS if word not in _TOGETHER)
+_INPUT = "the first input, such as sales AS csv('sales') (ts TIMESTAMP, store STRING) ON ts"
 _SOURCE = "a source such as csv('traffic.csv', header => true)"
 
 
@@ -62,24 +69,84 @@ def read_create(cursor: Cursor, hyphenated: frozenset[str]) -> Statement:
             return _trigger(cursor)
 
 
-def _stream(cursor: Cursor) -> CreateStream:
+def _stream(cursor: Cursor) -> CreateStream | CreateInputs:
     place = cursor.place
+    after = cursor.second
+    if after is not None and after.token_type is TokenType.L_PAREN:
+        return _inputs(cursor)
     name, source, schema = _sourced(cursor)
+    given, places = _stream_words(cursor, _STREAM_WORDS)
+    return _created(cursor, place, (name, source, schema), given, places)
+
+
+def _stream_words(
+    cursor: Cursor, words: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, Position]]:
+    """Read what words say of a stream, in any order, and where."""
     given: dict[str, Any] = {}
     places: dict[str, Position] = {}
     while not cursor.done:
         at = cursor.place
-        word = cursor.choice(*_STREAM_WORDS)
+        word = cursor.choice(*words)
         if word in places:
             raise SqlError(f"{word} is given twice", cursor.text, at)
         places[word] = at
         given[word] = _stream_value(cursor, word)
+    return given, places
+
+
+def _inputs(cursor: Cursor) -> CreateInputs:
+    """Read a stream with several inputs; what follows them is for each that says nothing else."""
+    place = cursor.place
+    name = cursor.name("a name")
+    inner = cursor.enclosed()
+    shared, places = _stream_words(cursor, _STREAM_WORDS)
+    cuts = [at for at in range(inner.at, len(inner.tokens)) if _begins_input(inner, at)]
+    if not cuts or cuts[0] != inner.at:
+        inner.fail(expected=_INPUT)
+    inputs = []
+    for first, following in zip(cuts, [*cuts[1:], None], strict=True):
+        # Without the comma before the next one.
+        stop = len(inner.tokens) if following is None else following - 1
+        end = inner.end if following is None else inner.tokens[stop].start
+        own = Cursor(cursor.text, inner.tokens[first:stop], end)
+        inputs.append(_input(own, shared, places))
+    of_all = {word: value for word, value in shared.items() if word not in _INPUT_WORDS}
+    return CreateInputs(name, tuple(inputs), place, engine_stream(of_all, places))
+
+
+def _begins_input(inner: Cursor, at: int) -> bool:
+    """Return whether ``name AS`` stands at the beginning or after a comma."""
+    tokens = inner.tokens
+    named = at + 1 < len(tokens) and is_word(tokens[at + 1], "AS")
+    return named and (at == inner.at or tokens[at - 1].token_type is TokenType.COMMA)
+
+
+def _input(
+    cursor: Cursor, shared: Mapping[str, Any], of_all: Mapping[str, Position]
+) -> CreateStream:
+    place = cursor.place
+    name = cursor.name("a name")
+    cursor.expect("AS")
+    source = _call(cursor, _SOURCE)
+    schema = _schema(cursor) if cursor.opens() else None
+    given, places = _stream_words(cursor, _INPUT_WORDS)
+    beside = {word: value for word, value in shared.items() if word in _INPUT_WORDS}
+    places = {**{word: of_all[word] for word in beside}, **places}
+    return _created(cursor, place, (name, source, schema), {**beside, **given}, places)
+
+
+def _created(
+    cursor: Cursor,
+    place: Position,
+    sourced: tuple[str, ConnectorCall, str | None],
+    given: dict[str, Any],
+    places: dict[str, Position],
+) -> CreateStream:
     if "ON" not in given:
         cursor.fail(expected="ON and the column that progresses, such as ON ts")
     return CreateStream(
-        name,
-        source,
-        schema,
+        *sourced,
         given["ON"],
         given.get("BY", ()),
         given.get("DISORDER"),

@@ -269,6 +269,28 @@ class CreateStream:
 
 
 @dataclass(frozen=True)
+class CreateInputs:
+    """``CREATE STREAM name (one AS source (schema) ON ..., other AS ...) KEEP ...``.
+
+    A stream of an engine with several inputs. What is given after the parentheses for all of them
+    is a part of each; ``engine`` is what is kept of all together.
+    """
+
+    name: str
+    inputs: tuple[CreateStream, ...]
+    place: Position = field(compare=False)
+    engine: EngineStreamClause = field(default_factory=EngineStreamClause)
+
+    def __str__(self) -> str:
+        inputs = [
+            str(own).replace(f"CREATE STREAM {own.name} FROM ", f"{own.name} AS ", 1)
+            for own in self.inputs
+        ]
+        parts = [f"CREATE STREAM {self.name} ({', '.join(inputs)})", str(self.engine)]
+        return " ".join(filter(None, parts))
+
+
+@dataclass(frozen=True)
 class CreateTable:
     """``CREATE TABLE name FROM source (schema)``: stored data that is read when it is needed."""
 
@@ -377,6 +399,7 @@ class Select:
 
 Statement = (
     CreateStream
+    | CreateInputs
     | CreateTable
     | CreateQuery
     | CreateTrigger

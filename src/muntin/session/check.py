@@ -16,6 +16,7 @@ from muntin.parser.parse import parse
 from muntin.parser.statements import (
     AlterQuery,
     ConnectorCall,
+    CreateInputs,
     CreateQuery,
     CreateStream,
     CreateTable,
@@ -88,7 +89,7 @@ class Check:
             case CreateTrigger():
                 outputs = Outputs(self.session, self.folder, self.text, lambda *_: _nowhere)
                 outputs.trigger(statement)
-            case AlterQuery() | QueryCommand():
+            case AlterQuery() | QueryCommand() | CreateInputs():
                 raise for_an_engine(statement, self.text)
             case Explain(target=CreateQuery(query=query) as created):
                 check_no_engine_words(created, self.text)

@@ -12,6 +12,7 @@ from muntin.parser.parse import parse
 from muntin.parser.statements import (
     AlterQuery,
     ConnectorCall,
+    CreateInputs,
     CreateQuery,
     CreateStream,
     CreateTable,
@@ -92,7 +93,7 @@ class SqlSession:
                 return self._dropped(statement, text)
             case CreateStream() | CreateTable() | CreateQuery() | CreateTrigger():
                 return self._lines("done", [self.declare(statement, text)])
-            case AlterQuery() | QueryCommand():
+            case AlterQuery() | QueryCommand() | CreateInputs():
                 raise for_an_engine(statement, text)
 
     def declare(self, declared: Declared, text: str) -> str:

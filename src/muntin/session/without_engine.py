@@ -7,7 +7,13 @@ from types import MappingProxyType
 
 from muntin.parser.engine_statements import QueryCommand
 from muntin.parser.errors import Position, SqlError
-from muntin.parser.statements import AlterQuery, CreateQuery, CreateStream, Query
+from muntin.parser.statements import (
+    AlterQuery,
+    CreateInputs,
+    CreateQuery,
+    CreateStream,
+    Query,
+)
 from muntin.session.catalog import Declared
 
 _WHERE = "mt.Engine in Python, or muntin engine on the command line"
@@ -47,8 +53,12 @@ def check_no_past(query: Query) -> None:
         raise _refused("AS OF", query.text, query.as_of.place)
 
 
-def for_an_engine(statement: AlterQuery | QueryCommand, text: str) -> SqlError:
-    """Return the error of a statement that is about a query of an engine."""
+def for_an_engine(statement: AlterQuery | QueryCommand | CreateInputs, text: str) -> SqlError:
+    """Return the error of a statement that is about a query or a stream of an engine."""
+    if isinstance(statement, CreateInputs):
+        problem = "several inputs of a stream are for an engine, and there is no engine here"
+        expected = f"a stream of its own for each, which queries join; or {_WHERE}"
+        return SqlError(problem, text, statement.place, expected=expected)
     word = "ALTER" if isinstance(statement, AlterQuery) else statement.command
     return _refused(word, text, statement.place)
 

@@ -37,6 +37,9 @@ def check_answer(
     if planned.finish is not None:
         reason = f"Spark evaluates its select list, because {planned.why_spark}; it can be eager"
         raise ArgumentError("answer", answer, reason)
+    if mode == "lazy" and planned.program.prepared:
+        reason = "kept rows lack what Spark prepares for it; it can be eager or partial"
+        raise ArgumentError("answer", answer, reason)
     if into is not None:
         raise ArgumentError("answer", answer, "a sink gets answers when they are made: eager")
     if mode == "partial" and start != "now":

@@ -209,6 +209,11 @@ class EngineCosts:
                 f"query {name}, generation {record.generation} ({record.status})",
                 f"  over {record.stream}: {record.text}",
                 *(f"  runs as: {part.kind}{_with_others(part, name)}" for part in own),
+                *(
+                    [f"  prepared by Spark: {_prepared_of(planned)}"]
+                    if planned.program.prepared
+                    else []
+                ),
                 f"  select list: evaluated by {evaluated}",
                 f"  answers: {about_answers(record)}",
                 f"  cost: {in_words(stream.cost(record))}",
@@ -273,6 +278,11 @@ class EngineCosts:
 
     def _estimate(self, stream: EngineStream) -> int:
         return total_bytes(stream.planned_network(), stream.sizes)
+
+
+def _prepared_of(planned: PlannedQuery) -> str:
+    """Return what Spark prepares for a query, for people."""
+    return ", ".join(sorted({str(column.expression) for column in planned.program.prepared}))
 
 
 def _part_of(parts: list[RunningPart], query: str) -> str:

@@ -8,6 +8,7 @@ unusual is planned in full.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -24,6 +25,7 @@ from muntin.parser.query import check_continuous
 from muntin.parser.statements import Query, Windowing
 from muntin.planner.aggregates import replaced
 from muntin.planner.relations import Columns
+from muntin.planner.translate import tables_of
 from muntin.spark.api.stream import Stream
 from muntin.spark.plan.worker_program import carried_schema, condition_of, zone_of
 from muntin.specs.axis import Axis, Domain
@@ -39,11 +41,15 @@ _WITH_DECIMALS = (Domain.DECIMAL, Domain.DOUBLE)
 
 @dataclass
 class SimilarQueries:
-    """Plans the queries of one stream, and remembers their shapes."""
+    """Plans the queries of one stream, and remembers their shapes.
 
-    name: str
-    stream: Stream
+    ``inputs`` are those of the stream, by name, and ``axis`` is theirs. ``beyond`` are the same
+    inputs with all columns of their sources, if Spark may prepare what workers cannot evaluate.
+    """
+
+    inputs: Mapping[str, Stream]
     axis: Axis
+    beyond: Mapping[str, Stream] | None = None
     _shapes: dict[str, PlannedQuery] = field(default_factory=dict)
 
     def plan(self, text: str) -> PlannedQuery:
@@ -61,8 +67,10 @@ class SimilarQueries:
                 return self._like(query, known)
             except (ArgumentError, CannotEvaluate):
                 pass  # planned in full, it is refused with the place of the mistake
-        planned = plan_parsed(query, {self.name: (self.stream, self.axis)})
-        if shape is not None and planned.finish is None and self._usual(planned.program, query):
+        declared = {name: (stream, self.axis) for name, stream in self.inputs.items()}
+        planned = plan_parsed(query, declared, self.beyond)
+        usual = planned.finish is None and not planned.program.prepared
+        if shape is not None and usual and self._usual(planned.program, query):
             self._remember(shape, planned)
         return planned
 
@@ -79,7 +87,9 @@ class SimilarQueries:
             return None
         rest = tree.copy()
         rest.set("where", None)
-        return repr((zone_of(self.stream), written(rest), clauses))
+        if len({name.casefold() for name in tables_of(query)}) != 1:
+            return None
+        return repr((zone_of(next(iter(self.inputs.values()))), written(rest), clauses))
 
     def _usual(self, program: QueryProgram, query: Query) -> bool:
         """Return True if the windows of a program can be replaced by others."""
@@ -100,26 +110,28 @@ class SimilarQueries:
         """Return the plan of a query that has the shape of another."""
         program = known.program
         inputs = (replace(program.inputs[0], predicate=None),)
-        carried = carried_schema(self.stream)
+        stream = tuple(self.inputs.values())[program.inputs[0].of]
+        carried = carried_schema(stream)
         if (where := query.tree.args.get("where")) is not None:
             table = query.tree.args["from_"].this
             columns = Columns(table.alias_or_name, carried.names)
             text = written(replaced(where.this, columns.bare))
             text = f"({text})" if query.windowings else text
-            predicate = condition_of(text, carried, zone_of(self.stream))
+            predicate = condition_of(text, carried, zone_of(stream))
             inputs = (replace(inputs[0], predicate=predicate),)
         program = replace(program, inputs=inputs)
         for clause in query.windowings.values():
-            program = replace(program, operator=self._windows(clause, program.operator))
+            operator = self._windows(clause, stream, program.operator)
+            program = replace(program, operator=operator)
         return replace(known, text=query.text, program=program)
 
-    def _windows(self, clause: Windowing, operator: Operator | None) -> Operator:
+    def _windows(self, clause: Windowing, stream: Stream, operator: Operator | None) -> Operator:
         """Return the operator of another query with the windows of a clause."""
         assert isinstance(operator, WindowOperator)  # else the shape is not remembered
         given = clause.arguments
         lengths = [given[name] for name in _LENGTHS[clause.method]]
-        window = Window(lengths[0], lengths[-1], self.stream.on, given.get("origin"))
-        disorder = self.stream.disorder
+        window = Window(lengths[0], lengths[-1], stream.on, given.get("origin"))
+        disorder = stream.disorder
         slack = () if disorder is None else disorder.lengths
         typed = WindowOperatorInputs(
             axis=operator.axis,

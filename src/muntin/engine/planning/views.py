@@ -38,6 +38,11 @@ def view_of(record: QueryRecord) -> ViewRows:
             f"{record.stream} itself, or let {record.name} write INTO files that another stream "
             "reads"
         )
+    if program.prepared:
+        raise EngineError(
+            f"Spark prepares columns for {record.name}, and views are evaluated by workers; read "
+            f"the stream {record.stream} itself"
+        )
     return ViewRows(program.answers.columns, program.inputs[0].predicate, program.view)
 
 
@@ -60,7 +65,7 @@ def view_stream(name: str, view: ViewRows, stream: Stream) -> Stream:
 
 def reader_planner(name: str, view: ViewRows, stream: Stream, axis: Axis) -> SimilarQueries:
     """Return what plans the readers of a view; it remembers their shapes."""
-    return SimilarQueries(name, view_stream(name, view, stream), axis)
+    return SimilarQueries({name: view_stream(name, view, stream)}, axis)
 
 
 def plan_reader(query: Query, view: ViewRows, planner: SimilarQueries) -> PlannedQuery:
@@ -69,7 +74,7 @@ def plan_reader(query: Query, view: ViewRows, planner: SimilarQueries) -> Planne
     if planned.finish is not None:
         raise EngineError(
             f"Spark evaluates the select list of this query, because {planned.why_spark}; a query "
-            f"that reads another one, {planner.name}, is evaluated without Spark"
+            f"that reads another one, {next(iter(planner.inputs))}, is evaluated without Spark"
         )
     return replace(planned, program=replace(planned.program, view=view))
 

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from muntin.expressions.arrow_columns import ArrowColumns
 from muntin.expressions.predicate_sets import PredicateSets
 from muntin.kernels.arrays import Mask
-from muntin.kernels.ticks import to_ticks, valid_ticks
+from muntin.kernels.ticks import valid_ticks
 from muntin.operators.progress.progress import ObservedRows, Punctuator
 from muntin.operators.protocol import (
     Changes,
@@ -66,11 +66,29 @@ class Seed:
 
 @dataclass(frozen=True)
 class StreamRule:
-    """How a stream progresses: its axis, and what its punctuator reads of the rows."""
+    """How a stream progresses: its axis, and what its punctuator reads of the rows.
+
+    A stream with several inputs has the rules of the ``others`` after that of its first input. They
+    all have one axis.
+    """
 
     axis: Axis
     columns: ArrowColumns
     punctuator: Punctuator
+    others: tuple[StreamRule, ...] = ()
+
+    @property
+    def inputs(self) -> tuple[StreamRule, ...]:
+        """The rule of each input."""
+        return (self, *self.others)
+
+
+@dataclass(frozen=True)
+class InputProgress:
+    """How far an input of the stream is: its punctuation, and its largest tick before the step."""
+
+    punctuation: Punctuation
+    largest_before: int | None
 
 
 @dataclass(frozen=True)
@@ -108,8 +126,9 @@ class NetworkStep:
 
 @dataclass(frozen=True)
 class RowReaders:
-    """The queries that read the same rows: those of the stream, or of one view."""
+    """The queries that read the same rows: those of an input of the stream, or of one view."""
 
+    of: int
     view: ViewRows | None
     filters: RowFilters
     groups: tuple[QueryGroup, ...]
@@ -118,7 +137,7 @@ class RowReaders:
     def predicates(self) -> PredicateSets:
         """The predicates of queries that have a group of their own."""
         singles = [group.program for group in self.groups if isinstance(group, SingleQuery)]
-        return input_predicates(singles)
+        return input_predicates(singles, self.of)
 
     @property
     def members(self) -> list[int]:
@@ -168,32 +187,40 @@ class QueryNetwork:
         return {group.name: group for group in groups}
 
     @cached_property
-    def _readers(self) -> list[RowReaders]:
-        """The queries by the rows that they read."""
-        views = {repr(program.view): program.view for program in self.by_member.values()}
+    def _readers(self) -> Sequence[Sequence[RowReaders]]:
+        """The queries by the rows that they read, for each input of the stream."""
+        return [self._readers_of(of) for of in range(len(self.rule.inputs))]
+
+    def _readers_of(self, of: int) -> list[RowReaders]:
+        """Return the queries that read an input of the stream, or views of it."""
+        reading = [program for program in self.by_member.values() if of in program.reads]
+        views = {repr(program.view): program.view for program in reading}
         places = {key: place for place, key in enumerate(views)}
         chosen: list[list[QueryProgram]] = [[] for _ in views]
         groups: list[list[QueryGroup]] = [[] for _ in views]
         for program in self.filters.programs:
-            chosen[places[repr(program.view)]].append(program)
+            if of in program.reads:
+                chosen[places[repr(program.view)]].append(program)
         for group in self.groups.values():
-            groups[places[repr(self.by_member[group.members[0]].view)]].append(group)
+            if of in {own.of for own in group.inputs}:
+                groups[places[repr(self.by_member[group.members[0]].view)]].append(group)
         return [
-            RowReaders(view, RowFilters(tuple(own_chosen)), tuple(own_groups))
+            RowReaders(of, view, RowFilters(tuple(own_chosen)), tuple(own_groups))
             for view, own_chosen, own_groups in zip(views.values(), chosen, groups, strict=True)
         ]
 
-    def route(self, rows: pa.Table, meter: Meter = NO_METER) -> RoutedRows:
-        """Map side: hand rows to every query that wants them."""
+    def route(self, rows: pa.Table, of: int = 0, meter: Meter = NO_METER) -> RoutedRows:
+        """Map side: hand rows of an input of the stream to every query that wants them."""
+        rule = self.rule.inputs[of]
         with meter.work(READING):
-            ruled = self.rule.columns.evaluate(rows)
-            observed = self.rule.punctuator.observe(ruled)
+            ruled = rule.columns.evaluate(rows)
+            observed = rule.punctuator.observe(ruled)
             ticks = valid_ticks(observed.rows["on"], self.rule.axis)
             progress = int(ticks.max()) if len(ticks) else None
         parts: list[tuple[str, RoutedInput]] = []
         failed: dict[int, str] = {}
         answers: list[pa.Table] = []
-        for readers in self._readers:
+        for readers in self._readers[of]:
             try:
                 read = rows if readers.view is None else readers.view.rows(rows)
                 with meter.work(CHOSEN_ROWS):
@@ -208,7 +235,7 @@ class QueryNetwork:
             for group in readers.groups:
                 try:
                     with meter.work(group.name):
-                        parts += [(group.name, routed) for routed in group.route(read, wanted)]
+                        parts += [(group.name, routed) for routed in group.route(read, wanted, of)]
                 except Exception as error:  # whatever a query raises stops that query only
                     failed |= dict.fromkeys(group.members, failure(error))
         return RoutedRows(observed, progress, parts, answers, failed)
@@ -224,6 +251,7 @@ class QueryNetwork:
         seeds: Seeds | None = None,
         chosen: Sequence[pa.Table] = (),
         micro_batch: int = 0,
+        others: Sequence[InputProgress] = (),
         meter: Meter = NO_METER,
     ) -> NetworkStep:
         """Run every group with what has arrived for each of its inputs in a shard.
@@ -231,17 +259,18 @@ class QueryNetwork:
         Args:
             state: The state of the shard.
             arrived: The partial tables of each group's inputs, by the name of the group.
-            punctuation: The punctuation of the stream.
+            punctuation: The punctuation of the stream, or of its first input.
             largest_before: The largest tick of the stream before this micro-batch.
             shard: The number of the shard.
             shards: How many shards there are.
             seeds: Returns the states with which queries begin that are filled from history.
             chosen: Chosen rows that have arrived in the shard, with the member of each.
             micro_batch: The number of the micro-batch.
+            others: How far the other inputs of the stream are.
             meter: Measures how long the groups work.
         """
-        now = Birth(punctuation.before, largest_before)
-        births, planted, changes = self._births(state, now, seeds)
+        progress = (InputProgress(punctuation, largest_before), *others)
+        births, planted, changes = self._births(state, progress, seeds)
         changes |= self._forgotten(state)
         answers: dict[int, pa.Table] = {}
         counts: dict[int, Sequence[RowCounts]] = {}
@@ -252,7 +281,7 @@ class QueryNetwork:
             batches = [
                 InputBatch(
                     arrived.get((group.name, source), ()),
-                    punctuation,
+                    progress[own.of].punctuation,
                     counted=not own.everywhere or shard == 0,
                 )
                 for source, own in enumerate(group.inputs)
@@ -267,7 +296,7 @@ class QueryNetwork:
             for member, answer in step.answers.items():
                 counts[member] = answer.counts
                 try:
-                    answers |= self._answered(member, answer.results, births[member], punctuation)
+                    answers |= self._answered(member, answer.results, births[member], progress)
                 except Exception as error:
                     failed[member] = failure(error)
             changes |= {} if within is None else within.chunks
@@ -327,14 +356,17 @@ class QueryNetwork:
         return replace(step, answers=answers, changes=changes, chosen=chosen, made=made)
 
     def _births(
-        self, state: State, now: Birth, seeds: Seeds | None
+        self, state: State, progress: Sequence[InputProgress], seeds: Seeds | None
     ) -> tuple[dict[int, Birth], dict[str, MemoryState], Changes]:
         """Return when each member began, states of history, and the changes that remember it."""
         known: dict[int, Birth] = {}
         for bucket in state.buckets(BIRTHS):
             for row in state.read(BIRTHS, bucket).to_pylist():
                 known[row["member"]] = Birth(row["punctuation"], row["largest"])
-        births = {member: known.get(member, now) for member in self.by_member}
+        births = {
+            member: known.get(member) or _born([progress[of] for of in program.reads])
+            for member, program in self.by_member.items()
+        }
         planted = {}
         for group in self.groups.values():
             for member in group.members:
@@ -359,13 +391,13 @@ class QueryNetwork:
         return forget(state, *gone)
 
     def _answered(
-        self, member: int, results: pa.Table, birth: Birth, punctuation: Punctuation
+        self, member: int, results: pa.Table, birth: Birth, progress: Sequence[InputProgress]
     ) -> dict[int, pa.Table]:
         """Return the answers that are made of results, if there are any."""
         program = self.by_member[member]
         if not results.num_rows or program.paused:
             return {}
-        complete = self._complete(program, results, birth, punctuation)
+        complete = self._complete(program, results, birth, progress)
         if COMPLETE in results.column_names:
             place = results.schema.get_field_index(COMPLETE)
             complete = pc.and_(results[COMPLETE], complete)
@@ -376,7 +408,11 @@ class QueryNetwork:
         return {member: answers} if answers.num_rows else {}
 
     def _complete(
-        self, program: QueryProgram, results: pa.Table, birth: Birth, punctuation: Punctuation
+        self,
+        program: QueryProgram,
+        results: pa.Table,
+        birth: Birth,
+        progress: Sequence[InputProgress],
     ) -> pa.Array:
         """Return whether each result has all rows of its extent.
 
@@ -385,15 +421,23 @@ class QueryNetwork:
         complete: Mask = np.ones(results.num_rows, np.bool_)
         if program.extent is None:
             return pa.array(complete)
-        start, end = program.extent
+        start, end = program.reach.ticks(program.extent, results, self.rule.axis)
         if birth.largest is not None:
-            complete &= self._ticks(results, start) > birth.largest
-        if punctuation.ended and punctuation.largest is not None:
-            complete &= self._ticks(results, end) <= punctuation.largest
+            complete &= start > birth.largest
+        read = [progress[of].punctuation for of in program.reads]
+        largest = [own.largest for own in read if own.largest is not None]
+        if largest and all(own.ended for own in read):
+            complete &= end <= max(largest)
         return pa.array(complete)
 
-    def _ticks(self, results: pa.Table, name: str) -> np.ndarray:
-        return to_ticks(results[name].combine_chunks(), self.rule.axis).tick
+
+def _born(inputs: Sequence[InputProgress]) -> Birth:
+    """Return that a member begins now which reads some inputs of the stream."""
+    before = [own.punctuation.before for own in inputs]
+    largest = [own.largest_before for own in inputs if own.largest_before is not None]
+    # As far as all of its inputs are complete, and no farther than rows of any of them.
+    known = [tick for tick in before if tick is not None]
+    return Birth(min(known) if len(known) == len(before) else None, max(largest, default=None))
 
 
 def births_table(births: Mapping[int, Birth]) -> pa.Table:

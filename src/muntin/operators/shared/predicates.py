@@ -50,13 +50,14 @@ def _input_number(member: int, source: int) -> int:
     return member * _INPUTS + source
 
 
-def input_predicates(programs: Sequence[QueryProgram]) -> PredicateSets:
-    """Return the predicates of all inputs of queries, as :class:`WantedSets` reads them."""
+def input_predicates(programs: Sequence[QueryProgram], of: int = 0) -> PredicateSets:
+    """Return the predicates of queries on an input of the stream, as WantedSets reads them."""
     return PredicateSets.of(
         [
             (_input_number(program.member, source), own.predicate)
             for program in programs
             for source, own in enumerate(program.inputs)
+            if own.of == of
         ]
     )
 

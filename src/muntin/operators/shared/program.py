@@ -15,6 +15,8 @@ from muntin.expressions.arrow_columns import ArrowColumns
 from muntin.expressions.row_expression import RowExpression
 from muntin.operators.protocol import Operator
 from muntin.operators.shared.asking.newest import NewestOf
+from muntin.operators.shared.extent_reach import ExtentReach
+from muntin.operators.shared.prepared_column import PreparedColumn
 from muntin.operators.shared.view_rows import ViewRows
 
 #: The column of every answer that is false where rows of its extent may be missing.
@@ -74,12 +76,13 @@ class ProgramInput:
     """One input of a query: the rows that it takes, and what travels of them.
 
     ``predicate`` is None if it takes every row. Rows go to the shards of their keys or, if
-    ``everywhere``, to every shard.
+    ``everywhere``, to every shard. ``of`` is the number of the stream's input that the rows are of.
     """
 
     columns: ArrowColumns
     predicate: RowExpression | None = None
     everywhere: bool = False
+    of: int = 0
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,7 @@ class QueryProgram:
         operator: What is computed; None if the query only chooses rows.
         answers: The columns of answers; None if Spark evaluates them where answers are committed.
         extent: The operator's columns with the bounds of an answer along ``on``, if it has them.
+        reach: How far rows beyond these bounds count.
         keyed: Whether results are made for each key of the stream, which may have a punctuation of
             its own.
         paused: Whether answers are not made, while the state goes on.
@@ -102,6 +106,8 @@ class QueryProgram:
         asked: The last command that asked for the answer, if answers are kept until then.
         tap: What is copied, if this is no query but a tap.
         view: The view whose rows the query reads; None if it reads those of the stream.
+        prepared: The columns that Spark prepares for it, beside those that the stream carries.
+        restart: Whether the stream was restarted to prepare them.
     """
 
     member: int
@@ -109,6 +115,7 @@ class QueryProgram:
     operator: Operator | None
     answers: AnswerColumns | None
     extent: tuple[str, str] | None = None
+    reach: ExtentReach = field(default_factory=ExtentReach)
     keyed: bool = False
     paused: bool = False
     seed: str | None = None
@@ -118,6 +125,13 @@ class QueryProgram:
     asked: int = 0
     tap: Tap | None = None
     view: ViewRows | None = None
+    prepared: tuple[PreparedColumn, ...] = ()
+    restart: bool = False
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        """The inputs of the stream whose rows the query takes, each once."""
+        return tuple(sorted({own.of for own in self.inputs}))
 
     def numbered(self, member: int) -> QueryProgram:
         """Return the same program as another member."""

@@ -56,11 +56,12 @@ def failure(error: Exception) -> str:
 class GroupInput:
     """How one input of a group travels: by which keys, or to every shard.
 
-    Without keys all rows go to one shard.
+    Without keys all rows go to one shard. ``of`` is the number of the stream's input that it reads.
     """
 
     shard_keys: tuple[str, ...]
     everywhere: bool = False
+    of: int = 0
 
 
 @dataclass(frozen=True)
@@ -90,8 +91,8 @@ class QueryGroup(Protocol):
     def inputs(self) -> Sequence[GroupInput]:
         """How each input travels."""
 
-    def route(self, rows: pa.Table, wanted: WantedRows) -> Sequence[RoutedInput]:
-        """Map side: prepare the rows that members want, from the columns that the stream carries.
+    def route(self, rows: pa.Table, wanted: WantedRows, of: int = 0) -> Sequence[RoutedInput]:
+        """Map side: prepare the rows that members want of an input of the stream, as it has them.
 
         What raises here stops the members of the group; others go on.
         """

@@ -43,12 +43,13 @@ class SingleQuery:
     def inputs(self) -> Sequence[GroupInput]:
         keys = self.operator.shard_keys
         return [
-            GroupInput(tuple(names), own.everywhere)
+            GroupInput(tuple(names), own.everywhere, own.of)
             for names, own in zip(keys, self.program.inputs, strict=True)
         ]
 
-    def route(self, rows: pa.Table, wanted: WantedRows) -> Sequence[RoutedInput]:
-        return [self._routed(rows, wanted, source) for source in range(len(self.inputs))]
+    def route(self, rows: pa.Table, wanted: WantedRows, of: int = 0) -> Sequence[RoutedInput]:
+        reading = [source for source, own in enumerate(self.inputs) if own.of == of]
+        return [self._routed(rows, wanted, source) for source in reading]
 
     def _routed(self, rows: pa.Table, wanted: WantedRows, source: int) -> RoutedInput:
         mask = wanted.of(self.program.member, source)

@@ -51,9 +51,12 @@ def sharing_key(program: QueryProgram) -> str:
     """Return a text that is equal for queries that can be in one group."""
     operator = _operator(program)
     keys = [part for name, part in program.inputs[0].columns.columns if name.startswith("k")]
-    key = (keys, operator.keys, operator.axis, operator.bound_type, program.keyed)
+    parts = (keys, operator.keys, operator.axis, operator.bound_type, program.keyed)
+    of = program.inputs[0].of
+    # Without the number of the first input, as it was before streams had several.
+    own = (*parts, of) if of else parts
     # Readers of a view have rows of their own; other groups keep the names that they had.
-    return repr(key) if program.view is None else repr((key, program.view))
+    return repr(own) if program.view is None else repr((own, program.view))
 
 
 def _operator(program: QueryProgram) -> WindowOperator:
@@ -78,7 +81,7 @@ class WindowGroup:
 
     @cached_property
     def inputs(self) -> Sequence[GroupInput]:
-        return [GroupInput(tuple(self.windows.shard_keys))]
+        return [GroupInput(tuple(self.windows.shard_keys), of=self.programs[0].inputs[0].of)]
 
     @cached_property
     def _slots(self) -> dict[str, tuple[Expression, pa.DataType]]:
@@ -133,7 +136,7 @@ class WindowGroup:
     def _predicates(self) -> PredicateSets:
         return member_predicates(self.programs)
 
-    def route(self, rows: pa.Table, wanted: WantedRows) -> Sequence[RoutedInput]:
+    def route(self, rows: pa.Table, wanted: WantedRows, of: int = 0) -> Sequence[RoutedInput]:
         sets = self._predicates.evaluate(rows)
         evaluated = self.columns.evaluate(rows)
         members = MemberSets(sets.offsets, sets.members)

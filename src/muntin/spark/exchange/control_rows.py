@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
@@ -30,24 +31,30 @@ from muntin.spark.exchange.shipping import shipped
 from muntin.specs.axis import Axis, Domain
 
 
-def announced(control: DataFrame, axis: Axis, route: ShardRoute) -> DataFrame:
-    """Return the messages of the control rows of an input."""
-    return control.mapInArrow(shipped(__name__, "announce", axis, route), MESSAGE)
+def announced(control: DataFrame, axis: Axis, *routes: ShardRoute) -> DataFrame:
+    """Return the messages of the control rows of an input, or of several that have the same."""
+    return control.mapInArrow(shipped(__name__, "announce", axis, routes), MESSAGE)
 
 
 def announce(
-    axis: Axis, route: ShardRoute, batches: Iterator[pa.RecordBatch]
+    axis: Axis, routes: Sequence[ShardRoute], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Turn control rows (``kind``, ``value``) of an input into messages to the shards.
+    """Turn control rows (``kind``, ``value``) of inputs into messages to the shards.
 
     A row that cannot be read is counted and otherwise ignored. It stays in its source, so a query
     that failed because of it would fail again at every restart.
     """
+    rows = [row for batch in batches for row in batch.to_pylist()]
+    for route in routes:
+        yield from _announced(axis, route.in_task(), rows)
+
+
+def _announced(
+    axis: Axis, route: ShardRoute, rows: Sequence[Mapping[str, Any]]
+) -> Iterator[pa.RecordBatch]:
     context, control = TaskContext.get(), control_of(route.source)
     task = 0 if context is None else context.partitionId()
-    route = route.in_task()
     labels = shard_labels(route.shards)
-    rows = (row for batch in batches for row in batch.to_pylist())
     for seq, row in enumerate(rows, 1):
         kind, value = row["kind"], row["value"]
         try:

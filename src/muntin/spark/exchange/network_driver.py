@@ -18,10 +18,17 @@ from pyspark.sql import DataFrame
 
 from muntin.errors import CheckpointError
 from muntin.kernels.hashing import shard_of
+from muntin.operators.progress.progress import Progress
 from muntin.operators.protocol import RowCounts
 from muntin.operators.shared.as_json import from_json
 from muntin.operators.shared.costs.meter import CHOSEN_ROWS
-from muntin.operators.shared.network import NetworkStep, QueryNetwork, RoutedRows, StreamRule
+from muntin.operators.shared.network import (
+    InputProgress,
+    NetworkStep,
+    QueryNetwork,
+    RoutedRows,
+    StreamRule,
+)
 from muntin.operators.shared.program import QueryProgram
 from muntin.operators.shared.query_group import GroupInput
 from muntin.spark.exchange.fingerprint import Fingerprint
@@ -104,21 +111,27 @@ COSTS = -3
 class NetworkTask:
     """Everything that tasks need to run the queries of a stream.
 
-    ``rule`` is the :class:`StreamRule` as JSON. ``shards`` is the number of shards, or
-    ``PER_PARTITION``. With ``keep`` the rows themselves are part of the output.
+    ``rule`` is the :class:`StreamRule` as JSON, and ``shard_keys`` are the keys of each input.
+    ``shards`` is the number of shards, or ``PER_PARTITION``. With ``keep`` the rows themselves are
+    part of the output.
     """
 
     rule: str
     versions: VersionFiles
-    shard_keys: tuple[str, ...]
+    shard_keys: tuple[tuple[str, ...], ...]
     shards: int
     fingerprint: Fingerprint
     keep: bool = False
 
     @property
-    def route(self) -> ShardRoute:
-        """How control rows and punctuation of keys go to the shards."""
-        return ShardRoute(0, self.shard_keys, _rule(self.rule).punctuator, self.shards)
+    def routes(self) -> Sequence[ShardRoute]:
+        """How control rows and punctuation of keys of each input go to the shards."""
+        return [
+            ShardRoute(number, keys, own.punctuator, self.shards)
+            for number, (keys, own) in enumerate(
+                zip(self.shard_keys, _rule(self.rule).inputs, strict=True)
+            )
+        ]
 
     def network_here(self) -> tuple[Pin, QueryNetwork]:
         """Return the network that is pinned to the micro-batch of this task."""
@@ -144,9 +157,9 @@ def _program(member: int, text: str) -> QueryProgram:
     return program.numbered(member)
 
 
-def routed(rows: InputRows, task: NetworkTask) -> DataFrame:
-    """Return the messages of the rows of a stream."""
-    return rows.df.mapInArrow(shipped(__name__, "route", task, rows.scan), MESSAGE)
+def routed(rows: InputRows, task: NetworkTask, of: int = 0) -> DataFrame:
+    """Return the messages of the rows of an input of a stream."""
+    return rows.df.mapInArrow(shipped(__name__, "route", task, rows.scan, of), MESSAGE)
 
 
 def run(messages: DataFrame, task: NetworkTask) -> DataFrame:
@@ -160,13 +173,13 @@ def run(messages: DataFrame, task: NetworkTask) -> DataFrame:
 
 
 def route(
-    task: NetworkTask, scan: ArrowScan | None, batches: Iterator[pa.RecordBatch]
+    task: NetworkTask, scan: ArrowScan | None, of: int, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Map side: turn the rows of a task into messages to the shards."""
+    """Map side: turn the rows of a task, all of one input, into messages to the shards."""
     sender: _NetworkSender | None = None
     for rows in gathered(tables_of(scan, batches)):
         if sender is None:
-            sender = _NetworkSender(task, *task.network_here())
+            sender = _NetworkSender(task, of, *task.network_here())
         yield from sender.take(rows)
     if sender is not None:
         yield from sender.finish()
@@ -175,9 +188,9 @@ def route(
 class _NetworkSender:
     """Collects what the queries make of the rows of a task, by shard."""
 
-    def __init__(self, task: NetworkTask, pin: Pin, network: QueryNetwork) -> None:
+    def __init__(self, task: NetworkTask, of: int, pin: Pin, network: QueryNetwork) -> None:
         self.network, self.pin = network, pin
-        self.route = task.route.in_task()
+        self.route = task.routes[of].in_task()
         self.labels = shard_labels(self.route.shards)
         self.task, self.seq = task_here(), 0
         self.keep = task.keep
@@ -190,7 +203,7 @@ class _NetworkSender:
         self.bytes = 0
 
     def take(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
-        routed = self.network.route(rows, self.meter)
+        routed = self.network.route(rows, self.route.source, self.meter)
         self.rows += rows.num_rows
         self.progress = max(
             (tick for tick in (self.progress, routed.progress) if tick is not None), default=None
@@ -198,7 +211,7 @@ class _NetworkSender:
         yield from self._observed(routed)
         self._keep_partials(routed)
         if self.keep:
-            self._part(self.task % len(self.labels), KEPT, rows)
+            self._part(self.task % len(self.labels), KEPT, rows, source=self.route.source)
         for answer in routed.answers:
             size = self._part(self.task % len(self.labels), "answer", answer)
             self.meter.sent(CHOSEN_ROWS, answer.num_rows, size)
@@ -277,7 +290,7 @@ class _NetworkSender:
         self, shard: int, kind: str, *, n: int = 0, payload: bytes | None = None
     ) -> Message:
         self.seq += 1
-        place = (self.labels[shard], 0, self.task, self.seq)
+        place = (self.labels[shard], self.route.source, self.task, self.seq)
         return Message(*place, kind, self.progress, n, payload)
 
 
@@ -311,30 +324,39 @@ def run_shard(
     state = ShardState(head, chunks, task.fingerprint.of_shards(shards))
     messages = in_order(messages_of(shard, frames))
     pin, network = task.network_here()
-    arrived = _Arrived.of(messages)
+    arrived = _Arrived.of(messages, len(task.shard_keys))
     _check_versions(pin, arrived.versions, state)
-    before = state.head.progress_of(0)
-    advanced = advanced_shard(task.route, state, before, messages)
+    before = [state.head.progress_of(route.source) for route in task.routes]
+    advanced = [
+        advanced_shard(route, state, own, messages)
+        for route, own in zip(task.routes, before, strict=True)
+    ]
+    first, *others = [
+        InputProgress(own.punctuation, old.largest)
+        for own, old in zip(advanced, before, strict=True)
+    ]
     number = shard_labels(shards).index(shard)
     meter = PartMeter()
     step = network.step(
         state,
         arrived.partials,
-        advanced.punctuation,
-        before.largest,
+        first.punctuation,
+        first.largest_before,
         number,
         shards,
         lambda name: read_seed(task.versions.folder, name, number, shards),
         arrived.answers,
         batch_here(),
+        others,
         meter,
     )
-    changes = {**step.changes, **scoped_to(state, 0).named(dict(advanced.changes))}
+    changes = dict(step.changes)
+    for route, own in zip(task.routes, advanced, strict=True):
+        changes |= scoped_to(state, route.source).named(dict(own.changes))
     if list(state.buckets(_VERSION)) != [pin.version]:
         changes |= {(_VERSION, old): None for old in state.buckets(_VERSION)}
         changes[_VERSION, pin.version] = pa.table({})
-    state.write(changes, [advanced.progress], {})
-    after = advanced.progress
+    state.write(changes, [own.progress for own in advanced], {})
     report = _report(step, arrived)
     kept = bytes_by_part(state.head.sizes)
     costs = pa.concat_tables([*arrived.costs, meter.table(number, kept)])
@@ -344,19 +366,35 @@ def run_shard(
             "member": STREAM,
             "used": arrived.read,
             "rows": pin.version,
-            "largest": after.largest,
-            "reached": after.reached,
-            "ended": after.ended,
-            "before": before.reached,
-            "largest_before": before.largest,
-            "over": before.ended,
             "shards": shards,
+            **_of_stream(before, [own.progress for own in advanced]),
         }
     )
     payload = encode(pa.Table.from_pylist(report, schema=REPORT), TRAVELLING)
     tagged = [(ANSWERS, payload, None), *((KEPT, rows, place) for place, rows in arrived.kept)]
     columns = dict(zip(("tag", "payload", "counts"), zip(*tagged, strict=True), strict=True))
     yield pd.DataFrame(columns, dtype=object)
+
+
+def _of_stream(before: Sequence[Progress], after: Sequence[Progress]) -> dict[str, object]:
+    """Return how far the stream is: as far as all of its inputs are complete."""
+    return {
+        "largest": _largest(after),
+        "reached": _reached(after),
+        "ended": all(own.ended for own in after),
+        "before": _reached(before),
+        "largest_before": _largest(before),
+        "over": all(own.ended for own in before),
+    }
+
+
+def _largest(inputs: Sequence[Progress]) -> int | None:
+    return max((own.largest for own in inputs if own.largest is not None), default=None)
+
+
+def _reached(inputs: Sequence[Progress]) -> int | None:
+    reached = [own.reached for own in inputs if own.reached is not None]
+    return min(reached) if len(reached) == len(inputs) else None
 
 
 def _check_versions(pin: Pin, sent: set[int], state: ShardState) -> None:
@@ -385,9 +423,9 @@ class _Arrived:
     read: int = 0
 
     @classmethod
-    def of(cls, messages: Sequence[Message]) -> _Arrived:
+    def of(cls, messages: Sequence[Message], inputs: int) -> _Arrived:
         arrived = cls()
-        for message in of_input(messages, 0):
+        for message in (m for number in range(inputs) for m in of_input(messages, number)):
             if message.kind == NETWORK:
                 arrived.versions.add(message.n)
                 place = f"{message.task:08d}-{message.seq:08d}"

@@ -30,8 +30,11 @@ _ENDING = (Window, RowWindow, TupleWindow, SlideOnWindow, Session)
 
 def state_of(plan: PlanParts) -> StateProfile:
     """Return what a plan keeps; a batch keeps nothing."""
-    if not plan.is_streaming:
-        return BATCH
+    return state_on_streams(plan) if plan.is_streaming else BATCH
+
+
+def state_on_streams(plan: PlanParts) -> StateProfile:
+    """Return what a plan keeps if its inputs are streams."""
     match plan:
         case TableFillPlan(filled=filled):
             return state_of(filled)

@@ -301,7 +301,7 @@ class FillPlan(PlanParts):
     def check_streams(self) -> None:
         if self.plain.is_streaming:
             self.plain.check_streams()
-            self._check_longest()
+            self.check_longest()
         tables = [source for source in self.sources if not source.source.df.isStreaming]
         if tables and self.stored:
             raise ArgumentError(
@@ -313,7 +313,7 @@ class FillPlan(PlanParts):
             for source in self.sources:
                 source.source.check_other("fills")
 
-    def _check_longest(self) -> None:
+    def check_longest(self) -> None:
         """Raise if only the longest frame of a stream is filled: all rows would be kept for it."""
         if getattr(self.plain.spec, "longest", False):
             raise ArgumentError(

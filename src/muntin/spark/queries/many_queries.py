@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 from pyspark.sql.utils import is_remote
 
 from muntin.errors import EngineError
-from muntin.expressions.spark_expressions import Name
+from muntin.expressions.spark_expressions import Expression, Name, Native, Travelling
 from muntin.operators.shared.as_json import to_json
 from muntin.operators.shared.network import StreamRule
+from muntin.operators.shared.prepared_column import PreparedColumn
 from muntin.spark.api.control import control
 from muntin.spark.api.stream import Stream
-from muntin.spark.columns import dataframe, named
+from muntin.spark.columns import column, dataframe, to_spark
 from muntin.spark.exchange.control_rows import announced
 from muntin.spark.exchange.fingerprint import Fingerprint
 from muntin.spark.exchange.messages import decode
@@ -30,8 +32,8 @@ from muntin.spark.plan.inputs import TypedInput
 from muntin.spark.plan.second_input import shared_axis
 from muntin.spark.plan.worker_program import rule_columns
 from muntin.spark.requirements import setting
-from muntin.spark.scan.choose import input_rows
-from muntin.spark.scan.worker_rows import WorkerRows
+from muntin.spark.scan.choose import InputRows, input_rows
+from muntin.spark.scan.worker_rows import CarriedRows
 from muntin.specs.axis import Axis
 from muntin.specs.lengths import Length
 
@@ -43,64 +45,59 @@ Finish = Callable[[DataFrame], DataFrame]
 
 @dataclass(frozen=True, eq=False)
 class RuledInput(TypedInput):
-    """The rows of a stream as its punctuator reads them; ``lengths`` must fit on its axis."""
+    """The rows of an input of a stream as its punctuator reads them.
+
+    ``lengths`` must fit on the axis that all ``inputs`` share.
+    """
 
     lengths: tuple[Length, ...] = ()
+    inputs: tuple[Stream, ...] = ()
 
     @cached_property
     def axis(self) -> Axis:
-        return shared_axis([self.source], self.lengths)
+        return shared_axis(self.inputs, self.lengths)
 
 
 @dataclass(frozen=True, eq=False)
-class NetworkStream:
-    """A stream whose rows go to many queries.
+class NetworkInput:
+    """An input of a stream: its rows as they were declared, and the columns that queries read.
 
-    Args:
-        source: The stream as it was declared.
-        carried: The columns that queries can read.
-        lengths: Lengths along ``on`` that must be whole numbers of ticks, such as the grain.
-        keep: Whether rows are kept.
+    ``number`` is its place among the inputs.
     """
 
     source: Stream
     carried: tuple[str, ...]
-    lengths: tuple[Length, ...] = ()
-    keep: bool = False
+    name: str = ""
+    number: int = 0
 
     @cached_property
     def planning(self) -> Stream:
-        """The stream over an empty table with the carried columns, to plan queries on."""
+        """The input over an empty table with the carried columns, to plan queries on."""
         fields = [self.source.df.schema[name] for name in self.carried]
         empty = self.source.df.sparkSession.createDataFrame([], StructType(fields))
-        return replace(self.source, df=empty, files=WorkerRows(empty), control=None, clock=False)
+        rows = CarriedRows(empty, number=self.number)
+        return replace(self.source, df=empty, files=rows, control=None, clock=False)
 
     @cached_property
-    def ruled(self) -> RuledInput:
-        return RuledInput(self.planning, self.lengths)
+    def planning_beyond(self) -> Stream:
+        """The input over an empty table with all columns of its source."""
+        return replace(self, carried=tuple(self.source.df.columns)).planning
 
     @property
-    def axis(self) -> Axis:
-        """The axis of the stream and of all queries over it."""
-        return self.ruled.axis
+    def shard_keys(self) -> tuple[str, ...]:
+        return tuple(f"k{place}" for place in range(len(self.source.by)))
 
-    @cached_property
-    def rule(self) -> str:
-        """How the stream progresses, as JSON."""
-        ruled = self.ruled
-        return to_json(StreamRule(ruled.axis, rule_columns(ruled), ruled.punctuator))
-
-    def check(self) -> None:
-        """Raise if the stream cannot be run."""
-        session = self.source.df.sparkSession
-        if not self.source.df.isStreaming:
-            raise EngineError(
-                "the engine runs streams, and this DataFrame is a batch; read it with "
-                "spark.readStream, or mt.parquet(..., streaming=True)"
-            )
-        if setting(session, "spark.sql.ansi.enabled", "true") != "true":
-            raise EngineError("queries of the engine follow ANSI SQL; set spark.sql.ansi.enabled")
-        self.source.check_run()
+    def rows(
+        self, prepared: Iterable[PreparedColumn] = (), empty: Container[PreparedColumn] = ()
+    ) -> InputRows:
+        """Return the carried columns and prepared ones, and who reads them: Spark, or workers."""
+        own = sorted((c for c in prepared if c.of == self.number), key=lambda c: c.name)
+        travelling: list[Travelling] = [(name, Name(name)) for name in self.carried]
+        travelling += [
+            (made.name, _null(made.type) if made in empty else made.expression) for made in own
+        ]
+        parts = [column(expression).alias(name) for name, expression in travelling]
+        return input_rows(self.source.scannable, self.source.df.select(*parts), travelling)
 
     @property
     def identity(self) -> Mapping[str, str]:
@@ -109,13 +106,91 @@ class NetworkStream:
         types = [
             f"{name} {source.df.schema[name].dataType.simpleString()}" for name in self.carried
         ]
-        disorder = source.disorder.state_kind if source.disorder else "told"
         return {
             "stream": f"on {source.on}; by {', '.join(source.by) or 'nothing'}",
             "columns": ", ".join(types),
-            "resolution": f"{self.axis.digits} decimals",
-            "disorder": disorder,
+            "disorder": source.disorder.state_kind if source.disorder else "told",
         }
+
+    def check(self) -> None:
+        """Raise if the rows cannot be run as a stream."""
+        if not self.source.df.isStreaming:
+            raise EngineError(
+                "the engine runs streams, and this DataFrame is a batch; read it with "
+                "spark.readStream, or mt.parquet(..., streaming=True)"
+            )
+        self.source.check_run()
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkStream:
+    """A stream whose rows go to many queries.
+
+    Args:
+        source: The stream as it was declared, or its first input.
+        carried: The columns that queries can read.
+        lengths: Lengths along ``on`` that must be whole numbers of ticks, such as the grain.
+        keep: Whether rows are kept.
+        name: The name by which queries read it.
+        others: Its other inputs, if it has several.
+    """
+
+    source: Stream
+    carried: tuple[str, ...]
+    lengths: tuple[Length, ...] = ()
+    keep: bool = False
+    name: str = ""
+    others: tuple[NetworkInput, ...] = ()
+
+    @cached_property
+    def inputs(self) -> tuple[NetworkInput, ...]:
+        """All inputs."""
+        return (NetworkInput(self.source, self.carried, self.name), *self.others)
+
+    @property
+    def planning(self) -> Stream:
+        """The first input over an empty table with the carried columns, to plan queries on."""
+        return self.inputs[0].planning
+
+    @cached_property
+    def ruled(self) -> tuple[RuledInput, ...]:
+        sources = tuple(own.planning for own in self.inputs)
+        return tuple(RuledInput(source, self.lengths, sources) for source in sources)
+
+    @property
+    def axis(self) -> Axis:
+        """The axis of the stream and of all queries over it."""
+        return self.ruled[0].axis
+
+    @cached_property
+    def rule(self) -> str:
+        """How the stream progresses, as JSON."""
+        first, *others = (
+            StreamRule(ruled.axis, rule_columns(ruled), ruled.punctuator) for ruled in self.ruled
+        )
+        return to_json(replace(first, others=tuple(others)))
+
+    def check(self) -> None:
+        """Raise if the stream cannot be run."""
+        for own in self.inputs:
+            own.check()
+        session = self.source.df.sparkSession
+        if setting(session, "spark.sql.ansi.enabled", "true") != "true":
+            raise EngineError("queries of the engine follow ANSI SQL; set spark.sql.ansi.enabled")
+
+    @property
+    def identity(self) -> Mapping[str, str]:
+        """Texts that must not change between two starts on one checkpoint."""
+        digits = {"resolution": f"{self.axis.digits} decimals"}
+        if not self.others:
+            return {**self.inputs[0].identity, **digits}
+        named_inputs = {"inputs": ", ".join(own.name for own in self.inputs)}
+        texts = {
+            f"{part} of {own.name}": text
+            for own in self.inputs
+            for part, text in own.identity.items()
+        }
+        return {**named_inputs, **texts, **digits}
 
     def start(
         self,
@@ -125,6 +200,8 @@ class NetworkStream:
         commit: Commit,
         name: str,
         trigger: Mapping[str, Any] | None = None,
+        prepared: Iterable[PreparedColumn] = (),
+        empty: Container[PreparedColumn] = (),
     ) -> StreamingQuery:
         """Start the streaming query.
 
@@ -135,23 +212,28 @@ class NetworkStream:
             commit: Commits a micro-batch.
             name: The name of the streaming query.
             trigger: The arguments of ``DataStreamWriter.trigger``.
+            prepared: The columns that Spark prepares for queries.
+            empty: Those of them that are NULL, because only queries that are dropped read them.
         """
-        source = self.source
-        shard_keys = tuple(f"k{place}" for place in range(len(source.by)))
+        shard_keys = tuple(own.shard_keys for own in self.inputs)
         fingerprint = Fingerprint(self.identity)
-        shards = source.shard_count
+        shards = self.source.shard_count
         task = NetworkTask(self.rule, versions, shard_keys, shards, fingerprint, self.keep)
-        prepared = source.df.select(*(named(column) for column in self.carried))
-        travelling = [(column, Name(column)) for column in self.carried]
-        rows = input_rows(source.scannable, prepared, travelling)
-        commands_rows = control(source.df.sparkSession, commands)
-        parts = [commands_rows] if source.control is None else [commands_rows, source.control]
-        messages = routed(rows, task)
-        for part in parts:
-            messages = messages.unionByName(announced(part, self.axis, task.route))
+        routes, columns = task.routes, tuple(prepared)
+        commands_rows = control(self.source.df.sparkSession, commands)
+        parts = [routed(own.rows(columns, empty), task, own.number) for own in self.inputs]
+        parts.append(announced(commands_rows, self.axis, *routes))
+        for own, route in zip(self.inputs, routes, strict=True):
+            if own.source.control is not None:
+                parts.append(announced(own.source.control, self.axis, route))
+        messages = reduce(DataFrame.unionByName, parts)
         writer = run(messages, task).writeStream.foreachBatch(_committing(commit))
         writer = writer.option("checkpointLocation", str(checkpoint)).queryName(name)
         return (writer if trigger is None else writer.trigger(**trigger)).start()
+
+
+def _null(type_: pa.DataType) -> Expression:
+    return Native(F.lit(None).cast(to_spark(type_)))
 
 
 def _committing(commit: Commit) -> Callable[[DataFrame, int], None]:

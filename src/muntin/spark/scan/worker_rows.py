@@ -71,3 +71,10 @@ class WorkerRows:
     def left_to_spark(self, rows: DataFrame, why: str) -> Self:
         """Return rows that Spark makes of these, and why only Spark can."""
         return replace(self, df=rows, only_spark=self.only_spark or why)
+
+
+@dataclass(frozen=True, eq=False)
+class CarriedRows(WorkerRows):
+    """The rows that an input of an engine's stream carries; ``number`` is that of the input."""
+
+    number: int = 0
