@@ -70,6 +70,8 @@ _MODULES = {
     "approx_sum": "muntin.aggregates.synopses.functions",
     "approx_top_k": "muntin.aggregates.functions",
     "avg": "muntin.aggregates.functions",
+    "avg_high": "muntin.aggregates.functions",
+    "avg_low": "muntin.aggregates.functions",
     "between": "muntin.spark.api.frame_kinds",
     "boundary": "muntin.spark.api.frame_kinds",
     "clock": "muntin.specs.idle",

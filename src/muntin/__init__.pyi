@@ -7,6 +7,8 @@ from muntin.aggregates.functions import approx_count_distinct as approx_count_di
 from muntin.aggregates.functions import approx_quantile as approx_quantile
 from muntin.aggregates.functions import approx_top_k as approx_top_k
 from muntin.aggregates.functions import avg as avg
+from muntin.aggregates.functions import avg_high as avg_high
+from muntin.aggregates.functions import avg_low as avg_low
 from muntin.aggregates.functions import collect as collect
 from muntin.aggregates.functions import collect_set as collect_set
 from muntin.aggregates.functions import count as count
