@@ -27,6 +27,8 @@ from tests.properties.test_steps import expected
 from tests.thorough import examples
 
 Row = dict[str, Any]
+#: Kinds of frames without early answers, because two of them may have equal bounds.
+REFUSED = ("density", "cluster", "region")
 #: Windows over rows that can have early answers.
 WORDS = ("rows", "landmarks", "starts", "first", "session")
 
@@ -136,7 +138,7 @@ def test_windows_over_rows_and_sessions(word: str) -> None:
     exact()
 
 
-@pytest.mark.parametrize("word", [word for word in KINDS if word != "region"])
+@pytest.mark.parametrize("word", [word for word in KINDS if word not in REFUSED])
 def test_frames(word: str) -> None:
     @examples(40)
     @given(frame_cases(words=[word]))

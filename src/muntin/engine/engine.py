@@ -23,6 +23,11 @@ from muntin.engine.handle import QueryHandle
 from muntin.engine.home import Home
 from muntin.engine.local_server import LocalServer
 from muntin.engine.plan_query import PlannedQuery
+from muntin.engine.planning.early_queries import (
+    emission_of,
+    with_early_answers,
+    with_intervals_in,
+)
 from muntin.engine.query_table import LIVE
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import QueryRecord
@@ -43,6 +48,7 @@ from muntin.spark.columns import DataFrame, SparkSession
 from muntin.spark.queries.many_queries import NetworkStream, check_session
 from muntin.spark.scan.worker_rows import WorkerRows
 from muntin.specs.disorder import Disorder, Each, PerKey, Punctuated
+from muntin.specs.emission import FINALLY, Emission, Emit, Every
 from muntin.specs.lengths import parse_length
 
 #: Commands within this many seconds become one version.
@@ -189,6 +195,9 @@ class Engine:
         tags: Sequence[str] = (),
         into: str | None = None,
         answer: str = "eager",
+        emit: Emit = "final",
+        every: Every = None,
+        confidence: float | None = None,
     ) -> QueryHandle:
         """Add a query, before or after the engine is started; return when it is logged.
 
@@ -207,11 +216,19 @@ class Engine:
             answer: When answers are made. ``"eager"``: in every micro-batch. ``"partial"``: they
                 stay in the shards until :meth:`muntin.QueryHandle.invoke` asks. ``"lazy"``: only
                 then, from kept rows.
+            emit: ``"final"``: each answer once. ``"early"``: also what is open, after every
+                micro-batch, with the columns ``change`` and ``final``.
+            every: With ``emit="early"``, how far the stream progresses along ``on`` between two
+                reports of what is open, such as ``"1 minute"``.
+            confidence: With ``emit="early"``, selects ``avg_low`` and ``avg_high`` of each average,
+                the ends of an interval that holds the mean with this confidence.
         """
+        emission = Emission(emit, every, confidence)
+        text = with_intervals_in(text, confidence)
         sinks = [] if into is None else [read_call("into", INTO, into)]
         for call in sinks:
             self.deliveries.check(call, name)
-        stream, planned = self._planned(text, until)
+        stream, planned = self._planned(text, until, emission)
         if stream.progress.ended:
             raise EngineError(f"the stream {stream.name} has ended, so nothing could answer")
         if start != "now":
@@ -228,6 +245,8 @@ class Engine:
                 tags=tags,
                 start=start,
                 until=None if until is None else str(until),
+                emit=emission.emit,
+                every=None if every is None else str(every),
                 sinks=sinks,
             )
             if start != "now" and mode != "lazy":
@@ -247,7 +266,8 @@ class Engine:
         If the stream keeps rows, the next generation is filled from them before it takes over.
         """
         record = self.registry.get(name)
-        stream, planned = self._planned(text, until if until is not None else record.until)
+        ends = until if until is not None else record.until
+        stream, planned = self._planned(text, ends, emission_of(record))
         if stream.name != record.stream:
             raise EngineError(
                 f"{record.name or record.id} reads {record.stream}, and a change must read it too; "
@@ -299,7 +319,7 @@ class Engine:
     def stage(self, name: str, text: str) -> QueryHandle:
         """Run the next generation of a query beside the current one, to apply it or discard it."""
         record = self.registry.get(name)
-        stream, planned = self._planned(text, record.until)
+        stream, planned = self._planned(text, record.until, emission_of(record))
         if stream.name != record.stream:
             raise EngineError(
                 f"{record.name or record.id} reads {record.stream}, not {stream.name}"
@@ -404,6 +424,7 @@ class Engine:
             *(f"  runs as: {part.kind}{_with_others(part, name)}" for part in own),
             f"  select list: evaluated by {evaluated}",
             f"  answers: {ABOUT[mode_of(record)]}",
+            *([f"  reported: {emission_of(record)}"] if record.emit == "early" else []),
         ]
         return "\n".join(lines)
 
@@ -414,7 +435,9 @@ class Engine:
             for name, stream in self._streams.items()
         }
 
-    def _planned(self, text: str, until: object) -> tuple[EngineStream, PlannedQuery]:
+    def _planned(
+        self, text: str, until: object, emission: Emission = FINALLY
+    ) -> tuple[EngineStream, PlannedQuery]:
         """Plan a query over the stream that it reads."""
         read = {name.casefold() for name in tables_of(parse_query(text))}
         streams = [s for name, s in self._streams.items() if name.casefold() in read]
@@ -422,7 +445,7 @@ class Engine:
             there = ", ".join(self._streams) or "none"
             named = ", ".join(sorted(read)) or "nothing"
             raise EngineError(f"the query reads {named}; the streams of the engine are: {there}")
-        planned = streams[0].plan(text)
+        planned = with_early_answers(streams[0].plan(text), emission, streams[0].network.axis)
         if until is not None:
             planned = replace(planned, program=streams[0].ending(planned.program, until))
         return streams[0], planned

@@ -27,6 +27,7 @@ from muntin.specs import disorder as rules
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.disorder import Late
 from muntin.specs.frames.framing import Framing
+from muntin.specs.frames.row_kinds import Cluster, Density, Region
 from muntin.specs.idle import Clock, Follow, Idle
 from muntin.specs.lengths import Length
 from muntin.specs.row_windows import (
@@ -47,7 +48,8 @@ _LONG = 320
 #: more panes to a chunk if there would be more than this many chunks, which are listed in a head.
 _FANOUT, _CHUNKS = 16, 2048
 _EARLY = (
-    "sliding, tumbling, landmark, latch and row windows, sessions and frames have early answers"
+    "sliding, tumbling, landmark, latch and row windows, sessions and other frames can be answered "
+    "early"
 )
 
 
@@ -103,12 +105,12 @@ def _bounds_of_one(spec: WindowSpec | SequenceSpec | Framing) -> tuple[str, ...]
         case Session():
             return ("window_start",)  # its end moves while rows come
         case TupleWindow() | SlideOnWindow():
-            reason = "rows that tie end several windows at one value, which changes cannot tell"
-            raise ArgumentError("emit", "early", f"{reason}; {_EARLY}")
+            reason = "rows that tie may end several windows at one value, which changes cannot"
+            raise ArgumentError("emit", "early", f"{reason} tell apart; {_EARLY}")
         case Framing(fragments=None):
-            if spec.kind.second_axis is not None:
-                reason = "frames of a region may have equal bounds, which changes cannot tell"
-                raise ArgumentError("emit", "early", f"{reason} apart; {_EARLY}")
+            if isinstance(spec.kind, Density | Cluster | Region):
+                reason = f"frames of {spec.kind.word} may have equal bounds, which changes cannot"
+                raise ArgumentError("emit", "early", f"{reason} tell apart; {_EARLY}")
             # Of frames that overlap several may start together.
             return ("frame_start", "frame_end") if spec.overlapping else ("frame_start",)
         case Framing():

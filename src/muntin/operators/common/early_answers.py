@@ -1,8 +1,8 @@
 """Early answers: any operator that also reports what is open, and how that changes.
 
 The operator inside does its steps as always. After a step this wrapper peeks at the results that
-are open (:mod:`muntin.operators.common.peek`), compares them with those that it reported before, and
-reports the difference (:mod:`muntin.operators.common.changes`). What it remembers are the open
+are open (:mod:`muntin.operators.common.peek`), compares them with those that it reported before,
+and reports the difference (:mod:`muntin.operators.common.changes`). What it remembers are the open
 answers that it reported, so its state is bounded by what is open.
 """
 
@@ -86,9 +86,10 @@ class EarlyAnswers:
             now_open, _ = self._split(now_open)
         reported = report(before, final, hidden, now_open, self.identity)
         changes: Changes = {**step.changes, **asked}
-        if stored or reported.open.num_rows:
-            if not (stored and reported.open.equals(before)):
-                changes[REPORTED, 0] = reported.open if reported.open.num_rows else None
+        if reported.open.num_rows:
+            changes[REPORTED, 0] = reported.open
+        elif stored:
+            changes[REPORTED, 0] = None
         return replace(step, results=reported.changes, changes=changes)
 
     def _now_open(

@@ -41,6 +41,7 @@ from muntin.operators.shared.row_filters import MEMBER, RowFilters, by_member
 from muntin.operators.shared.single_query import SingleQuery
 from muntin.operators.shared.window_group import WindowGroup, can_share, sharing_key
 from muntin.specs.axis import Axis
+from muntin.specs.emission import FINAL
 
 #: The table of the state that has, for each member, the progress of the stream when it began.
 BIRTHS = "births"
@@ -276,6 +277,8 @@ class QueryNetwork:
         if not results.num_rows or program.paused:
             return {}
         complete = self._complete(program, results, birth, punctuation)
+        if FINAL in results.column_names:  # an early answer: rows of its extent may still come
+            complete = pc.and_(complete, results[FINAL].combine_chunks())
         if COMPLETE in results.column_names:
             place = results.schema.get_field_index(COMPLETE)
             complete = pc.and_(results[COMPLETE], complete)
